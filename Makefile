@@ -4,7 +4,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo
 SITE   ?= site
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# compiled when it is first imported: of most of what is installed only a part ever is
+PIP    := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 # without it every process that is started compiles all modules anew
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -17,9 +18,9 @@ demo: $(VENV)/.plain
 	$(BIN)/dse front nbody_energy_time_front -o $(OUT)/front.png -o $(OUT)/front.csv
 	@echo; echo "made:"; ls -d $(OUT)/*
 
-# three processes on two cores: many tests wait for others' processes
+# four processes on two cores: many tests wait for others' processes
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 3 --dist worksteal -q
+	$(BIN)/python -m pytest -n 4 --dist worksteal -q
 
 fast: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow"
@@ -56,7 +57,7 @@ bench: $(VENV)/.test
 # sweeps through a real SLURM on this machine, as root; says so where there is none (INSTALL=1: apt-get install it)
 slurm: $(VENV)/.test
 	$(PIP) -e '.[cluster]'
-	$(BIN)/python tests/cluster/slurm.py $(if $(INSTALL),--install)
+	PYTHONPATH=tests/oracle $(BIN)/python tests/cluster/slurm.py $(if $(INSTALL),--install)
 
 # what docs/ shows of the program: model pages, references, and the output printed on the pages
 docs: $(VENV)/.test

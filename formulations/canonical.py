@@ -25,9 +25,9 @@ from formulations.problem import Goal, Problem, Row, Variable
 from formulations.row_keys import RowKey
 
 Array = NDArray[np.float64]
-MARGIN = 0.5
+BOX_MARGIN = 0.5
 LOG_BOX = 690.0
-FAR = math.log(1e25)
+BEYOND_BOX = math.log(1e25)
 GOAL = "the goal"
 
 
@@ -137,7 +137,7 @@ def _tighter(c: Canonical, pairs: Sequence[tuple[Posynomial, Posynomial]]) -> Ca
     rows = [*pairs[1:], *held, *for_rows]
     keys = (*c.keys, *(RowKey(f"cut {i}", SIDE) for i in range(len(rows) - len(c.keys))))
     ends = [_reach(p, c.names, c.low, c.high) for p in pairs[0]]
-    least, most = ends[0][0] - ends[1][1] - MARGIN, ends[0][1] - ends[1][0] + MARGIN
+    least, most = ends[0][0] - ends[1][1] - BOX_MARGIN, ends[0][1] - ends[1][0] + BOX_MARGIN
     low, high = np.append(c.low, max(least, -LOG_BOX)), np.append(c.high, min(most, LOG_BOX))
     wider = arrays((*c.names, GOAL), [(value, one), *rows], keys, low, high, c.allowed)
     return dataclasses.replace(wider, own=len(pairs))
@@ -231,14 +231,14 @@ def boxes(
             continue
         d, dropped, edge = v.decision, v.name in drop, far and not v.discrete
         least = None if d.minimum is None or not np.all(np.asarray(d.minimum) > 0) else d.minimum
-        lo: Any = math.log(v.low) - (FAR if edge and not v.real_low else 0.0)
-        hi: Any = math.log(v.high) + (FAR if edge and not v.real_high else 0.0)
+        lo: Any = math.log(v.low) - (BEYOND_BOX if edge and not v.real_low else 0.0)
+        hi: Any = math.log(v.high) + (BEYOND_BOX if edge and not v.real_high else 0.0)
         if least is not None:
             below = np.log(least)
-            lo = np.minimum(lo, below) if dropped else np.maximum(np.minimum(lo, below), below - MARGIN)
+            lo = np.minimum(lo, below) if dropped else np.maximum(np.minimum(lo, below), below - BOX_MARGIN)
         if d.maximum is not None and np.all(np.asarray(d.maximum) > 0):
             above = np.log(d.maximum)
-            hi = np.maximum(hi, above) if dropped else np.minimum(np.maximum(hi, above), above + MARGIN)
+            hi = np.maximum(hi, above) if dropped else np.minimum(np.maximum(hi, above), above + BOX_MARGIN)
         if v.discrete and not (dropped and relax_sets):
             user: Any = (None, None) if dropped else (d.minimum, d.maximum)
             lo, hi, allowed[i] = _discrete(v, lo, hi, *user)

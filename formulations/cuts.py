@@ -15,8 +15,8 @@ from formulations.arithmetics.maxima import Pair, joined
 from formulations.arithmetics.posynomial import Key, Posynomial, Ratio
 
 CANCELLED = 1e-9
-MOST = 16
-TERMS = 3
+MOST_CUTS = 16
+MOST_CUT_TERMS = 3
 
 
 def cuts(goal: Pair, rows: Sequence[Pair], unknowns: Collection[str]) -> tuple[list[Pair], list[Pair]]:
@@ -30,7 +30,7 @@ def cuts(goal: Pair, rows: Sequence[Pair], unknowns: Collection[str]) -> tuple[l
     sums = [(a, Posynomial({(): 1.0})) for a in above]
     for_goal = _of(_one(goal, unknowns), sums, below)
     for_rows = [cut for pair in known for cut in _of(pair, sums, below)]
-    return for_goal[:MOST], for_rows[:MOST]
+    return for_goal[:MOST_CUTS], for_rows[:MOST_CUTS]
 
 
 def _one(pair: Pair, unknowns: Collection[str]) -> Pair:
@@ -47,7 +47,11 @@ def _of(pair: Pair, above: Sequence[Pair], below: Sequence[Pair]) -> list[Pair]:
     if len(top.terms) > 1:
         found += [(p, bottom) for group, bound in below if (p := _put(top, group, bound)) is not None]
     # a row that says 1 <= 1, or that needs secants of many sides, is no help
-    return [cut for cut in found if len(cut[1].terms) <= TERMS and dict(cut[0].terms) != dict(cut[1].terms)]
+    return [
+        cut
+        for cut in found
+        if len(cut[1].terms) <= MOST_CUT_TERMS and dict(cut[0].terms) != dict(cut[1].terms)
+    ]
 
 
 def _put(p: Posynomial, group: Posynomial, bound: Posynomial) -> Posynomial | None:

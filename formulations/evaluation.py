@@ -29,8 +29,8 @@ ELAPSED |= dict.fromkeys(economics.KEPT, 1)
 
 
 # ends of a search: what it begins with beside the model's own, and what it never goes beyond
-START = 1.0
-LEAST, MOST = 1e-300, 1e300
+SEARCH_REACH = 1.0
+LEAST_FLOAT, LARGEST_FLOAT = 1e-300, 1e300
 
 
 def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def box(question: Question, name: str) -> Box:
     """The finite box of a decided quantity, in which a search can be made. No proof may rest on its searched ends."""
     q = quantity(question.model, name)
     searched = (q.minimum <= 0.0 < q.floor, not math.isfinite(q.maximum))
-    far = question.reach * START
-    low = max(q.floor / far, LEAST) if searched[0] else max(q.minimum, 0.0)
-    high = min(q.ceiling * far, MOST) if searched[1] else q.maximum
+    far = question.reach * SEARCH_REACH
+    low = max(q.floor / far, LEAST_FLOAT) if searched[0] else max(q.minimum, 0.0)
+    high = min(q.ceiling * far, LARGEST_FLOAT) if searched[1] else q.maximum
     return Box(low, high, searched)

@@ -10,9 +10,9 @@ from formulations import evaluation
 from scenarios.language.errors import Problem, ScenarioError
 from scenarios.question import Decision, Limit, Question
 
-FAR = 1e60
+FAR_NUMBER = 1e60
 """A number beyond this, or below one over this, is named: its fifth power overflows or underflows."""
-MOST = 3
+MOST_NAMED = 3
 OVERFLOW = "the numbers of this point overflow"
 DIVIDES = "the objective or a limit divides by zero at every design: is a cost parameter 0?"
 
@@ -26,7 +26,9 @@ def in_words(question: Question, problem: Exception) -> str:
     if isinstance(problem, NotPositive):
         return str(problem)
     far = list(_far(question))
-    named = ", ".join(far[:MOST]) + (f" and {len(far) - MOST} more" if len(far) > MOST else "")
+    named = ", ".join(far[:MOST_NAMED]) + (
+        f" and {len(far) - MOST_NAMED} more" if len(far) > MOST_NAMED else ""
+    )
     told = f"{type(problem).__name__}: {problem}"
     if isinstance(problem, OverflowError) or (far and isinstance(problem, ArithmeticError | ValueError)):
         how = "" if isinstance(problem, ArithmeticError) else f" ({told})"
@@ -45,7 +47,7 @@ def _far(question: Question) -> Iterator[str]:
     """Go through the numbers of a question that are far from 1, the farthest first."""
     found: list[tuple[float, str]] = []
     for name, value in _numbers(question):
-        if math.isfinite(value) and value and not 1.0 / FAR <= abs(value) <= FAR:
+        if math.isfinite(value) and value and not 1.0 / FAR_NUMBER <= abs(value) <= FAR_NUMBER:
             name_of = name.removesuffix(".min").removesuffix(".max")
             unit = evaluation.quantity(question.model, name_of).unit
             found.append((-abs(math.log10(abs(value))), f"{name} = {value:.6g}{' ' * bool(unit)}{unit}"))

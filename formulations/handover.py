@@ -22,9 +22,9 @@ STRICT = "DSE_STRICT"
 ARITHMETIC = (ArithmeticError,)
 """What is not a mistake in a program: a division by zero, an overflow, and what an arithmetic, a way or a model's
 equations cannot take (``dse.models.arithmetic.CannotTake``). Any other TypeError or ValueError is a mistake."""
-LONGEST = 200
+LONGEST_REASON = 200
 """Characters of a reason: the message of an exception may hold a whole array."""
-MOST = 20
+MOST_REASONS_KEPT = 20
 """Reasons that are kept apart: a message may name a number that is another one at every point."""
 OTHERS = "other reasons"
 Item = TypeVar("Item")
@@ -44,9 +44,9 @@ class Tally:
 
     def count(self, reason: str, points: int, *, fallback: bool = False) -> None:
         """Add points that were left for a reason."""
-        reason = reason if len(reason) <= LONGEST else reason[: LONGEST - 1] + "…"
+        reason = reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"
         with self._lock:
-            if reason not in self._counts and len(self._counts) >= MOST:
+            if reason not in self._counts and len(self._counts) >= MOST_REASONS_KEPT:
                 reason = OTHERS
             self._counts[reason] += points
             if fallback:
@@ -110,7 +110,7 @@ def fall_back(where: str, problem: Exception, points: int = 1) -> None:
     """
     if strict():
         raise problem
-    reason = f"{where}: {_told(problem)}"
+    reason = f"{where}: {_exception_text(problem)}"
     tally = _now.get()
     if tally is None:
         _log.warning("left to be answered one by one after an exception in %s", reason)
@@ -124,7 +124,7 @@ def guarded(where: str, points: int = 1, expected: tuple[type[Exception], ...] =
     try:
         yield
     except expected as problem:
-        hand_over(f"{where}: {_told(problem)}", points)
+        hand_over(f"{where}: {_exception_text(problem)}", points)
     except Exception as problem:
         fall_back(where, problem, points)
 
@@ -149,5 +149,5 @@ def words(reasons: Mapping[str, int]) -> str:
     return "; ".join(f"{reason} ({points})" for reason, points in reasons.items())
 
 
-def _told(problem: Exception) -> str:
+def _exception_text(problem: Exception) -> str:
     return f"{type(problem).__name__}: {problem}"

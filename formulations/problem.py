@@ -328,12 +328,12 @@ def _affine(goal: Goal | None, rows: tuple[Row, ...]) -> bool:
     metric, rest = (goal.numerator, goal.denominator) if goal.sign > 0 else (goal.denominator, goal.numerator)
     ok = metric.is_affine and rest.same_as(posynomial.ONE)
     for r in rows:
-        scaled = _cleared(r)
+        scaled = _linear_row(r)
         ok = ok and scaled[0].is_affine and scaled[1].is_affine
     return ok
 
 
-def _cleared(row: Row) -> tuple[Posynomial, Posynomial]:
+def _linear_row(row: Row) -> tuple[Posynomial, Posynomial]:
     """A row multiplied through by one variable where that makes c/x <= d linear."""
     if set(row.denominator.terms) == {()} and row.numerator.is_monomial:
         ((key, c),) = row.numerator.terms.items()
@@ -352,7 +352,7 @@ def linear_goal(goal: Goal) -> Posynomial:
 def linear_rows(problem: Problem) -> tuple[tuple[RowKey, Posynomial, Posynomial], ...]:
     """The rows of an LP or MILP as affine ``numerator <= denominator``."""
     assert problem.rows is not None, "only problems with structure have linear rows"
-    return tuple((r.key, *_cleared(r)) for r in problem.rows)
+    return tuple((r.key, *_linear_row(r)) for r in problem.rows)
 
 
 def typical_size(problem: Problem, name: str) -> float:

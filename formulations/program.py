@@ -30,8 +30,8 @@ from scenarios.question import Decision, Question
 Array = NDArray[np.float64]
 BIG = 1e7
 BOX, BOX_END = 1e12, 1e18
-HAIR = 1e-9
-PASSES = 6
+SPAN_ROUNDING = 1e-9
+PRESOLVE_PASSES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class _Builder:
                 self.low[i] = many.largest(e[0] for e in spans)
                 # a hair more, so that rounding forbids nothing
                 self.high[i] = many.largest(e[1] for e in spans)
-                self.high[i] = self.high[i] + HAIR * many.largest(abs(e[1]) for e in spans)
+                self.high[i] = self.high[i] + SPAN_ROUNDING * many.largest(abs(e[1]) for e in spans)
 
     def _end(self, atom: Atom) -> tuple[float, float, bool]:
         if isinstance(atom, str):
@@ -339,7 +339,7 @@ class _Builder:
 
     @property
     def _big(self) -> float:
-        return BIG * self.question.reach * max(evaluation.START, 1.0)
+        return BIG * self.question.reach * max(evaluation.SEARCH_REACH, 1.0)
 
     def _there(self, atom: Some, most: float) -> tuple[Affine, Affine]:
         """The row that says that there is some of an amount, which is at most ``most``."""
@@ -352,7 +352,7 @@ class _Builder:
         """The row that says that there is some of an amount only where there is."""
         whole = all(self.integer[self.place[a]] and c >= 1 for a, c in atom.amount.terms.items())
         # of what can be divided, more than what counts as none
-        least = 1.0 if whole and atom.amount.constant >= 0 else arithmetic.NONE * (1.0 + 1e-3)
+        least = 1.0 if whole and atom.amount.constant >= 0 else arithmetic.AMOUNT_ROUNDING * (1.0 + 1e-3)
         return Affine({atom: least}), atom.amount
 
     def _own_ends(self) -> Array:
@@ -368,7 +368,7 @@ class _Builder:
         high = self._own_ends()
         low, rows = np.array(self.low), self._matrix([n.plus(d, -1.0) for _, n, d, _ in self.rows])
         used = [np.flatnonzero(row[:-1]) for row in rows]
-        for _ in range(PASSES):
+        for _ in range(PRESOLVE_PASSES):
             before = high.copy()
             for row, own in zip(rows, used, strict=True):
                 _tighten(row, own, low, high, self.integer)

@@ -27,7 +27,7 @@ from formulations.problem import symbolic
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
-MOST = 12
+MOST_UNSIGNED = 12
 """Numbers without a proved sign up to which all their vertices are tried: 4096."""
 Span = tuple[float, float]
 
@@ -72,7 +72,7 @@ def _worst(
     spans = {n: _slope(pair, n, terms) for n in names}
     signs = {n: 1 if low >= 0 else -1 if high <= 0 else 0 for n, (low, high) in spans.items()}
     loose = [n for n in names if not signs[n]]
-    return Worst(key, signs, len(loose) <= MOST and _convex(pair, loose, terms))
+    return Worst(key, signs, len(loose) <= MOST_UNSIGNED and _convex(pair, loose, terms))
 
 
 def _slope(pair: Pair, name: str, terms: Mapping[str, tuple[Ratio, ...]]) -> Span:
@@ -118,13 +118,13 @@ def _convex(pair: Pair, loose: Sequence[str], terms: Mapping[str, tuple[Ratio, .
 def corners(found: Sequence[Worst], box: Mapping[str, Span]) -> dict[str, np.ndarray]:
     """Return the vertices that any of these can be worst at: of each number the values (N,).
 
-    Raises NotPosynomial where there would be more than 2^MOST.
+    Raises NotPosynomial where there would be more than 2^MOST_UNSIGNED.
     """
     names = list(box)
     places: dict[tuple[int, ...], None] = {}
     for one in found:
-        if sum(not s for s in one.signs.values()) > MOST:
-            raise NotPosynomial(f"more than {MOST} uncertain numbers whose worse end is not proved")
+        if sum(not s for s in one.signs.values()) > MOST_UNSIGNED:
+            raise NotPosynomial(f"more than {MOST_UNSIGNED} uncertain numbers whose worse end is not proved")
         places.update(dict.fromkeys(one.vertices(names)))
     at = np.array(list(places)).reshape(len(places), len(names))
     ends = np.array([box[n] for n in names])

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-WIDE = 20.0
+WIDE_RANGE = 20.0
 FONT = 14
-LEVEL = 1e-3
+LEVEL_SPREAD = 1e-3
 MOST_LETTERS = 30
-MOST_PANELS = 12
+MOST_AXIS_PANELS = 12
 LETTERS = 10
 """How many letters of an axis' names an inch has room for."""
 OPTIMAL = STATUS_CODES[Status.OPTIMAL]
@@ -114,7 +114,7 @@ def title(name: str, unit: str) -> str:
 def wide(values: Any) -> bool:
     """Tell whether numbers are positive and span so much that only a logarithmic axis shows them."""
     finite = _finite(values)
-    return bool(finite.size and finite.min() > 0 and finite.max() > WIDE * finite.min())
+    return bool(finite.size and finite.min() > 0 and finite.max() > WIDE_RANGE * finite.min())
 
 
 def _finite(values: Any) -> Any:
@@ -162,9 +162,9 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
     axis.set_label_text(title(name, unit), fontsize=FONT)
     axis.set_major_formatter(ScalarFormatter(useOffset=False))
     middle, spread = _level(values)
-    if middle != 0 and spread < LEVEL * abs(middle):
+    if middle != 0 and spread < LEVEL_SPREAD * abs(middle):
         # numbers that are all but equal must not look like a slope
-        room = LEVEL * abs(middle) * factor
+        room = LEVEL_SPREAD * abs(middle) * factor
         (panel.set_xlim if which == "x" else panel.set_ylim)(middle * factor - room, middle * factor + room)
     return Scale(factor, log=False)
 
@@ -234,10 +234,10 @@ def edges(middles: Any, log: bool) -> Any:
 def undrawable(sizes: Mapping[str, int]) -> str:
     """Say why there is no picture of a sweep over axes of these lengths; empty where there is one."""
     outer = sorted(n for n in sizes.values() if n > 1)[:-2]
-    if math.prod(outer) <= MOST_PANELS:
+    if math.prod(outer) <= MOST_AXIS_PANELS:
         return ""
     told = " × ".join(f"{n} {name}" for name, n in sizes.items())
     return (
-        f"a picture has two axes, and at most {MOST_PANELS} panels for all others: "
+        f"a picture has two axes, and at most {MOST_AXIS_PANELS} panels for all others: "
         f"{told} would need {math.prod(outer)} panels"
     )

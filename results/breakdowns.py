@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 Key = tuple[str, str]
 REST = "the rest"
 # parts and total are sums of the same few numbers, rounded in another order
-ROUNDING = 1e-9
+PARTS_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ def every(source: xr.Dataset | Facts) -> tuple[Breakdown, ...]:
     """
     if isinstance(source, Facts):
         design = designs_inside.of_solution(source)
-        return _made([design], ()) if design is not None else ()
+        return _breakdowns_of([design], ()) if design is not None else ()
     shape = tuple(source.sizes[d] for d in flat.points(source))
-    return _made(designs_inside.of_dataset(source), shape)
+    return _breakdowns_of(designs_inside.of_dataset(source), shape)
 
 
 def breakdown(source: xr.Dataset | Facts, metric: str | None = None, by: str | None = None) -> Breakdown:
@@ -81,7 +81,7 @@ def breakdown(source: xr.Dataset | Facts, metric: str | None = None, by: str | N
     return next((b for goal in goals for b in found if b.metric == goal), found[0])
 
 
-def _made(groups: Iterable[Designs], shape: tuple[int, ...]) -> tuple[Breakdown, ...]:
+def _breakdowns_of(groups: Iterable[Designs], shape: tuple[int, ...]) -> tuple[Breakdown, ...]:
     totals: dict[Key, Array] = {}
     parts: dict[Key, dict[str, Array]] = {}
     units: dict[str, str] = {}
@@ -115,7 +115,7 @@ def _there(total: Array, parts: Mapping[str, Array]) -> dict[str, Array]:
     """Return the parts that are anywhere more than nothing, and what is left of the total."""
     with np.errstate(invalid="ignore"):
         rest = total - sum(parts.values())
-        rest = np.where(np.abs(rest) <= ROUNDING * np.abs(total), 0.0, rest)
+        rest = np.where(np.abs(rest) <= PARTS_ROUNDING * np.abs(total), 0.0, rest)
     known = np.isfinite(total)
     every_part = {n: np.where(known, v, np.nan) for n, v in {**parts, REST: rest}.items()}
     return {n: v for n, v in every_part.items() if np.any(v[known] != 0)}

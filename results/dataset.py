@@ -23,9 +23,9 @@ from results.variables import (
     CONFLICTING,
     LIMIT,
     NOT_APPLICABLE,
+    NOT_BINDING,
     PROMISE,
     RESERVED,
-    SLACK,
     STATUS_CODES,
     GridLike,
     Variable,
@@ -41,7 +41,7 @@ __all__ = [
     "CONFLICTING",
     "LIMIT",
     "NOT_APPLICABLE",
-    "SLACK",
+    "NOT_BINDING",
     "STATUS_CODES",
     "Arrays",
     "Layout",
@@ -209,7 +209,7 @@ def _reader(plan: Layout, variable: Variable) -> Any:
     if role == "binding":
         return lambda s: [_binding(s, name) for name in plan.limits]
     if role == "would_do":
-        return lambda s: [_would_do(s, name) for name in plan.limits]
+        return lambda s: [_feasible_value(s, name) for name in plan.limits]
     if role == "family":
         shape = plan.beyond(variable)
         return lambda s: _elements(s, variable.elements, shape)
@@ -243,7 +243,7 @@ def _conflicts(solution: Solution, name: str) -> bool:
     return base_name(name) in first or name in first
 
 
-def _would_do(solution: Solution, name: str) -> float:
+def _feasible_value(solution: Solution, name: str) -> float:
     if not _conflicts(solution, name):
         return math.nan
     value = solution.conflict.get(base_name(name), solution.conflict.get(name))
@@ -256,7 +256,7 @@ def _binding(solution: Solution, name: str) -> int:
     state = solution.limits.get(name)
     if state is None or math.isnan(state.value):
         return NOT_APPLICABLE
-    return BINDING if state.binding else SLACK
+    return BINDING if state.binding else NOT_BINDING
 
 
 def to_dataset(plan: Layout, arrays: Mapping[str, np.ndarray[Any, Any]]) -> xr.Dataset:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 FRONT = "front"
 PLACE_STATUS = "front_status"
-ROWS = 100_000
-MOST = 1_000_000
+BLOCK_ROWS = 100_000
+MOST_BLOCK = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ def _elements(dataset: xr.Dataset, name: str) -> list[dict[str, str]]:
 
 
 def pieces(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
-    """Go through a dataset in blocks of at most ``ROWS`` points, loaded, so that it need not fit into memory.
+    """Go through a dataset in blocks of at most ``BLOCK_ROWS`` points, loaded, so that it need not fit into memory.
 
-    A stored sweep is read in blocks of whole chunks, each once: in C order of the grid where a slab of ``MOST``
+    A stored sweep is read in blocks of whole chunks, each once: in C order of the grid where a slab of ``MOST_BLOCK``
     points holds whole chunks, else chunk by chunk, and in C order inside of a chunk.
     """
     dims = points(dataset)
@@ -182,9 +182,9 @@ def _blocks(dataset: xr.Dataset, shape: tuple[int, ...]) -> tuple[int, ...]:
     chunks = stored_chunks(dataset, shape)
     slab = math.prod(shape[1:])
     height = chunks[0] if chunks else 1
-    if height * slab <= MOST:
+    if height * slab <= MOST_BLOCK:
         # as many whole chunks as one block of rows has room for
-        return (min(shape[0], height * max(1, ROWS // (height * slab))), *shape[1:])
+        return (min(shape[0], height * max(1, BLOCK_ROWS // (height * slab))), *shape[1:])
     if chunks:
         return chunks
     return _c_order(shape)
@@ -200,11 +200,11 @@ def stored_chunks(dataset: xr.Dataset, shape: tuple[int, ...]) -> tuple[int, ...
 
 
 def _c_order(shape: Sequence[int]) -> tuple[int, ...]:
-    """Return blocks of at most ``ROWS`` points that, one after another, go through a grid in C order."""
+    """Return blocks of at most ``BLOCK_ROWS`` points that, one after another, go through a grid in C order."""
     made = [1] * len(shape)
     for place in reversed(range(len(shape))):
         inner = math.prod(shape[place + 1 :])
-        made[place] = max(1, min(shape[place], ROWS // inner))
+        made[place] = max(1, min(shape[place], BLOCK_ROWS // inner))
         if made[place] < shape[place]:
             break
     return tuple(made)

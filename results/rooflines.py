@@ -27,10 +27,10 @@ MODEL, CAP = roofline.ROOFLINE.name, roofline.USABLE_POWER.name
 LAUNCH = MACHINE_PREFIX + roofline.LAUNCH_TIME.name
 SHOWN = ("performance", "efficiency", "power")
 WORK = frozenset({"flops", "bytes", "intensity"})
-LOWEST, HIGHEST = 1 / 8, 256.0
-AROUND = 4.0
-SAMPLES = 161
-MOST = 8
+LOWEST_INTENSITY, HIGHEST_INTENSITY = 1 / 8, 256.0
+BESIDE_RUNS = 4.0
+ROOF_SAMPLES = 161
+MOST_ROOFS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +63,22 @@ def of_machine(machine: str | Mapping[str, Any], **given: Any) -> Roofline:
     """
     asked = {"model": MODEL, "machine": machine, "given": {"flops": 1.0, "intensity": 1.0, **given}}
     question = scenarios.grid(scenarios.load(asked)).question(())
-    (found,) = _made([Designs(question, np.zeros(0, int), {}, {})])
+    (found,) = _rooflines_of([Designs(question, np.zeros(0, int), {}, {})])
     return found
 
 
 def of_solution(solution: Facts) -> tuple[Roofline, ...]:
     """Return the roofline under which an answer stands; empty where its model knows no intensity."""
     design = designs_inside.of_solution(solution)
-    return _made([design]) if design is not None else ()
+    return _rooflines_of([design]) if design is not None else ()
 
 
-def of_dataset(dataset: xr.Dataset, most: int = MOST) -> tuple[Roofline, ...]:
+def of_dataset(dataset: xr.Dataset, most: int = MOST_ROOFS) -> tuple[Roofline, ...]:
     """Return the rooflines of the machines of a sweep or a front: at most so many of them, the first."""
-    return _made(designs_inside.of_dataset(dataset), most)
+    return _rooflines_of(designs_inside.of_dataset(dataset), most)
 
 
-def _made(groups: Iterable[Designs], most: int = MOST) -> tuple[Roofline, ...]:
+def _rooflines_of(groups: Iterable[Designs], most: int = MOST_ROOFS) -> tuple[Roofline, ...]:
     alike: list[Designs] = []
     for group in groups:
         if any("intensity" in names for names in group.question.model.one_of):
@@ -145,9 +145,9 @@ def _roofline(group: Designs, machine: Mapping[str, Any], name: str) -> Roofline
             intensity = np.divide(flops, data)
     at = np.broadcast_to(np.asarray(intensity, float), group.places.shape)
     inside = at[np.isfinite(at) & (at > 0)]
-    low = min(LOWEST, float(inside.min(initial=LOWEST * AROUND)) / AROUND)
-    high = max(HIGHEST, float(inside.max(initial=HIGHEST / AROUND)) * AROUND)
-    along = np.geomspace(low, high, SAMPLES)
+    low = min(LOWEST_INTENSITY, float(inside.min(initial=LOWEST_INTENSITY * BESIDE_RUNS)) / BESIDE_RUNS)
+    high = max(HIGHEST_INTENSITY, float(inside.max(initial=HIGHEST_INTENSITY / BESIDE_RUNS)) * BESIDE_RUNS)
+    along = np.geomspace(low, high, ROOF_SAMPLES)
     # all that is shown is per flop of long runs, so that any number of flops will do
     long = {n: v for n, v in machine.items() if n != LAUNCH}
     given = {**long, "flops": 1.0, "intensity": along}

@@ -29,7 +29,7 @@ STATUS_CODES = {
     Status.ERROR: 5,
     Status.EVALUATED: 6,
 }
-NOT_APPLICABLE, SLACK, BINDING, CONFLICTING = -1, 0, 1, 2
+NOT_APPLICABLE, NOT_BINDING, BINDING, CONFLICTING = -1, 0, 1, 2
 LIMIT = "limit"
 PROMISE = "promise"
 """Dimension of the limits that are judged in fresh samples, alone or together."""
@@ -201,7 +201,7 @@ def per_limit(
     yield Variable("elasticity", "float64", (*dims, LIMIT), percent, "elasticity")
     flags = {
         "long_name": "whether the limit binds, or is part of the conflict of an infeasible point",
-        "flag_values": [NOT_APPLICABLE, SLACK, BINDING, CONFLICTING],
+        "flag_values": [NOT_APPLICABLE, NOT_BINDING, BINDING, CONFLICTING],
         "flag_meanings": "not_applicable slack binding conflicting",
     }
     yield Variable("binding", "int8", (*dims, LIMIT), flags, "binding")

@@ -10,7 +10,7 @@ from dse.models.described.witness import refusal
 from scenarios.question import STRETCH, combinations
 from scenarios.sweep.grids import Grid
 
-MOST = 200
+MOST_KINDS_TRIED = 200
 
 
 def marked(grid: Grid) -> Grid:
@@ -31,10 +31,10 @@ def marked(grid: Grid) -> Grid:
 
 def _refusals(grid: Grid) -> itertools.chain[str]:
     swept = [c.target.name for c in grid.changes if c.of.numeric and c.target.kind == "given"]
-    asked = itertools.islice(grid.kinds(), MOST)
+    asked = itertools.islice(grid.kinds(), MOST_KINDS_TRIED)
     every = itertools.chain.from_iterable(combinations(grid.question(index)) for index in asked)
     tried = (
         refusal(q.model, q.given, [*swept, *(d.name for d in q.decide if d.name != STRETCH.name)])
-        for _, q in itertools.islice(every, MOST)
+        for _, q in itertools.islice(every, MOST_KINDS_TRIED)
     )
     return itertools.chain(tried)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 METHODS = ("sobol", "random", "latin")
 MOST_CUT = 1e-6
 """The largest probability that may lie outside the domain of a quantity, where its distribution is cut."""
-CONFIDENCE = 0.99
+PROMISE_CONFIDENCE = 0.99
 """With which confidence a probability is kept in the world, unless the file says otherwise."""
 # how SciPy is asked for a distribution, of the numbers of each kind
 _SCIPY: Mapping[str, tuple[str, Callable[..., dict[str, float]]]] = {
@@ -192,4 +192,4 @@ class Joint:
 
     of: tuple[str, ...]
     probability: float
-    confidence: float = CONFIDENCE
+    confidence: float = PROMISE_CONFIDENCE

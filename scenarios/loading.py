@@ -40,7 +40,7 @@ def load(source: str | Path | Mapping[str, Any] | Scenario, machine: str | None 
         data = plain(source)
         if machine is not None:
             data, _ = overriding.on_machine(data, None, machine, NAMELESS)
-        return _checked(data, NAMELESS, None)
+        return _scenario_of(data, NAMELESS, None)
     if not isinstance(source, str | Path):
         raise TypeError(f"a scenario is a path or a mapping, not {type(source).__name__}")
     text, folder = _read(source)
@@ -69,10 +69,10 @@ def from_text(
     told: str | None = text
     if machine is not None:
         data, told = overriding.on_machine(data, text, machine, file)
-    return _checked(data, file, told, tables, folder)
+    return _scenario_of(data, file, told, tables, folder)
 
 
-def _checked(
+def _scenario_of(
     data: dict[str, Any],
     file: str,
     text: str | None,

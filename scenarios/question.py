@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.quantities import Quantity
-from scenarios.distributions import CONFIDENCE, Joint, Measure, Uncertain
+from scenarios.distributions import PROMISE_CONFIDENCE, Joint, Measure, Uncertain
 
-GAP = 1e-6
+OPTIMAL_GAP = 1e-6
 """An answer is optimal where the proved bound is this near to its objective, relative; a file may ask for less."""
 
 TIES = ("time", "energy", "cost")
@@ -74,7 +74,7 @@ class Limit:
     maximum: float | None = None
     within: float | None = None
     probability: float | None = None
-    confidence: float = CONFIDENCE
+    confidence: float = PROMISE_CONFIDENCE
     worst: bool = False
 
 
@@ -134,7 +134,7 @@ class Question:
     limits: tuple[Limit, ...] = ()
     waive: frozenset[str] = frozenset()
     idle: bool = False
-    gap: float = GAP
+    gap: float = OPTIMAL_GAP
     machines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     title: str = ""
     scenario_text: str = ""

@@ -68,7 +68,7 @@ def nominal(asked: Scenario) -> Scenario:
     """Return the scenario with the values in the file or the catalogue in place of what is uncertain."""
     if asked.uncertain is None:
         return asked
-    return _made(asked, _certain(asked), "# every uncertain number at its nominal value\n", {})
+    return _scenario_with(asked, _certain(asked), "# every uncertain number at its nominal value\n", {})
 
 
 def at_samples(asked: Scenario, samples: Mapping[str, Array], told: str = "") -> Scenario:
@@ -85,7 +85,7 @@ def at_samples(asked: Scenario, samples: Mapping[str, Array], told: str = "") ->
     table = Table(MARK + checksum(columns), columns)
     axis = {"table": table.name, "columns": {p: p for p in columns}}
     data["sweep"] = {AXIS: axis, **data.get("sweep", {})}
-    return _made(asked, data, f"# {told}\n" if told else "", {table.name: table})
+    return _scenario_with(asked, data, f"# {told}\n" if told else "", {table.name: table})
 
 
 def told_of(sampling: Sampling, first: int, count: int) -> str:
@@ -116,6 +116,6 @@ def _certain(asked: Scenario) -> dict[str, Any]:
     }
 
 
-def _made(asked: Scenario, data: dict[str, Any], line: str, tables: Mapping[str, Table]) -> Scenario:
+def _scenario_with(asked: Scenario, data: dict[str, Any], line: str, tables: Mapping[str, Table]) -> Scenario:
     text = to_toml(data) + line + pin_lines(asked.text)
     return scenario(data, asked.file, text, {**asked.tables, **tables})

@@ -60,7 +60,7 @@ def anchored(question: Question, solve: Callable[[Question], Solution]) -> Ancho
             return Anchored(question, refusal=_without(limit, maximize, best))
         proved &= best.status in PROVED
         found.append(_tied(limit, value, maximize))
-        words.append(_told(question, limit, value, maximize, best))
+        words.append(_anchor_text(question, limit, value, maximize, best))
     return Anchored(dataclasses.replace(question, limits=tuple(found)), "; ".join(words), proved)
 
 
@@ -74,7 +74,7 @@ def _tied(limit: Limit, value: float, maximize: bool) -> Limit:
     return Limit(limit.name, minimum=limit.minimum, maximum=most)
 
 
-def _told(question: Question, limit: Limit, value: float, maximize: bool, best: Solution) -> str:
+def _anchor_text(question: Question, limit: Limit, value: float, maximize: bool, best: Solution) -> str:
     unit = evaluation.quantity(question.model, limit.name).unit
     side = "greatest" if maximize else "least"
     doubt = "" if best.status in PROVED else ", which is not proved"

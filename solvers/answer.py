@@ -128,7 +128,7 @@ def _answer(
     if question.decide and (question.search is not None or question.model.black_box):
         from solvers.sampling import sampled  # slow to import, and most questions never come here
 
-        return sampled.answer(question, _checked, lambda q: answer(q, neighbours=False))
+        return sampled.answer(question, _solution_of, lambda q: answer(q, neighbours=False))
     if choices.categorical(question):
         own = _Kept()
         return choices.best_of(
@@ -154,7 +154,7 @@ def _answer(
     outcome = tried.outcome
     if outcome.x is None or outcome.status is Status.UNBOUNDED:
         return without_design(question, outcome, lambda: explained(_why(tried)), told=told)
-    solution = _checked(question, outcome)
+    solution = _solution_of(question, outcome)
     if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return solution
     solution = _ties_told(tried.problem, solution)
@@ -173,7 +173,7 @@ def _listed(question: Question, *, told: bool) -> Solution:
     outcome = enumeration.optimum(question)
     if outcome.x is None:
         return without_design(question, outcome, lambda: explained(subsets.why(question)), told=told)
-    return _checked(question, outcome)
+    return _solution_of(question, outcome)
 
 
 def _ties_told(problem: Problem, solution: Solution) -> Solution:
@@ -239,7 +239,7 @@ def without_design(
         return Solution(
             Status.INFEASIBLE,
             limits=judgement.asked_limits(question),
-            conflict=clash.would_do,
+            conflict=clash.feasible_values,
             conflicts=clash.minimal,
             certificate="; ".join(t for t in (outcome.certificate, clash.certificate) if t),
             solver=outcome.solver,
@@ -255,7 +255,9 @@ def without_design(
 
 def _evaluated(question: Question) -> Solution:
     """Nothing decided: the numbers, and whether every limit holds."""
-    solution = _checked(question, Outcome(Status.EVALUATED, {}, certificate="evaluated; nothing was decided"))
+    solution = _solution_of(
+        question, Outcome(Status.EVALUATED, {}, certificate="evaluated; nothing was decided")
+    )
     broken = [name for name, state in solution.limits.items() if state.slack < -HOLDS]
     if not broken:
         return solution
@@ -273,10 +275,10 @@ def _evaluated(question: Question) -> Solution:
 
 def checked(question: Question, outcome: Outcome) -> Solution:
     """Return an outcome as an answer: re-evaluated in plain floats, with names and units."""
-    return called_by_name(question, _checked(question, outcome), units(question))
+    return called_by_name(question, _solution_of(question, outcome), units(question))
 
 
-def _checked(question: Question, outcome: Outcome) -> Solution:
+def _solution_of(question: Question, outcome: Outcome) -> Solution:
     """Re-evaluate the model in plain floats at the point and judge the outcome by that alone."""
     x = dict(outcome.x or {})
     judged = judgement.judge(question, {n: np.float64(v) for n, v in x.items()}, outcome.bound)

@@ -13,16 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.grids.divided import Indices, at
+from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers import boxes, interval
-from solvers.boxes import FEASIBLE, Array, Space
-from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, Codes
+from solvers.boxes import Array, Space
+from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes
 
-MOST = 4000
+MOST_BOXES = 4000
 """Boxes of a point, at most: what is open by then is not known."""
-ROOM = 20_000
+BOXES_TOGETHER = 20_000
 """Boxes that are bounded together."""
-EASY, PARTS = 4000, 16
+EASY_BOXES, BOX_PARTS = 4000, 16
 """As many boxes take hardly longer than one; into so many parts is a box cut at most."""
 
 Mask = NDArray[np.bool_]
@@ -54,30 +55,32 @@ def feasible(question: Question, where: Space, low: Array, high: Array) -> Codes
     waiting = [_Boxes(np.arange(count), low, high).take(np.all(low <= high, axis=1))]
     while waiting:
         now = waiting.pop()
-        if len(now.point) > ROOM:
-            waiting += [now.take(slice(ROOM, None)), now.take(slice(ROOM))]
+        if len(now.point) > BOXES_TOGETHER:
+            waiting += [now.take(slice(BOXES_TOGETHER, None)), now.take(slice(BOXES_TOGETHER))]
             continue
         now = now.take(~met[now.point] & ~failed[now.point])
         if not len(now.point):
             continue
         np.add.at(work, now.point, 1)
-        now, steep = _kept(asked, where, now)
+        now, steep = _pruned(asked, where, now)
         met[now.point[_holds(asked, where, now)]] = True
         going = ~met[now.point]
         now, steep = now.take(going), steep[going]
-        stuck = (where.width(now.low, now.high) <= interval.SMALLEST).all(axis=1) | (work[now.point] > MOST)
+        stuck = (where.width(now.low, now.high) <= interval.SMALLEST).all(axis=1) | (
+            work[now.point] > MOST_BOXES
+        )
         failed[now.point[stuck]] = True
         going = ~failed[now.point]
         if going.any():
             waiting.append(_cut(where, now.take(going), steep[going]))
-    return np.select([met, failed], [MET, UNKNOWN], CONFLICT).astype(np.int8)
+    return np.select([met, failed], [CAN_HOLD, NOT_KNOWN], CANNOT_HOLD).astype(np.int8)
 
 
-def _kept(question: Question, where: Space, now: _Boxes) -> tuple[_Boxes, Array]:
+def _pruned(question: Question, where: Space, now: _Boxes) -> tuple[_Boxes, Array]:
     """Boxes without what certainly breaks a limit, and how much each variable (rows, variables) moves the limits."""
     e = boxes.enclose(at(question, now.point), now.low, now.high)
-    possible = ~np.any(e.low > 1.0 + FEASIBLE, axis=0)
-    low, high = where.snap(*boxes.contract(e, now.low, now.high, np.full(len(e.low), 1.0 + FEASIBLE)))
+    possible = ~np.any(e.low > 1.0 + HOLDS, axis=0)
+    low, high = where.snap(*boxes.contract(e, now.low, now.high, np.full(len(e.low), 1.0 + HOLDS)))
     possible &= np.all(low <= high, axis=1)
     return _Boxes(now.point, low, high).take(possible), boxes.steepness(e)[possible]
 
@@ -90,13 +93,13 @@ def _holds(question: Question, where: Space, now: _Boxes) -> Mask:
     asked = at(question, now.point)
     for x in (boxes.centres(now.low, now.high), now.low, now.high):
         worst, _ = boxes.measured(asked, where.point(x.copy()))
-        found |= worst <= 1.0 + FEASIBLE
+        found |= worst <= 1.0 + HOLDS
     return found
 
 
 def _cut(where: Space, now: _Boxes, steep: Array) -> _Boxes:
     """Cut boxes along the variable that moves their limits most: into more parts where few are open."""
-    parts = int(np.clip(EASY // len(now.point), 2, PARTS))
+    parts = int(np.clip(EASY_BOXES // len(now.point), 2, BOX_PARTS))
     rows = np.arange(len(now.point))
     j = (steep * where.width(now.low, now.high)).argmax(axis=1)
     low, high = now.low[rows, j], now.high[rows, j]

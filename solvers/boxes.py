@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,20 +19,19 @@ from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.slopes import Slope
 from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question
 
 Array = NDArray[np.float64]
 
-FEASIBLE = 1e-8
 DIFFERENCE = 1e-5
 """Step of a central difference in logarithms: its error and that of rounding are then both about 1e-10."""
-STEEP = 1e4  # a slope that only a step has
-"""A limit counts as held when its ratio is at most 1 + FEASIBLE."""
-WHOLE = 1e-9
+STEEPEST_SLOPE = 1e4  # a slope that only a step has
+LISTED_ROUNDING = 1e-9
 SLABS = 32
-SMALL = 1e-6
+NEXT_TO_NOTHING = 1e-6
 """Of a quantity that may be 0: what part of one, or of its whole range, is next to nothing."""
-LIFT = 5.0
+DENSER_NEAR_ZERO = 5.0
 """How much denser samples of a quantity that may be 0 are near 0: about e to this power."""
 
 
@@ -63,14 +63,16 @@ class Space:
         """Return the least allowed value of variable ``j`` not below ``x`` (infinity: none)."""
         allowed = self.values[j]
         if allowed is not None:
-            return np.append(allowed, np.inf)[np.searchsorted(allowed, x * (1 - WHOLE))]
+            return np.append(allowed, np.inf)[np.searchsorted(allowed, x * (1 - LISTED_ROUNDING))]
         return np.ceil(x - _slack(x)) if self.integer[j] else x
 
     def down(self, j: int, x: Array) -> Array:
         """Return the largest allowed value of variable ``j`` not above ``x`` (minus infinity: none)."""
         allowed = self.values[j]
         if allowed is not None:
-            return np.insert(allowed, 0, -np.inf)[np.searchsorted(allowed, x * (1 + WHOLE), side="right")]
+            return np.insert(allowed, 0, -np.inf)[
+                np.searchsorted(allowed, x * (1 + LISTED_ROUNDING), side="right")
+            ]
         return np.floor(x + _slack(x)) if self.integer[j] else x
 
     def snap(self, low: Array, high: Array) -> tuple[Array, Array]:
@@ -93,7 +95,9 @@ class Space:
     @property
     def nothing(self) -> Array:
         """Below which size a variable that may be 0 counts as nothing; 0 for all others."""
-        return np.where(self.low > 0, 0.0, SMALL * np.minimum(np.where(self.high > 0, self.high, 1.0), 1.0))
+        return np.where(
+            self.low > 0, 0.0, NEXT_TO_NOTHING * np.minimum(np.where(self.high > 0, self.high, 1.0), 1.0)
+        )
 
     def width(self, low: Array, high: Array) -> Array:
         """Return how wide boxes are along each variable: by ratio, but all that is nothing is alike."""
@@ -104,12 +108,16 @@ class Space:
         """Return points of a box for ``u`` from 0 to 1: even by ratio, or, where 0 is allowed, from 0 up."""
         ratio = np.log(np.where(low > 0, high / np.where(low > 0, low, 1.0), 1.0))
         return np.asarray(
-            np.where(low > 0, low * np.exp(u * ratio), high * np.expm1(LIFT * u) / np.expm1(LIFT))
+            np.where(
+                low > 0,
+                low * np.exp(u * ratio),
+                high * np.expm1(DENSER_NEAR_ZERO * u) / np.expm1(DENSER_NEAR_ZERO),
+            )
         )
 
 
 def _slack(x: Array) -> Array:
-    return np.minimum(np.abs(x) * WHOLE, WHOLE * 1e3)
+    return np.minimum(np.abs(x) * LISTED_ROUNDING, LISTED_ROUNDING * 1e3)
 
 
 def space(question: Question) -> Space:
@@ -134,9 +142,9 @@ def _box(question: Question, d: Decision) -> tuple[float, float, tuple[bool, boo
     box = evaluation.box(question, d.name)
     low, high, own = box.low, box.high, box.searched
     if d.minimum is not None and d.minimum > 0:
-        low, own = d.minimum * (1 - FEASIBLE), (False, own[1])
+        low, own = d.minimum * (1 - HOLDS), (False, own[1])
     if d.maximum is not None:
-        high, own = d.maximum * (1 + FEASIBLE), (own[0], False)
+        high, own = d.maximum * (1 + HOLDS), (own[0], False)
     if d.values is not None:
         low, high, own = max(low, d.values[0]), min(high, d.values[-1]), (False, False)
     if d.integer and low > 0:
@@ -252,7 +260,7 @@ def tangent(question: Question, x: Array, numbers: Numbers = numbers) -> tuple[A
         for side in ((more - now) / DIFFERENCE, (now - less) / DIFFERENCE):
             # beyond the end of a domain there is nothing
             slope = np.where(np.isfinite(slope), slope, side)
-    slope = np.where(np.isfinite(slope) & (np.abs(slope) < STEEP), slope, 0.0)
+    slope = np.where(np.isfinite(slope) & (np.abs(slope) < STEEPEST_SLOPE), slope, 0.0)
     return np.clip(np.nan_to_num(now[:, 0], nan=700.0), -700.0, 700.0), slope
 
 
@@ -281,8 +289,9 @@ def moves(e: Enclosure) -> tuple[Array, Array]:
     """
     with np.errstate(invalid="ignore"):
         corners = [s * w for s in (e.slope_low, e.slope_high) for w in e.width]
-    corners = [np.where(np.isnan(c), 0.0, c) for c in corners]
-    return np.minimum.reduce(corners), np.maximum.reduce(corners)
+    for corner in corners:
+        corner[np.isnan(corner)] = 0.0
+    return reduce(np.minimum, corners), reduce(np.maximum, corners)
 
 
 def _sharpened(e: Enclosure) -> Enclosure:
@@ -366,7 +375,7 @@ def _kept_slabs(
     lo, hi = lo[some], hi[some]
     e = enclose(question, lo, hi)
     lo, hi = where.snap(*contract(e, lo, hi, cutoffs(question, e, target)))
-    alive = np.flatnonzero(np.all(lo <= hi, axis=1) & ~np.any(e.low[: len(e.keys)] > 1 + FEASIBLE, axis=0))
+    alive = np.flatnonzero(np.all(lo <= hi, axis=1) & ~np.any(e.low[: len(e.keys)] > 1 + HOLDS, axis=0))
     if not alive.size:
         return None
     return float(lo[alive, j].min()), float(hi[alive, j].max())
@@ -377,7 +386,7 @@ def _edges(low: float, high: float, integer: bool) -> Array:
     if low > 0:
         edges = np.geomspace(low, high, SLABS + 1)
     elif high > 0:
-        first = min(0.5, high / 2) if integer else high * SMALL
+        first = min(0.5, high / 2) if integer else high * NEXT_TO_NOTHING
         edges = np.concatenate([[0.0], np.geomspace(first, high, SLABS)])
     else:
         edges = np.zeros(SLABS + 1)
@@ -385,7 +394,7 @@ def _edges(low: float, high: float, integer: bool) -> Array:
     return edges
 
 
-def cutoffs(question: Question, e: Enclosure, target: float = np.inf, slack: float = FEASIBLE) -> Array:
+def cutoffs(question: Question, e: Enclosure, target: float = np.inf, slack: float = HOLDS) -> Array:
     """Largest value each row may take: limits with their slack, what is minimised the target."""
     cut = np.full(len(e.low), 1.0 + slack)
     if question.objectives:

@@ -95,7 +95,7 @@ def _alternatives(
     def conflict(question: Question, s: Solution) -> Mapping[str, float | None]:
         if why is None or s.status is not Status.INFEASIBLE:
             return s.conflict
-        return explained(why(question)).would_do
+        return explained(why(question)).feasible_values
 
     clashes = side_by_side.run([partial(conflict, q, s) for (_, q), s in zip(asked, answered, strict=True)])
     return tuple(
@@ -128,7 +128,7 @@ def _without_design(
     return dataclasses.replace(
         first,
         limits=limits,
-        conflict=clash.would_do,
+        conflict=clash.feasible_values,
         conflicts=clash.minimal,
         alternatives=told,
         certificate="; ".join(t for t in (text, clash.certificate, words) if t),

@@ -19,11 +19,11 @@ from scenarios.question import HALVINGS, Decision, Question, combinations
 from solvers import boxes
 from solvers.boxes import Array, Space
 
-CHUNK = 100_000
+TRIED_TOGETHER = 100_000
 """Designs that are evaluated together; a question of no more is answered by trying them all."""
 OUTRIGHT = 1_000_000
 """Designs that are all tried before intervals are asked what limits leave of them: about as quick as asking."""
-LISTED = 40_000
+MANY_DESIGNS = 40_000
 """Designs that are worth evaluating at many points."""
 
 
@@ -50,8 +50,8 @@ class Grid:
 
     def parts(self, question: Question) -> Iterator[Table]:
         """Go through the combinations, a chunk at a time."""
-        for start in range(0, self.size, CHUNK):
-            rows = self.at(np.arange(start, min(start + CHUNK, self.size)))
+        for start in range(0, self.size, TRIED_TOGETHER):
+            rows = self.at(np.arange(start, min(start + TRIED_TOGETHER, self.size)))
             yield Table({}, question, dict(zip(self.names, rows.T, strict=True)))
 
 
@@ -119,7 +119,7 @@ def count_of_few(question: Question) -> int | None:
     if not question.decide or not plain(question) or question.search is not None:
         return None
     every = everything(question)
-    return every.size if every is not None and every.size <= CHUNK else None
+    return every.size if every is not None and every.size <= TRIED_TOGETHER else None
 
 
 def plain(question: Question) -> bool:
@@ -167,7 +167,7 @@ def tables(question: Question) -> Iterator[Table]:
     """
     for chosen, asked in combinations(question):
         found = _widest(asked)
-        if found is None or found.size > LISTED:
+        if found is None or found.size > MANY_DESIGNS:
             raise CannotTake("something decided is not a short list")
         rows = found.at(np.arange(found.size)).T
         yield Table(chosen, asked, dict(zip(found.names, rows, strict=True)))
@@ -181,7 +181,7 @@ def listed(question: Question) -> int | None:
         if found is None:
             return None
         total += found.size
-        if total > LISTED:
+        if total > MANY_DESIGNS:
             return None
     return total
 

@@ -19,17 +19,17 @@ from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
 from formulations.row_keys import RowKey
-from formulations.tolerances import TIE
+from formulations.tolerances import HOLDS, TIE
 from results.solution import Status
 from results.telling.facts import NextBest
 from scenarios.define import composed
 from scenarios.question import Question
 from solvers import boxes, designs
-from solvers.boxes import FEASIBLE, Array
+from solvers.boxes import Array
 from solvers.designs import Grid, Table
 from solvers.outcome import ENUMERATION, Outcome
 
-LARGEST = 50_000_000
+MOST_ENUMERATED = 50_000_000
 """Designs that are still all tried, of one question."""
 POOL = 500_000
 LOST = "a design that may hold leaves the range of floats"
@@ -74,7 +74,7 @@ def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
         return Judged(np.zeros(len(which), dtype=np.int64), far, far, none > 0, no, none, no)
     at, ratios = numbers(t, near, which)
     goal, worst = full(minimised(t, at), shape), excess(ratios, shape)
-    held = (worst <= FEASIBLE) & ~np.isnan(goal)
+    held = (worst <= HOLDS) & ~np.isnan(goal)
     reached = np.where(held, goal, np.inf)
     low = reached.min(axis=1)
     tied = held & (reached <= _close(low)[:, None])
@@ -89,7 +89,7 @@ def _lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unknown: Mask)
         return np.zeros(len(unknown), dtype=bool)
     for ratio in ratios.values():
         own = full(ratio, unknown.shape)
-        unknown = unknown & ~(np.isfinite(own) & (own > 1.0 + FEASIBLE))
+        unknown = unknown & ~(np.isfinite(own) & (own > 1.0 + HOLDS))
     designs = np.flatnonzero(unknown.any(axis=0))
     # without a value by 0/0 or the logarithm of what is negative it is not a design
     if not designs.size or not evaluation.beyond_floats(near, t.take(designs).x):
@@ -166,7 +166,7 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     question is not enumerable (see ``designs.enumerable``), OverflowError where a design cannot be judged in floats.
     """
     every = designs.grid(question) if every is None else every
-    if every is None or every.size > LARGEST:
+    if every is None or every.size > MOST_ENUMERATED:
         raise CannotTake("the decided quantities are not few whole numbers or listed values")
     target = math.inf
     if every.size > designs.OUTRIGHT and question.objectives:
@@ -232,7 +232,7 @@ def _target(question: Question, every: Grid) -> float:
     even = np.linspace(0, every.size - 1, 1024)
     early = np.geomspace(1, every.size, 1024) - 1
     worst, goal = boxes.measured(question, every.at(np.concatenate([even, early]).astype(np.int64)))
-    goal = goal[(worst <= 1 + FEASIBLE) & (goal > 0)]
+    goal = goal[(worst <= 1 + HOLDS) & (goal > 0)]
     if not goal.size:
         return math.inf
     least = float(goal.min())

@@ -14,20 +14,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes
-from solvers.boxes import FEASIBLE, Array, Space
+from solvers.boxes import Array, Space
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 
-BATCH = 512
-PATIENCE = 2000
+BOXES_AT_ONCE = 512
+UNSUCCESSFUL_BOXES = 2000
 SOLVER = "interval branch and bound"
 SMALLEST = 1e-14
 NARROWED = 1e3
-AT_END = 1e-6
-HELD = 1e-10
+AT_BOX_END = 1e-6
+HELD_WITHIN = 1e-10
 
 
 @dataclass(slots=True)
@@ -49,7 +50,7 @@ class _Search:
     slack_x: Array | None = None
     closed: float = np.inf
     work: int = 0
-    margin: float = FEASIBLE
+    margin: float = HOLDS
 
     def bound(self) -> float:
         return float(min(self.keys.min(initial=np.inf), self.closed, self.best))
@@ -112,15 +113,15 @@ def _search(question: Question, where: Space, work: int, deadline: float) -> _Se
             break
         if s.work >= polish_at:
             _polish(question, where, s, int(np.argmin(s.keys)))
-            polish_at = 2 * s.work + BATCH
+            polish_at = 2 * s.work + BOXES_AT_ONCE
             _settle(s)
-        order = np.argsort(s.keys, kind="stable")[:BATCH]
+        order = np.argsort(s.keys, kind="stable")[:BOXES_AT_ONCE]
         parts = halves(where, s.low[order], s.high[order], s.steep[order])
         rest = np.ones(s.keys.size, dtype=bool)
         rest[order] = False
         _keep(s, rest)
         _examine(question, where, s, *parts)
-        _let_go(s, tolerance if s.margin == FEASIBLE else 0.1 * tolerance)
+        _let_go(s, tolerance if s.margin == HOLDS else 0.1 * tolerance)
     if s.best_x is None:
         s.best, s.best_x = s.slack, s.slack_x
     return s
@@ -131,7 +132,7 @@ def _settle(s: _Search) -> None:
 
     The designs may be a single point.
     """
-    if s.best_x is None and s.work > PATIENCE:
+    if s.best_x is None and s.work > UNSUCCESSFUL_BOXES:
         s.best, s.best_x = s.slack, s.slack_x
 
 
@@ -163,7 +164,9 @@ def halves(where: Space, low: Array, high: Array, steep: Array) -> tuple[Array, 
         mine = j == k
         below = where.down(int(k), middle[mine])
         left[mine, k] = below
-        right[mine, k] = below + 1 if where.integer[k] else where.up(int(k), below * (1 + 4 * boxes.WHOLE))
+        right[mine, k] = (
+            below + 1 if where.integer[k] else where.up(int(k), below * (1 + 4 * boxes.LISTED_ROUNDING))
+        )
     return np.concatenate([low, right]), np.concatenate([left, high])
 
 
@@ -206,11 +209,11 @@ def _try(question: Question, where: Space, s: _Search, x: Array) -> None:
     """Evaluate designs in plain floats and keep the best that holds all limits."""
     x = where.point(x.copy())
     worst, goal = boxes.measured(question, x)
-    goal = np.where(np.isnan(goal) | (worst > 1 + FEASIBLE), np.inf, goal)
-    strict = np.where(worst > 1 + HELD, np.inf, goal)
+    goal = np.where(np.isnan(goal) | (worst > 1 + HOLDS), np.inf, goal)
+    strict = np.where(worst > 1 + HELD_WITHIN, np.inf, goal)
     i, j = int(np.argmin(strict)), int(np.argmin(goal))
     if strict[i] < s.best:
-        s.best, s.best_x, s.margin = float(strict[i]), x[i], HELD
+        s.best, s.best_x, s.margin = float(strict[i]), x[i], HELD_WITHIN
     if goal[j] < s.slack:
         s.slack, s.slack_x = float(goal[j]), x[j]
 
@@ -231,9 +234,9 @@ def _runaway(question: Question, where: Space, found: _Search, work: int, second
     assert found.best_x is not None, "only a design can run away"
     for j, (bottom, top) in enumerate(where.ends):
         low, high = where.low.copy(), where.high.copy()
-        if bottom and found.best_x[j] <= low[j] * (1 + AT_END):
+        if bottom and found.best_x[j] <= low[j] * (1 + AT_BOX_END):
             low[j] *= NARROWED
-        elif top and found.best_x[j] >= high[j] * (1 - AT_END):
+        elif top and found.best_x[j] >= high[j] * (1 - AT_BOX_END):
             high[j] /= NARROWED
         else:
             continue

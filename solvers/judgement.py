@@ -24,7 +24,7 @@ from scenarios.define.composed import definitions_of
 from scenarios.question import HALVINGS, Question
 
 Bools = NDArray[np.bool_]
-LEAST = 1e-12
+ABSOLUTE_GAP_BELOW = 1e-12
 """Of an objective smaller than this the gap is absolute."""
 
 
@@ -178,7 +178,7 @@ def judge(question: Question, x: Mapping[str, Any], bound: Any = None, shape: tu
 
 def relative_gap(objective: Any, bound: Any) -> Any:
     """|objective - bound| / max(|objective|, 1e-12); NaN where there is no bound."""
-    return np.abs(objective - bound) / np.maximum(np.abs(objective), LEAST)
+    return np.abs(objective - bound) / np.maximum(np.abs(objective), ABSOLUTE_GAP_BELOW)
 
 
 def slack(question: Question, key: RowKey, ratio: Any, value: Any) -> Any:

@@ -17,8 +17,7 @@ from solvers import designs, enumeration
 from solvers.explaining.sensitivity import with_limit
 from solvers.outcome import Outcome
 
-ENUMERATED = enumeration.LARGEST
-FEW, SHORT = 3, 3000
+FEW_FREE, SHORT_SEARCH = 3, 3000
 
 
 def unstructured(question: Question) -> Outcome:
@@ -30,7 +29,7 @@ def unstructured(question: Question) -> Outcome:
     found = _product(question)
     if found is not None and found.status is not Status.FEASIBLE:
         return found
-    if count is not None and count <= ENUMERATED:
+    if count is not None and count <= enumeration.MOST_ENUMERATED:
         return enumeration.optimum(question, every)
     if found is not None:
         return found
@@ -40,7 +39,7 @@ def unstructured(question: Question) -> Outcome:
 
     tried: list[Outcome] = []
     # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not
-    short = (partial(interval.solve, work=SHORT),) if free <= FEW else ()
+    short = (partial(interval.solve, work=SHORT_SEARCH),) if free <= FEW_FREE else ()
     for method in (*short, scip.solve, interval.solve):
         try:
             found = method(question)
@@ -104,7 +103,7 @@ def next_change(
         objectives=(Objective(key.name, maximize=key.side == "min"),),
     )
     every = designs.grid(asked)
-    if every is None or every.size > ENUMERATED:
+    if every is None or every.size > enumeration.MOST_ENUMERATED:
         return None
     try:
         found = enumeration.optimum(asked, every)

@@ -24,7 +24,7 @@ from solvers.geometric.gp_terms import Array
 from solvers.geometric.gp_together import Programs
 
 T = TypeVar("T")
-MOST_ROWS = 2048
+PROGRAMS_IN_ONE_CALL = 2048
 """Programs in one call: beyond, calls cost what their rows cost, and only memory would be lost."""
 
 
@@ -166,7 +166,7 @@ def _parts(tasks: Sequence[_Task]) -> list[list[_Task]]:
     rows = 0
     for task in tasks:
         count = sum(len(p.logc) for p in task.asked)
-        if parts[-1] and rows + count > MOST_ROWS:
+        if parts[-1] and rows + count > PROGRAMS_IN_ONE_CALL:
             parts.append([])
             rows = 0
         parts[-1].append(task)

@@ -1,8 +1,13 @@
 """The same random examples in every run, however slow the machine; ``--hypothesis-profile=explore`` draws others."""
 
+import fcntl
 import gc
 import os
+import re
+import shutil
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +26,21 @@ settings.register_profile("explore", **UNHURRIED)
 settings.load_profile("same")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let each process of pytest-xdist begin with its part of the long tests: none of them is left to the end."""
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if count == 1:
+        return
+    long = [item for item in items if item.get_closest_marker("slow")]
+    others = [item for item in items if not item.get_closest_marker("slow")]
+
+    def part(of: list[pytest.Item], n: int) -> list[pytest.Item]:
+        return of[len(of) * n // count : len(of) * (n + 1) // count]
+
+    # pytest-xdist hands out neighbours, and as many to each
+    items[:] = [item for n in range(count) for item in (*part(long, n), *part(others, n))]
+
+
 def pytest_collection_finish() -> None:
     """Keep the collected tests and the imported modules from being gone through with every collection of garbage."""
     gc.collect()
@@ -33,3 +53,28 @@ def models_of_a_test_are_gone_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     from dse.models import registry
 
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """Give a folder by its name, filled where it is first asked for: the processes of pytest-xdist share it.
+
+    What fills it gets an empty folder. Tests only read what is there.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def made(name: str, fill: Callable[[Path], object]) -> Path:
+        folder = shared / "made_once" / re.sub(r"\W+", "-", name)
+        folder.parent.mkdir(exist_ok=True)
+        with folder.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            whole = folder.with_suffix(".whole")
+            if not whole.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of a test that failed to fill it
+                folder.mkdir()
+                fill(folder)
+                whole.touch()
+        return folder
+
+    return made

@@ -30,7 +30,7 @@ from solvers.batched import evaluated
 from solvers.batched.counting import sums, tables, whole
 from solvers.batched.geometric_programs import geometric
 from solvers.batched.linear_programs import linear
-from solvers.batched.path import SHARE
+from solvers.batched.path import SHARE_ANSWERED
 from solvers.batched.ratios import divided, line
 
 DATA = Path(__file__).parent / "data"
@@ -65,8 +65,8 @@ class Answered:
 def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
     """Answer a question with an axis for each path by the first fast way that takes it, however few points it has."""
     for way in (divided, geometric, line, linear, sums, tables, whole):
-        monkeypatch.setattr(way, "FEWEST", 1, raising=False)
-        monkeypatch.setattr(way, "OF_A_STRUCTURE", 1, raising=False)
+        for fewest in ("FEWEST_POINTS", "FEWEST_COMPILED", "OF_A_STRUCTURE"):
+            monkeypatch.setattr(way, fewest, 1, raising=False)
 
     def answer(asked: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> Answered | None:
         sweep = {f"axis{i}": {"path": path, "values": list(v)} for i, (path, v) in enumerate(axes.items())}
@@ -77,7 +77,7 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
         for way in (divided.way, tables.way, whole.way, sums.way, linear.way, line.way):
             if found is None:
                 offer = way(grid)
-                found = offer.path if offer.share >= SHARE else None
+                found = offer.path if offer.share >= SHARE_ANSWERED else None
         if found is None:
             return None
         return Answered(*found.solve(results.dataset.layout(grid), tuple(slice(0, n) for n in grid.shape)))

@@ -25,7 +25,7 @@ from dse.models.model import MACHINE_PREFIX
 from dse.papers.megatron import batches
 from dse.papers.sources import table
 from dse.papers.vtrain2024 import fit, runs
-from dse.papers.vtrain2024.comparison import ALONE, LEAST, NEAR
+from dse.papers.vtrain2024.comparison import ALONE, LEAST, NEAR_BEST
 
 TITLE = "Training plans: Calculon's equations and ours, time per configuration"
 MACHINE = batches.NAME
@@ -134,7 +134,7 @@ def sets() -> list[tuple[str, float, float, float, float]]:
             ("Calculon", theirs),
         ):
             lost = runs.chosen(of, ours, LEAST[which])
-            near = 100.0 * float((lost <= NEAR).mean())
+            near = 100.0 * float((lost <= NEAR_BEST).mean())
             found.append((f"{which}, {name}", runs.missed(ours, of.seconds), 100.0 * float(lost.mean()), near,
                           float(lost.size)))  # fmt: skip
     return found

@@ -12,7 +12,7 @@ import click
 
 import scenarios
 from dse.commands.terminal import sketch
-from dse.commands.terminal.door import ANSWERED, FAILED, NO_ANSWER, WRONG, complain, folder_for
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, WRONG, complain, folder_for
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.options.search_options import searching
 from dse.commands.terminal.options.solver_options import solving
@@ -22,7 +22,7 @@ from dse.system.progress import reporting
 from dse.system.streams import INTERRUPTED
 from results.stores.files.storage import local
 from results.stores.files.trouble import explained
-from scenarios.language.errors import MOST, ScenarioError
+from scenarios.language.errors import MOST_MISTAKES, ScenarioError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scenarios import Scenario
     from solvers.others.pyomo_points import By
 
-CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
+CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": EXIT_FAILED}
 CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
 PICTURES = frozenset({".png", ".svg", ".pdf"})
 FRONT_HELP = (
@@ -70,8 +70,8 @@ def mistakes_as_json(command: Answer) -> Answer:
 
 def mistakes(problem: ScenarioError) -> dict[str, Any]:
     """Return the mistakes of a scenario as values that JSON has."""
-    more = len(problem.problems) - MOST
-    told = {"ok": False, "problems": [p._asdict() for p in problem.problems[:MOST]]}
+    more = len(problem.problems) - MOST_MISTAKES
+    told = {"ok": False, "problems": [p._asdict() for p in problem.problems[:MOST_MISTAKES]]}
     return told | ({"more": more} if more > 0 else {})
 
 
@@ -180,10 +180,10 @@ def front(
         show_worlds(found)
 
     _write_fronts(dataset, record, outputs, None if as_json else shown)
-    return _kept(dataset)
+    return _fresh_exit_code(dataset)
 
 
-def _kept(dataset: xr.Dataset) -> int:
+def _fresh_exit_code(dataset: xr.Dataset) -> int:
     """Return the exit code of fronts: that of no answer where fresh samples contradict a probability."""
     from dse.commands.terminal import robust_front_page
     from results.uncertainty import kept
@@ -234,9 +234,9 @@ def _fronts(
 
     _write_fronts(dataset, record, outputs, None if as_json else shown)
     refused = {CODES[f.refusal.status.value] for f in found.found.values() if f.refusal}
-    if interrupted or FAILED in refused:
-        return INTERRUPTED if interrupted else FAILED
-    return _kept(dataset) if any(f.points for f in found.found.values()) else NO_ANSWER
+    if interrupted or EXIT_FAILED in refused:
+        return INTERRUPTED if interrupted else EXIT_FAILED
+    return _fresh_exit_code(dataset) if any(f.points for f in found.found.values()) else NO_ANSWER
 
 
 def _write_fronts(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dse.commands.answering import AS_JSON, CODES, RECORD, mistakes_as_json
-from dse.commands.terminal.door import ANSWERED, FAILED, NO_ANSWER, folder_for
-from dse.commands.terminal.printing import WIDTH, say, say_json, show, table
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, folder_for
+from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, table
 from results.stores.files.storage import local
 from results.stores.files.trouble import explained
 
@@ -103,8 +103,8 @@ def compare(
 def _code(found: Comparison) -> int:
     """Answered where any question is; failed where one could not be."""
     codes = {CODES[s.solution.status.value] for s in found.sides}
-    if FAILED in codes:
-        return FAILED
+    if EXIT_FAILED in codes:
+        return EXIT_FAILED
     return ANSWERED if ANSWERED in codes else NO_ANSWER
 
 
@@ -138,10 +138,10 @@ def _show(found: Comparison, outputs: tuple[str, ...]) -> None:
         say("")
     say(f"Ratios are to {found.sides[found.baseline].label}.")
     for note in found.not_shared():
-        say(textwrap.fill(f"Not compared: {note}.", WIDTH, break_on_hyphens=False))
+        say(textwrap.fill(f"Not compared: {note}.", PAGE_WIDTH, break_on_hyphens=False))
     if found.curve is not None:
         say("")
         for line in found.curve.sentences():
-            say(textwrap.fill(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False))
+            say(textwrap.fill(line, PAGE_WIDTH, subsequent_indent="    ", break_on_hyphens=False))
     for output in outputs:
         say(f"Wrote {output}")

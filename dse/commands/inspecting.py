@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scenarios.question import Question
 
 MOST_KINDS = 50
-MOST_NAMES = 12
+MOST_NAMES_SAID = 12
 MOST_FILES = 100
 
 
@@ -177,7 +177,7 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
         ("decides", _decisions(told)),
         ("objective", goals or "any design within the limits"),
         ("limits", ", ".join(told["limits"])),
-        ("uncertain", _listed(list(_unsure(told)))),
+        ("uncertain", _some_names(list(_unsure(told)))),
         ("sampled", told["uncertain"].get("uncertain.sampling", "")),
         ("judged by", _judged(told["uncertain"])),
         ("grid", f"{axes} = {told['points']} points" if axes else ""),
@@ -201,14 +201,14 @@ def _way_words(told: dict[str, Any]) -> str:
 
 def _decisions(told: dict[str, Any]) -> str:
     some = told["decide_at_some"]
-    always = _listed([n for n in told["decide"] if n not in some]) or "nothing"
-    return f"{always}; at some points only: {_listed(some)}" if some else always
+    always = _some_names([n for n in told["decide"] if n not in some]) or "nothing"
+    return f"{always}; at some points only: {_some_names(some)}" if some else always
 
 
-def _listed(names: Sequence[str]) -> str:
+def _some_names(names: Sequence[str]) -> str:
     """Some names of many, and how many more there are."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+    more = f" and {len(names) - MOST_NAMES_SAID} more" if len(names) > MOST_NAMES_SAID else ""
+    return ", ".join(names[:MOST_NAMES_SAID]) + more
 
 
 def _for_file(command: str, file: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dse.commands.answering import AS_JSON, mistakes_as_json
-from dse.commands.terminal.door import ANSWERED, FAILED, complain
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, complain
 from dse.commands.terminal.printing import say, say_json
 from dse.system.progress import span
 from dse.system.streams import INTERRUPTED
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dse.sweeping.verifying import Verdict
 
-SHOWN = 20
+TROUBLES_SHOWN = 20
 
 
 @click.command()
@@ -60,7 +60,7 @@ def verify(store: str, scenario: str | None, audit: int, repair: bool, as_json: 
         say_json(verdict.record())
     else:
         _show_verdict(verdict)
-    return ANSWERED if verdict.passed else FAILED
+    return ANSWERED if verdict.passed else EXIT_FAILED
 
 
 def _show_verdict(verdict: Verdict) -> None:
@@ -71,10 +71,10 @@ def _show_verdict(verdict: Verdict) -> None:
         say(f"{verdict.store}: {verdict.points} points in {verdict.chunks} chunks, no errors")
     else:
         say(f"{verdict.store}: {verdict.wrong} errors; {verdict.points} points were checked")
-        for trouble in verdict.troubles[:SHOWN]:
+        for trouble in verdict.troubles[:TROUBLES_SHOWN]:
             say(f"  {trouble}")
-        if verdict.wrong > SHOWN:
-            say(f"  and {verdict.wrong - min(SHOWN, len(verdict.troubles))} more")
+        if verdict.wrong > TROUBLES_SHOWN:
+            say(f"  and {verdict.wrong - min(TROUBLES_SHOWN, len(verdict.troubles))} more")
         if verdict.damaged:
             say(f"  `dse verify --repair {verdict.store}` computes again what is missing or damaged")
     if verdict.points:

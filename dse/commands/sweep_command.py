@@ -14,11 +14,11 @@ import scenarios
 from dse.commands.answering import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
 from dse.commands.store_commands import audit_record, left_over, show_audit, tell_status
 from dse.commands.terminal import sweep_summary
-from dse.commands.terminal.door import ANSWERED, FAILED, complain, folder_for
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, complain, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
 from dse.commands.terminal.options.machine_option import BASELINE_MACHINE, MACHINE
 from dse.commands.terminal.options.solver_options import solving
-from dse.commands.terminal.printing import WIDTH, say, say_json
+from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json
 from dse.system.streams import INTERRUPTED
 from results.stores.files.storage import local, named
 
@@ -136,17 +136,17 @@ def sweep(
 
         folder_for(picture)
         plot.save(plot.sweep(dataset), Path(picture))
-    return _tell(dataset, output, summary, as_json)
+    return _print_sweep(dataset, output, summary, as_json)
 
 
 def _summary(store: str, as_json: bool) -> int:
     """Tell of a store as it is, finished or not."""
     from dse import api
 
-    return _tell(api.open(store), store, True, as_json)
+    return _print_sweep(api.open(store), store, True, as_json)
 
 
-def _tell(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
+def _print_sweep(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
     from dse.commands.terminal import robust_front_page
     from results.uncertainty import kept
 
@@ -163,7 +163,7 @@ def _tell(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
         robust_front_page.show_kept(dataset, judged)
         _show_store(told["store"])
     if told["statuses"].get("error") or not told["audit"].get("passed", True):
-        return FAILED
+        return EXIT_FAILED
     return robust_front_page.code(dataset, judged)
 
 
@@ -217,11 +217,11 @@ def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
         **_left_over(dataset),
         "messages": sorted(messages)[:5],
         "outside": beyond,
-        **_checked(dataset),
+        **_times_checked(dataset),
     }
 
 
-def _checked(dataset: xr.Dataset) -> dict[str, dict[str, str]]:
+def _times_checked(dataset: xr.Dataset) -> dict[str, dict[str, str]]:
     """Say whether times were checked near the points, and where the machine's numbers come from; nothing of others."""
     from results.summaries import checked
 
@@ -251,7 +251,7 @@ def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
         say(f"  error: {message}")
     _show_outside(told)
     for label, text in told.get("sources", {}).items():
-        say(textwrap.fill(f"  {label:7} {text}", WIDTH, subsequent_indent="    "))
+        say(textwrap.fill(f"  {label:7} {text}", PAGE_WIDTH, subsequent_indent="    "))
     if told["points_solved_singly"] or told["left_over"]:
         say(f"  {left_over(told['points_solved_singly'], told['left_over'])}")
     show_audit(told["audit"])

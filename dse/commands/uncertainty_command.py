@@ -11,7 +11,7 @@ import click
 from dse.commands import matters_command, sweep_command
 from dse.commands.answering import AS_JSON, PICTURES, RECORD, SCENARIO, mistakes_as_json
 from dse.commands.terminal import sketch
-from dse.commands.terminal.door import ANSWERED, FAILED, NO_ANSWER, complain, folder_for
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json, show, table
@@ -118,18 +118,18 @@ def uncertainty(
     if statistics is not None:
         folder_for(statistics)
         formats.write(found.to_dataset(), Path(statistics))
-    _tell(found, [*filter(None, (output, statistics)), *pictures], as_json=as_json)
+    _print_worlds(found, [*filter(None, (output, statistics)), *pictures], as_json=as_json)
     return _code(found)
 
 
 def _code(found: Worlds) -> int:
     audit = json.loads(found.samples.attrs.get("audit", "{}"))
     if found.statuses.get("error") or not audit.get("passed", True):
-        return FAILED
+        return EXIT_FAILED
     return ANSWERED if found.none.count < found.none.of else NO_ANSWER
 
 
-def _tell(found: Worlds, written: list[str], *, as_json: bool) -> None:
+def _print_worlds(found: Worlds, written: list[str], *, as_json: bool) -> None:
     from results.uncertainty.worlds_text import sentences, tables
 
     if as_json:

@@ -19,7 +19,7 @@ from dse.system.progress import Report, reporting
 from formulations.evaluation import quantity
 from results.dataset import STATUS_CODES
 from results.side_by_side.comparison import ANSWERED
-from results.side_by_side.crossings import WIDTH, Crossing, Curve, End, ends_of, pairs, spaced
+from results.side_by_side.crossings import CROSSING_WIDTH, Crossing, Curve, End, ends_of, pairs, spaced
 from results.solution import Solution, Status
 from scenarios.language.errors import meant, shown
 from scenarios.language.machine_files import pin_lines
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from scenarios.question import Question
 
 AXIS = "over"
-POINTS = 33
-NEAR = 0.4 * WIDTH
-MOST = 60
-APART = 1e-9
+RANGE_POINTS = 33
+NEAR_GUESS = 0.4 * CROSSING_WIDTH
+MOST_HALVED = 60
+EQUAL_WITHIN = 1e-9
 _NUMBER = re.compile(r"[-+0-9.eE]+")
 STATES = {code: status for status, code in STATUS_CODES.items()}
 
@@ -216,12 +216,12 @@ def first(questions: Sequence[Scenario], asked: Range) -> tuple[list[Question], 
 
 def _crossings(search: Search, pair: tuple[int, int], values: Sequence[float]) -> list[Crossing]:
     """Return the places where the order of two questions changes between neighbours on the grid."""
-    states = [search.state(pair, v, APART) for v in values]
+    states = [search.state(pair, v, EQUAL_WITHIN) for v in values]
     found = []
     for (low, before), (high, after) in pairwise(zip(values, states, strict=True)):
         if before == after or "unknown" in (before, after):
             continue
-        apart = APART if "equal" in (before, after) else 0.0
+        apart = EQUAL_WITHIN if "equal" in (before, after) else 0.0
         left, right = _enclosed(search, pair, (low, high), before, apart)
         # what lies between two grid points may be a third state; then each change is a crossing of its own
         now = search.state(pair, right, apart)
@@ -260,12 +260,12 @@ def _enclosed(
 ) -> tuple[float, float]:
     """Return two values, WIDTH apart, of which the first is as ``before`` and the second is not."""
     low, high = ends
-    for _ in range(MOST):
-        if high - low <= WIDTH * max(abs(low), abs(high)):
+    for _ in range(MOST_HALVED):
+        if high - low <= CROSSING_WIDTH * max(abs(low), abs(high)):
             break
         guess = _guess(search, pair, low, high)
         middle = math.sqrt(low * high) if low > 0 else (low + high) / 2.0
-        for x in (guess * (1 - NEAR), guess * (1 + NEAR), middle):
+        for x in (guess * (1 - NEAR_GUESS), guess * (1 + NEAR_GUESS), middle):
             if low < x < high:
                 if search.state(pair, x, apart) == before:
                     low = x
@@ -301,7 +301,7 @@ def _proved(
     """Return the nearest values on both sides at which bounds prove what is said; None where some side has none."""
     found = []
     for x, far, state in zip(inner, outer, states, strict=True):
-        at, step = x, WIDTH
+        at, step = x, CROSSING_WIDTH
         while not search.proves(pair, at, state):
             if at == far:
                 return None
@@ -356,10 +356,10 @@ def _range(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
     if (asked.start is None) != (asked.stop is None):
         raise _wrong(questions[0].file, "--from and --to go together", "give both, or an axis in the file")
     if asked.start is not None and asked.stop is not None:
-        start, stop = _plain(asked.start), _plain(asked.stop)
+        start, stop = _float_or_text(asked.start), _float_or_text(asked.stop)
         positive = not any(_negative(x) for x in (start, stop))
         spacing = "log" if positive else "linear"
-        return {"start": start, "stop": stop, "num": asked.points or POINTS, "spacing": spacing}
+        return {"start": start, "stop": stop, "num": asked.points or RANGE_POINTS, "spacing": spacing}
     for q in questions:
         for axis, entry in q.sweep.items():
             if (entry.path or "").removeprefix("given.") != asked.path.removeprefix("given."):
@@ -372,7 +372,7 @@ def _range(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
     raise _wrong(questions[0].file, f"{asked.path} has no range", right)
 
 
-def _plain(value: float | str) -> float | str:
+def _float_or_text(value: float | str) -> float | str:
     return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
 
 

@@ -20,7 +20,7 @@ from solvers.answer import answer
 if TYPE_CHECKING:
     from scenarios import Scenario
 
-MOST = 12
+MOST_COMPARED = 12
 
 
 def asked(sources: Sequence[Any], machines: Sequence[str]) -> list[Scenario]:
@@ -32,8 +32,10 @@ def asked(sources: Sequence[Any], machines: Sequence[str]) -> list[Scenario]:
     if len(found) < 2:
         right = "name a second one, or several machines: dse compare FILE --machine A --machine B"
         raise _wrong(found[0].file if found else "", "there is only one question to compare", right)
-    if len(found) > MOST:
-        raise _wrong(found[0].file, f"{len(found)} questions are too many to compare", f"name at most {MOST}")
+    if len(found) > MOST_COMPARED:
+        raise _wrong(
+            found[0].file, f"{len(found)} questions are too many to compare", f"name at most {MOST_COMPARED}"
+        )
     return found
 
 

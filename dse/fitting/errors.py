@@ -8,7 +8,7 @@ from pathlib import Path
 from results.stores.files.storage import local
 from results.stores.files.trouble import explained
 
-SHOWN = 100
+FAULTS_SHOWN = 100
 """How many faults a message lists in full."""
 
 
@@ -20,8 +20,8 @@ class FittingError(ValueError):
         super().__init__(source, self.problems)
 
     def __str__(self) -> str:
-        lines = [f"{self.source} cannot be fitted:", *(f"  {p}" for p in self.problems[:SHOWN])]
-        more = len(self.problems) - SHOWN
+        lines = [f"{self.source} cannot be fitted:", *(f"  {p}" for p in self.problems[:FAULTS_SHOWN])]
+        more = len(self.problems) - FAULTS_SHOWN
         return "\n".join([*lines, f"  … and {more} more"] if more > 0 else lines)
 
 

@@ -14,7 +14,7 @@ Places = NDArray[np.intp]
 FOLDS = 5
 QUANTILES = 101
 LEAST_IN_DECILES = 20
-SLACK = 0.01
+COVERAGE_SLACK = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def interval(residuals: Array, groups: Places, confidence: float) -> tuple[float
         held = np.bincount(number, (residuals >= low) & (residuals <= high)) / size
         mean = float(np.average(held, weights=size))
         spread = float(np.sqrt(np.average((held - mean) ** 2, weights=size) / max(_effective(size) - 1, 1.0)))
-        if mean - spread >= confidence - SLACK or len(labels) == len(residuals):
+        if mean - spread >= confidence - COVERAGE_SLACK or len(labels) == len(residuals):
             break
     return low, high
 

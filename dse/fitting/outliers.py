@@ -11,14 +11,14 @@ from dse.fitting.reading import Measurements
 from dse.fitting.statistics import Array, Mask, scale
 from dse.quantities import show
 
-_DIGITS = 4
+_OUTLIER_DIGITS = 4
 # the chance that a set of runs with normal errors alone has one called an outlier, and the factor that makes up
 # for a spread that is itself estimated from few runs
 _CHANCE, _CAUTION = 0.01, 1.5
 # runs more than these lie apart: then the model is wrong, not the runs
-_MOST = 0.2
+_MOST_APART = 0.2
 # fewer runs say nothing of their spread
-_FEWEST = 12
+_FEWEST_RUNS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,10 @@ class Outlier:
 
     def __str__(self) -> str:
         where = f"line {self.line}" if self.line is not None else f"run {self.run + 1}"
-        measured, model = show(self.measured, self.unit, _DIGITS), show(self.model, self.unit, _DIGITS)
+        measured, model = (
+            show(self.measured, self.unit, _OUTLIER_DIGITS),
+            show(self.model, self.unit, _OUTLIER_DIGITS),
+        )
         return f"{where}: {self.what} {measured}, {self.factor:.3g} times the {model} of the fit"
 
 
@@ -60,7 +63,7 @@ def outliers(runs: Measurements, figures: Mapping[str, Residuals], parameters: i
     """
     from scipy.special import ndtri
 
-    if runs.runs < _FEWEST or not figures:
+    if runs.runs < _FEWEST_RUNS or not figures:
         return ()
     many = runs.runs * len(figures)
     cut = -_CAUTION * float(ndtri(_CHANCE / (2 * many)))
@@ -68,7 +71,7 @@ def outliers(runs: Measurements, figures: Mapping[str, Residuals], parameters: i
     share = parameters // len(names) + 1
     far = np.stack([np.abs(f.error) / scale(f.error, share) for f in figures.values()])
     bad: Mask = far.max(axis=0) > cut
-    if bad.sum() > _MOST * runs.runs:
+    if bad.sum() > _MOST_APART * runs.runs:
         return ()
     found = []
     for i in np.flatnonzero(bad).tolist():

@@ -130,9 +130,9 @@ def read(
 
 def stands(cells: Table, column: Column, names: Mapping[str, str]) -> bool:
     """Whether a table has a column, by its name or by the one the user gives it."""
-    known = {_plain(n) for n in (column.name, *column.also)}
-    heads = [_plain(name_and_unit(h)[0]) for h in cells.heads]
-    behind = [_plain(h.rpartition("_")[0]) for h in cells.heads if _suffix(name_and_unit(h)[0])]
+    known = {_snake_case(n) for n in (column.name, *column.also)}
+    heads = [_snake_case(name_and_unit(h)[0]) for h in cells.heads]
+    behind = [_snake_case(h.rpartition("_")[0]) for h in cells.heads if _suffix(name_and_unit(h)[0])]
     return column.name in names or not known.isdisjoint([*heads, *behind])
 
 
@@ -144,7 +144,7 @@ def _line(run: int, lines: Sequence[int]) -> int:
     return 0 if run < 0 else lines[run] if lines else run + 1
 
 
-def _plain(name: str) -> str:
+def _snake_case(name: str) -> str:
     return re.sub(r"[\s_-]+", "_", name.strip().lower())
 
 
@@ -202,7 +202,9 @@ class _Heads:
         """Return the place of the header that the user names for a column."""
         name, unit = name_and_unit(wanted)
         places = [i for i, h in enumerate(heads) if h == wanted.strip()]
-        places = places or [i for i, h in enumerate(heads) if _plain(name_and_unit(h)[0]) == _plain(name)]
+        places = places or [
+            i for i, h in enumerate(heads) if _snake_case(name_and_unit(h)[0]) == _snake_case(name)
+        ]
         if len(places) != 1:
             many = f"{len(places)} columns are" if places else "there is no column"
             hint = "" if places else did_you_mean(name, [name_and_unit(h)[0] for h in heads])
@@ -216,14 +218,14 @@ class _Heads:
 
     def _places(self, heads: Sequence[str], split: Sequence[tuple[str, str]], column: Column) -> list[int]:
         """Return where a column's header stands: its name, or else its name with a unit behind an underscore."""
-        known = {_plain(n) for n in (column.name, *column.also)}
-        places = [i for i, (n, _) in enumerate(split) if _plain(n) in known]
+        known = {_snake_case(n) for n in (column.name, *column.also)}
+        places = [i for i, (n, _) in enumerate(split) if _snake_case(n) in known]
         if places or column.text:
             return places
         behind = [
             i
             for i, (n, unit) in enumerate(split)
-            if not unit and _plain(n.rpartition("_")[0]) in known and _suffix(n)
+            if not unit and _snake_case(n.rpartition("_")[0]) in known and _suffix(n)
         ]
         for i in behind:
             self._unit_behind(heads[i], i, column)
@@ -255,7 +257,7 @@ def _texts(column: Column, cells: Table, place: int, faults: Faults) -> tuple[st
         allowed = {c.lower() for c in column.choices}
         for i, text in enumerate(found):
             if text.lower() not in allowed:
-                wrong = f"{cells.heads[place]!r} of {_where(i, cells.lines)} is {_shown(text)}"
+                wrong = f"{cells.heads[place]!r} of {_where(i, cells.lines)} is {_quoted_cell(text)}"
                 faults.append((_line(i, cells.lines), f"{wrong}, not one of {', '.join(column.choices)}"))
     return found
 
@@ -277,7 +279,7 @@ def _numbers(
     least = "a positive number" if column.positive else "a number, 0 or more"
     for i in np.flatnonzero(~(right & near)).tolist():
         what = f"not {least}" if not right[i] else "too far from 1 to be computed with: is the unit right?"
-        wrong = f"{head!r} of {_where(i, cells.lines)} is {_shown(cells.cells[place][i])}, {what}"
+        wrong = f"{head!r} of {_where(i, cells.lines)} is {_quoted_cell(cells.cells[place][i])}, {what}"
         faults.append((_line(i, cells.lines), wrong))
     return values, right & near
 
@@ -291,7 +293,7 @@ def _number(cell: Any) -> float:
         return math.nan
 
 
-def _shown(cell: Any) -> str:
+def _quoted_cell(cell: Any) -> str:
     text = "empty" if cell is None or (isinstance(cell, str) and not cell.strip()) else str(cell)
     return text if len(text) <= 40 else text[:37] + "..."
 
@@ -299,7 +301,9 @@ def _shown(cell: Any) -> str:
 def unit_of(cells: Table, name: str) -> str:
     """Return the unit that a column's header states; empty where it states none, or where there is no such column."""
     heads = [name_and_unit(h) for h in cells.heads]
-    stated = next((unit for n, unit in heads if _plain(n) == _plain(name)), None)
+    stated = next((unit for n, unit in heads if _snake_case(n) == _snake_case(name)), None)
     if stated is None:
-        stated = next((_suffix(n) for n, unit in heads if _plain(n.rpartition("_")[0]) == _plain(name)), "")
+        stated = next(
+            (_suffix(n) for n, unit in heads if _snake_case(n.rpartition("_")[0]) == _snake_case(name)), ""
+        )
     return "" if stated in _NO_UNIT else stated

@@ -15,10 +15,10 @@ Mask = NDArray[np.bool_]
 # the median size of a normal error is this part of its standard deviation
 _NORMAL_MEDIAN = 0.6745
 # measurements are no more alike than this
-_ALIKE = 1e-3
+_LEAST_SPREAD = 1e-3
 # below this mean square of relative errors, runs count as exact
-EXACT = 1e-18
-DEPENDENT = 1e-6
+EXACT_SQUARES = 1e-18
+DEPENDENT_DIRECTION = 1e-6
 INVOLVED = 0.05
 
 
@@ -55,7 +55,7 @@ def scale(residuals: Array, parameters: int) -> float:
     """
     n = residuals.size
     wide = float(np.median(np.abs(residuals))) / _NORMAL_MEDIAN * np.sqrt(n / max(1, n - parameters))
-    return float(max(wide, _ALIKE))
+    return float(max(wide, _LEAST_SPREAD))
 
 
 def quantile(confidence: float, freedom: float) -> float:
@@ -104,7 +104,7 @@ def dependent(columns: Array, names: Sequence[str]) -> list[tuple[str, ...]]:
     wide = columns.shape[0] < columns.shape[1]
     _, values, directions = np.linalg.svd(columns / size, full_matrices=wide)
     values = np.concatenate([values, np.zeros(len(names) - values.size)])
-    null = directions[values <= DEPENDENT * values[0]]
+    null = directions[values <= DEPENDENT_DIRECTION * values[0]]
     # columns belong together where the null space ties them, whatever basis of it was found
     tie = np.abs(null.T @ null) > INVOLVED**2
     groups: list[set[int]] = []

@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 STAIRCASE = "steps: designs found above, proved bounds below"
 CHORDS = "chords above and tangents below, both straight in logarithms"
 EXACT = "exact: the front itself"
-STEP = 0.05
-FINEST = 40
+BAND_STEP = 0.05
+MOST_BAND_STEPS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def _finer(places: Sequence[tuple[float, float, float]]) -> list[tuple[float, fl
     found: list[tuple[float, float, float]] = list(places[:1])
     for a, b in itertools.pairwise(places):
         far = max(abs(x - y) for x, y in zip(a, b, strict=True))
-        parts = min(max(math.ceil(far / STEP), 1), FINEST)
+        parts = min(max(math.ceil(far / BAND_STEP), 1), MOST_BAND_STEPS)
         for k in range(1, parts):
             u, low, high = (x + (y - x) * k / parts for x, y in zip(a, b, strict=True))
             found.append((u, low, high))

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-POINTS = 20
+ENCLOSURE_POINTS = 20
 PROBES_PER_POINT = 6
 COINCIDENT = 1e-6
 # of designs that do not change continuously: how often in a row the half of a box may be empty before its nearest
 # neighbour is asked for
 MISSES = 2
 JUMP = 0.5
-ALIKE = 0.5
+ALIKE_BOXES = 0.5
 LEAST_A, LEAST_B = 0, 1
 
 
@@ -115,7 +115,7 @@ class Enclosure:
                 return
             coarse.sort(key=lambda i: -self.boxes[i].size)
             room = min(points - len(self.boxes) - 1, probes - self.probes) if together else 1
-            least = ALIKE * self.boxes[coarse[0]].size
+            least = ALIKE_BOXES * self.boxes[coarse[0]].size
             chosen = sorted(i for i in coarse[:room] if self.boxes[i].size >= least)
             asked = [self._probe(self.boxes[i]) for i in chosen]
             self.probes += len(asked)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from dse.fronts import bands
 from dse.fronts.bands import Band, Corner, Measure
-from dse.fronts.enclosure import LEAST_A, LEAST_B, POINTS, PROBES_PER_POINT, Enclosure, Place
+from dse.fronts.enclosure import ENCLOSURE_POINTS, LEAST_A, LEAST_B, PROBES_PER_POINT, Enclosure, Place
 from dse.fronts.front_search import Front, Scale, Search, narrow
 from results.solution import Solution
 from solvers.linear.fronts import front_points, program_front, program_probes
@@ -38,7 +38,7 @@ def find(search: Search, points: int | None, most: int, tolerance: float | None 
     found = program_front.enumerated(owners, search.count)
     some = found is None and not _all_wanted(owners, points, tolerance)
     if some:
-        found = _halved(search, owners, points or (most if tolerance else POINTS), tolerance)
+        found = _halved(search, owners, points or (most if tolerance else ENCLOSURE_POINTS), tolerance)
     if found is None or not found.pieces:
         refusal = search.refusal()
         if refusal is not None:

@@ -19,14 +19,14 @@ import results.dataset
 import scenarios
 from dse.fronts import exact_fronts, front_curves, front_grids, robust_fronts, sampled_fronts
 from dse.fronts.bands import Band
-from dse.fronts.enclosure import POINTS
+from dse.fronts.enclosure import ENCLOSURE_POINTS
 from dse.fronts.front_search import Front, Search
 from dse.sweeping.points import robust_points
 from dse.system.progress import Report, reporting
 from formulations import failures
 from results.along_fronts.along import exchange_rates, knee
 from results.along_fronts.hypervolume import with_growth
-from results.along_fronts.segments import JOINED, JOINED_ABOUT, UNKNOWN
+from results.along_fronts.segments import JOINED, JOINED_ABOUT, UNKNOWN_BETWEEN
 from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.questions import question as question_of
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 ENCLOSURE = "enclosure"
 AT, LOWER, UPPER = "enclosure_at", "enclosure_lower", "enclosure_upper"
-MOST_POINTS = 1000
+MOST_FRONT_POINTS = 1000
 
 
 def front(
@@ -109,8 +109,8 @@ def at(
     question = tied.question
     if question.decide and (question.search is not None or question.model.black_box):
         return sampled_fronts.find(question, points)
-    usual = POINTS if question.uncertain is None else robust_fronts.POINTS
-    most = points or (MOST_POINTS if tolerance else usual)
+    usual = ENCLOSURE_POINTS if question.uncertain is None else robust_fronts.ROBUST_POINTS
+    most = points or (MOST_FRONT_POINTS if tolerance else usual)
     if by is not None:
         search = Search(question, report, 3 * most, by.answer)
         found = _searched(search, question, most, tolerance)
@@ -119,7 +119,7 @@ def at(
         search, trouble = robust_fronts.search(question, report, 3 * most)
         return robust_fronts.finished(_searched(search, question, most, tolerance), trouble)
     search = Search(question, report, 3 * most)
-    exact = exact_fronts.find(search, points, MOST_POINTS, tolerance)
+    exact = exact_fronts.find(search, points, MOST_FRONT_POINTS, tolerance)
     return exact if exact is not None else _searched(search, question, most, tolerance)
 
 
@@ -234,7 +234,9 @@ def to_dataset(found: Front) -> xr.Dataset:
     plan = results.dataset.layout(_Line((axis,), at), about)
     arrays = results.dataset.to_arrays(plan, found.points, (len(found.points),))
     dataset = results.dataset.to_dataset(plan, arrays)
-    codes = [UNKNOWN if j is None else int(j) for j in found.joined] or [UNKNOWN] * len(found.points)
+    codes = [UNKNOWN_BETWEEN if j is None else int(j) for j in found.joined] or [UNKNOWN_BETWEEN] * len(
+        found.points
+    )
     dataset[JOINED] = ("front", np.array(codes, dtype=np.int8), dict(JOINED_ABOUT))
     if found.band is not None:
         dataset = _enclosed(dataset, found.band, first.name, others[0].name)

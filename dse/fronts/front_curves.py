@@ -18,12 +18,12 @@ from formulations.tolerances import HOLDS
 from results.solution import Solution
 from scenarios.question import HALVINGS, Objective
 
-COARSE = 9
+COARSE_POINTS = 9
 COMPLETE = "complete: no other design lies between two neighbours"
-FINE = 1e-4
+FINE_BOX = 1e-4
 # of a triangle between chord and tangents: how near its foot the next point is sought
 FOOT = 0.25
-ROUNDS = 40
+CURVE_ROUNDS = 40
 
 
 def curve(search: Search, most: int, tolerance: float | None) -> Front:
@@ -88,7 +88,7 @@ class _Curve:
                 else "the largest gap halved again and again"
             )
             return self._front(shape.places, method, shape)
-        coarse = max(COARSE, most // 2)
+        coarse = max(COARSE_POINTS, most // 2)
         shape.refine(coarse, PROBES_PER_POINT * most, _tiny, together=self._together)
         if not any(x.empty for x in shape.boxes):
             between = self._probes(enclosure.spread(shape.places, most))
@@ -115,7 +115,7 @@ class _Curve:
     def _triangles(self, first: Place, last: Place, most: int, tolerance: float) -> list[Place]:
         """Halve wherever chord and tangents are too far apart."""
         places = [first, last]
-        for _ in range(ROUNDS):
+        for _ in range(CURVE_ROUNDS):
             spots, stretches = self._stretches(places)
             wide = [i for i, x in enumerate(stretches) if x.width > tolerance]
             wide.sort(key=lambda i: -stretches[i].width)
@@ -241,4 +241,4 @@ def _measures(goals: Sequence[Objective], *, log: bool) -> tuple[Measure, Measur
 
 
 def _tiny(box: Box) -> bool:
-    return box.size <= FINE
+    return box.size <= FINE_BOX

@@ -13,7 +13,7 @@ from results.solution import Solution, Status
 
 Spot = tuple[float, ...]
 
-ROUNDS = 6
+LEVEL_HALVINGS = 6
 """How often the distance of the levels is halved at most."""
 
 
@@ -23,7 +23,7 @@ def grid(search: Search, most: int) -> Front:
     Levels that what is known answers already are left out; where that leaves none, there are fewer designs.
     """
     state = _Grid(search, most)
-    for power in range(1, ROUNDS + 1):
+    for power in range(1, LEVEL_HALVINGS + 1):
         state.fill([i / 2**power for i in range(2**power + 1)])
         if state.full:
             break

@@ -25,10 +25,10 @@ from solvers.batched.geometric_programs.levels import Found, Levels, Support
 from solvers.linear.fronts.front_points import limited
 
 PULLED = 1e-6
-SHARP = 1e-8
+SHARP_GAP = 1e-8
 NEARER = (1e-9, 1e-7, 1e-6, 5e-6, 1e-5, 2e-5, 5e-5)
 # a step in the band has the width of its box and the gap of a solve
-HAIR = 1.0 - 1e-4
+WITHIN_TOLERANCE = 1.0 - 1e-4
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE)
 
 
@@ -89,7 +89,10 @@ def narrow(box: Box, scales: Sequence[Scale], tolerance: float) -> bool:
     """Whether a box is within a tolerance in the one objective or in the other."""
     for scale, (low, high) in zip(scales, (box.a, box.b), strict=True):
         measure = Measure(scale.objective.maximize)
-        if measure.apart(*(measure.small(scale.value(c)) for c in (low, high))) <= HAIR * tolerance:
+        if (
+            measure.apart(*(measure.small(scale.value(c)) for c in (low, high)))
+            <= WITHIN_TOLERANCE * tolerance
+        ):
             return True
     return False
 
@@ -282,7 +285,7 @@ class Search:
         within = [x for x in told if x is not None and abs(value(second, x) - best) <= TIE * abs(best)]
         gaps = [x.gap or 0.0 for x in within]
         # the nearest one whose slope is told well, else the one where it is told best
-        sharp = next((x for x, gap in zip(within, gaps, strict=True) if gap <= SHARP), None)
+        sharp = next((x for x, gap in zip(within, gaps, strict=True) if gap <= SHARP_GAP), None)
         return sharp or (within[gaps.index(min(gaps))] if within else None)
 
     def _polished(self, found: Solution) -> Solution:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from solvers.others.pyomo_points import By
 
-POINTS = 9
+ROBUST_POINTS = 9
 """Points unless asked otherwise: each takes one to three answers over all worlds."""
 ENDS = ("low", "high")
 SAMPLED = "of the sampled problem"

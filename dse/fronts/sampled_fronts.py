@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solvers.sampling.sampler import Found, Tried
 
 Array = np.ndarray[Any, Any]
-MOST = 200
+MOST_SAMPLED = 200
 EQUAL_GOALS = 1e-9
 
 
@@ -41,7 +41,7 @@ def find(question: Question, points: int | None) -> Front:
         return Front(question, refusal=sampled.nothing(question, found, proof), solves=found.trials)
     values = _signed(question, found.held)
     best = _undominated(values)
-    chosen = _spread(values[best], points or MOST)
+    chosen = _spread(values[best], points or MOST_SAMPLED)
     kept = [found.held[best[i]] for i in chosen]
     effort = sampled.effort(question, found, polished=False)
     method = f"{effort}; {len(best)} of {len(values)} designs within the limits are dominated by no other"
@@ -65,11 +65,11 @@ def find(question: Question, points: int | None) -> Front:
 
 def _growth(question: Question, found: Found, best: Sequence[int]) -> hypervolume.Growth | None:
     """Return how the hypervolume grew, up to a little beyond the worst of the front that was found."""
-    from solvers.sampling.trials import FAR  # with Optuna
+    from solvers.sampling.trials import WORST_GOAL  # with Optuna
 
     values = _signed(question, found.held)
     # what divides by zero somewhere has no place on a front of numbers
-    finite = [i for i in best if np.all(np.abs(values[i]) < FAR)]
+    finite = [i for i in best if np.all(np.abs(values[i]) < WORST_GOAL)]
     if not finite:
         return None
     corner = hypervolume.reference(values[finite])

@@ -100,10 +100,10 @@ def get(name: str) -> Machine:
     if is_file(name):
         return _from_file(name)
     whole, mark, setting = name.partition(held.MARK)
-    return _held(_read(resolve(whole)), setting.strip()) if mark else _read(resolve(name))
+    return _at_setting(_read(resolve(whole)), setting.strip()) if mark else _read(resolve(name))
 
 
-def _held(machine: Machine, setting: str) -> Machine:
+def _at_setting(machine: Machine, setting: str) -> Machine:
     """Return the machine at the setting of that name; raises UnknownName where it has none such."""
     menu = {str(s["name"]): s for s in machine.settings if "name" in s}
     if setting not in menu:

@@ -18,9 +18,9 @@ from dse.quantities import show
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 # a model that lacks more than this is not named one parameter at a time
-_FEW = 4
+_FEW_MISSING = 4
 # digits of an interval's ends, and of measured values beside a data sheet's
-_DIGITS = 4
+_INTERVAL_DIGITS = 4
 # kinds of evidence of what was measured
 _MEASURED = frozenset({"measured", "measured on a noisy machine", "fitted to measurements"})
 
@@ -55,7 +55,7 @@ def served(machine: Machine) -> list[str]:
     lines = [f"Serves: {', '.join(models)}" if models else "Serves no model as it is"]
     near: dict[frozenset[str], list[str]] = {}
     for model, names in missing.items():
-        near.setdefault(frozenset(names) if len(names) <= _FEW else frozenset(), []).append(model)
+        near.setdefault(frozenset(names) if len(names) <= _FEW_MISSING else frozenset(), []).append(model)
     far = near.pop(frozenset(), [])
     for lacked, lacking in near.items():
         lines.append(f"Lacks for {', '.join(lacking)}: {', '.join(sorted(lacked))}")
@@ -97,7 +97,7 @@ def _cells(v: Value, some: bool) -> tuple[str, ...]:
 
 def _between(low: float, high: float, unit: str) -> str:
     """Return the ends of an interval, with one unit where both have the same."""
-    first, last = show(low, unit, _DIGITS), show(high, unit, _DIGITS)
+    first, last = show(low, unit, _INTERVAL_DIGITS), show(high, unit, _INTERVAL_DIGITS)
     number, _, of = first.partition(" ")
     alike = not low or of == last.partition(" ")[2]
     return f"{number if alike else first} to {last}"
@@ -120,9 +120,11 @@ def beside(machine: Machine) -> Table | None:
 
 def _with_rate(value: float, unit: str) -> str:
     """Return a value, and the rate that it is the time of: 1.3e-15 s/flop, 771 TFLOPS."""
-    told = show(value, unit, _DIGITS)
+    told = show(value, unit, _INTERVAL_DIGITS)
     counted = unit.removeprefix("s/")
-    return f"{told}, {show(1 / value, f'{counted}/s', _DIGITS)}" if value and counted != unit else told
+    return (
+        f"{told}, {show(1 / value, f'{counted}/s', _INTERVAL_DIGITS)}" if value and counted != unit else told
+    )
 
 
 def settings(menu: Sequence[Mapping[str, Any]]) -> Table:

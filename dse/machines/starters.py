@@ -32,7 +32,7 @@ _MORE = {
     "node_power": "10 kW",
     "price": "30000 USD",
 }
-_DIGITS = 12
+_STARTER_DIGITS = 12
 _MEASURED = "# Some parameters were measured: all are stated below, and none is derived from the figures."
 _ABOUT = (
     "# Parameters of the models follow from the figures when the file is read: `dse machines ./FILE` shows them.",
@@ -97,4 +97,4 @@ def _setting(setting: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _text(value: float | str, unit: str) -> str:
-    return value if isinstance(value, str) else show(value, unit, _DIGITS)
+    return value if isinstance(value, str) else show(value, unit, _STARTER_DIGITS)

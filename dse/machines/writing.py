@@ -12,7 +12,7 @@ from dse.system import files
 
 MARK = "# derived from the figures by `python -m dse.machines`: changes below are lost"
 # digits of a derived number: more than any data sheet has
-_DIGITS = 12
+_DERIVED_DIGITS = 12
 
 
 def completed(text: str, name: str = "machine") -> str:
@@ -49,7 +49,7 @@ def _entry(key: str, value: Value) -> Iterator[str]:
 
 
 def _number(value: float | str, unit: str) -> str:
-    return f'"{f"{value:.{_DIGITS}g} {unit}".rstrip()}"'
+    return f'"{f"{value:.{_DERIVED_DIGITS}g} {unit}".rstrip()}"'
 
 
 def write(folder: Path) -> None:

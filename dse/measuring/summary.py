@@ -23,11 +23,11 @@ def text(found: Measured) -> str:
     if found.costs:
         costs = [(c.name, show(c.value, c.unit, 4), c.doubt) for c in found.costs]
         lines += ["", *_columns([("energy and power", "value", ""), *costs])]
-    lines += ["", *_told(found)]
+    lines += ["", *_measured_lines(found)]
     return "\n".join(lines)
 
 
-def _told(found: Measured) -> Iterable[str]:
+def _measured_lines(found: Measured) -> Iterable[str]:
     mean, most, count = found.misses
     if count:
         missed = f"{mean:.1%} on average, {most:.0%} at most"

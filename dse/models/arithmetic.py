@@ -31,7 +31,7 @@ def number(x: Any) -> float:
 
 
 # shares, counts and rates of this size are rounding
-NONE = 1e-7
+AMOUNT_ROUNDING = 1e-7
 
 
 @singledispatch
@@ -229,11 +229,11 @@ register_differs = _differs.register
 @singledispatch
 def some(amount: Any) -> Any:
     """Return 1 where there is any of an amount >= 0 and 0 where there is none (up to 1e-7), element by element."""
-    return _flag(amount > NONE)
+    return _flag(amount > AMOUNT_ROUNDING)
 
 
 # how far a quotient of whole numbers may be from a whole one by rounding, relative
-ROUNDED = 1e-9
+QUOTIENT_ROUNDING = 1e-9
 
 
 @singledispatch
@@ -242,7 +242,7 @@ def uneven(x: Any) -> Any:
 
     ``b / a + uneven(b / a)`` of whole numbers is at most 1 only where b divides a: see ``divides``.
     """
-    return _flag(abs(x - np.rint(x)) > ROUNDED * abs(x))
+    return _flag(abs(x - np.rint(x)) > QUOTIENT_ROUNDING * abs(x))
 
 
 def divides(part: Any, whole: Any) -> Any:

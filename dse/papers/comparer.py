@@ -23,7 +23,7 @@ from dse.papers.report import Row, Value, Verdict
 from dse.papers.sources import Line, cases, lines, rounding
 
 # two ways of floating-point arithmetic to one number
-EXACT = 1e-12
+EXACT_AGREEMENT = 1e-12
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -171,10 +171,14 @@ def _tolerance(line: Line, printed: str, found: Found) -> float:
     if found.tolerance is not None:
         return found.tolerance
     if line.tolerance == "print":
-        return EXACT if found.corrected is not None else rounding(printed) + found.slack + EXACT
+        return (
+            EXACT_AGREEMENT
+            if found.corrected is not None
+            else rounding(printed) + found.slack + EXACT_AGREEMENT
+        )
     if line.tolerance.startswith("+-"):
         return float(line.tolerance.removeprefix("+-")) / abs(float(printed))
-    return float(line.tolerance or EXACT) + found.slack
+    return float(line.tolerance or EXACT_AGREEMENT) + found.slack
 
 
 def _value(value: Value | bool) -> Value:

@@ -48,6 +48,12 @@ def table(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
+@cache
+def premises(paper: str) -> dict[str, float]:
+    """Return the numbers that a paper asks its questions with, by name: the lines of ``data/PAPER/premises.csv``."""
+    return {line["name"]: float(line["value"]) for line in table(f"{paper}/premises")}
+
+
 def cases(paper: str, over: str) -> list[dict[str, str]]:
     """Return the cases of a line: rows of tables of the paper's folder, values in the line, and their products.
 

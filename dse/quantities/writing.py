@@ -11,7 +11,7 @@ from dse.quantities.units import PREFIXES
 # how a unit is shown where that is not its own text
 _SHOWN = {"flop/s": "FLOPS", "flop/J": "FLOPS/W", "byte": "B", "byte/s": "B/s"}
 # the prefixes shown, by powers of 1000: people read pJ and EFLOPS, but not qJ
-_LEAST, _MOST = -4, 6
+_LEAST_PREFIX, _LARGEST_PREFIX = -4, 6
 # half a word is not a mword, nor half a dollar 500 mUSD
 _COUNTS = frozenset(
     [
@@ -50,16 +50,16 @@ def show(value: float, unit: str, digits: int = 6) -> str:
     What it writes can be read again by ``to_si``, to the digits shown.
     """
     if not unit:
-        return _plain(value, digits)
+        return _number_text(value, digits)
     if unit == FAILURES:
         return show(value * FIT_PER_FAILURE_RATE, "FIT", digits)
     if unit == "m^2":
         # a prefix before m^2 is squared: people read areas of chips in mm^2
         small = 0 < abs(value) < 0.01
-        return f"{_plain(value * 1e6, digits)} mm^2" if small else f"{_plain(value, digits)} m^2"
+        return f"{_number_text(value * 1e6, digits)} mm^2" if small else f"{_number_text(value, digits)} m^2"
     if unit in OF_ELECTRICITY:
         factor, name = OF_ELECTRICITY[unit]
-        return f"{_plain(value * factor, digits)} {name}"
+        return f"{_number_text(value * factor, digits)} {name}"
     if unit == "s" and long_time(value) != 1.0:
         name = "day" if long_time(value) == DAY else "yr"
         return f"{value / long_time(value):.{digits}g} {name}"
@@ -67,7 +67,7 @@ def show(value: float, unit: str, digits: int = 6) -> str:
         # its name has a prefix already
         return f"{value:.{digits}g} {unit}" if abs(value) >= 1 else show(value * 1e3, unit[1:], digits)
     if unit in _UNSCALED or unit.startswith("1/"):
-        return f"{_plain(value, digits)} {unit}"
+        return f"{_number_text(value, digits)} {unit}"
     name = _SHOWN.get(unit, unit)
     if value == 0 or not math.isfinite(value):
         return f"{value:g} {name}"
@@ -75,7 +75,7 @@ def show(value: float, unit: str, digits: int = 6) -> str:
     # a prefix is raised with the unit it stands before: 1 mm^2 is 1e-6 m^2
     power = int(FACTORS.findall(name)[0][2] or 1)
     step = math.floor(math.log10(abs(rounded)) / (3 * power) + 1e-12)
-    if not (0 if unit in _COUNTS else _LEAST) <= step <= (0 if unit == "s" else _MOST):
+    if not (0 if unit in _COUNTS else _LEAST_PREFIX) <= step <= (0 if unit == "s" else _LARGEST_PREFIX):
         return f"{value:.{digits}g} {name}"
     prefix = PREFIXES[step + 10].strip()
     scaled = rounded / 10.0 ** (3 * step * power)
@@ -89,6 +89,6 @@ def long_time(value: float) -> float:
     return DAY if abs(value) < VERY_LONG else YEAR
 
 
-def _plain(value: float, digits: int) -> str:
+def _number_text(value: float, digits: int) -> str:
     whole = math.isfinite(value) and float(value).is_integer() and abs(value) < 1e15
     return str(int(value)) if whole else f"{value:.{digits}g}"

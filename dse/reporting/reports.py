@@ -141,7 +141,7 @@ def of_dataset(dataset: xr.Dataset, command: str = "", study: worlds.Worlds | No
         headline=headlines.of_dataset(dataset),
         first=list(_worlds(dataset, study)),
         sections=[
-            *_kept(dataset),
+            *_fresh_samples(dataset),
             *_limits(dataset),
             *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text, tables), held(text)),
             _reproduction(text, versions, command),
@@ -229,7 +229,7 @@ def _worlds(dataset: xr.Dataset, study: worlds.Worlds | None) -> Iterator[Sectio
     yield Section("Worlds", worlds_text.sentences(found), worlds_text.tables(found), pictures=pictures)
 
 
-def _kept(dataset: xr.Dataset) -> Iterator[Section]:
+def _fresh_samples(dataset: xr.Dataset) -> Iterator[Section]:
     """Tell in which share of fresh samples limits hold, where designs are decided before the worlds are known."""
     judged = kept.judged(dataset)
     tables = kept.tables(dataset, judged)

@@ -33,13 +33,13 @@ from solvers.others.second_opinion import Opinion, ask
 if TYPE_CHECKING:
     import xarray as xr
 
-POINTS = 20
-FEW = 1000
+AUDITED_POINTS = 20
+FEW_TO_AUDIT = 1000
 """Of smaller sweeps no points are solved again unless that is asked for: the solver's process alone takes seconds."""
-SECONDS = 10.0
+AUDIT_SECONDS = 10.0
 GRACE = 20.0
-START = 60.0
-AGREES = 2e-6
+AUDIT_START = 60.0
+SOLVERS_AGREE = 2e-6
 """Two optima, each within its gap (1e-6 and 1e-7) and its tolerances of limits (1e-8), may differ by so much."""
 AUDIT_TOLERANCE = 1e-9
 SOLVER = "SCIP through Pyomo"
@@ -65,9 +65,9 @@ def wanted(at: Ready, asked: int | None) -> int:
         return 0
     if asked is not None:
         return min(asked, points)
-    if at.path is None or (points < FEW and _decided(at)):
+    if at.path is None or (points < FEW_TO_AUDIT and _decided(at)):
         return 0
-    return min(POINTS, points)
+    return min(AUDITED_POINTS, points)
 
 
 def _decided(at: Ready) -> bool:
@@ -149,14 +149,16 @@ def _compare(at: Ready, stored: Mapping[str, Any], opinion: Opinion) -> tuple[st
         return "", 0.0
     if opinion.objective is None or math.isnan(stored.get("objective", math.nan)):
         return "agrees", 0.0
-    return _optima(at, status, stored, opinion)
+    return _compare_optima(at, status, stored, opinion)
 
 
-def _optima(at: Ready, status: Status, stored: Mapping[str, Any], opinion: Opinion) -> tuple[str, float]:
+def _compare_optima(
+    at: Ready, status: Status, stored: Mapping[str, Any], opinion: Opinion
+) -> tuple[str, float]:
     assert opinion.objective is not None, "it was looked at before"
     maximize = next(iter(at.grid.bases.values())).objectives[0].maximize
     ours = stored["objective"]
-    allowed = AGREES * max(abs(ours), 1e-12)
+    allowed = SOLVERS_AGREE * max(abs(ours), 1e-12)
     better = (opinion.objective - ours) * (1 if maximize else -1)
     difference = abs(better) / max(abs(ours), 1e-12)
     if abs(better) <= allowed:
@@ -187,7 +189,7 @@ def _evaluated(at: Ready, status: Status, stored: Mapping[str, Any], opinion: Op
     return "agrees", largest
 
 
-def _plain(at: Ready, place: Place) -> Question:
+def _question_at(at: Ready, place: Place) -> Question:
     """Return the question at a place, its limits with numbers of their own."""
     return anchors.anchored(at.grid.question(place), lambda q: answer(q, neighbours=False)).question
 
@@ -196,7 +198,7 @@ def _opinions(at: Ready, study: Study, places: Sequence[Place]) -> Iterator[tupl
     """Answer each point again: here where nothing is decided, else in a process that can be ended."""
     if not _decided(at):
         for place in places:
-            yield place, ask(_plain(at, place), SECONDS)
+            yield place, ask(_question_at(at, place), AUDIT_SECONDS)
         return
     left, second = list(places), list[Place]()
     while left:
@@ -232,7 +234,7 @@ def _of_child(study: Study, places: Sequence[Place]) -> Iterator[tuple[Place, Op
         for number, place in enumerate(places):
             try:
                 # of several choices each may take its time
-                line = lines.get(timeout=(START if number == 0 else 0) + 10 * SECONDS + GRACE)
+                line = lines.get(timeout=(AUDIT_START if number == 0 else 0) + 10 * AUDIT_SECONDS + GRACE)
                 told = json.loads(line)
             except (queue.Empty, ValueError) as problem:
                 late = isinstance(problem, queue.Empty)
@@ -262,8 +264,8 @@ def main() -> None:
     study, places = pickle.loads(sys.stdin.buffer.read())
     at = prepared(study)
     for place in places:
-        question = _plain(at, tuple(place))
-        opinion = ask(question, SECONDS)
+        question = _question_at(at, tuple(place))
+        opinion = ask(question, AUDIT_SECONDS)
         if opinion.status is Status.ERROR and at.path is not None:
             # of what SCIP cannot be asked, the answer to this point by itself
             alone = answer(question, neighbours=False)

@@ -24,7 +24,7 @@ from scenarios.uncertain import AXIS
 EXTENDED = "extended"
 """Attribute of a store that was extended: which sweeps its points are from, as JSON."""
 VALUES = ("start", "stop", "num", "spacing", "values", "factors", "table")
-MOST_TOLD = 20
+MOST_DIFFERENCES = 20
 
 
 def before(path: str, scenario: Scenario, at: Ready) -> Before | None:
@@ -113,9 +113,9 @@ def worlds_in(path: str, asked: Scenario) -> int:
 
 def _refuse(path: str, differ: list[str]) -> None:
     if differ:
-        more = [f"  and {len(differ) - MOST_TOLD} more"] if len(differ) > MOST_TOLD else []
+        more = [f"  and {len(differ) - MOST_DIFFERENCES} more"] if len(differ) > MOST_DIFFERENCES else []
         head = f"{path} cannot be extended: more than the values of axes differs; choose another path"
-        raise StoreError("\n".join([head, *differ[:MOST_TOLD], *more]))
+        raise StoreError("\n".join([head, *differ[:MOST_DIFFERENCES], *more]))
 
 
 def _other_question(path: str, text: str, asked: Scenario) -> Iterator[str]:

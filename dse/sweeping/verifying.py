@@ -32,8 +32,8 @@ from scenarios import Scenario
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import By
 
-POINTS = 20
-MOST = 100
+VERIFIED_AGAIN = 20
+MOST_TROUBLES = 100
 CHANGES = frozenset({"dse", "method", "equations"})
 """Parts of an identity that may differ where a store is verified by another version."""
 
@@ -82,7 +82,7 @@ class Verdict:
     def tell(self, trouble: Trouble, count: int = 1) -> None:
         """Note what is wrong."""
         self.wrong += count
-        if len(self.troubles) < MOST:
+        if len(self.troubles) < MOST_TROUBLES:
             self.troubles.append(trouble)
 
     def record(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Verdict:
 def verify(
     store: str | Path,
     scenario: Scenario | None = None,
-    audit: int = POINTS,
+    audit: int = VERIFIED_AGAIN,
     progress: bool | Report | None = None,
 ) -> Verdict:
     """Verify the store of a sweep.
@@ -129,7 +129,7 @@ def verify(
     path = results.stores.files.storage.absolute(store)
     attributes, identity = results.stores.store.attributes(path), results.stores.store.identity(path)
     asked = scenario or _asked(attributes, path)
-    at = chunk_work.of_scenario(asked, scenarios.grid(asked), _kept(asked, identity), _by(identity))
+    at = chunk_work.of_scenario(asked, scenarios.grid(asked), _kept_variables(asked, identity), _by(identity))
     verdict = Verdict(str(store))
     _identity(verdict, at, asked, identity, attributes)
     _metadata(verdict, at, path, identity)
@@ -174,7 +174,7 @@ def repair(
     attributes = results.stores.store.origin(path)
     asked = scenario or _asked(attributes, path)
     identity = json.loads(attributes[results.stores.store.IDENTITY])
-    grid, only = scenarios.grid(asked), _kept(asked, identity)
+    grid, only = scenarios.grid(asked), _kept_variables(asked, identity)
     sweeps.run(asked, grid, path, None, workers, progress, only, by=_by(identity))
 
 
@@ -188,7 +188,7 @@ def _by(identity: Mapping[str, Any]) -> By | None:
     return pyomo_points.read(str(told))
 
 
-def _kept(asked: Scenario, identity: Mapping[str, Any]) -> tuple[str, ...] | None:
+def _kept_variables(asked: Scenario, identity: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Return the variables of a store that keeps only some."""
     names = tuple(v.name for v in results.dataset.layout(scenarios.grid(asked)).variables)
     stored = tuple(identity["grid"]["variables"])

@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 from typing import Any, Self
 
-MOST = 16_000_000
+MOST_BYTES = 16_000_000
 """Bytes of a scenario or a machine file; the parser takes about a second for each megabyte."""
 MOST_NUMBERS = 200_000_000
 """Bytes of a file of measurements."""
-PATIENCE = 30.0
+PIPE_SECONDS = 30.0
 """Seconds that a pipe may be silent."""
-DEEPEST = 40
+DEEPEST_TABLES = 40
 """Tables within tables: a scenario needs six at most."""
 _PART = 1 << 20
 _DOTTED = re.compile(
@@ -27,11 +27,11 @@ _DOTTED = re.compile(
 _LONG = re.compile(r"[0-9_]{1000,}")
 
 
-def content(path: str | Path, most: int = MOST) -> bytes:
+def content(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """Read a file, or what comes through a pipe, of at most ``most`` bytes.
 
     Raises OSError, whose ``strerror`` says what is wrong: also where the file is larger, and for a pipe that is
-    silent for PATIENCE seconds.
+    silent for PIPE_SECONDS seconds.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -47,8 +47,8 @@ def content(path: str | Path, most: int = MOST) -> bytes:
         parts: list[bytes] = []
         left = most + 1
         while left > 0:
-            if waits and not select.select([handle], [], [], PATIENCE)[0]:
-                silent = f"nothing came through this pipe for {PATIENCE:g} s"
+            if waits and not select.select([handle], [], [], PIPE_SECONDS)[0]:
+                silent = f"nothing came through this pipe for {PIPE_SECONDS:g} s"
                 raise TimeoutError(errno.ETIMEDOUT, silent, str(path))
             part = os.read(handle, min(_PART, left))
             if not part:
@@ -66,7 +66,7 @@ def _too_large(path: str | Path, most: int) -> OSError:
     return OSError(errno.EOVERFLOW, f"it is larger than {most / 1e6:g} MB, the most that is read", str(path))
 
 
-def text(path: str | Path, most: int = MOST) -> str:
+def text(path: str | Path, most: int = MOST_BYTES) -> str:
     """Read a file of UTF-8 text; raises as ``content``, and UnicodeDecodeError."""
     return content(path, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
@@ -129,9 +129,9 @@ def toml(written: str) -> dict[str, Any]:
 
 
 def _check(found: dict[str, Any], written: str) -> None:
-    """Refuse what is nested deeper than DEEPEST, and integers that Python would not print; without recursion."""
+    """Refuse what is nested deeper than DEEPEST_TABLES, and integers that Python would not print; without recursion."""
     here: list[Any] = [found]
-    for _ in range(DEEPEST + 1):
+    for _ in range(DEEPEST_TABLES + 1):
         inside: list[Any] = []
         for outer in here:
             for value in outer.values() if isinstance(outer, dict) else outer:
@@ -147,7 +147,7 @@ def _check(found: dict[str, Any], written: str) -> None:
 
 def _too_deep(line: int | None = None) -> Unreadable:
     wrong = "the file nests lists or tables too deeply"
-    return Unreadable(wrong, f"keep to {DEEPEST} levels; a scenario needs six at most", line)
+    return Unreadable(wrong, f"keep to {DEEPEST_TABLES} levels; a scenario needs six at most", line)
 
 
 def _too_long(written: str) -> Unreadable:

@@ -11,16 +11,16 @@ from typing import TextIO
 from dse.system.streams import put
 
 Report = Callable[[int, int], None]
-EVERY = 5.0
+LINE_EVERY = 5.0
 
 
 def announce(progress: bool | Report | None, text: str) -> None:
     """Print a line on standard error where progress is shown there (see ``reporting``)."""
-    if _shown(progress):
+    if _is_shown(progress):
         sys.stderr.write(f"{text}\n")
 
 
-def _shown(progress: bool | Report | None) -> bool:
+def _is_shown(progress: bool | Report | None) -> bool:
     if callable(progress) or sys.stderr is None or progress is False:
         return False
     return bool(progress) or sys.stderr.isatty()
@@ -35,7 +35,7 @@ def reporting(progress: bool | Report | None, what: str = "points") -> Iterator[
     """
     if callable(progress):
         yield progress
-    elif not _shown(progress):
+    elif not _is_shown(progress):
         yield lambda done, total: None
     elif sys.stderr.isatty():
         with _bar(what) as report:
@@ -71,12 +71,12 @@ def _bar(what: str) -> Iterator[Report]:
 
 def _lines(what: str, stream: TextIO) -> Report:
     pace = _Pace(what)
-    last = -EVERY
+    last = -LINE_EVERY
 
     def report(done: int, total: int) -> None:
         nonlocal last
         rate, now = pace.rate(done), time.monotonic()
-        if now - last < EVERY and done < total:
+        if now - last < LINE_EVERY and done < total:
             return
         last = now
         left = f", {span((total - done) / rate)} left" if rate and done < total else ""

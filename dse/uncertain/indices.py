@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from dse.system.progress import Report
     from scenarios.distributions import Uncertain
 
-ROWS = 1024
-FEWEST = 16
+INDEX_ROWS = 1024
+FEWEST_ROWS = 16
 OPTIMUM, DESIGN = "the optimum of each sample", "a fixed design"
 _NOT_TOLD = frozenset({*LEFT_OUT, "objective", "status"})
 
@@ -54,7 +54,7 @@ def matters(
     """
     uncertain = _independent(asked)
     seed = uncertain.sampling.seed
-    count = _power_of_two(asked, ROWS if rows is None else rows)
+    count = _power_of_two(asked, INDEX_ROWS if rows is None else rows)
     cube = indices.matrices(count, len(uncertain.marginals), seed).reshape(-1, len(uncertain.marginals))
     values = {path: m.quantile(cube[:, i]) for i, (path, m) in enumerate(uncertain.marginals.items())}
     there = at_samples(asked, values, f"Saltelli's samples: {count} rows, seed {seed}")
@@ -98,11 +98,10 @@ def _independent(asked: Scenario) -> Uncertain:
 
 
 def _power_of_two(asked: Scenario, rows: int) -> int:
-    if rows < FEWEST or rows & (rows - 1):
+    if rows < FEWEST_ROWS or rows & (rows - 1):
         wrong = f"{rows} rows of samples cannot be used for indices"
-        right = (
-            f"write a power of two, {FEWEST} at least: {max(FEWEST, 1 << (max(rows, 1) - 1).bit_length())}"
-        )
+        least = max(FEWEST_ROWS, 1 << (max(rows, 1) - 1).bit_length())
+        right = f"write a power of two, {FEWEST_ROWS} at least: {least}"
         raise ScenarioError([Problem(asked.file, "indices", wrong, right)])
     return rows
 
@@ -132,7 +131,7 @@ def _indices(
     for name, unit, values in numbers:
         y: Any = np.where(good, np.asarray(values, float), np.nan).reshape(len(names) + 2, count)
         y = y[:, indices.usable(y)]
-        if y.shape[1] < FEWEST:
+        if y.shape[1] < FEWEST_ROWS:
             continue
         made = indices.of(y[0], y[1], y[2:])
         if made is None:

@@ -44,7 +44,7 @@ def uncertainty(
     dataset = sweeps.sweep(
         there, store, client, workers, progress, patience=patience, extend=store is not None
     )
-    return summarised(dataset, _fixed(asked, there, dataset, design), _told(asked))
+    return summarised(dataset, _fixed(asked, there, dataset, design), _decided_now_notes(asked))
 
 
 def _askable(asked: Scenario) -> None:
@@ -64,7 +64,7 @@ def _askable(asked: Scenario) -> None:
         raise ScenarioError([Problem(asked.file, "objective", wrong, "keep one of them")])
 
 
-def _told(asked: Scenario) -> tuple[str, ...]:
+def _decided_now_notes(asked: Scenario) -> tuple[str, ...]:
     """Say what of the file speaks of one design for all worlds."""
     first = worlds.decided_now(asked)
     return (f"each sample is decided by itself: {first} counts for the fixed design only",) if first else ()

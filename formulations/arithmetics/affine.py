@@ -290,7 +290,7 @@ def _differs(a: Linear, b: Any) -> Linear | Refused:
 @arithmetic.some.register(Linear)
 def _some(amount: Linear) -> Linear | Refused:
     if amount.value is not None:
-        return constant(float(amount.value > arithmetic.NONE))
+        return constant(float(amount.value > arithmetic.AMOUNT_ROUNDING))
     if not amount.plain:
         return Refused("whether there is any of a ratio")
     return Linear(Affine({Some(amount.numerator): 1.0}))

@@ -198,7 +198,7 @@ def _flags(a: Any, b: Any, made: Any) -> Any:
 
 @arithmetic.some.register(Many)
 def _some(amount: Many) -> Many:
-    return Many(amount.values > arithmetic.NONE)
+    return Many(amount.values > arithmetic.AMOUNT_ROUNDING)
 
 
 @arithmetic.uneven.register(Many)

@@ -27,10 +27,10 @@ Ends = Mapping[str, tuple[float, float]]
 
 SIDE = "maximum"
 DOWN, UP = "largest ", " from below"
-MOST = 32
+MOST_ALTERNATIVES = 32
 SMALLER = 1.0 - 1e-9
-MARGIN = 5.0
-FAR = 690.0
+SCALE_MARGIN = 5.0
+LARGEST_EXPONENT = 690.0
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class Maxima:
         """The rows a_i <= t."""
         t = symbol(name).numerator
         return {
-            RowKey(f"{name} reaches its term {i}", SIDE): _held(a.numerator, a.denominator, t)
+            RowKey(f"{name} reaches its term {i}", SIDE): _epigraph_row(a.numerator, a.denominator, t)
             for i, a in enumerate(self.terms[name])
         }
 
@@ -122,7 +122,10 @@ class Maxima:
             reach = [_range(a, logs) for a in terms]
             logs[name] = (max(r[0] for r in reach), max(r[1] for r in reach))
         boxes = {
-            n: (math.exp(max(logs[n][0] - MARGIN, -FAR)), math.exp(min(logs[n][1] + MARGIN, FAR)))
+            n: (
+                math.exp(max(logs[n][0] - SCALE_MARGIN, -LARGEST_EXPONENT)),
+                math.exp(min(logs[n][1] + SCALE_MARGIN, LARGEST_EXPONENT)),
+            )
             for n in self.terms
         }
         return boxes | {n + UP: box for n, box in boxes.items()}
@@ -152,7 +155,7 @@ def alternatives(maxima: Maxima, pairs: Sequence[Pair], wished: Sequence[Pair] =
 
     ``pairs``: numerator and denominator of what is minimised and of each limit (<= 1). ``wished``: expressions that
     ties may turn on; their maxima come along where they need no alternative of their own. Raises NotPosynomial where
-    there would be more than MOST alternatives.
+    there would be more than MOST_ALTERNATIVES alternatives.
     """
     found: list[Alternative] = []
     open_ones: list[dict[str, int]] = [{}]
@@ -168,8 +171,8 @@ def alternatives(maxima: Maxima, pairs: Sequence[Pair], wished: Sequence[Pair] =
                 more = names | maxima.used([extra], chosen)
                 names = names if _loose(more, chosen) else more
             found.append(_alternative(maxima, names, chosen))
-        if len(found) + len(open_ones) > MOST:
-            raise NotPosynomial(f"maxima that can be held in more than {MOST} ways")
+        if len(found) + len(open_ones) > MOST_ALTERNATIVES:
+            raise NotPosynomial(f"maxima that can be held in more than {MOST_ALTERNATIVES} ways")
     return found
 
 
@@ -231,7 +234,7 @@ def names_in(pair: Pair) -> set[str]:
     return {v for p in pair for key in p.terms for v, _ in key}
 
 
-def _held(top: Posynomial, bottom: Posynomial, t: Posynomial) -> Pair:
+def _epigraph_row(top: Posynomial, bottom: Posynomial, t: Posynomial) -> Pair:
     """Row top/bottom <= t, with what stands in the ratio split but t itself as it is."""
     top, bottom = split((top, bottom))
     return _as_pair(top, bottom * t)

@@ -18,9 +18,9 @@ from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake, number
 
 Key = tuple[tuple[str, float], ...]
-TINY = 1e-300
+LEAST_DIVISOR = 1e-300
 # sums are multiplied out up to here: beyond, the program would be too large to be solved
-MOST_POWER = 100
+MOST_MULTIPLIED = 100
 MOST_PRODUCTS = 20_000
 # what names the larger of two while a model runs (formulations.arithmetics.maxima); where nothing does, it is refused
 # (of one alone: what stands for it, so that a power of a sum becomes one of an unknown)
@@ -206,7 +206,7 @@ class Ratio:
             return self.inverse() ** -e
         if self.numerator.is_monomial and self.denominator.is_monomial:
             return Ratio(self.numerator.power(e))
-        if e != int(e) or e > MOST_POWER:
+        if e != int(e) or e > MOST_MULTIPLIED:
             name = larger.get()
             if name is not None and self.numerator.terms:
                 return name(self) ** e
@@ -331,7 +331,7 @@ def _uneven(_x: Any) -> Refused:
 
 @arithmetic.at_most.register(Ratio)
 def _at_most(value: Ratio, bound: Any) -> Any:
-    return value / (max(bound, TINY) if np.ndim(bound) == 0 else np.maximum(bound, TINY))
+    return value / (max(bound, LEAST_DIVISOR) if np.ndim(bound) == 0 else np.maximum(bound, LEAST_DIVISOR))
 
 
 @arithmetic.at_least.register(Ratio)

@@ -20,8 +20,7 @@ from formulations.arithmetics.intervals import Array, Interval
 
 ZERO = Interval(0.0, 0.0)
 ONE = Interval(1.0, 1.0)
-ROUNDING = 1e-14
-HAIR = intervals.HAIR
+SLOPE_ROUNDING = 1e-14
 Slopes = tuple[Interval, ...]
 
 
@@ -152,7 +151,7 @@ def _share(a: Slope, b: Slope) -> tuple[Array, Array]:
         low = np.where(known, np.fmax(low, 1 / (1 + np.exp(move.hi))), low)
         high = np.where(known, np.fmin(high, 1 / (1 + np.exp(move.lo))), high)
     low, high = np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), 1.0, high)
-    return np.maximum(low * (1 - ROUNDING), 0.0), np.minimum(high * (1 + ROUNDING), 1.0)
+    return np.maximum(low * (1 - SLOPE_ROUNDING), 0.0), np.minimum(high * (1 + SLOPE_ROUNDING), 1.0)
 
 
 def _average(low: Array, high: Array, p: Interval, q: Interval) -> Interval:
@@ -162,7 +161,7 @@ def _average(low: Array, high: Array, p: Interval, q: Interval) -> Interval:
     with np.errstate(invalid="ignore"):
         lo = np.minimum(_mix(low, p.lo, q.lo), _mix(high, p.lo, q.lo))
         hi = np.maximum(_mix(low, p.hi, q.hi), _mix(high, p.hi, q.hi))
-    pad = ROUNDING * np.maximum(np.abs(lo), np.abs(hi))
+    pad = SLOPE_ROUNDING * np.maximum(np.abs(lo), np.abs(hi))
     return Interval(np.where(np.isnan(lo), -np.inf, lo - pad), np.where(np.isnan(hi), np.inf, hi + pad))
 
 
@@ -248,7 +247,9 @@ def _pick(which: Slope, values: Sequence[Any]) -> Any:
     if all(not isinstance(v, Slope) for v in values):
         return _step(value, centre, which)
     # the entries move, too: as much as any of those that may be picked
-    single = np.floor(which.value.hi + HAIR) <= np.ceil(which.value.lo - HAIR)
+    single = np.floor(which.value.hi + intervals.MENU_ROUNDING) <= np.ceil(
+        which.value.lo - intervals.MENU_ROUNDING
+    )
     slopes = []
     for k in range(len(which.slopes)):
         own = arithmetic.pick(which.value, [e.slopes[k] for e in entries])

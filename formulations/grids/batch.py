@@ -30,7 +30,7 @@ from scenarios.sweep.grids import Grid
 
 Pair = tuple[Posynomial, Posynomial]
 Maker = Callable[[Spread, Region], object]
-TRIED = 1000
+ROWS_TRIED = 1000
 """Rows of an axis of them that are tried when its structure is looked at."""
 NOT_ARRAYS = "the equations come out otherwise with many numbers at once"
 
@@ -136,7 +136,7 @@ def _some_rows(spread: Spread, i: int) -> Spread:
     part, _ = spread.in_order(one)
     rows = part.grid.shape[i]
     firsts = [s.start for s in part.stretches(i, slice(0, rows), whole=True)]
-    some = np.unique([*firsts, *np.linspace(0, rows - 1, min(rows, TRIED)).astype(int)])
+    some = np.unique([*firsts, *np.linspace(0, rows - 1, min(rows, ROWS_TRIED)).astype(int)])
     return part.part([some if k == i else np.arange(n) for k, n in enumerate(part.grid.shape)])
 
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
-FINEST = 16
+FINEST_BITS = 16
 """Bits of a place along each direction at most; 62 of all together."""
-PIECE = 8192
+ORDERED_TOGETHER = 8192
 
 
 def order(kinds: Sequence[NDArray[Any]], numbers: Sequence[Array]) -> Places:
@@ -40,16 +40,18 @@ def _scaled(x: Array) -> Array:
 
 def _hilbert(spread: Sequence[Array]) -> NDArray[np.int64]:
     """Return how far along the curve each point is."""
-    bits = min(FINEST, 62 // len(spread))
+    bits = min(FINEST_BITS, 62 // len(spread))
     if bits == 0:
         # more than 62 numbers in a row: the first ones decide
         return _hilbert(spread[:62])
     width = max(float(np.ptp(x)) for x in spread)
     last = (1 << bits) - 1
-    # a place has FINEST bits: half as many bytes are moved as with long numbers
+    # a place has FINEST_BITS bits: half as many bytes are moved as with long numbers
     x = np.stack([((s - s.min()) / width * last).astype(np.int32) for s in spread])
     # in pieces that stay in the processor's cache
-    return np.concatenate([_along(x[:, i : i + PIECE], bits) for i in range(0, x.shape[1], PIECE)])
+    return np.concatenate(
+        [_along(x[:, i : i + ORDERED_TOGETHER], bits) for i in range(0, x.shape[1], ORDERED_TOGETHER)]
+    )
 
 
 def _along(x: NDArray[np.int32], bits: int) -> NDArray[np.int64]:

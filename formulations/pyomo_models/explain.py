@@ -52,7 +52,7 @@ UNSTRUCTURED = (
     "enumeration where all is discrete; else interval branch and bound; last a global solver or a sampler",
     "optimal with bound by enumeration or intervals; feasible, never optimal, from a sampler",
 )
-LONGEST = 12
+MOST_TERMS_SAID = 12
 
 
 def explain(problem: Problem, *, full: bool = False, designs: int | None = None) -> str:
@@ -251,8 +251,8 @@ def _fraction(top: Posynomial, bottom: Posynomial) -> str:
 
 def _sum(p: Posynomial) -> str:
     terms = [_term(key, c) for key, c in p.terms.items()]
-    more = f" + … ({len(terms)} terms)" if len(terms) > LONGEST else ""
-    return " + ".join(terms[:LONGEST]) + more
+    more = f" + … ({len(terms)} terms)" if len(terms) > MOST_TERMS_SAID else ""
+    return " + ".join(terms[:MOST_TERMS_SAID]) + more
 
 
 def _term(key: tuple[tuple[str, float], ...], c: float) -> str:

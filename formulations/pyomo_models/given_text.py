@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping
 
-WIDTH = 100
-FEW = 8
+GIVEN_WIDTH = 100
+FEW_MEMBERS = 8
 UNBROKEN = "\xa0"
 
 
 def given_lines(values: Mapping[str, str], *, full: bool) -> Iterator[str]:
-    """Go through lines of at most ``WIDTH`` columns that say what is given; ``values``: as text, by name.
+    """Go through lines of at most ``GIVEN_WIDTH`` columns that say what is given; ``values``: as text, by name.
 
     Lists of more than a few rows are told by the names of their rows; ``full`` tells all their numbers.
     """
@@ -25,7 +25,7 @@ def given_lines(values: Mapping[str, str], *, full: bool) -> Iterator[str]:
     for start, members in lists.items():
         if not start:
             yield from (f"  {name} = {value}" for name, value in rows[""].items())
-        elif full or len(members) <= FEW:
+        elif full or len(members) <= FEW_MEMBERS:
             for row in members:
                 numbers = ", ".join(_unbroken(f"{key} = {value}") for key, value in rows[row].items())
                 yield from (line.replace(UNBROKEN, " ") for line in wrapped(f"  {row}: {numbers}"))
@@ -44,11 +44,11 @@ def wrapped(line: str) -> list[str]:
     return (
         textwrap.wrap(
             line,
-            WIDTH,
+            GIVEN_WIDTH,
             subsequent_indent=f"{start}    ",
             break_long_words=False,
             break_on_hyphens=False,
         )
-        if len(line) > WIDTH
+        if len(line) > GIVEN_WIDTH
         else [line]
     )

@@ -10,7 +10,7 @@ from formulations.row_keys import RowKey
 
 GOAL = "goal"
 Linear = dict[str, float]
-WIDE = 700.0
+WIDEST_LOG = 700.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +93,6 @@ class LogProgram:
 
     def objective(self, goal: float) -> float:
         """Return the user's objective at a value of the goal variable."""
-        return self.sign * goal if self.plain else math.exp(min(max(self.sign * goal, -WIDE), WIDE))
+        return (
+            self.sign * goal if self.plain else math.exp(min(max(self.sign * goal, -WIDEST_LOG), WIDEST_LOG))
+        )

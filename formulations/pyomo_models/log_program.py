@@ -22,7 +22,7 @@ from formulations.arithmetics.intervals import exp as interval_exp
 from formulations.arithmetics.posynomial import NotPosynomial, Refused
 from formulations.pyomo_models.log_data import (
     GOAL,
-    WIDE,
+    WIDEST_LOG,
     Linear,
     LogProgram,
     LogRow,
@@ -33,7 +33,7 @@ from formulations.pyomo_models.log_data import (
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
-HUGE = 1e15
+GOAL_END = 1e15
 
 
 @dataclass(slots=True)
@@ -182,8 +182,8 @@ class Expression:
         high = _value(self.terms, box, shift).hi
         low = _value(self.terms, box, shift_low).lo
         return (
-            max(math.log(low) + shift_low, -WIDE) if 0 < low < math.inf else -WIDE,
-            min(math.log(high) + shift, WIDE) if 0 < high < math.inf else WIDE,
+            max(math.log(low) + shift_low, -WIDEST_LOG) if 0 < low < math.inf else -WIDEST_LOG,
+            min(math.log(high) + shift, WIDEST_LOG) if 0 < high < math.inf else WIDEST_LOG,
         )
 
 
@@ -236,7 +236,7 @@ def log(x: Expression) -> Expression:
 def exp(x: Expression) -> Expression:
     """Exponential: a log variable that equals the expression."""
     value = _value(x.terms, x.program.box(), 0.0)
-    name = x.program.add(max(float(value.lo), -WIDE), min(float(value.hi), WIDE))
+    name = x.program.add(max(float(value.lo), -WIDEST_LOG), min(float(value.hi), WIDEST_LOG))
     own = Term(-1.0, 0.0, {}, ({name: 1.0},))
     x.program.equations[name] = LogRow("", "", (*x.terms, own), 0.0, True, name)
     return Expression(x.program, (Term(1.0, 0.0, {name: 1.0}),))
@@ -317,12 +317,12 @@ def log_program(
     free = swept or Swept()
     at = evaluation.metrics(_opened(question, program, free), x)
     rows = [
-        LogRow(key.name, key.side, _moved(question, key, template.of(_plain(ratio)).terms, free), 1.0)
+        LogRow(key.name, key.side, _moved(question, key, template.of(_not_refused(ratio)).terms, free), 1.0)
         for key, ratio in evaluation.ratios(question, x, at).items()
     ]
     goal: dict[str, Any] = {}
     if question.objectives:
-        wanted = template.of(_plain(evaluation.objective(question, x, at)))
+        wanted = template.of(_not_refused(evaluation.objective(question, x, at)))
         row, plain = _goal(program, wanted, question.objectives[0].maximize)
         rows.append(row)
         goal = {"goal": GOAL, "sign": -1.0 if question.objectives[0].maximize else 1.0, "plain": plain}
@@ -357,7 +357,7 @@ def _moved(question: Question, key: RowKey, terms: tuple[Term, ...], free: Swept
     return tuple(t.times(factor) for t in terms)
 
 
-def _plain(x: Any) -> Any:
+def _not_refused(x: Any) -> Any:
     if isinstance(x, Refused):
         raise NotPosynomial(x.reason)
     return x
@@ -376,7 +376,7 @@ def _goal(program: _Builder, objective: Expression, maximize: bool) -> tuple[Log
         return LogRow("", "", tuple(t.times(down) for t in least.terms), 1.0, own=GOAL), False
     signed = objective * (-1.0 if maximize else 1.0)
     low, high = (-float(value.hi), -float(value.lo)) if maximize else (float(value.lo), float(value.hi))
-    program.variables[GOAL] = LogVariable(GOAL, max(low, -HUGE), min(high, HUGE))
+    program.variables[GOAL] = LogVariable(GOAL, max(low, -GOAL_END), min(high, GOAL_END))
     own = Term(-1.0, 0.0, {}, ({GOAL: 1.0},))
     return LogRow("", "", (*signed.terms, own), 0.0, own=GOAL), True
 

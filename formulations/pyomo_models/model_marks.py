@@ -10,7 +10,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo import gdp
 
-SHOWN = 4
+MARKS_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Origin:
 
 def marks(model: Any) -> dict[str, str]:
     """Return a mark of every active constraint, objective and disjunction, and of the ends of every variable."""
-    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in _said(model)}
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in _expressions(model)}
 
 
 def values(model: Any) -> dict[str, float]:
@@ -42,7 +42,7 @@ def values(model: Any) -> dict[str, float]:
     return {v.name: float(v.value) for v in every if v.value is not None}
 
 
-def _said(model: Any) -> Iterator[tuple[str, str]]:
+def _expressions(model: Any) -> Iterator[tuple[str, str]]:
     into = (pyo.Block, gdp.Disjunct)
     for c in model.component_data_objects(pyo.Constraint, active=True, descend_into=into):
         yield c.name, str(c.expr)
@@ -63,9 +63,9 @@ def changes(model: Any, said: Mapping[str, str]) -> str:
     gone = [n for n in said if n not in now]
     other = [n for n in now if n in said and now[n] != said[n]]
     parts = (("added", added), ("taken out", gone), ("changed", other))
-    return "; ".join(f"{word}: {_some(names)}" for word, names in parts if names)
+    return "; ".join(f"{word}: {_few_names(names)}" for word, names in parts if names)
 
 
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+def _few_names(names: list[str]) -> str:
+    more = f" and {len(names) - MARKS_SHOWN} more" if len(names) > MARKS_SHOWN else ""
+    return ", ".join(names[:MARKS_SHOWN]) + more

@@ -14,9 +14,9 @@ from formulations.program_branches import branch_count
 from formulations.pyomo_models.program_model import entry_name, is_ratio, labels
 from formulations.row_keys import RowKey
 
-LONGEST = 12
+MOST_ENTRIES = 12
 FEW_ENTRIES = 4
-WIDEST = 72
+WIDEST_LINE = 72
 METHODS = {
     Kind.LP: ("simplex (HiGHS)", "optimal, bound from its multipliers by weak duality"),
     Kind.MILP: ("branch and bound on a linear program (HiGHS)", "optimal, bound of HiGHS' branch and bound"),
@@ -35,7 +35,7 @@ class Formulas:
 
     def __init__(self, p: Program, *, full: bool = False) -> None:
         self.p = p
-        self.most: int | None = None if full else LONGEST
+        self.most: int | None = None if full else MOST_ENTRIES
         self.entries: int | None = None if full else FEW_ENTRIES
         self.names = dict(zip(p.columns, labels(p), strict=True))
         self.used: list[Maximum] = []
@@ -125,7 +125,7 @@ class Formulas:
         if atom not in self.used:
             before = len(self.used)
             inside = f"max({', '.join(self._form(f) for f in atom.arguments)})"
-            if len(inside) <= WIDEST:
+            if len(inside) <= WIDEST_LINE:
                 return inside
             # what its arguments name is named again where they are written out
             del self.used[before:]

@@ -104,12 +104,12 @@ def _reaches(a: Any, b: Any) -> Any:
 @arithmetic.uneven.register(NumericValue)
 def _uneven(x: NumericValue) -> Any:
     # squares, for a distance that may be negative
-    return pyo.Expr_if((x - pyo.floor(x + 0.5)) ** 2 > (arithmetic.ROUNDED * x) ** 2, 1.0, 0.0)
+    return pyo.Expr_if((x - pyo.floor(x + 0.5)) ** 2 > (arithmetic.QUOTIENT_ROUNDING * x) ** 2, 1.0, 0.0)
 
 
 @arithmetic.some.register(NumericValue)
 def _some(amount: NumericValue) -> Any:
-    return pyo.Expr_if(amount > arithmetic.NONE, 1.0, 0.0)
+    return pyo.Expr_if(amount > arithmetic.AMOUNT_ROUNDING, 1.0, 0.0)
 
 
 @arithmetic.pick.register(NumericValue)

@@ -13,7 +13,7 @@ from dse.models.model import Model
 from formulations import evaluation
 from scenarios.question import Decision, Question
 
-STEP = 3.0
+UNIT_STEP = 3.0
 """Units of small quantities go down by a thousand: pJ, not 3.8e-10 J."""
 
 
@@ -92,7 +92,7 @@ def unit_of(high: float) -> float:
     """Return SI per unit for a quantity of at most ``high``: 1, or the power of a thousand below it."""
     if not 0 < high < 1:
         return 1.0
-    return float(10.0 ** (STEP * math.floor(math.log10(high) / STEP)))
+    return float(10.0 ** (UNIT_STEP * math.floor(math.log10(high) / UNIT_STEP)))
 
 
 def doc(model: Model, d: Decision, unit: float) -> str:

@@ -29,7 +29,7 @@ from formulations.uncertainty.worlds import Worlds
 
 Array = NDArray[np.float64]
 Point = Mapping[str, float]
-APART = 256
+MOST_APART = 256
 """Worlds that are run one by one where they do not have the same terms."""
 GAINS = "a maximum from which something gains"
 RATIOS = "the mean of a ratio of sums over the samples"
@@ -56,7 +56,7 @@ class Posed:
 def posed(worlds: Worlds) -> Posed:
     """Run the model on symbols with arrays for coefficients; raises NotPosynomial with the reason where it cannot.
 
-    Where exponents are uncertain, or numbers are 0 in some worlds only, each of up to APART worlds is run by itself.
+    Where exponents are uncertain, or numbers are 0 in some worlds only, each of up to MOST_APART worlds is run alone.
     Refused, beside what is not a ratio of posynomials: maxima from which something gains.
     """
     nominal = formulate(worlds.nominal)
@@ -87,8 +87,8 @@ def _caps(worlds: Worlds, rows: tuple[Row, ...]) -> tuple[dict[RowKey, Row], tup
 
 def _apart(worlds: Worlds, nominal: Problem, why: str) -> Posed:
     """Run the model in each world by itself: terms that some worlds do not have are 0 there."""
-    if worlds.size > APART:
-        raise NotPosynomial(f"exponents or zeros that differ between more than {APART} samples ({why})")
+    if worlds.size > MOST_APART:
+        raise NotPosynomial(f"exponents or zeros that differ between more than {MOST_APART} samples ({why})")
     each = replace(worlds, every=worlds.with_caps_in_each())
     problems = [formulate(each.at(i)) for i in range(worlds.size)]
     if any(p.rows is None or p.cases for p in problems):

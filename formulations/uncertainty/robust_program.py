@@ -29,7 +29,7 @@ from scenarios.question import Question
 Array = NDArray[np.float64]
 GAINS = "a maximum from which something gains"
 AMOUNTS = "an uncertain number in what says whether there is any of an amount"
-PARTS = 64
+MOST_WORLD_PARTS = 64
 """Parts of other columns that the worlds may fall into."""
 
 
@@ -148,8 +148,8 @@ def posed(worlds: Worlds) -> Posed:
     parts = []
     for places, p in _alike(worlds, np.arange(worlds.size)):
         parts.append(_part(places, p, {c.key for c in worlds.caps}))
-        if len(parts) > PARTS:
-            raise NotPosynomial(f"samples that fall into more than {PARTS} kinds")
+        if len(parts) > MOST_WORLD_PARTS:
+            raise NotPosynomial(f"samples that fall into more than {MOST_WORLD_PARTS} kinds")
     first = _names(parts[0])
     if any(_names(part) != first or not np.array_equal(part.base, parts[0].base) for part in parts):
         raise NotPosynomial(AMOUNTS)

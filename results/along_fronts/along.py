@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
-STRAIGHT = 0.02
+STRAIGHT_FRONT = 0.02
 """A front that is nowhere farther from the line between its ends, in parts of its range, has no knee."""
 
 
@@ -30,15 +30,15 @@ def knee(first: ArrayLike, second: ArrayLike) -> int | None:
     """Return the point farthest from the straight line between the ends, both objectives scaled to their range.
 
     Where both are positive their logarithms count, so that a factor weighs the same everywhere. None where fewer
-    than three points differ from each other, and where the front is as good as straight (``STRAIGHT``): as it is, or
-    in logarithms.
+    than three points differ from each other, and where the front is as good as straight (``STRAIGHT_FRONT``): as it is,
+    or in logarithms.
     """
     a, b = np.asarray(first, float), np.asarray(second, float)
     if a.size < 3 or not (np.isfinite(a).all() and np.isfinite(b).all()):
         return None
     off = _off_the_line(_log(a), _log(b))
     best = int(off.argmax())
-    straight = min(off[best], _off_the_line(a, b).max()) < STRAIGHT
+    straight = min(off[best], _off_the_line(a, b).max()) < STRAIGHT_FRONT
     return None if straight else best
 
 

@@ -44,9 +44,9 @@ KEPT = ("enclosure_", "hypervolume_")
 OWN = frozenset({DOMINATED, "joined", "exchange_rate", "enclosure", "hypervolume", "trial"})
 EQUAL_PLACES = 1e-9
 """What rounding leaves between equal objectives, relative."""
-BETTER = 1e-6
+BETTER_BY = 1e-6
 """What one point must better another by, relative: the gap of an optimum."""
-BLOCK = 4_000_000
+COMPARED_AT_ONCE = 4_000_000
 """Comparisons of points made at a time."""
 
 Place = tuple[int, ...]
@@ -203,7 +203,7 @@ def _with_dominance(dataset: xr.Dataset, axes: tuple[str, ...], goals: Mapping[s
     found[place, point] = dominated(values[place, point], place)
     for own, bound in _bounds(dataset, list(goals.values())):
         first, second = values[place, point].T
-        beyond = bound(first) < second - BETTER * np.abs(second)
+        beyond = bound(first) < second - BETTER_BY * np.abs(second)
         found[place, point] |= beyond & (place != own)
     where = ", ".join(axes)
     about = {
@@ -245,12 +245,12 @@ def _between(at: Array, proved: Array, most: list[bool], small: Array) -> Array:
 
 
 def dominated(values: Array, group: Array) -> Array:
-    """Return which points a point of another group betters: as good in all (to EQUAL_PLACES), better by BETTER in one.
+    """Return which points a point of another group betters: as good in all (to EQUAL_PLACES), BETTER_BY in one.
 
     ``values``: what is to be small, (points, objectives); ``group``: an integer for each point.
     """
     found = np.zeros(len(values), bool)
-    block = max(1, BLOCK // max(len(values), 1))
+    block = max(1, COMPARED_AT_ONCE // max(len(values), 1))
     for start in range(0, len(values), block):
         part = slice(start, start + block)
         pairs = group != group[part, None]
@@ -258,6 +258,6 @@ def dominated(values: Array, group: Array) -> Array:
         for goal in values.T:
             mine, size = goal[part, None], np.abs(goal[part, None])
             pairs &= goal <= mine + EQUAL_PLACES * size
-            better |= goal < mine - BETTER * size
+            better |= goal < mine - BETTER_BY * size
         found[part] = (pairs & better).any(axis=1)
     return found

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 TRIAL, HYPERVOLUME, REFERENCE = "trial", "hypervolume", "hypervolume_reference"
-MARGIN = 0.1
+REFERENCE_MARGIN = 0.1
 """How far beyond the worst of a front its reference point lies, in ranges of the front, so that its ends count too."""
 MOST_OBJECTIVES = 4
 """With more of them hypervolumes take longer than many a search."""
-DIGITS = 5
+VOLUME_DIGITS = 5
 
 Array = np.ndarray[Any, Any]
 
@@ -41,9 +41,11 @@ class Growth:
 
     def words(self, units: Mapping[str, str]) -> str:
         """Say how large it is up to which point, and when most of it was found; ``units``: of the objectives."""
-        corner = ", ".join(f"{n} {show(v, units.get(n, ''), DIGITS)}" for n, v in self.reference.items())
+        corner = ", ".join(
+            f"{n} {show(v, units.get(n, ''), VOLUME_DIGITS)}" for n, v in self.reference.items()
+        )
         early = ", ".join(f"{share:.0%} of it after {self.reached(share)}" for share in (0.9, 0.99))
-        size = f"{self.volumes[-1]:.{DIGITS}g}{'' if self.unit == '1' else f' {self.unit}'}"
+        size = f"{self.volumes[-1]:.{VOLUME_DIGITS}g}{'' if self.unit == '1' else f' {self.unit}'}"
         return f"Hypervolume {size} up to {corner}; {early} of {len(self.volumes)} trials"
 
 
@@ -55,7 +57,7 @@ def reference(front: Array) -> Array:
     """
     worst, width = front.max(axis=0), np.ptp(front, axis=0)
     room = np.where(width > 0, width, np.where(worst != 0, np.abs(worst), 1.0))
-    return np.asarray(worst + MARGIN * room)
+    return np.asarray(worst + REFERENCE_MARGIN * room)
 
 
 def volumes(values: Array, trials: Sequence[int], total: int, corner: Array) -> Array:

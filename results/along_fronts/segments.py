@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     import xarray as xr
 
 JOINED = "joined"
-UNKNOWN, APART, STRAIGHT = -1, 0, 1
+UNKNOWN_BETWEEN, JUMP_BETWEEN, STRAIGHT_BETWEEN = -1, 0, 1
 JOINED_ABOUT = {
     "long_name": "what lies between this point and the next: an exact straight segment of the front, or nothing",
-    "flag_values": [UNKNOWN, APART, STRAIGHT],
+    "flag_values": [UNKNOWN_BETWEEN, JUMP_BETWEEN, STRAIGHT_BETWEEN],
     "flag_meanings": "unknown nothing straight_segment",
 }
-SAMPLES = 40
+SEGMENT_SAMPLES = 40
 
 
 def codes(dataset: xr.Dataset) -> np.ndarray[Any, Any]:
     """What lies between each point and the next, one entry fewer than there are points."""
     points = dataset.sizes["front"]
     if JOINED not in dataset:
-        return np.full(max(points - 1, 0), UNKNOWN)
+        return np.full(max(points - 1, 0), UNKNOWN_BETWEEN)
     return np.asarray(dataset[JOINED].values[: max(points - 1, 0)])
 
 
@@ -41,6 +41,6 @@ def curve(dataset: xr.Dataset, names: list[str], place: int) -> np.ndarray[Any, 
     over = np.array([known[n] != n for n in names])[:, None]
     with np.errstate(all="ignore"):
         ends = np.where(over, 1.0 / ends, ends)
-        share = np.linspace(0.0, 1.0, SAMPLES if over.any() else 2)
+        share = np.linspace(0.0, 1.0, SEGMENT_SAMPLES if over.any() else 2)
         found = ends[:, :1] + (ends[:, 1:] - ends[:, :1]) * share
         return np.asarray(np.where(over, 1.0 / found, found))

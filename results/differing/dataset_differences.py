@@ -264,11 +264,11 @@ def _unit(array: xr.DataArray) -> str:
 
 def _provenance(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iterator[Row]:
     """Compare versions, machine parameters, methods and all else that is said of a dataset."""
-    sides = [_told(x.attrs) for x in (first, second)]
+    sides = [_parsed_attributes(x.attrs) for x in (first, second)]
     yield from each(PROVENANCE, sides[0], sides[1], tolerance)
 
 
-def _told(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _parsed_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in attributes.items():
         if name in ELSEWHERE:

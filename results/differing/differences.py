@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 X = TypeVar("X")
 Y = TypeVar("Y")
 NOTHING = "—"
-MOST_DIGITS = 17
+EVERY_DIGIT = 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def apart(first: float, second: float, unit: str) -> tuple[str, str]:
         texts = show(first, unit, digits), show(second, unit, digits)
         if texts[0] != texts[1]:
             return texts
-    return show(first, unit, MOST_DIGITS), show(second, unit, MOST_DIGITS)
+    return show(first, unit, EVERY_DIGIT), show(second, unit, EVERY_DIGIT)
 
 
 def _by(first: float, second: float) -> str:

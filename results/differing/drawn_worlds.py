@@ -48,10 +48,10 @@ def differences(first: xr.Dataset, second: xr.Dataset, section: str) -> Iterator
         unit = str(first[name].attrs.get("units", ""))
         unit = "" if unit == "1" else unit
         note = "another distribution: the draws are the same" if alike else "the draws differ"
-        told = [_told(x, unit) for x in sides]
+        told = [_values_text(x, unit) for x in sides]
         yield Row(section, f"uncertain {name}", told[0], told[1], note, (told[0], told[1]))
 
 
-def _told(values: Any, unit: str) -> str:
+def _values_text(values: Any, unit: str) -> str:
     low, median, high = (show(float(x), unit, 4) for x in np.quantile(values, [0.05, 0.5, 0.95]))
     return f"median {median}, 90 % in {low} to {high}"

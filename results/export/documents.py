@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from results.flat import Column
 
-DIGITS = 6
+DOCUMENT_DIGITS = 6
 _POWER = re.compile(r"(-?[0-9.]+)e([+-])0*([0-9]+)")
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -115,7 +115,7 @@ def _rows(
 def _number(value: float) -> str:
     if math.isfinite(value) and float(value).is_integer() and abs(value) < 1e6:
         return str(int(value))
-    return f"{value:.{DIGITS}g}"
+    return f"{value:.{DOCUMENT_DIGITS}g}"
 
 
 def _title(dataset: xr.Dataset) -> str:

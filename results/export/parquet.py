@@ -39,7 +39,7 @@ def to_parquet(
     chosen = flat.columns(dataset) if columns is None else columns
     names = column_names(chosen)
     makers = [_maker(c, dataset) for c in chosen]
-    told = dict(zip(names, map(_told, chosen), strict=True))
+    told = dict(zip(names, map(_column_metadata, chosen), strict=True))
     schema = pa.schema(
         [
             pa.field(name, kind, metadata={k: _text(v) for k, v in told[name].items()})
@@ -70,7 +70,7 @@ def column_names(columns: Sequence[Column]) -> list[str]:
     return list(found)
 
 
-def _told(column: Column) -> dict[str, Any]:
+def _column_metadata(column: Column) -> dict[str, Any]:
     """Return what is said of a column."""
     kept = {k: v for k, v in column.attributes.items() if k in {"long_name", "source", "path"} and v != ""}
     labels = {"labels": dict(column.labels)} if column.labels else {}

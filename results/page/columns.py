@@ -25,8 +25,8 @@ from results.variables import ENDS, LIMIT_UNITS
 if TYPE_CHECKING:
     import xarray as xr
 
-DIGITS = 6
-MOST_POINTS = 20_000
+COLUMN_DIGITS = 6
+MOST_PAGE_POINTS = 20_000
 STRUCTURE = frozenset(
     {"status", "seconds", "message", "elasticity", "binding", "would_do", "joined", "gap", "exchange_rate"}
     | {PROMISED, *(f"{name}_{end}" for name in (KEPT, MEAN) for end in ENDS)}
@@ -76,7 +76,7 @@ class Table:
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = MOST_POINTS) -> Table:
+def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = MOST_PAGE_POINTS) -> Table:
     """Make the table of a front, of fronts over swept axes, or of a sweep.
 
     ``decided``: names of decided quantities, the others are metrics. ``most``: of longer sweeps every second, third, …
@@ -223,7 +223,7 @@ def _coded(array: xr.DataArray, numbers: Any) -> tuple[tuple[float | None, ...],
 
 
 def _rounded(number: float) -> float | None:
-    return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else None
+    return float(f"{number:.{COLUMN_DIGITS}g}") if math.isfinite(number) else None
 
 
 def _telling_limits(dataset: xr.Dataset, dims: Sequence[str], kept: Array) -> tuple[tuple[str, ...], ...]:

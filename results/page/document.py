@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("page.js", "tables.js", "parallel.js", "insides.js", "front.js", "sweep.js")
 # bytes a page may have, and what its markup, style and scripts take of them
-LARGEST, FIXED = 7_900_000, 200_000
+LARGEST_PAGE, FIXED_BYTES = 7_900_000, 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def html(page: Page) -> str:
     from plotly.offline import get_plotlyjs
 
     own = files("results.page")
-    made = Environment(autoescape=True, finalize=_shown, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(autoescape=True, finalize=_without_controls, trim_blocks=True, lstrip_blocks=True)
     made.filters["base64"] = lambda text: base64.b64encode(text.encode()).decode()
     template = made.from_string(own.joinpath("page.html").read_text(encoding="utf-8"))
     shown = page.insides if page.table is None else page.table.insides
@@ -75,11 +75,11 @@ def html(page: Page) -> str:
         style=own.joinpath("page.css").read_text(encoding="utf-8"),
         scripts=[own.joinpath(n).read_text(encoding="utf-8") for n in SCRIPTS],
         library=library,
-        data=_embedded(page, LARGEST - FIXED - len(library.encode())),
+        data=_embedded(page, LARGEST_PAGE - FIXED_BYTES - len(library.encode())),
     )
 
 
-def _shown(value: Any) -> Any:
+def _without_controls(value: Any) -> Any:
     """Return text without control characters; what is markup of ours stays."""
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 

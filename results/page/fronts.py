@@ -23,7 +23,7 @@ AT, LOWER, UPPER = "enclosure_at", "enclosure_lower", "enclosure_upper"
 # curves are drawn by straight lines: so many to a stretch that is not a line on the page
 PIECES = 8
 MOST_TRIALS = 400
-DIGITS = 6
+LINE_DIGITS = 6
 
 Array = np.ndarray[Any, Any]
 Curve = tuple[list[float | None], list[float | None]]
@@ -95,7 +95,7 @@ def _progress(at: tuple[str, ...], single: xr.Dataset) -> Progress:
     about = ": ".join(
         filter(None, (str(single[HYPERVOLUME].attrs.get("long_name", "")), ", ".join(at_reference)))
     )
-    told = tuple(float(f"{v:.{DIGITS}g}") for v in values[known])
+    told = tuple(float(f"{v:.{LINE_DIGITS}g}") for v in values[known])
     return Progress(at, tuple(map(float, trials[known])), told, about)
 
 
@@ -159,7 +159,7 @@ def _lines(kept: xr.Dataset, scales: Mapping[str, float]) -> Iterator[Curve]:
     """Go through the exact segments."""
     names = list(scales)
     for place, code in enumerate(segments.codes(kept)):
-        drawn = segments.curve(kept, names, place) if code == segments.STRAIGHT else None
+        drawn = segments.curve(kept, names, place) if code == segments.STRAIGHT_BETWEEN else None
         if drawn is not None:
             x, y = (row * scales[n] for row, n in zip(drawn, names, strict=True))
             yield _rounded(*_finer(x, y, logarithmic=False)) if x.size == 2 else _rounded(x, y)
@@ -203,4 +203,4 @@ def _rounded(x: Sequence[float] | Array, y: Sequence[float] | Array) -> Curve:
 
 
 def _short(v: float) -> float | None:
-    return float(f"{v:.{DIGITS}g}") if math.isfinite(v) else None
+    return float(f"{v:.{LINE_DIGITS}g}") if math.isfinite(v) else None

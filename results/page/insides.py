@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from results.telling.facts import Facts
 
 Array = np.ndarray[Any, Any]
-DIGITS = 5
+INSIDE_DIGITS = 5
 MOST_ROOFLINES = 60
-NOTHING = 1e-9
+NO_SHARE = 1e-9
 
 Numbers = Sequence[float | None]
 
@@ -110,7 +110,9 @@ def _rates(dataset: xr.Dataset, kept: Array) -> Mapping[str, Numbers]:
     values = dataset["elasticity"].transpose(*dims, LIMIT).values.reshape(-1, dataset.sizes[LIMIT])[kept]
     names = [str(n) for n in dataset[LIMIT].values]
     return {
-        n: _numbers(v) for n, v in zip(names, values.T, strict=True) if np.nanmax(abs(v), initial=0) > NOTHING
+        n: _numbers(v)
+        for n, v in zip(names, values.T, strict=True)
+        if np.nanmax(abs(v), initial=0) > NO_SHARE
     }
 
 
@@ -121,4 +123,4 @@ def _prefix(values: Array, unit: str) -> tuple[float, str]:
 
 
 def _numbers(values: Array) -> Numbers:
-    return [float(f"{v:.{DIGITS}g}") if math.isfinite(v) else None for v in np.ravel(values).tolist()]
+    return [float(f"{v:.{INSIDE_DIGITS}g}") if math.isfinite(v) else None for v in np.ravel(values).tolist()]

@@ -31,19 +31,19 @@ def draw_between(
     dataset = _of_one_place(dataset)
     known = segments.codes(dataset)
     # of an exact front all is known: its segments, and its gaps
-    exact = len(order) > 1 and bool((known[np.sort(order)[:-1]] != segments.UNKNOWN).all())
+    exact = len(order) > 1 and bool((known[np.sort(order)[:-1]] != segments.UNKNOWN_BETWEEN).all())
     if not exact and _enclosed(panel, dataset, names, scales, colour):
         return
     labels = {text: text for text in (SEGMENT, INSIDE)}
     bounded = set(names) == set(objectives(dataset))
     for i, j in itertools.pairwise(order):
-        code = known[min(i, j)] if abs(i - j) == 1 else segments.UNKNOWN
-        drawn = segments.curve(dataset, names, min(i, j)) if code == segments.STRAIGHT else None
+        code = known[min(i, j)] if abs(i - j) == 1 else segments.UNKNOWN_BETWEEN
+        drawn = segments.curve(dataset, names, min(i, j)) if code == segments.STRAIGHT_BETWEEN else None
         if drawn is not None:
             across, up = (scale.factor * row for scale, row in zip(scales, drawn, strict=True))
             told = labels.pop(SEGMENT, "_nolegend_")
             panel.plot(across, up, color=colour, linewidth=2.5, zorder=2, label=told)
-        elif code != segments.APART:
+        elif code != segments.JUMP_BETWEEN:
             ends = [s.factor * dataset[n].values[[i, j]] for s, n in zip(scales, names, strict=True)]
             panel.plot(*ends, color=colour, linewidth=1.5, zorder=2)
             if bounded and (dataset["status"].values[[i, j]] == axes.OPTIMAL).all():
@@ -89,12 +89,12 @@ def _enclosed(panel: Axes, dataset: xr.Dataset, names: list[str], scales: list[S
         edgecolor=(colour, 0.7),
         linewidth=1.0,
         zorder=2,
-        label=_told(dataset),
+        label=_enclosure_label(dataset),
     )
     return True
 
 
-def _told(dataset: xr.Dataset) -> str:
+def _enclosure_label(dataset: xr.Dataset) -> str:
     width = dataset.attrs.get(WIDTH)
     if width is None or not np.isfinite(width):
         return INSIDE

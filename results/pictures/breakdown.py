@@ -19,7 +19,7 @@ from results.pictures.canvas import (
     ORANGE,
     PURPLE,
     SKY,
-    SMALL,
+    SMALL_POINTS,
     VERMILLION,
     YELLOW,
     marks_of,
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FRONT = "front"
-MOST_BARS = 16
-MOST_PARTS = 8
+MOST_SUMS = 16
+MOST_SUMMANDS = 8
 COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, "#000000")
 PATTERNS = ("", "//", "..", "\\\\", "", "xx", "", "++")
 OTHERS = "#BBBBBB"
 # a part narrower than this has no room for its percentage
-NARROW = 0.07
-BAR, AROUND = 0.55, 2.0
+NARROW_PART = 0.07
+SUM_HEIGHT, AROUND_SUMS = 0.55, 2.0
 
 
 def breakdown(
@@ -78,7 +78,7 @@ def breakdown(
         whole = sum(float(v) for v in parts.values())
         told = {f"{n} ({_percent(float(v) / whole)})": np.atleast_1d(v) for n, v in parts.items()}
         return _bars(source.title, told, [""], name, ax)
-    if source["status"].ndim == 1 and source["status"].size > MOST_BARS:
+    if source["status"].ndim == 1 and source["status"].size > MOST_SUMS:
         return _areas(source, parts, found.metric, name, ax)
     gaps = _gaps(source)
     return _bars(
@@ -105,10 +105,10 @@ def _rows(dataset: xr.Dataset) -> Any:
     if FRONT in status.dims:
         rows = np.flatnonzero(status.isin(axes.ANSWERED).values)
     one_line = status.ndim == 1 and not axes.is_text(dataset[status.dims[0]])
-    if not one_line and rows.size > MOST_BARS:
+    if not one_line and rows.size > MOST_SUMS:
         told = " × ".join(f"{n} {d}" for d, n in status.sizes.items())
         raise ValueError(
-            f"the {rows.size} designs of {told} are more bars than a picture holds ({MOST_BARS}): choose with isel"
+            f"the {rows.size} designs of {told} are more bars than a picture holds ({MOST_SUMS}): choose with isel"
         )
     return rows
 
@@ -117,8 +117,8 @@ def _largest_first(found: Breakdown) -> dict[str, Any]:
     """Return the parts by size, small ones beyond the colours there are taken together, the rest last."""
     size = {n: float(np.nansum(np.abs(v))) for n, v in found.parts.items() if n != REST}
     names = sorted(size, key=lambda n: -size[n])
-    if len(names) > MOST_PARTS:
-        few, many = names[: MOST_PARTS - 1], names[MOST_PARTS - 1 :]
+    if len(names) > MOST_SUMMANDS:
+        few, many = names[: MOST_SUMMANDS - 1], names[MOST_SUMMANDS - 1 :]
         together = np.sum([found.parts[n] for n in many], axis=0)
         parts = {n: found.parts[n] for n in few} | {f"{len(many)} smaller parts": together}
     else:
@@ -175,7 +175,7 @@ def _bars(
     ax: Axes | None,
     gaps: dict[int, str] | None = None,
 ) -> Figure:
-    paper = sheet(about, ax=ax, size=(9.0, AROUND + max(2, len(labels)) * BAR))
+    paper = sheet(about, ax=ax, size=(9.0, AROUND_SUMS + max(2, len(labels)) * SUM_HEIGHT))
     (panel,) = paper.panels
     places = np.arange(len(labels))
     left = np.zeros(len(labels))
@@ -185,11 +185,18 @@ def _bars(
         width = np.nan_to_num(parts[part])
         there = width != 0
         panel.barh(places[there], width[there], left=left[there], height=0.7, zorder=3, **look)
-        for i in np.flatnonzero(width > NARROW * extent).tolist():
+        for i in np.flatnonzero(width > NARROW_PART * extent).tolist():
             box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5}
             text = _percent(width[i] / whole[i])
             panel.text(
-                left[i] + width[i] / 2, i, text, ha="center", va="center", fontsize=SMALL, bbox=box, zorder=4
+                left[i] + width[i] / 2,
+                i,
+                text,
+                ha="center",
+                va="center",
+                fontsize=SMALL_POINTS,
+                bbox=box,
+                zorder=4,
             )
         left = left + width
     for place, text in (gaps or {}).items():
@@ -198,7 +205,7 @@ def _bars(
             place,
             text,
             va="center",
-            fontsize=SMALL,
+            fontsize=SMALL_POINTS,
             color=GREY,
             style="italic",
             parse_math=False,

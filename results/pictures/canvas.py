@@ -43,7 +43,7 @@ COLOURS = "cividis"
 HATCHES = ("//", "\\\\", "xx", "..", "++", "oo")
 SIZE = (9.0, 5.6)
 PANEL = (5.5, 4.2)
-LARGE, MEDIUM, SMALL = 16, 14, 12
+LARGE_POINTS, MEDIUM, SMALL_POINTS = 16, 14, 12
 TITLE_WIDTH = 68
 # letters of small text, per inch of the picture, that one of two columns of a legend has room for
 IN_A_COLUMN = 4.6
@@ -63,11 +63,11 @@ class Sheet:
             return
         names = [axes.shorten(text, 110) for text in marks]
         if inside or self.given:
-            found = self.panels[0].legend(list(marks.values()), names, fontsize=SMALL)
+            found = self.panels[0].legend(list(marks.values()), names, fontsize=SMALL_POINTS)
         else:
             columns = 1 if max(map(len, names)) > IN_A_COLUMN * self.figure.get_figwidth() else 2
             found = self.figure.legend(
-                list(marks.values()), names, fontsize=SMALL, loc="outside lower center", ncols=columns
+                list(marks.values()), names, fontsize=SMALL_POINTS, loc="outside lower center", ncols=columns
             )
         for text in found.get_texts():
             # names from a file are text, not mathematics
@@ -101,11 +101,11 @@ def sheet(
     title = textwrap.fill(axes.shorten(visible(about), 130), TITLE_WIDTH)
     # a title from a file is text, not mathematics
     if count == 1:
-        grid[0, 0].set_title(title, fontsize=LARGE, loc="left", parse_math=False)
+        grid[0, 0].set_title(title, fontsize=LARGE_POINTS, loc="left", parse_math=False)
     else:
-        figure.suptitle(title, fontsize=LARGE, parse_math=False)
+        figure.suptitle(title, fontsize=LARGE_POINTS, parse_math=False)
     for panel in grid.flat:
-        _plain(panel)
+        _style_panel(panel)
     for panel in grid.flat[count:]:
         panel.set_visible(False)
     return Sheet(figure, list(grid.flat[:count]))
@@ -116,12 +116,12 @@ def _given(ax: Given, count: int) -> Sheet:
     if len(panels) != count:
         raise ValueError(f"this picture has {count} panel{'s' * (count > 1)}, and ax is {len(panels)}")
     for panel in panels:
-        _plain(panel)
+        _style_panel(panel)
     return Sheet(panels[0].figure, panels, given=True)
 
 
-def _plain(panel: Axes) -> None:
-    panel.tick_params(labelsize=SMALL)
+def _style_panel(panel: Axes) -> None:
+    panel.tick_params(labelsize=SMALL_POINTS)
     panel.grid(visible=True, which="major", alpha=0.3)
 
 
@@ -190,6 +190,6 @@ def colour_bar(figure: Figure, panels: Sequence[Axes], drawn: Any, array: xr.Dat
     """Add the scale of colours of what was ``drawn`` on the panels; ticks are those of a logarithm where it is one."""
     bar = figure.colorbar(drawn, ax=list(panels))
     bar.set_label(label, fontsize=MEDIUM)
-    bar.ax.tick_params(labelsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL_POINTS)
     if axes.wide(array.values):
         axes.log_ticks(bar.ax.yaxis, array.values, array)

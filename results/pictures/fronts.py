@@ -16,7 +16,7 @@ from results.pictures.canvas import (
     COLOURS,
     GREEN,
     GREY,
-    SMALL,
+    SMALL_POINTS,
     VERMILLION,
     colour_bar,
     colour_scale,
@@ -37,7 +37,7 @@ PROVED, UNPROVED = "proved optimal", "feasible, not proved optimal"
 IN_FRESH = "in fresh samples, 95 % interval"
 MOST_STRIPS = 4
 STRIP = 0.085
-NARROW = 0.03
+NARROW_RANGE = 0.03
 
 
 def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Figure:
@@ -155,7 +155,7 @@ def _ends(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: A
 def _amount(dataset: xr.Dataset, name: str, order: Any, place: int) -> str:
     """Write a number of a design with as many digits as tell it from those of the others."""
     values = dataset[name].values[order]
-    narrow = np.ptp(values) < NARROW * np.abs(values).max()
+    narrow = np.ptp(values) < NARROW_RANGE * np.abs(values).max()
     return axes.amount(float(values[place]), dataset[name], 5 if narrow else 3)
 
 
@@ -209,7 +209,7 @@ def _strips(panel: Axes, dataset: xr.Dataset, across: Any, order: Any) -> None:
             (0, 6),
             xycoords=at,
             textcoords="offset points",
-            fontsize=SMALL,
+            fontsize=SMALL_POINTS,
             color=GREY,
             ha="left" if left else "right",
             parse_math=False,

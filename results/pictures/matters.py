@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.quantities import show
 from results import axes
-from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL, VERMILLION, sheet
+from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL_POINTS, VERMILLION, sheet
 from results.uncertainty.indices import ranked
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from results.uncertainty.indices import Indices
     from results.uncertainty.matters import Losses, Matters
 
-MOST = 10
+MOST_INDEX_BARS = 10
 FIRST, TOTAL, CHANCE = "first order", "total", "by chance"
 
 
@@ -39,7 +39,7 @@ def matters(found: Matters) -> Figure:
 
 
 def _bars(panel: Axes, one: Indices) -> dict[str, object]:
-    rows = ranked(one)[:MOST]
+    rows = ranked(one)[:MOST_INDEX_BARS]
     marks: dict[str, object] = {}
     for shift, color, some, label in (
         (-0.2, BLUE, [first for _, first, _ in rows], FIRST),
@@ -65,7 +65,7 @@ def _bars(panel: Axes, one: Indices) -> dict[str, object]:
 def _costs(panel: Axes, found: Losses) -> dict[str, object]:
     from matplotlib.ticker import MaxNLocator
 
-    rows = [x for x in found.lost if x.value is not None][:MOST]
+    rows = [x for x in found.lost if x.value is not None][:MOST_INDEX_BARS]
     base = abs(found.objective or 1.0)
     for place, x in enumerate(rows):
         value = 100 * (x.value or 0.0) / base
@@ -76,7 +76,7 @@ def _costs(panel: Axes, found: Losses) -> dict[str, object]:
             (6, 0),
             textcoords="offset points",
             va="center",
-            fontsize=SMALL,
+            fontsize=SMALL_POINTS,
             color=GREY,
             zorder=6,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},

@@ -10,7 +10,7 @@ import numpy as np
 
 from results import axes, designs, flat
 from results.dataset import objectives
-from results.pictures.canvas import COLOURS, MEDIUM, SMALL, colour_bar, colour_scale, sheet, title_of
+from results.pictures.canvas import COLOURS, MEDIUM, SMALL_POINTS, colour_bar, colour_scale, sheet, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FRONT = "front"
-MOST_COLUMNS = 10
-MOST_LINES = 2000
+MOST_PARALLEL = 10
+MOST_DESIGN_LINES = 2000
 MOST_TEXTS = 8
 TICKS = 5
 WRAP = 14
@@ -55,9 +55,9 @@ def parallel(
     here = _answered(dataset)
     if not here.any():
         raise ValueError("there are no designs to draw")
-    if here.sum() > MOST_LINES:
+    if here.sum() > MOST_DESIGN_LINES:
         raise ValueError(
-            f"{int(here.sum())} designs are too many lines, {MOST_LINES} are not: choose with isel"
+            f"{int(here.sum())} designs are too many lines, {MOST_DESIGN_LINES} are not: choose with isel"
         )
     names = list(variables) if variables is not None else _telling(dataset)
     columns = [_column(dataset, name, here) for name in names]
@@ -78,7 +78,7 @@ def _telling(dataset: xr.Dataset) -> list[str]:
     """Return what tells the designs apart in short: of what is one number (or name) at each point."""
     dims = set(flat.points(dataset))
     kept = [n for n in designs.in_short(dataset) if n not in {FRONT, "status"}]
-    return [n for n in kept if set(dataset[n].dims) <= dims and _differs(dataset[n])][:MOST_COLUMNS]
+    return [n for n in kept if set(dataset[n].dims) <= dims and _differs(dataset[n])][:MOST_PARALLEL]
 
 
 def _differs(array: xr.DataArray) -> bool:
@@ -209,7 +209,7 @@ def _axis(panel: Axes, place: float, column: _Column) -> None:
             (6, 0),
             textcoords="offset points",
             va="center",
-            fontsize=SMALL,
+            fontsize=SMALL_POINTS,
             bbox=box,
             zorder=5,
             parse_math=False,

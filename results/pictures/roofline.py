@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from results import axes, rooflines
-from results.pictures.canvas import GREY, LINES, MEDIUM, SMALL, sheet, title_of
+from results.pictures.canvas import GREY, LINES, MEDIUM, SMALL_POINTS, sheet, title_of
 from results.telling.facts import Facts
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ INTENSITY = "intensity (flop/byte)"
 MARKED = "designs"
 FREE = "without its power cap"
 MOST_MARKS = 500
-FEW = 300.0
+FEW_DECADES = 300.0
 SHADES = ("#FFFFFF", "#E4E4E4", "#F2F2F2")
-HEIGHT, AROUND = 2.5, 1.8
+ROOF_HEIGHT, AROUND_ROOFS = 2.5, 1.8
 
 
 def roofline(
@@ -51,7 +51,7 @@ def roofline(
         wrong = unknown[0] if unknown else "nothing"
         raise ValueError(f"{wrong} has no roofline; there are {', '.join(known)}")
     many = len(names)
-    size = 9.0, AROUND + HEIGHT * many + (1.3 if many == 1 else 0)
+    size = 9.0, AROUND_ROOFS + ROOF_HEIGHT * many + (1.3 if many == 1 else 0)
     paper = sheet(_title(source), many, ax, (many, 1), size, sharey=False)
     marks: dict[str, Any] = {}
     for panel, name in zip(paper.panels, names, strict=True):
@@ -113,7 +113,7 @@ def _panel(panel: Axes, name: str, found: tuple[Roofline, ...]) -> dict[str, Any
         from matplotlib.ticker import LogLocator, NullFormatter
 
         panel.set_yscale("log", base=10)
-        few = np.nanmax(every) < FEW * np.nanmin(every)
+        few = np.nanmax(every) < FEW_DECADES * np.nanmin(every)
         panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
         panel.yaxis.set_minor_formatter(NullFormatter())
         panel.yaxis.set_major_formatter("{x:g}")
@@ -133,7 +133,7 @@ def _shade(panel: Axes, roof: Roofline) -> None:
             (np.sqrt(start * stop), 0.03),
             xycoords=panel.get_xaxis_transform(),
             ha="center",
-            fontsize=SMALL,
+            fontsize=SMALL_POINTS,
             color=GREY,
             zorder=5,
         )

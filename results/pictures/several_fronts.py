@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FRONT, STATUS, CONFLICT = "front", "front_status", "front_conflict"
 DOMINATED, UNPROVED = "dominated by another front", "not proved optimal"
-MOST = 40
+MOST_COLOURED = 40
 PALE = "#9A9A9A"
 
 
@@ -74,12 +74,11 @@ def undrawable(sizes: Mapping[str, int], numbers: Collection[str]) -> str:
     """Say why no picture shows fronts over axes of these lengths. ``numbers``: the axes of numbers."""
     long = {name: n for name, n in sizes.items() if n > 1}
     many = math.prod(long.values())
-    if many <= len(LINES) or (len(long) == 1 and set(long) <= set(numbers) and many <= MOST):
+    if many <= len(LINES) or (len(long) == 1 and set(long) <= set(numbers) and many <= MOST_COLOURED):
         return ""
     told = " × ".join(f"{n} {name}" for name, n in sizes.items())
-    return (
-        f"{told} are {many} fronts; a picture shows at most {len(LINES)}, or {MOST} along one axis of numbers"
-    )
+    several = f"{told} are {many} fronts"
+    return f"{several}; a picture shows at most {len(LINES)}, or {MOST_COLOURED} along one axis of numbers"
 
 
 def _curves(dataset: xr.Dataset, outer: list[str], scaled: bool) -> Iterator[_Curve]:

@@ -15,7 +15,7 @@ from results.fresh_layout import QUANTILES
 from results.pictures.canvas import (
     COLOURS,
     LINES,
-    SMALL,
+    SMALL_POINTS,
     Sheet,
     colour_bar,
     colour_scale,
@@ -157,7 +157,7 @@ def _panels(
     """Draw a panel for each combination of the ``outer`` axes, all on the same scales."""
     places = list(itertools.product(*(range(dataset.sizes[d]) for d in outer)))
     paper = sheet(title_of(dataset), len(places), ax)
-    drawing = _Sheet(paper, _shown(dataset, variable))
+    drawing = _Sheet(paper, _answered_only(dataset, variable))
     marks: dict[str, Any] = {}
     for place, panel in zip(places, paper.panels, strict=True):
         at = dict(zip(outer, place, strict=True))
@@ -166,7 +166,7 @@ def _panels(
         marks |= draw(drawing, panel, part, variable, *further)
         if outer:
             text = ", ".join(axes.value_label(dataset[d], i) for d, i in at.items())
-            panel.set_title(axes.shorten(text, 60), fontsize=SMALL, parse_math=False)
+            panel.set_title(axes.shorten(text, 60), fontsize=SMALL_POINTS, parse_math=False)
             _outer_labels(panel, paper.panels)
     for panel in paper.panels:
         axes.turn_crowded(panel)
@@ -208,11 +208,11 @@ def _existing(dataset: xr.Dataset, variable: str, further: str) -> xr.Dataset:
 def _lines(
     drawing: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str, along: str, other: str | None = None
 ) -> dict[str, Any]:
-    places, shown = axes.places(dataset[along]), _shown(dataset, variable)
+    places, shown = axes.places(dataset[along]), _answered_only(dataset, variable)
     horizontal = axes.dress(panel, "x", places, dataset[along], along)
     name = axes.name_of(dataset, variable)
     fan = variable == "objective" and {LOW, HIGH} <= set(dataset.data_vars)
-    seen = [drawing.whole, *((_shown(dataset, n) for n in (LOW, HIGH)) if fan else ())]
+    seen = [drawing.whole, *((_answered_only(dataset, n) for n in (LOW, HIGH)) if fan else ())]
     vertical = axes.dress(
         panel, "y", np.concatenate([a.values.ravel() for a in seen]), dataset[variable], name
     )
@@ -228,7 +228,7 @@ def _lines(
         panel.plot(places, curve.values * vertical.factor, label=text or "_nolegend_", **style)
         if fan:
             at = {} if other is None else {other: dataset[other].values.tolist().index(curve[other].item())}
-            ends = [_shown(dataset, n).isel(at).values * vertical.factor for n in (LOW, HIGH)]
+            ends = [_answered_only(dataset, n).isel(at).values * vertical.factor for n in (LOW, HIGH)]
             panel.fill_between(places, *ends, color=colour, alpha=0.15, linewidth=0, label=FAN, zorder=1)
     swept = other if other in dataset["status"].dims else None
     hatch_stretches(drawing.hatches, panel, dataset, swept, axes.edges(places, horizontal.log))
@@ -241,7 +241,7 @@ def _span(places: Any, scale: Scale) -> tuple[float, float]:
     return float(borders.min()), float(borders.max())
 
 
-def _shown(dataset: xr.Dataset, variable: str) -> xr.DataArray:
+def _answered_only(dataset: xr.Dataset, variable: str) -> xr.DataArray:
     """Return the variable where there is an answer, NaN elsewhere."""
     return dataset[variable].astype(float).where(dataset["status"].isin(axes.ANSWERED))
 
@@ -257,7 +257,7 @@ def _map(drawing: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str) -> di
     if np.isfinite(whole.values).any():
         factor, norm, unit = colour_scale(whole)
         norm.autoscale(whole.values[np.isfinite(whole.values)] * factor)
-        numbers = _shown(dataset, variable).transpose(down, along).values * factor
+        numbers = _answered_only(dataset, variable).transpose(down, along).values * factor
         mesh = panel.pcolormesh(*borders, numbers, norm=norm, cmap=COLOURS, rasterized=True)
         if panel is drawing.paper.panels[0]:
             name = axes.title(axes.name_of(dataset, variable), unit)

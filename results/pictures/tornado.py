@@ -9,7 +9,7 @@ import numpy as np
 
 from results import axes, flat
 from results.dataset import LIMIT, objectives
-from results.pictures.canvas import BLUE, MEDIUM, SMALL, VERMILLION, sheet, title_of
+from results.pictures.canvas import BLUE, MEDIUM, SMALL_POINTS, VERMILLION, sheet, title_of
 from results.telling.facts import Facts
 from results.telling.limits import base_name
 from results.telling.words import NOTICEABLE
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST = 12
-BAR, AROUND = 0.42, 1.9
+MOST_TORNADO_BARS = 12
+TORNADO_BAR, AROUND_TORNADO = 0.42, 1.9
 ONE_SIDED = "only in the direction that improves the objective"
 # what is less than this share of the longest bar cannot be seen
 VISIBLE = 0.005
-ROOM = 0.22
+LABEL_ROOM = 0.22
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _Bar:
         return max(abs(self.low), abs(self.high))
 
 
-def tornado(source: xr.Dataset | Facts, ax: Axes | None = None, most: int = MOST) -> Figure:
+def tornado(source: xr.Dataset | Facts, ax: Axes | None = None, most: int = MOST_TORNADO_BARS) -> Figure:
     """Draw how many percent of the objective one percent more of each thing given is worth, the design adapted to it.
 
     ``source``: an answer (its machine and input parameters, and its limits), or a sweep or front (its limits: from
@@ -93,7 +93,7 @@ def _of_dataset(dataset: xr.Dataset) -> list[_Bar]:
 def _draw(bars: list[_Bar], left_out: int, goal: str, about: str, ax: Axes | None, *, ranges: bool) -> Figure:
     from matplotlib.patches import Patch
 
-    paper = sheet(about, ax=ax, size=(9.0, AROUND + max(2, len(bars)) * BAR))
+    paper = sheet(about, ax=ax, size=(9.0, AROUND_TORNADO + max(2, len(bars)) * TORNADO_BAR))
     (panel,) = paper.panels
     reach = bars[0].reach
     told: dict[str, Any] = {}
@@ -118,7 +118,7 @@ def _draw(bars: list[_Bar], left_out: int, goal: str, about: str, ax: Axes | Non
     panel.set_ylim(max(2, len(bars)) - 0.4, -0.6)
     panel.axvline(0, color="black", linewidth=1.0, zorder=4)
     low, high = min(0.0, *(b.low for b in bars)), max(0.0, *(b.high for b in bars))
-    room = (2 * ROOM if ranges else ROOM) * (high - low)
+    room = (2 * LABEL_ROOM if ranges else LABEL_ROOM) * (high - low)
     panel.set_xlim(low - room if low < 0 else 0.0, high + room if high > 0 else 0.0)
     panel.grid(visible=False, axis="y")
     panel.set_xlabel(f"change of {axes.words(goal)} for 1 % more (%)", fontsize=MEDIUM)
@@ -130,7 +130,7 @@ def _draw(bars: list[_Bar], left_out: int, goal: str, about: str, ax: Axes | Non
             xycoords="axes fraction",
             textcoords="offset points",
             ha="right",
-            fontsize=SMALL,
+            fontsize=SMALL_POINTS,
         )
     paper.legend(told)
     return paper.figure
@@ -142,4 +142,4 @@ def _say(panel: Axes, bar: _Bar, place: int, reach: float) -> None:
     text = " … ".join(f"{end:+.2g}" if end else "0" for end in ends).replace("-", "−")
     at, side = (bar.high, "left") if bar.low + bar.high > 0 else (bar.low, "right")
     shift = 0.015 * reach * (1 if side == "left" else -1)
-    panel.text(at + shift, place, text, ha=side, va="center", fontsize=SMALL, zorder=5)
+    panel.text(at + shift, place, text, ha=side, va="center", fontsize=SMALL_POINTS, zorder=5)

@@ -9,7 +9,7 @@ import numpy as np
 
 from results import axes, flat
 from results.axes import ANSWERED
-from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL, VERMILLION, sheet
+from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL_POINTS, VERMILLION, sheet
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from results.uncertainty.worlds import Number, Share, Worlds
 
-MOST_DECIDED, MOST_CHOICES, MOST_BARS = 4, 2, 8
+MOST_DECIDED_DRAWN, MOST_CHOICES_DRAWN, MOST_WORLD_BARS = 4, 2, 8
 MOST_BINS = 60
 # values that differ by less than this share are one value to the eye
-ALIKE = 1e-9
+ONE_VALUE = 1e-9
 MEDIAN, NINETY, FIXED = "median", "90 % of samples", "fixed design"
 
 
@@ -32,11 +32,11 @@ def worlds(found: Worlds) -> Figure:
     Returns the figure. Raises ValueError where no world has a design.
     """
     numbers = [n for n in found.numbers if n.role == "objective"]
-    numbers += [n for n in found.numbers if n.role == "decided"][:MOST_DECIDED]
-    numbers = [n for n in numbers if n.greatest - n.least > ALIKE * abs(n.greatest)]
+    numbers += [n for n in found.numbers if n.role == "decided"][:MOST_DECIDED_DRAWN]
+    numbers = [n for n in numbers if n.greatest - n.least > ONE_VALUE * abs(n.greatest)]
     shares = [
         (f"which {axes.words(n)} wins", s)
-        for n, s in list(found.winners.items())[:MOST_CHOICES]
+        for n, s in list(found.winners.items())[:MOST_CHOICES_DRAWN]
         if len(s) > 1
     ]
     binding = tuple(sorted((s for s in found.binding if s.count), key=lambda s: -s.count))
@@ -134,7 +134,7 @@ def _edges(values: Any, *, log: bool) -> Any:
 
 
 def _bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None:
-    shown = shares[:MOST_BARS]
+    shown = shares[:MOST_WORLD_BARS]
     for place, s in enumerate(shown):
         e = s.estimate
         panel.barh(place, 100 * e.value, height=0.62, color=GREEN, edgecolor="black", linewidth=0.6, zorder=3)
@@ -146,7 +146,7 @@ def _bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None:
             (6, 0),
             textcoords="offset points",
             va="center",
-            fontsize=SMALL,
+            fontsize=SMALL_POINTS,
         )
     panel.set_yticks(
         range(len(shown)), [axes.shorten(axes.words(s.name), 28) for s in shown], parse_math=False
@@ -165,6 +165,6 @@ def _bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None:
             xycoords="axes fraction",
             textcoords="offset points",
             ha="right",
-            fontsize=SMALL,
+            fontsize=SMALL_POINTS,
             color=GREY,
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)
 NOTHING = "—"
-GAP = 1e-6
+GAP_LEFT_OUT = 1e-6
 QUESTION = "question"
 RATIO = "ratio."
 SIDE_BY_SIDE, DESIGN, METRICS = "certificate", "design", "metrics"
@@ -317,7 +317,9 @@ def _proved(s: Solution) -> str:
     unit = s.units.get(s.objective_name, "")
     side = "at most" if s.maximize else "at least"
     gap = s.gap or 0.0
-    return f"{side} {words.value(s.bound, unit)}, gap {'< 1e-6' if gap < GAP else f'{100 * gap:.2g} %'}"
+    return (
+        f"{side} {words.value(s.bound, unit)}, gap {'< 1e-6' if gap < GAP_LEFT_OUT else f'{100 * gap:.2g} %'}"
+    )
 
 
 def _wanted(s: Solution) -> str:

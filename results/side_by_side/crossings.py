@@ -16,9 +16,9 @@ from results.export.jsonable import plain
 if TYPE_CHECKING:
     import xarray as xr
 
-WIDTH = 1e-6
+CROSSING_WIDTH = 1e-6
 """How narrowly a crossing is enclosed, relative."""
-DIGITS = 8
+CROSSING_DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +119,14 @@ class Curve:
             if number is None:
                 told.append(f"{label} {status}")
                 continue
-            text = f"{label} {show(number, self.name_unit, DIGITS)}"
+            text = f"{label} {show(number, self.name_unit, CROSSING_DIGITS)}"
             if bound is not None and bound != number:
-                text += f" (bound {show(bound, self.name_unit, DIGITS)})"
+                text += f" (bound {show(bound, self.name_unit, CROSSING_DIGITS)})"
             told.append(text)
         return ", ".join(told)
 
     def _value(self, value: float) -> str:
-        return show(value, self.unit, DIGITS)
+        return show(value, self.unit, CROSSING_DIGITS)
 
     def record(self) -> dict[str, Any]:
         """Return all of it as JSON has it, numbers in SI units."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ATTRIBUTE = "baseline"
 RATIO = "ratio."
-MOST = 200_000
+MOST_BASELINE = 200_000
 """Numbers of a baseline that attributes still hold."""
 _AXIS = {"path", "columns"}
 """Attributes of the coordinate of an axis: of one path, of rows."""
@@ -35,13 +35,13 @@ def record(dataset: xr.Dataset, baseline: xr.Dataset, label: str, text: str) -> 
     found = {}
     for name in _shared(dataset, baseline):
         of = baseline[name]
-        found[name] = {"dims": [str(d) for d in of.dims], "values": _plain(of.values)}
+        found[name] = {"dims": [str(d) for d in of.dims], "values": _json_numbers(of.values)}
     if not found:
         raise StoreError(f"the sweep and its baseline {label} share no number in the same unit")
     count = sum(baseline[name].size for name in found)
-    if count > MOST:
+    if count > MOST_BASELINE:
         raise StoreError(
-            f"the baseline has {count} numbers, and at most {MOST} are kept: give it fewer axes, or none"
+            f"the baseline has {count} numbers, and at most {MOST_BASELINE} are kept: give it fewer axes, or none"
         )
     return json.dumps({"label": label, "scenario": text, "numbers": found}, ensure_ascii=False)
 
@@ -91,7 +91,7 @@ def _shared(dataset: xr.Dataset, baseline: xr.Dataset) -> Iterator[str]:
             yield name
 
 
-def _plain(values: Any) -> Any:
+def _json_numbers(values: Any) -> Any:
     """Return numbers as JSON has them; what is not a number is null."""
     numbers = np.where(np.isfinite(values), values, np.nan)
     return json.loads(json.dumps(numbers.tolist()).replace("NaN", "null"))

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 ROOM = {"point": 500, "search": 5_000, "batch": 100_000, "array": 1_000_000}
 BYTES = 64_000_000
 FEWEST_SOLVES = 20
-PARTS = 16
-SECONDS = 2.0
+LEAST_CHUNKS = 16
+CHUNK_SECONDS = 2.0
 """Declared work of a chunk, at most: so often does progress move, and so much is lost where a sweep is interrupted."""
 
 ChunkIndex = tuple[int, ...]
@@ -35,9 +35,9 @@ def chunk_shape(
         raise ValueError(f"kind is one of {', '.join(ROOM)}, not {kind!r}")
     room = min(ROOM[kind], BYTES // (8 * max(width, 1)))
     if kind == "point":
-        room = min(room, max(FEWEST_SOLVES, math.prod(shape) // PARTS))
+        room = min(room, max(FEWEST_SOLVES, math.prod(shape) // LEAST_CHUNKS))
     if work > 0.0:
-        room = min(room, math.ceil(SECONDS / work))
+        room = min(room, math.ceil(CHUNK_SECONDS / work))
     chunks, parts = list(shape), [1] * len(shape)
     while math.prod(chunks) > room:
         # split where the chunk is longest, so that chunks stay compact in every direction

@@ -26,7 +26,7 @@ from results.stores.files import locks
 from results.stores.files.object_storage import MAKING, ROOT, ObjectFolder
 from results.stores.files.storage import folder, remote
 from results.stores.files.trouble import StoreError, decoded, explained
-from results.stores.identities import AGREES
+from results.stores.identities import SAME_NUMBER
 from results.variables import COLUMNS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Places = NDArray[np.int64]
 Region = tuple[slice, ...]
 _HERE, _EXCHANGE = -100, 2
-MOST_TOLD = 3
+MOST_LOST_VALUES = 3
 REPLACES = "chunks_done/replaces"
 """Object of a larger store that is finished: it is to take the place of the other one."""
 
@@ -124,7 +124,7 @@ def _places(path: str, plan: Layout, arrays: Mapping[str, Any], axis: str) -> Pl
         order = np.argsort(values)
         for i, v in enumerate(stored[axis].tolist()):
             near = order[np.clip(np.searchsorted(values[order], v) + np.array([-1, 0]), 0, len(values) - 1)]
-            at = next((int(k) for k in near if math.isclose(values[k], v, rel_tol=AGREES)), -1)
+            at = next((int(k) for k in near if math.isclose(values[k], v, rel_tol=SAME_NUMBER)), -1)
             lost += [f"{v:.12g}"] if at < 0 else []
             found[at] = i if at >= 0 else found[at]
     else:
@@ -139,8 +139,8 @@ def _places(path: str, plan: Layout, arrays: Mapping[str, Any], axis: str) -> Pl
             else:
                 lost.append(", ".join(f"{v:.12g}" if isinstance(v, float) else str(v) for v in key))
     if lost:
-        what, more = "rows" if rows else "values", f" and {len(lost) - MOST_TOLD} more"
-        told = "; ".join(lost[:MOST_TOLD]) + more * (len(lost) > MOST_TOLD)
+        what, more = "rows" if rows else "values", f" and {len(lost) - MOST_LOST_VALUES} more"
+        told = "; ".join(lost[:MOST_LOST_VALUES]) + more * (len(lost) > MOST_LOST_VALUES)
         raise StoreError(
             f"{path} has {what} along {axis} that are not asked for any more: {told}; an extension keeps them all, "
             "so add them or choose another path"

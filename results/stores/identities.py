@@ -1,7 +1,7 @@
 """What a sweep is: everything that determines its numbers, and how two of them differ.
 
 Numbers of an identity were computed: an axis with logarithmic steps and a unit with a power differ in the last digits
-between kinds of processors. They are the same within ``AGREES``, and no checksum is made of them.
+between kinds of processors. They are the same within ``SAME_NUMBER``, and no checksum is made of them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from results.dataset import Layout, Variable
 
 SCENARIO = "scenario"
-MOST_LINES = 22
-MOST_VALUES = 12
-SHORT = 12
-AGREES = 1e-12
+MOST_CHANGED_LINES = 22
+MOST_AXIS_VALUES = 12
+SHORT_DIGEST = 12
+SAME_NUMBER = 1e-12
 """Relative difference of two numbers that stand for the same: a thousand times what exponentials differ by."""
 
 
@@ -49,11 +49,11 @@ def _twelve_digits(told: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether two values of identities or coordinates mean the same, numbers within ``AGREES``."""
+    """Tell whether two values of identities or coordinates mean the same, numbers within ``SAME_NUMBER``."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=AGREES)
+        return math.isclose(one, other, rel_tol=SAME_NUMBER)
     return bool(one == other)
 
 
@@ -65,7 +65,7 @@ def _grid(plan: Layout) -> dict[str, Any]:
 def _axis(coordinate: Variable) -> Any:
     values = list(coordinate.values or ())
     beside = coordinate.dims != (coordinate.name,)
-    if len(values) <= MOST_VALUES or (coordinate.dtype == "text" and not beside):
+    if len(values) <= MOST_AXIS_VALUES or (coordinate.dtype == "text" and not beside):
         return values
     return {"values": len(values), "first": values[0], "last": values[-1]}
 
@@ -77,7 +77,7 @@ def stranger(
 
     ``stored`` and ``asked``: the texts of both scenarios, of which lines are shown instead of checksums.
     """
-    short = digest(theirs)[:SHORT], digest(mine)[:SHORT]
+    short = digest(theirs)[:SHORT_DIGEST], digest(mine)[:SHORT_DIGEST]
     head = f"{name} belongs to another sweep ({short[0]}…, asked {short[1]}…)"
     changed = _changed_lines(stored, asked)
     found = list(differences(mine, theirs))
@@ -94,8 +94,8 @@ def _changed_lines(stored: str, asked: str) -> list[str]:
         return []
     headed = difflib.unified_diff(stored.splitlines(), asked.splitlines(), "stored", "asked", "", "", 0, "")
     changed = [f"  {line}" for line in headed if not line.startswith("@@")]
-    more = len(changed) - MOST_LINES
-    return changed[:MOST_LINES] + ([f"  and {more} more lines"] if more > 0 else [])
+    more = len(changed) - MOST_CHANGED_LINES
+    return changed[:MOST_CHANGED_LINES] + ([f"  and {more} more lines"] if more > 0 else [])
 
 
 def differences(asked: Any, stored: Any, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -259,7 +259,7 @@ def group(place: Place) -> Any:
     where = folder(place)
     document = roots.root(where)
     with decoded(where):
-        return zarr.open_group(_checked(where, document), mode="r", use_consolidated=False)
+        return zarr.open_group(_checksummed(where, document), mode="r", use_consolidated=False)
 
 
 def tables(place: Place) -> list[Table]:
@@ -275,7 +275,7 @@ def tables(place: Place) -> list[Table]:
     # without one nothing else is read: what is damaged there is the concern of whoever asks for it
     if "table" not in text or "sha256:" not in text:
         return []
-    files = _checked(where, document)
+    files = _checksummed(where, document)
     names = [name.partition("/")[0] for name in seals.recorded(document) or () if name.endswith(f"/{ROOT}")]
     with decoded(where):
         # each by itself: to open the group needs a sound root
@@ -283,7 +283,7 @@ def tables(place: Place) -> list[Table]:
         return asked.tables(arrays, about)
 
 
-def _checked(where: Folder, document: Mapping[str, Any]) -> Any:
+def _checksummed(where: Folder, document: Mapping[str, Any]) -> Any:
     from results.stores.checked import Checked, opened
 
     axes = len(roots.identity(document)[CHUNKS])
@@ -385,7 +385,7 @@ def open(place: Place) -> xr.Dataset:
     order = _order(document)
     soundness.check(where, document, order)
     with decoded(where):
-        found = xr.open_zarr(_checked(where, document), consolidated=False, chunks=None).drop_encoding()
+        found = xr.open_zarr(_checksummed(where, document), consolidated=False, chunks=None).drop_encoding()
     found.attrs = roots.attributes(document)
     # what is not a variable of the sweep says what stands in the rows of an axis
     rows = [n for n in found.data_vars if n not in order]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from results.telling.facts import Facts
 
 FRONT = "front"
-MOST = 4
+MOST_IN_SENTENCE = 4
 """Decided numbers that a sentence names; a list of more is a table."""
 
 
@@ -37,7 +37,7 @@ def of_solution(solution: Facts) -> str:
     told = f"{extreme}{axes.words(solution.objective_name)}: {words.objective(solution)}"
     own = {n: v for n, v in solution.variables.items() if n not in solution.index}
     decided = [f"{axes.words(n)} {words.metric(solution, n, v)}" for n, v in own.items()]
-    with_ = f", with {', '.join(decided)}" if 0 < len(decided) <= MOST else ""
+    with_ = f", with {', '.join(decided)}" if 0 < len(decided) <= MOST_IN_SENTENCE else ""
     sure = {Status.OPTIMAL: " (proved optimal)", Status.FEASIBLE: " (not proved optimal)"}
     return f"{told[0].upper()}{told[1:]}{with_}{sure.get(solution.status, '')}."
 

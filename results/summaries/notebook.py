@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-MOST_ROWS = 12
-MOST_COLUMNS = 10
+MOST_NOTEBOOK_ROWS = 12
+MOST_NOTEBOOK_COLUMNS = 10
 
 
 def to_html(dataset: xr.Dataset, pictures: tuple[str, ...]) -> str:
@@ -51,11 +51,13 @@ def _picture(figure: Figure) -> str:
 
 def _table(dataset: xr.Dataset) -> str:
     """Return designs with their numbers; of many some evenly spread ones."""
-    found = page.of_dataset(dataset, most=MOST_ROWS * 100)
+    found = page.of_dataset(dataset, most=MOST_NOTEBOOK_ROWS * 100)
     rows = np.unique(
-        np.linspace(0, max(len(found.status) - 1, 0), min(len(found.status), MOST_ROWS)).round().astype(int)
+        np.linspace(0, max(len(found.status) - 1, 0), min(len(found.status), MOST_NOTEBOOK_ROWS))
+        .round()
+        .astype(int)
     )
-    columns = found.columns[:MOST_COLUMNS]
+    columns = found.columns[:MOST_NOTEBOOK_COLUMNS]
     heads = ["", "status", *(c.label + (f" ({c.unit})" if c.unit else "") for c in columns)]
     lines = []
     for i in rows.tolist():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scenarios.question import Decision, Limit, Question
 
 MOST_LISTED = 8
-MOST_DECIDED = 12
+MOST_DECIDED_SAID = 12
 
 
 def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
@@ -38,9 +38,9 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     told[0] += f" on {on}" if on else ""
     decided = list(_decided(question))
     if decided:
-        more = len(decided) - MOST_DECIDED
+        more = len(decided) - MOST_DECIDED_SAID
         told.append(
-            f"decided: {', '.join(decided[:MOST_DECIDED])}" + (f" and {more} more" if more > 0 else "")
+            f"decided: {', '.join(decided[:MOST_DECIDED_SAID])}" + (f" and {more} more" if more > 0 else "")
         )
     swept = {
         (c.target.name, c.target.side): grid.axes[c.along].name

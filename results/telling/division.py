@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dse.models.model import ModelLimit
-from scenarios.define.divisors import LARGEST, WHOLE, divisors
+from scenarios.define.divisors import LARGEST_DIVIDED, WHOLE_ROUNDING, divisors
 
-FEW = 12
+MOST_DIVISORS = 12
 """So many divisors are listed, no more."""
 
 
@@ -33,7 +33,7 @@ class Division:
         times = self.whole / self.part
         if self.either:
             times = max(times, 1 / times)
-        return times >= 1 - WHOLE and abs(times - round(times)) <= WHOLE * times
+        return times >= 1 - WHOLE_ROUNDING and abs(times - round(times)) <= WHOLE_ROUNDING * times
 
     @property
     def known(self) -> bool:
@@ -59,17 +59,19 @@ def reached(d: Division) -> str:
     return f"{d.part:.12g} {verb} {d.whole:.12g}"
 
 
-def would_do(d: Division) -> str:
+def divides_if(d: Division) -> str:
     """Say which numbers next to the one that does not divide would; without such a one, the first that do."""
     whole = d.whole
-    if whole is None or not 1 <= whole <= LARGEST or not whole.is_integer():
+    if whole is None or not 1 <= whole <= LARGEST_DIVIDED or not whole.is_integer():
         return ""
     every = divisors(int(whole))
     if d.either and d.part is not None and d.part > whole:
         less = math.floor(d.part / whole) * whole
         return f"{d.part:.12g} is not a multiple of {whole:.12g}; {less:.12g} and {less + whole:.12g} are"
     if d.part is None:
-        shown = ", ".join(f"{v:.12g}" for v in every[:FEW]) + (", …" if len(every) > FEW else "")
+        shown = ", ".join(f"{v:.12g}" for v in every[:MOST_DIVISORS]) + (
+            ", …" if len(every) > MOST_DIVISORS else ""
+        )
         return f"{whole:.12g} has the divisors {shown}"
     below = [v for v in every if v < d.part][-1:]
     above = [v for v in every if v > d.part][:1]

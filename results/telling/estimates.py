@@ -22,20 +22,20 @@ import numpy.typing as npt
 
 from results.telling.fresh import Estimate
 
-LEVEL = 0.95
+ESTIMATE_LEVEL = 0.95
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The quantiles that are told of what is distributed."""
-DRAWS = 1000
-FEW = 20_000
+MEAN_DRAWS = 1000
+MOST_BOOTSTRAPPED = 20_000
 """Of more values the bootstrap of a mean is the normal distribution around it, to three digits and more."""
-CONFIDENCE = 0.99
+FAIL_CONFIDENCE = 0.99
 # numbers drawn at once by a bootstrap: 64 MB
-AT_ONCE = 1 << 23
+DRAWN_AT_ONCE = 1 << 23
 
 Array = npt.NDArray[Any]
 
 
-def share(count: int, of: int, level: float = LEVEL) -> Estimate:
+def share(count: int, of: int, level: float = ESTIMATE_LEVEL) -> Estimate:
     """Return the share of ``count`` among ``of`` independent samples, with its Clopper-Pearson interval.
 
     The ends are quantiles of beta distributions, Beta(h, n-h+1) and Beta(h+1, n-h); with h = 0 the low end is 0, with
@@ -56,7 +56,7 @@ def share(count: int, of: int, level: float = LEVEL) -> Estimate:
     return Estimate(count / of, low, high)
 
 
-def mean(values: Array, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> Estimate:
+def mean(values: Array, level: float = ESTIMATE_LEVEL, draws: int = MEAN_DRAWS, seed: int = 0) -> Estimate:
     """Return the mean of independent samples with its bootstrap interval (bias-corrected and accelerated, BCa).
 
     ``draws`` resamples of the same size are drawn; the percentiles of their means that are taken allow for a skewed
@@ -78,7 +78,7 @@ def mean(values: Array, level: float = LEVEL, draws: int = DRAWS, seed: int = 0)
     if spread <= 1e-15 * abs(found) or not math.isfinite(found):
         return Estimate(found, found, found)
     reach = float(ndtri(0.5 + level / 2.0))
-    if size > FEW:
+    if size > MOST_BOOTSTRAPPED:
         width = reach * spread / math.sqrt(size - 1)
         return Estimate(found, found - width, found + width)
     means = _resampled_means(values, draws, np.random.default_rng(seed))
@@ -90,7 +90,7 @@ def mean(values: Array, level: float = LEVEL, draws: int = DRAWS, seed: int = 0)
     return Estimate(found, float(low), float(high))
 
 
-def quantiles(values: Array, of: Sequence[float], level: float = LEVEL) -> list[Estimate]:
+def quantiles(values: Array, of: Sequence[float], level: float = ESTIMATE_LEVEL) -> list[Estimate]:
     """Return quantiles of independent samples with intervals between order statistics, whatever the distribution.
 
     What a bootstrap of a quantile comes to with endless resamples: the values x(l) and x(u) of which a binomial count
@@ -114,7 +114,7 @@ def quantiles(values: Array, of: Sequence[float], level: float = LEVEL) -> list[
     return found
 
 
-def tail(values: Array, beyond: float, level: float = LEVEL) -> Estimate:
+def tail(values: Array, beyond: float, level: float = ESTIMATE_LEVEL) -> Estimate:
     """Return the mean of the greatest 1 - ``beyond`` of independent samples, with its bootstrap interval.
 
     With q the quantile ``beyond`` of the samples it is the mean of q + max(x - q, 0) / (1 - beyond) (Rockafellar and
@@ -139,7 +139,7 @@ def plainly(count: int, probability: float) -> int:
 
 
 def may_fail(
-    count: int, probability: float, decided: int, confidence: float = CONFIDENCE, choices: int = 1
+    count: int, probability: float, decided: int, confidence: float = FAIL_CONFIDENCE, choices: int = 1
 ) -> int | None:
     """Return how many of ``count`` samples may fail so that the design holds with ``probability`` in the world.
 
@@ -154,13 +154,18 @@ def may_fail(
     the same samples unless it is one more limit, with one more decided quantity for its level. None where not even
     0 may fail: see ``samples_needed``.
     """
-    if not _enough(count, 0, probability, decided, confidence, choices):
+    if not _may_fail_so_often(count, 0, probability, decided, confidence, choices):
         return None
-    return _first(0, count, lambda k: not _enough(count, k, probability, decided, confidence, choices)) - 1
+    return (
+        _first(
+            0, count, lambda k: not _may_fail_so_often(count, k, probability, decided, confidence, choices)
+        )
+        - 1
+    )
 
 
 def samples_needed(
-    probability: float, decided: int, confidence: float = CONFIDENCE, choices: int = 1, failing: int = 0
+    probability: float, decided: int, confidence: float = FAIL_CONFIDENCE, choices: int = 1, failing: int = 0
 ) -> int:
     """Return the least number of samples of which ``failing`` may fail: the inverse of ``may_fail``.
 
@@ -173,9 +178,11 @@ def samples_needed(
     if confidence <= 0.0:
         return max(math.ceil((max(failing, 1)) / (1.0 - probability) - 1e-9), 1)
     high = 1
-    while not _enough(high, failing, probability, decided, confidence, choices):
+    while not _may_fail_so_often(high, failing, probability, decided, confidence, choices):
         high *= 2
-    return _first(high // 2, high, lambda n: _enough(n, failing, probability, decided, confidence, choices))
+    return _first(
+        high // 2, high, lambda n: _may_fail_so_often(n, failing, probability, decided, confidence, choices)
+    )
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
@@ -186,7 +193,7 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return high
 
 
-def _enough(
+def _may_fail_so_often(
     count: int, failing: int, probability: float, decided: int, confidence: float, choices: int
 ) -> bool:
     """Whether ``failing`` of ``count`` samples may fail; falls with ``failing`` and grows with ``count``."""
@@ -203,7 +210,7 @@ def _enough(
 
 def _resampled_means(values: Array, draws: int, random: np.random.Generator) -> Array:
     means = np.empty(draws)
-    step = max(AT_ONCE // values.size, 1)
+    step = max(DRAWN_AT_ONCE // values.size, 1)
     for at in range(0, draws, step):
         some = min(step, draws - at)
         means[at : at + some] = values[random.integers(0, values.size, (some, values.size))].mean(axis=1)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from results.telling.facts import Facts
 
 MARK = " *"
-NOTHING = 1e-12
+NO_AMOUNT = 1e-12
 # rows of a table with several labels in front that are shown in any case
-FEW = 6
+ROWS_KEPT = 6
 OPTIMAL_RANGE = "optimal range"
 
 
@@ -126,7 +126,7 @@ def _without_zeros(solution: Facts, table: Table) -> Table:
         if any(_number(solution, n) != 0.0 or n in solution.ranges for n in names.values())
     }
     left_out = len(table.rows) - len(kept)
-    if len(table.leading) == 1 or len(table.rows) <= FEW or not kept or not left_out:
+    if len(table.leading) == 1 or len(table.rows) <= ROWS_KEPT or not kept or not left_out:
         return table
     return replace(table, heading=f"{table.heading} ({left_out} rows of zeros left out)", rows=kept)
 
@@ -171,4 +171,4 @@ def _number(solution: Facts, name: str) -> float | str:
         return solution.variables[name]
     amount = solution.metrics[name] if name in solution.metrics else solution.given[name]
     # 1 less shares that sum up to 1 but for rounding
-    return 0.0 if not solution.units.get(name, "") and abs(amount) < NOTHING else amount
+    return 0.0 if not solution.units.get(name, "") and abs(amount) < NO_AMOUNT else amount

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 OWN = "model's own"
 # a family of fewer limits is shown limit by limit
-MANY = 3
+FAMILY_LIMITS = 3
 
 
 def rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
@@ -38,12 +38,12 @@ def rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
 def _families(solution: Facts) -> Mapping[str, Mapping[str, LimitState]]:
     """Return the limits of which nothing needs to be told one by one, by family."""
     found: dict[str, dict[str, LimitState]] = {}
-    for name, state in _plain(solution):
+    for name, state in _held_family_limits(solution):
         found.setdefault(_family(name), {})[name] = state
-    return {family: limits for family, limits in found.items() if len(limits) >= MANY}
+    return {family: limits for family, limits in found.items() if len(limits) >= FAMILY_LIMITS}
 
 
-def _plain(solution: Facts) -> Iterator[tuple[str, LimitState]]:
+def _held_family_limits(solution: Facts) -> Iterator[tuple[str, LimitState]]:
     for name, state in solution.limits.items():
         holds = state.binding or state.slack >= 0
         if words.own(solution, name) and "." in name and holds and not words.buys(solution, name, state):

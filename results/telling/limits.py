@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scenarios.question import Decision, Question
 
 _log = logging.getLogger("dse")
-MOST = 256
+MOST_NAME_COMBINATIONS = 256
 """Combinations of names that are all gone through; beyond, it would take seconds."""
 
 
@@ -40,10 +40,10 @@ def _kinds(question: Question) -> Iterator[Mapping[str, str]]:
     """Go through combinations of names, one for all that have the same limits.
 
     Of machines that state the same parameters one stands for all, since numbers play no part. Where there are still
-    more than MOST, each name stands beside the first ones of the others.
+    more than MOST_NAME_COMBINATIONS, each name stands beside the first ones of the others.
     """
     named = {d.name: _unlike(question, d) for d in question.decide if d.choices is not None}
-    if math.prod(map(len, named.values())) <= MOST:
+    if math.prod(map(len, named.values())) <= MOST_NAME_COMBINATIONS:
         every: Iterable[tuple[str, ...]] = itertools.product(*named.values())
     else:
         first = tuple(names[0] for names in named.values())

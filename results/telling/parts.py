@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 # between two columns: their padding and the place of a line
 PADDING = 2
-GAP = PADDING + 1
+COLUMN_GAP = PADDING + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ def cut(part: Part, width: int) -> Iterator[Part]:
         yield part
         return
     rows = (part.columns, *part.rows)
-    widths = [max(cell_len(row[i]) for row in rows) + GAP for i in range(len(part.columns))]
+    widths = [max(cell_len(row[i]) for row in rows) + COLUMN_GAP for i in range(len(part.columns))]
     first, fixed = part.leading, sum(widths[: part.leading])
     while first < len(widths):
         last, used = first + 1, fixed + widths[first]
-        while last < len(widths) and used + widths[last] - GAP <= width:
+        while last < len(widths) and used + widths[last] - COLUMN_GAP <= width:
             used += widths[last]
             last += 1
         kept = [*range(part.leading), *range(first, last)]

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from results.telling.facts import Alternative, Facts
 
 _PROOF = dict.fromkeys((Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED), "proof")
-WIDTH = 100
+TEXT_WIDTH = 100
 INDENT = 2
 TOP = 6
-MOST_CHOICES = 24
+MOST_CHOICES_SHOWN = 24
 COLOURS = {
     Status.OPTIMAL: "green",
     Status.EVALUATED: "green",
@@ -102,7 +102,7 @@ def _clash(solution: Facts) -> str:
 
 
 def _heading(solution: Facts) -> str:
-    more = len(_felt(solution)) - TOP
+    more = len(_parameters_that_matter(solution)) - TOP
     return "sensitivity to parameters" + (
         f" (the {TOP} that matter most; {more} more in --json)" if more > 0 else ""
     )
@@ -201,7 +201,10 @@ def _limits(solution: Facts) -> tuple[tuple[str, ...], ...]:
 
 
 def _parameters(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    return tuple((name, f"{e:+.3g} %/%{_side(solution, name, e)}") for name, e in _felt(solution)[:TOP])
+    return tuple(
+        (name, f"{e:+.3g} %/%{_side(solution, name, e)}")
+        for name, e in _parameters_that_matter(solution)[:TOP]
+    )
 
 
 def _side(solution: Facts, name: str, elasticity: float) -> str:
@@ -210,15 +213,15 @@ def _side(solution: Facts, name: str, elasticity: float) -> str:
     return f" (only for {'more' if (elasticity > 0) == solution.maximize else 'less'} of it)"
 
 
-def _felt(solution: Facts) -> list[tuple[str, float]]:
+def _parameters_that_matter(solution: Facts) -> list[tuple[str, float]]:
     """Return the parameters by how much they matter, without those that have no effect."""
     felt = [(n, e) for n, e in solution.parameters.items() if abs(e) >= words.NOTICEABLE]
     return sorted(felt, key=lambda item: -abs(item[1]))
 
 
 def _of_choices(solution: Facts) -> str:
-    more = len(solution.alternatives) - MOST_CHOICES
-    return "alternatives" + (f" (the {MOST_CHOICES} best; {more} more in --json)" if more > 0 else "")
+    more = len(solution.alternatives) - MOST_CHOICES_SHOWN
+    return "alternatives" + (f" (the {MOST_CHOICES_SHOWN} best; {more} more in --json)" if more > 0 else "")
 
 
 def _heads_of_choices(solution: Facts) -> tuple[str, ...]:
@@ -233,10 +236,10 @@ def _heads_of_choices(solution: Facts) -> tuple[str, ...]:
 def _choices(solution: Facts) -> tuple[tuple[str, ...], ...]:
     """Return the choices in file order; of many the best, best first."""
     told = solution.alternatives
-    if len(told) > MOST_CHOICES:
+    if len(told) > MOST_CHOICES_SHOWN:
         worst, sign = math.inf, -1.0 if solution.maximize else 1.0
         reached = [worst if a.objective is None else sign * a.objective for a in told]
-        told = tuple(told[i] for i in sorted(range(len(told)), key=reached.__getitem__)[:MOST_CHOICES])
+        told = tuple(told[i] for i in sorted(range(len(told)), key=reached.__getitem__)[:MOST_CHOICES_SHOWN])
     return tuple(_choice(solution, a) for a in told)
 
 
@@ -311,7 +314,7 @@ def _drawn(part: Part) -> RenderableType:
     return table
 
 
-def to_text(solution: Facts, width: int = WIDTH) -> str:
+def to_text(solution: Facts, width: int = TEXT_WIDTH) -> str:
     """Write an answer as plain text of at most ``width`` columns, without colours."""
     import io
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from results.telling.facts import Facts, LimitState, NextBest
 
-DIGITS = 6
-MOST_DIGITS = 12
+VALUE_DIGITS = 6
+MOST_VALUE_DIGITS = 12
 NOTICEABLE = 5e-7
 SIGNS = {"max": "≤", "min": "≥", "model": "≤"}
 
@@ -50,7 +50,7 @@ def _rounded_up(gap: float) -> str:
     return f"{float(f'{_outward(gap, 1 if gap < 1e-3 else 3, up=True):.3g}'):g}"
 
 
-def value(amount: float | str, unit: str, digits: int = DIGITS) -> str:
+def value(amount: float | str, unit: str, digits: int = VALUE_DIGITS) -> str:
     """Write a number with its unit and a sensible prefix; names stay as they are."""
     return amount if isinstance(amount, str) else show(float(amount), unit, digits)
 
@@ -119,8 +119,10 @@ def buys(solution: Facts, name: str, state: LimitState) -> str:
 
 def _told_apart(amount: float, other: float, unit: str) -> str:
     """Write a number with as many digits as tell it from another one."""
-    written = (value(amount, unit, digits) for digits in (DIGITS, DIGITS + 3, MOST_DIGITS))
-    return next((text for text in written if text != value(other, unit)), value(amount, unit, MOST_DIGITS))
+    written = (value(amount, unit, digits) for digits in (VALUE_DIGITS, VALUE_DIGITS + 3, MOST_VALUE_DIGITS))
+    return next(
+        (text for text in written if text != value(other, unit)), value(amount, unit, MOST_VALUE_DIGITS)
+    )
 
 
 def share(solution: Facts, state: LimitState) -> str:
@@ -140,7 +142,7 @@ def _unit_value(solution: Facts, name: str, amount: float) -> str:
 
 def conflict(solution: Facts) -> list[tuple[str, str]]:
     """Say of each conflicting limit for which value the problem is feasible, as (name, sentence)."""
-    return [(name, _would_do(solution, name, needed)) for name, needed in solution.conflict.items()]
+    return [(name, _feasible_if(solution, name, needed)) for name, needed in solution.conflict.items()]
 
 
 def by_themselves(solution: Facts) -> bool:
@@ -168,10 +170,10 @@ def _need(solution: Facts, name: str, amount: float) -> str:
         return f"{name} {_outward(amount, 4, up=True):.4g} times as large"
     sides = [x for x in (state, solution.limits.get(f"{name}.min")) if x is not None]
     moved = [x for x in sides if (amount > x.bound) == (x.side == "max")]
-    return f"{name} {SIGNS[moved[0].side]} {_enough(amount, moved[0])}" if len(moved) == 1 else ""
+    return f"{name} {SIGNS[moved[0].side]} {_generous_value(amount, moved[0])}" if len(moved) == 1 else ""
 
 
-def _would_do(solution: Facts, name: str, needed: float | None) -> str:
+def _feasible_if(solution: Facts, name: str, needed: float | None) -> str:
     state = _asked(solution, name)
     unit = state.unit if state is not None else solution.units.get(name, "")
     shown = state is not None and not own(solution, name)
@@ -181,12 +183,12 @@ def _would_do(solution: Facts, name: str, needed: float | None) -> str:
         return f"{said}{_no_value(solution, name)}{asked}"
     if own(solution, name):
         if name in solution.divisions:
-            near = division.would_do(solution.divisions[name])
+            near = division.divides_if(solution.divisions[name])
             return f"{said}the model's own limit{f': {near}' if near else ''}"
         return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
     if state is None:
         return _undivided(solution, name, value(needed, unit))
-    return f"{SIGNS[state.side]} {_enough(needed, state)}{asked}"
+    return f"{SIGNS[state.side]} {_generous_value(needed, state)}{asked}"
 
 
 def _undivided(solution: Facts, name: str, needed: str) -> str:
@@ -230,7 +232,7 @@ def bound(state: LimitState) -> str:
     return f"{SIGNS[state.side]} {value(state.bound, state.unit)}"
 
 
-def _enough(needed: float, state: LimitState) -> str:
+def _generous_value(needed: float, state: LimitState) -> str:
     """Write a value that would do so that it still does when typed in: rounded to the generous side."""
     shown_in = long_time(needed) if state.unit == "s" else 1.0
     for digits in range(4, 16):

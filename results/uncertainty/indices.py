@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 BLOCKS = 1024
-DRAWS = 1000
-LEVEL = 0.95
-FLAT = 1e-7
+INDEX_DRAWS = 1000
+INDEX_LEVEL = 0.95
+FLAT_DEVIATION = 1e-7
 """A relative deviation below which a number does not vary: optima are known to about this."""
 
 
@@ -68,7 +68,7 @@ class Indices:
 
 
 def of(
-    a: Array, b: Array, ab: Array, seed: int = 0, draws: int = DRAWS
+    a: Array, b: Array, ab: Array, seed: int = 0, draws: int = INDEX_DRAWS
 ) -> tuple[list[Estimate], list[Estimate], float] | None:
     """Return the first-order and the total indices of each input, and the standard deviation of the output.
 
@@ -88,7 +88,7 @@ def of(
     drawn: Any = counts @ sums
     first, total, deviation = _indices(sums.sum(0), len(ab))
     firsts, totals, _ = _indices(drawn, len(ab))
-    ends = [0.5 - LEVEL / 2, 0.5 + LEVEL / 2]
+    ends = [0.5 - INDEX_LEVEL / 2, 0.5 + INDEX_LEVEL / 2]
     found = []
     for value, resampled in ((first, firsts), (total, totals)):
         low, high = _interval(resampled, ends)
@@ -110,7 +110,7 @@ def _groups(rows: int, seed: int, draws: int) -> tuple[NDArray[np.intp], Array]:
 
 def varies(values: Array) -> bool:
     """Tell whether a number varies by more than optima are known to: standard deviation against the mean."""
-    return bool(np.std(values) > FLAT * abs(float(np.mean(values))))
+    return bool(np.std(values) > FLAT_DEVIATION * abs(float(np.mean(values))))
 
 
 def _interval(resampled: Array, ends: list[float]) -> tuple[Array, Array]:

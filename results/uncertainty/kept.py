@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SAMPLES, SEED = "fresh_samples", "fresh_seed"
 """Attributes of a dataset: how many fresh samples its designs were judged in, and the seed they were drawn with."""
-FEW = 40
+FEW_KEPT = 40
 """Points up to which each has a row of its own in a table."""
 
 
@@ -104,8 +104,8 @@ def tables(dataset: xr.Dataset, found: Sequence[At]) -> list[Table]:
     heading = (
         f"Estimated in {many} fresh samples (random, seed {seed})" if many else "Estimated in fresh samples"
     )
-    if len(rows) > FEW:
-        rows, heading = broken(rows)[:FEW], f"{heading}: the {FEW} points at most that miss most"
+    if len(rows) > FEW_KEPT:
+        rows, heading = broken(rows)[:FEW_KEPT], f"{heading}: the {FEW_KEPT} points at most that miss most"
     if not rows:
         return []
     head = ("at", "limit", "asked", "holds in", "95 % interval", "")

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from results.uncertainty.matters import Losses, Matters
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
-ROUNDING = 1e-12
+LOSS_ROUNDING = 1e-12
 """Relative to the mean: losses below it are rounding of sums."""
-MOST = 3
+MOST_INDICES = 3
 MOST_STILL = 4
 """Names of numbers that do not vary that a sentence lists."""
-LEAST = 0.01
+LEAST_INDEX = 0.01
 """Total indices below this share are not listed among those of other numbers."""
 
 
@@ -73,7 +73,7 @@ def _main(one: Indices) -> Table:
 
 
 def _most(one: Indices) -> str:
-    told = [f"{n} {_value(t)}" for n, _, t in ranked(one)[:MOST] if t.value >= LEAST]
+    told = [f"{n} {_value(t)}" for n, _, t in ranked(one)[:MOST_INDICES] if t.value >= LEAST_INDEX]
     return ", ".join(told)
 
 
@@ -84,7 +84,7 @@ def _losses(found: Losses) -> Table:
         if value is None:
             return f"no design for all samples; one in {designs} of {found.parts} parts"
         # differences of means leave rounding behind
-        return show(0.0 if abs(value) < ROUNDING * base else value, found.unit, 4)
+        return show(0.0 if abs(value) < LOSS_ROUNDING * base else value, found.unit, 4)
 
     floor = found.by_chance.value
     rows = [
@@ -94,7 +94,7 @@ def _losses(found: Losses) -> Table:
             ""
             if x.value is None or not base
             else f"{100 * x.value / base:.3g} %"
-            if abs(x.value) >= ROUNDING * base
+            if abs(x.value) >= LOSS_ROUNDING * base
             else "0 %",
             "" if x.value is None or floor is None or x.value > floor else "no more than by chance",
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from results.uncertainty.worlds import Number, Share, Worlds
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
-DIGITS, MANY = 4, 6
+WORLD_DIGITS, COUNT_DIGITS = 4, 6
 
 
 def percent(value: float, digits: int = 3) -> str:
@@ -87,7 +87,7 @@ def _number(n: Number) -> list[str]:
 
 def _text(value: float, unit: str) -> str:
     """Write a number: a plain one above 1000, often a count, with more digits."""
-    return show(value, unit, MANY if not unit and abs(value) >= 1000 else DIGITS)
+    return show(value, unit, COUNT_DIGITS if not unit and abs(value) >= 1000 else WORLD_DIGITS)
 
 
 def _range(low: float, high: float, unit: str) -> str:

@@ -22,7 +22,7 @@ from scenarios.machines.machine_tables import known
 
 _KINDS = {"limits": "limit", "decide": "decide"}
 WORD_SIZE = MACHINE_PREFIX + "word_size"
-MOST_VALUES = 10_000_000
+MOST_VALUES_SWEPT = 10_000_000
 WITHIN_AXIS = Quantity("within", "w", "", "how far from its optimum, as a share of it", maximum=1000.0)
 HALVINGS_AXIS = Quantity("max_halvings", "h", "", "halvings allowed", maximum=float(MOST_HALVINGS))
 
@@ -62,9 +62,9 @@ def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
         return None
     section, _, rest = path.partition(".")
     if section == "objective" and rest:
-        return _made(chance_axes.level(reader, shape, key, rest))
+        return _target_of(chance_axes.level(reader, shape, key, rest))
     if section == "uncertain" and rest:
-        return _made(chance_axes.spread(reader, shape, key, rest))
+        return _target_of(chance_axes.spread(reader, shape, key, rest))
     if section in {"limits", "decide"} and rest:
         return _bound(reader, shape, key, section, rest)
     name = rest if section == "given" and rest else path
@@ -110,7 +110,7 @@ def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> T
     if section == "limits" and side == "within" and name:
         return _share(reader, shape, key, name)
     if section == "limits" and side == "probability" and name:
-        return _made(chance_axes.promise(reader, shape, key, name))
+        return _target_of(chance_axes.promise(reader, shape, key, name))
     sides = ("min", "max") if section == "limits" else ("min", "max", "max_halvings")
     if side not in sides or not name:
         ways = " or ".join(f"{section}.{name or rest}.{s}" for s in sides[:2])
@@ -129,7 +129,7 @@ def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> T
     return None
 
 
-def _made(found: tuple[str, str, str] | None) -> Target | None:
+def _target_of(found: tuple[str, str, str] | None) -> Target | None:
     return None if found is None else Target(*found)
 
 
@@ -238,9 +238,9 @@ def _stepped(reader: Reader, key: str, entry: Sweep, steps: list[str]) -> bool:
     elif lacking:
         right = "give values, or factors, or start, stop and num"
         reader.findings.missing(key, "the axis is empty", right)
-    elif entry.num is not None and not 2 <= entry.num <= MOST_VALUES:
+    elif entry.num is not None and not 2 <= entry.num <= MOST_VALUES_SWEPT:
         wrong = f"num = {entry.num} is not possible for an axis from start to stop"
-        right = f"write a whole number from 2 to {MOST_VALUES:.0e}; one value goes into values"
+        right = f"write a whole number from 2 to {MOST_VALUES_SWEPT:.0e}; one value goes into values"
         reader.findings.add(f"{key}.num", wrong, right)
     else:
         return True

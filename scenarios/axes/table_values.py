@@ -10,7 +10,7 @@ from dse.quantities import Quantity, UnitError, to_si
 from scenarios.axes import axes
 from scenarios.axes.axes import Target
 from scenarios.language.errors import shown
-from scenarios.language.reading import LEAST, Reader
+from scenarios.language.reading import LEAST_REPRESENTED, Reader
 from scenarios.language.tables import TOLD, Cells, Table, is_number
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def names(reader: Reader, key: str, table: Table, path: str, q: Quantity | None)
     if files:
         # what is named in data from elsewhere would not be pinned
         right = "a table names machines of the catalogue; machine files can stand in values and paths"
-        _tell(reader, key, table, files, right)
+        _note_rows(reader, key, table, files, right)
         return None
     first = {name: row for row, name in reversed(list(enumerate(found)))}
     # each name once, at the first line where it stands
@@ -48,7 +48,7 @@ def numbers(
     if not cells.numeric and not q.menu:
         right = f"{q.name} is a number: write one in every row, its unit in the header"
         odd = [(row, text) for row, text in enumerate(cells.values) if not is_number(str(text))]
-        _tell(
+        _note_rows(
             reader, key, table, [(row, f"{shown(text)} is not a finite number") for row, text in odd], right
         )
         return None
@@ -60,7 +60,7 @@ def numbers(
     for row in rows[:TOLD]:
         axes.possible(reader, f"{key}, {table.line(int(row))}", float(values[row]), aim, q)
     if len(rows) > TOLD:
-        _tell(reader, key, table, [(int(row), "") for row in rows], "correct them all")
+        _note_rows(reader, key, table, [(int(row), "") for row in rows], "correct them all")
     return values if reader.findings.count == before else None
 
 
@@ -89,7 +89,9 @@ def _in_si(
         # divided by a whole number a cell has the digits that its text with the unit has
         found: Array = values / back if back and 1 / back == factor else values * factor
     endless = np.flatnonzero(np.isinf(found))
-    _tell(reader, key, table, [(int(i), "the number is too large") for i in endless], "write a smaller one")
+    _note_rows(
+        reader, key, table, [(int(i), "the number is too large") for i in endless], "write a smaller one"
+    )
     return None if endless.size else found
 
 
@@ -97,7 +99,7 @@ def _suspicious(reader: Reader, aim: Target, q: Quantity, values: Array) -> Any:
     """Return the rows whose numbers may not be possible; ``axes.possible`` says of each whether it is."""
     import numpy as np
 
-    small = (np.abs(values) < LEAST) & (values != 0)
+    small = (np.abs(values) < LEAST_REPRESENTED) & (values != 0)
     odd = (values < q.minimum) | (values > q.maximum) | small
     if aim.kind == "decide":
         odd |= values <= 0
@@ -108,7 +110,7 @@ def _suspicious(reader: Reader, aim: Target, q: Quantity, values: Array) -> Any:
     return np.flatnonzero(odd & ~np.isnan(values))
 
 
-def _tell(reader: Reader, key: str, table: Table, odd: Sequence[tuple[int, str]], right: str) -> None:
+def _note_rows(reader: Reader, key: str, table: Table, odd: Sequence[tuple[int, str]], right: str) -> None:
     """Note what is wrong with rows, and of more than are told one by one how many these are."""
     for row, wrong in odd[:TOLD]:
         if wrong:

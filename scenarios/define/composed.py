@@ -26,7 +26,7 @@ _TINY = 1e-300
 NOT_NEGATIVE = ".not_negative"
 DEFINED = ".defined"
 # how far, as a part of its size, what has a value stays from where it has none: more than limits are granted
-MARGIN = 1e-7
+DOMAIN_MARGIN = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Equations:
             ratio = arithmetic.not_negative(value(at), partial(measure, at))
             # a design is judged by what it is; a search keeps away from the end, which its tolerances would pass
             plain = isinstance(ratio, float) or hasattr(ratio, "dtype")
-            found[name] = ratio if plain else ratio / (1.0 - MARGIN)
+            found[name] = ratio if plain else ratio / (1.0 - DOMAIN_MARGIN)
         for reach, of in runs.ranges:
             found |= reach.ratios([x(at) for x in of])
         return found

@@ -24,7 +24,7 @@ from scenarios.language.schema import Shape
 from scenarios.language.tables import Tables
 from scenarios.question import HALVINGS
 
-MOST = 500
+MOST_DEFINITIONS = 500
 # a metric of this name means the same in every model, and ties, reports and fronts rely on it
 _USUAL = {
     "time": "s",
@@ -48,8 +48,8 @@ def with_definitions(reader: Reader, shape: Shape, findings: Findings, tables: T
     if not shape.define:
         functions.unused(shape, (), findings)
         return reader
-    if len(shape.define) > MOST:
-        findings.add("define", f"there are more than {MOST} definitions", "ask several questions")
+    if len(shape.define) > MOST_DEFINITIONS:
+        findings.add("define", f"there are more than {MOST_DEFINITIONS} definitions", "ask several questions")
         return None
     own = Names(reader, shape, findings, tables)
     known = functions.read(shape, findings)

@@ -14,7 +14,7 @@ from dse.quantities import UnitError, dimension, si_units
 
 Dimension = Mapping[str, int]
 NONE: Dimension = {}
-MOST = 99
+MOST_BASE_POWER = 99
 """Powers of a base dimension go no further."""
 
 _COUNTED = ("USD", "flop", "word", "message", "byte", "instruction", "access", "op", "core", "K")
@@ -106,6 +106,6 @@ def _parts(name: str, power: int) -> list[str]:
 def read(text: str) -> Dimension:
     """Return the dimension of a unit as written in an expression ("pJ/V**2/flop"). Raises UnitError."""
     found = dimension(text)
-    if any(abs(e) > MOST for e in found.values()):
+    if any(abs(e) > MOST_BASE_POWER for e in found.values()):
         raise UnitError(f"the powers of {text!r} are too large")
     return found

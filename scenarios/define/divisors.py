@@ -17,9 +17,9 @@ from scenarios.define.compiling import compiled, plain_lift
 from scenarios.define.composed import Definition
 from scenarios.define.trees import names
 
-LARGEST = 1e12
+LARGEST_DIVIDED = 1e12
 """The largest number whose divisors are listed: a million trial divisions."""
-WHOLE = 1e-9
+WHOLE_ROUNDING = 1e-9
 """How far from a whole number rounding may take a definition, relative."""
 
 
@@ -84,10 +84,10 @@ def bases(definitions: Iterable[Definition], name: str) -> Iterator[str]:
 
 
 def _whole(name: str, number: float) -> int:
-    if not 1 - WHOLE <= number <= LARGEST:
-        right = f"a number from 1 to {LARGEST:g} has a menu of divisors"
+    if not 1 - WHOLE_ROUNDING <= number <= LARGEST_DIVIDED:
+        right = f"a number from 1 to {LARGEST_DIVIDED:g} has a menu of divisors"
         raise ValueError(f"{name} is {number:.12g}; {right}")
     near = round(number)
-    if abs(number - near) > WHOLE * near:
+    if abs(number - near) > WHOLE_ROUNDING * near:
         raise ValueError(f"{name} is {number:.12g}, no whole number; only whole numbers have divisors")
     return near

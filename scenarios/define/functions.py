@@ -15,7 +15,7 @@ from scenarios.language.errors import Findings, shown
 from scenarios.language.schema import Shape
 
 # how much of an argument is repeated beside a limit
-_LONGEST = 60
+_LONGEST_ARGUMENT = 60
 
 
 def read(shape: Shape, findings: Findings) -> dict[str, Function] | None:
@@ -123,4 +123,4 @@ def range_limits(trees: Iterable[Expression]) -> Iterator[ModelLimit]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _LONGEST_ARGUMENT else f"{text[: _LONGEST_ARGUMENT - 1]}…"

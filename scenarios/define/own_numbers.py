@@ -28,12 +28,12 @@ from scenarios.language.tables import Tables
 from scenarios.question import HALVINGS, STRETCH
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_LONGEST = 80
+_LONGEST_NAME = 80
 _WORDS = frozenset(
     {*Shape.model_fields, *RESERVED, HALVINGS.name, STRETCH.name, "kernels", "models", "uncertain", "joint"}
 )
 # how far from its ends a decided quantity of the file's own is searched, where an answer asks what would do
-_FAR = 1e6
+_SEARCHED_BEYOND = 1e6
 
 
 @dataclass(slots=True)
@@ -102,8 +102,8 @@ class Names:
             )
         elif name != plain:
             self.findings.unknown(key, f"machine parameter of {self.reader.model.name}", plain, r.machine)
-        elif not _NAME.fullmatch(name) or len(name) > _LONGEST:
-            right = f"write letters, digits and _, beginning with a letter, at most {_LONGEST} of them"
+        elif not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+            right = f"write letters, digits and _, beginning with a letter, at most {_LONGEST_NAME} of them"
             add(key, f"{shown(name)} can name no quantity of the file's own", right)
         elif name in FUNCTIONS:
             add(key, f"{name} is a function", "choose another name")
@@ -247,7 +247,7 @@ class Names:
         if entry.divides and not ends and not listed:
             meaning = f"{name}, decided in the scenario"
             self.inputs[name] = Quantity(
-                name, name, "", meaning, SOURCE, minimum=1.0, floor=1.0, ceiling=divisors.LARGEST
+                name, name, "", meaning, SOURCE, minimum=1.0, floor=1.0, ceiling=divisors.LARGEST_DIVIDED
             )
             return True
         if not listed and len(ends) < 2:
@@ -269,7 +269,10 @@ class Names:
             self.findings.add(key, f"{name} can be {min(numbers):.12g}", "a decided quantity is positive")
             return False
         meaning = f"{name}, decided in the scenario"
-        floor, ceiling = max(min(numbers) / _FAR, 1e-290), min(max(numbers) * _FAR, 1e290)
+        floor, ceiling = (
+            max(min(numbers) / _SEARCHED_BEYOND, 1e-290),
+            min(max(numbers) * _SEARCHED_BEYOND, 1e290),
+        )
         self.inputs[name] = Quantity(name, name, unit or "", meaning, SOURCE, floor=floor, ceiling=ceiling)
         return True
 

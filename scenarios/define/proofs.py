@@ -17,7 +17,7 @@ from scenarios.define.dimensions import NONE, Dimension
 from scenarios.define.expressions import ExpressionError
 from scenarios.define.trees import Call, Chain, Expression, Literal, Name, Negative, Power
 
-MOST_POWER = 99
+MOST_PROVED_POWER = 99
 _SIGNS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
@@ -133,8 +133,8 @@ class _Proof:
         return Meaning(self.small(found, at), a.positive and b.positive, value)
 
     def small(self, found: Dimension, at: int) -> Dimension:
-        if any(abs(e) > dimensions.MOST for e in found.values()):
-            raise self.wrong(at, f"the unit has a power above {dimensions.MOST}")
+        if any(abs(e) > dimensions.MOST_BASE_POWER for e in found.values()):
+            raise self.wrong(at, f"the unit has a power above {dimensions.MOST_BASE_POWER}")
         return found
 
     def value(self, of: Callable[..., float], parts: list[Meaning], at: int) -> float | None:
@@ -165,8 +165,8 @@ class _Proof:
             what = f"the power {e:g}" if e is not None else "a power that is not a fixed number"
             right = "divide by a unit first, such as (clock / 1 GHz)**1.3"
             raise self.wrong(at, f"only plain numbers have {what}, and its base is {base.told}", right)
-        if abs(e) > MOST_POWER:
-            raise self.wrong(at, f"the power {e:g} of {base.told} is above {MOST_POWER}")
+        if abs(e) > MOST_PROVED_POWER:
+            raise self.wrong(at, f"the power {e:g} of {base.told} is above {MOST_PROVED_POWER}")
         return Meaning(self.small(dimensions.raised(base.dimension, int(e)), at), positive, value)
 
     def fitted(self, function: Function, of: tuple[Expression, ...]) -> Meaning:

@@ -14,7 +14,7 @@ from scenarios.language.parts import Check, Wrong
 from scenarios.question import SAMPLERS, Search
 
 USUAL = Search()
-MOST = 10_000_000
+MOST_COUNT = 10_000_000
 DATABASES = ("sqlite", "postgresql")
 FILES = (".db", ".sqlite", ".sqlite3")
 STORAGE_EXAMPLES = 'write a file such as "study.db", or "postgresql://user@host/database"'
@@ -192,8 +192,8 @@ def _pairs(value: Any) -> tuple[tuple[str, str, float], ...]:
 
 def _positive(value: Any) -> int:
     number = _count(value)
-    if not 1 <= number <= MOST:
-        raise Wrong(f"{number} is not possible", f"write a whole number from 1 to {MOST}")
+    if not 1 <= number <= MOST_COUNT:
+        raise Wrong(f"{number} is not possible", f"write a whole number from 1 to {MOST_COUNT}")
     return number
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from dse.names import did_you_mean
 from dse.system.streams import visible
 
-MOST = 100
+MOST_MISTAKES = 100
 """So many mistakes are told in full; of the others how many there are."""
 
 
@@ -37,8 +37,8 @@ class ScenarioError(Exception):
         count = len(self.problems)
         files = ", ".join(dict.fromkeys(p.file for p in self.problems))
         head = f"{count} mistake{'' if count == 1 else 's'} in {files}"
-        more = [f"  … and {count - MOST} more"] if count > MOST else []
-        return "\n".join([head, *(f"  {p}" for p in self.problems[:MOST]), *more])
+        more = [f"  … and {count - MOST_MISTAKES} more"] if count > MOST_MISTAKES else []
+        return "\n".join([head, *(f"  {p}" for p in self.problems[:MOST_MISTAKES]), *more])
 
 
 class Findings:
@@ -72,7 +72,7 @@ class Findings:
     @property
     def many(self) -> bool:
         """Whether there are so many that no further one is told in full: nobody reads what would be right."""
-        return len(self._problems) >= MOST
+        return len(self._problems) >= MOST_MISTAKES
 
     def missing(self, key: str, wrong: str, right: str) -> None:
         """Note that something is missing, unless it was there and could not be read."""

@@ -189,7 +189,7 @@ def _reader(kind: Any) -> Reader:
         (inner,) = (_reader(k) for k in get_args(kind) if k is not type(None))
         return lambda value, place, found: None if value is None else inner(value, place, found)
     if get_origin(kind) is Annotated:
-        return _checked(next(k for k in get_args(kind)[1:] if isinstance(k, Check)).read)
+        return _reader_of(next(k for k in get_args(kind)[1:] if isinstance(k, Check)).read)
     if get_origin(kind) is dict:
         return _table(_reader(get_args(kind)[1]))
     if get_origin(kind) is tuple:
@@ -197,7 +197,7 @@ def _reader(kind: Any) -> Reader:
     return lambda value, place, found: _read_part(kind, value, place, found)
 
 
-def _checked(read: Callable[[Any], Any]) -> Reader:
+def _reader_of(read: Callable[[Any], Any]) -> Reader:
     def reader(value: Any, place: Place, found: list[Mistake]) -> Any:
         try:
             return read(value)

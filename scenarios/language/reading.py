@@ -18,7 +18,7 @@ from dse.quantities import Quantity, UnitError, examples, show, to_si
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.question import HALVINGS
 
-LEAST = 1e-300
+LEAST_REPRESENTED = 1e-300
 """Below this, squares and quotients leave the range of floating-point numbers."""
 NO_PARTS = Parts()
 _REPAIR = re.compile(r"; (?=write )|: (?=give )|; (?=did you mean)")
@@ -120,11 +120,11 @@ class Reader:
             self.findings.add(
                 key, f"{value:.12g} is too large", f"{about} is at most {show(q.maximum, q.unit)}"
             )
-        elif 0 < abs(value) < LEAST:
+        elif 0 < abs(value) < LEAST_REPRESENTED:
             self.findings.add(
                 key,
                 f"{value:.12g} is too close to 0 to be computed with",
-                f"write at least {LEAST:g}, or 0 if that is meant",
+                f"write at least {LEAST_REPRESENTED:g}, or 0 if that is meant",
             )
         elif positive and value <= 0 < q.floor:
             self.findings.add(

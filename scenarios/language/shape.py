@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dse.names import did_you_mean
-from scenarios.language.errors import MOST, Findings, Problem, meant, shown
+from scenarios.language.errors import MOST_MISTAKES, Findings, Problem, meant, shown
 from scenarios.language.parts import EXTRA, SCENARIO, Mistakes, Part, Place
 from scenarios.language.schema import (
     Bounds,
@@ -59,7 +59,7 @@ def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
         except Mistakes as error:
             broken = list(problems_of(error, rest, findings.file, full=not findings.many))
         for _, problem in broken:
-            if problem.key not in findings.broken and not _told(problem.key, findings):
+            if problem.key not in findings.broken and not _path_is_wrong(problem.key, findings):
                 findings.add(problem.key, problem.wrong, problem.right)
         findings.broken.update(dotted(place) for place, _ in broken)
         # places in a list would not be the same without one of its entries
@@ -69,7 +69,7 @@ def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
             _cut(rest, place)
 
 
-def _told(key: str, findings: Findings) -> bool:
+def _path_is_wrong(key: str, findings: Findings) -> bool:
     """Whether an axis lacks a path only because what stands in place of it was noted as wrong."""
     axis = key.removesuffix(".path")
     return axis != key and any(f"{axis}.{n}" in findings.broken for n in ("paths", "table", "columns"))
@@ -90,7 +90,7 @@ def problems_of(
         elif kind == EXTRA and _twice(place, data):
             wrong, right = f"{shown(dotted(place[1:]))} is given twice", "keep one of the two"
         elif kind == EXTRA:
-            near = full and number < MOST
+            near = full and number < MOST_MISTAKES
             wrong, right = _unknown(place) if near else (f"unknown key {shown(str(place[-1]))}", "")
         elif kind == "no_model":
             place = ("model",)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MARK = "sha256:"
 """What a table is called by in a stored question: this, and the checksum of its columns."""
-MOST_ROWS = 10_000_000
+MOST_TABLE_ROWS = 10_000_000
 TOLD = 20
 """Bad lines of a column that are told one by one; of more, how many these are."""
 _NO_UNIT = frozenset({"", "1", "-"})
@@ -189,12 +189,12 @@ def _table(
     if not sheet.lines and not sheet.faults:
         right = f"write {csv_files.HEADER}, and one line for each row below it"
         findings.add(place, f"{path} has no rows", right)
-    elif len(sheet.lines) > MOST_ROWS:
-        findings.add(place, f"{path} has {len(sheet.lines)} rows", f"keep to {MOST_ROWS:.0e} of them")
+    elif len(sheet.lines) > MOST_TABLE_ROWS:
+        findings.add(place, f"{path} has {len(sheet.lines)} rows", f"keep to {MOST_TABLE_ROWS:.0e} of them")
     at = places or {p: f"{key}.columns.{shown(p) if '.' in p else p}" for p in columns}
     found = {p: _column(at[p], sheet, path, head, findings) for p, head in columns.items()}
     kept = {p: c for p, c in found.items() if c is not None}
-    if not kept or not sheet.lines or len(sheet.lines) > MOST_ROWS:
+    if not kept or not sheet.lines or len(sheet.lines) > MOST_TABLE_ROWS:
         return None
     return Table(MARK + checksum(kept), kept, lines=sheet.lines)
 

@@ -44,7 +44,7 @@ def with_prices(reader: Reader, shape: Shape, findings: Findings, *, swept: bool
     ``swept``: whether [sweep] counts. What is asked of a model that has no such totals is noted, and numbers that
     mean nothing here are noted and left out.
     """
-    said = _said(shape, swept=swept)
+    said = _stated_prices(shape, swept=swept)
     keys = {a: key for a in ACCOUNTS if (key := _asked(a, said))}
     why = refusal(reader.model)
     unasked = {q.name for a in ACCOUNTS if a not in keys for q in a.machine} - said.used
@@ -103,18 +103,18 @@ def _without(shape: Shape, names: Collection[str], findings: Findings) -> Shape:
     return shape.model_copy(update={"given": {n: v for n, v in shape.given.items() if n not in names}})
 
 
-def _said(shape: Shape, *, swept: bool) -> _Said:
-    used = {_plain(n): f"define.{k}" for k, text in shape.define.items() for n in _NAME.findall(text)}
+def _stated_prices(shape: Shape, *, swept: bool) -> _Said:
+    used = {_declared_name(n): f"define.{k}" for k, text in shape.define.items() for n in _NAME.findall(text)}
     goal = shape.objective
     ranked = (*(goal.minimize or ()), *(goal.maximize or ())) if goal is not None else ()
     places = [
         *((n, f"given.{n}") for n in shape.given),
-        *((_plain(n), f"decide.{n}") for n in shape.decide),
+        *((_declared_name(n), f"decide.{n}") for n in shape.decide),
         *((n, f"limits.{n}") for n in shape.limits),
         *((n, "objective") for n in ranked),
     ]
     if swept:
-        places += [(_plain(p), f"sweep.{axis}") for axis, x in shape.sweep.items() for p in _paths(x)]
+        places += [(_declared_name(p), f"sweep.{axis}") for axis, x in shape.sweep.items() for p in _paths(x)]
     keys: dict[str, str] = {}
     for name, key in (*places, *used.items()):
         keys.setdefault(name, key)
@@ -122,7 +122,7 @@ def _said(shape: Shape, *, swept: bool) -> _Said:
     return _Said(keys, frozenset(used), frozenset(own))
 
 
-def _plain(name: str) -> str:
+def _declared_name(name: str) -> str:
     """Return a name as it is declared: of a machine parameter and of what an axis changes the last part counts."""
     section, _, rest = name.partition(".")
     bare = _SIDE.sub("", rest) if section in _SECTIONS and rest else name

@@ -26,7 +26,7 @@ from scenarios.question import HALVINGS, STRETCH
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WORDS = frozenset({"machine", *Shape.model_fields, HALVINGS.name, STRETCH.name})
 _SIDE = re.compile(r"\.(min|max|max_halvings)")
-MOST = 100
+MOST_KERNELS = 100
 _UNITS = {q.name: q.unit for q in kernel_quantities.WHOLE}
 
 
@@ -58,8 +58,10 @@ def composed(shape: Shape, findings: Findings, *, swept: bool) -> Composed | Non
     if shape.model:
         right = "give each kernel its own model, or leave [[kernels]] out"
         findings.add("model", "model and [[kernels]] exclude each other", right)
-    if len(shape.kernels) > MOST:
-        findings.add("kernels", f"there are more than {MOST} kernels", "put kernels of one model together")
+    if len(shape.kernels) > MOST_KERNELS:
+        findings.add(
+            "kernels", f"there are more than {MOST_KERNELS} kernels", "put kernels of one model together"
+        )
         return None
     found = [_model(shape, i, findings, swept=swept) for i in range(len(shape.kernels))]
     read = tuple(m for m in found if m is not None)
@@ -200,7 +202,7 @@ def _shared(
 ) -> tuple[Kernel, ...]:
     """Say for each input whether it is one number for all kernels, which the file's own words tell."""
     said: dict[str, str] = {}
-    for key, name in _said(shape, given, swept=swept):
+    for key, name in _roles_in_file(shape, given, swept=swept):
         said.setdefault(name, key)
     inputs = {e.name: [q.name for q in m.inputs] for e, m in zip(shape.kernels, read, strict=True)}
     own = {x for k, names in inputs.items() for x in names if f"{k}.{x}" in said}
@@ -215,7 +217,7 @@ def _shared(
     return tuple(Kernel(e.name, m, frozenset(q.name for q in m.inputs) - own) for e, m in every)
 
 
-def _said(shape: Shape, given: Mapping[str, Any], *, swept: bool) -> Iterator[tuple[str, str]]:
+def _roles_in_file(shape: Shape, given: Mapping[str, Any], *, swept: bool) -> Iterator[tuple[str, str]]:
     """Go through the places of a file that give a name a role, each with the name."""
     yield from ((f"given.{n}", n) for n in given)
     yield from ((f"decide.{n}", n) for n in shape.decide)
@@ -261,7 +263,7 @@ def _of_whole(shape: Shape, kernels: Sequence[Kernel], findings: Findings, *, sw
     untold = composing.untold(kernels)
     whole = [q.name for q in kernel_quantities.WHOLE if q.name not in untold]
     inputs = {q.name for k in kernels for q in k.model.inputs}
-    for key, name in _said(shape, {}, swept=swept):
+    for key, name in _roles_in_file(shape, {}, swept=swept):
         having = [k.name for k in kernels if name in {q.name for q in k.model.metrics}]
         if name in untold:
             lacking, kernel = untold[name]

@@ -7,7 +7,7 @@ from typing import Any
 from scenarios.language.errors import Findings, shown
 from scenarios.language.schema import OWN_KEYS
 
-LONGEST = 80
+LONGEST_LABEL = 80
 
 
 def is_label(findings: Findings, key: str, name: Any, what: str) -> bool:
@@ -28,8 +28,8 @@ def is_label(findings: Findings, key: str, name: Any, what: str) -> bool:
     elif name in OWN_KEYS:
         wrong = f"{shown(name)} is a reserved name and cannot name a {what}"
         findings.add(key, wrong, f"write another name, such as {shown(name + '_1')}")
-    elif len(name) > LONGEST:
-        findings.add(key, f"{shown(name)} is too long a name", f"write at most {LONGEST} letters")
+    elif len(name) > LONGEST_LABEL:
+        findings.add(key, f"{shown(name)} is too long a name", f"write at most {LONGEST_LABEL} letters")
     else:
         return True
     return False

@@ -109,7 +109,7 @@ class Grid:
         """Return the question at a point; raises IndexError where there is no such point."""
         if len(index) != len(self.axes):
             raise IndexError(f"a point of this grid has {len(self.axes)} indices, not {len(index)}")
-        values = [(c.target, _plain(c.of.values[index[c.along]])) for c in self.changes]
+        values = [(c.target, _float_if_number(c.of.values[index[c.along]])) for c in self.changes]
         base = self.bases[tuple(value for aim, value in values if aim.structural)]
         given, limits, decide, joint = dict(base.given), base.limits, base.decide, base.joint
         chance: dict[str, Any] = {}
@@ -143,7 +143,7 @@ class Grid:
 
     def part(self, places: Sequence[Any]) -> Grid:
         """Return the grid of some places along each axis (integers), in this order."""
-        return replace(self, axes=tuple(_some(a, p) for a, p in zip(self.axes, places, strict=True)))
+        return replace(self, axes=tuple(_axis_at(a, p) for a, p in zip(self.axes, places, strict=True)))
 
     def decided(self) -> tuple[str, ...]:
         """Return the names of what is decided at some point of the grid (time spent idling left aside)."""
@@ -187,11 +187,11 @@ def _chanced(question: Question, aim: Target, value: float) -> dict[str, Any]:
     return {"uncertain": replace(found, marginals={**found.marginals, aim.name: wider})}
 
 
-def _plain(value: float | str) -> float | str:
+def _float_if_number(value: float | str) -> float | str:
     return value if isinstance(value, str) else float(value)
 
 
-def _some(axis: GridAxis, places: Sequence[int]) -> GridAxis:
+def _axis_at(axis: GridAxis, places: Sequence[int]) -> GridAxis:
     columns = tuple(replace(c, values=_taken(c.values, places)) for c in axis.columns)
     return replace(axis, values=_taken(axis.values, places), columns=columns)
 

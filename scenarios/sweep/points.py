@@ -26,7 +26,7 @@ from scenarios.language.searches import search
 from scenarios.language.tables import Table
 from scenarios.names import Roles, waived
 from scenarios.places import AxisValues, Place
-from scenarios.question import GAP, HALVINGS, STRETCH, Decision, Limit, Question
+from scenarios.question import HALVINGS, OPTIMAL_GAP, STRETCH, Decision, Limit, Question
 from scenarios.sweep.grids import Column, Grid, GridAxis
 from scenarios.uncertainty import chances
 
@@ -161,7 +161,7 @@ def _question(shape: Shape, roles: Roles, place: Place, told: Mapping[str, float
         limits=tuple(_limit(shape, roles, place, n) for n in _limited(roles)),
         waive=waived(roles.reader.model, shape.waive),
         idle=shape.idle is True,
-        gap=GAP if shape.gap is None else shape.gap,
+        gap=OPTIMAL_GAP if shape.gap is None else shape.gap,
         machines=place.machines,
         title=shape.title,
         search=search(shape),

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 DESIGNS = 256
-FEW = 8
-SEED = 20260101
+FEW_CORNERS = 8
+UNDEFINED_SEED = 20260101
 PLACES = 3
 # beyond this from its other end a decided quantity without an end of its own is not tried
-FAR = 1e12
-HOLDS = 1e-8
+FAR_END = 1e12
+LIMIT_HOLDS = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _fitted_at_zero(asked: list[Question], findings: Findings) -> None:
     told: dict[tuple[str, str], None] = {}
     for q in asked:
         x = _designs(q)
-        for k in range(min(FEW, *(len(v) for v in x.values())) if x else 1):
+        for k in range(min(FEW_CORNERS, *(len(v) for v in x.values())) if x else 1):
             at = {**q.given, **{n: float(v[k]) for n, v in x.items()}}
             try:
                 with np.errstate(all="ignore"):
@@ -169,11 +169,11 @@ def _tried(question: Question, suspects: list[Suspect]) -> _Tried:
         values = tuple(
             np.broadcast_to(np.asarray(compiled(s.tree, plain_lift)(at), float), shape) for s in suspects
         )
-        held = _held(question, at, shape)
+        held = _limits_hold(question, at, shape)
     return _Tried(at, values, held, not x)
 
 
-def _held(question: Question, at: Mapping[str, Any], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def _limits_hold(question: Question, at: Mapping[str, Any], shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Tell at which designs the user's limits hold; those of the model itself may leave none of so few."""
     import numpy as np
 
@@ -181,9 +181,9 @@ def _held(question: Question, at: Mapping[str, Any], shape: tuple[int, ...]) -> 
     for limit in question.limits:
         value = np.broadcast_to(np.asarray(at.get(limit.name, math.nan), float), shape)
         if limit.minimum is not None and math.isfinite(limit.minimum):
-            held &= ~(value < limit.minimum - HOLDS * abs(limit.minimum))
+            held &= ~(value < limit.minimum - LIMIT_HOLDS * abs(limit.minimum))
         if limit.maximum is not None and math.isfinite(limit.maximum):
-            held &= ~(value > limit.maximum + HOLDS * abs(limit.maximum))
+            held &= ~(value > limit.maximum + LIMIT_HOLDS * abs(limit.maximum))
     return held
 
 
@@ -194,7 +194,7 @@ def _designs(question: Question) -> dict[str, Array]:
     decided = [d for d in question.decide if d.choices is None and d.name != STRETCH.name]
     if not decided:
         return {}
-    draw = np.random.default_rng(SEED)
+    draw = np.random.default_rng(UNDEFINED_SEED)
     ends = np.array(list(itertools.islice(itertools.product((0.0, 1.0), repeat=len(decided)), DESIGNS // 4)))
     shares = np.concatenate([ends, draw.uniform(size=(DESIGNS - len(ends), len(decided)))])
     known = {q.name: q for q in question.model.metrics} | question.model.parameters()
@@ -211,8 +211,8 @@ def _spread(d: Decision, q: Any, share: Array) -> Array:
         return np.asarray(every[np.minimum((share * len(every)).astype(int), len(every) - 1)], float)
     low = d.minimum if d.minimum else max(q.floor, q.minimum, 0.0)
     high = d.maximum if d.maximum is not None else q.ceiling
-    low = max(low, high / FAR) if d.minimum is None else low
-    high = min(high, low * FAR) if d.maximum is None else high
+    low = max(low, high / FAR_END) if d.minimum is None else low
+    high = min(high, low * FAR_END) if d.maximum is None else high
     if low <= 0 or high <= low:
         found = low + (high - low) * share
     else:

@@ -11,9 +11,9 @@ from dse.quantities import Quantity, show
 from scenarios.axes import table_values
 from scenarios.axes.axes import WORD_SIZE, Target
 from scenarios.distributions import (
-    CONFIDENCE,
     CONTINUOUS,
     MOST_CUT,
+    PROMISE_CONFIDENCE,
     Joint,
     Marginal,
     Measure,
@@ -75,7 +75,7 @@ def limited(entry: Any, limit: Limit) -> Limit:
     """Return a limit with the probability with which it holds, where the file states one."""
     if entry is None or (entry.probability is None and not entry.worst):
         return limit
-    sure = CONFIDENCE if entry.confidence is None else entry.confidence
+    sure = PROMISE_CONFIDENCE if entry.confidence is None else entry.confidence
     return replace(limit, probability=entry.probability, worst=entry.worst, confidence=sure)
 
 
@@ -173,7 +173,7 @@ def _together(reader: Reader, shape: Shape, entry: Bounds, of: Sequence[str]) ->
             add(f"{key}.of", f"{name} is not limited", right)
         elif own.probability is not None or own.worst:
             add(f"{key}.of", f"{name} has a probability of its own", "leave one of the two out")
-    sure = CONFIDENCE if entry.confidence is None else entry.confidence
+    sure = PROMISE_CONFIDENCE if entry.confidence is None else entry.confidence
     return Joint(tuple(dict.fromkeys(of)), entry.probability, sure)
 
 

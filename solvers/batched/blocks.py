@@ -264,7 +264,7 @@ def offered(way: Path, of_few: Any) -> Offer:
     Where these points are much work fewer are tried. A way of which even these take too long to be tried is taken
     untried: by whoever only asks for it, and where it is less work than the points one by one.
     """
-    if of_few.work * of_few.grid.size > effort.FEW:
+    if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
         of_few = part_of(of_few, _middle(of_few.grid))
     few: Grid = of_few.grid
     # whether a point is answered does not rest on the values that would do

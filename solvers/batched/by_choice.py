@@ -28,9 +28,9 @@ from solvers.batched.told import Designs, Told
 from solvers.explaining.why import Why, loosest
 
 KIND = "a choice among names"
-MOST = 64
+MOST_CHOICES_ANSWERED = 64
 """Combinations of names that are still all answered."""
-SHARE = 0.5
+SHARE_OF_TRIED = 0.5
 """Of points tried, those that a way must answer in every combination."""
 
 SURE = 1e-7
@@ -49,7 +49,7 @@ def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
         return OTHER_KIND
     if len(first.objectives) != 1 or any(q.idle for q in grid.bases.values()):
         return OTHER_KIND
-    refused = too_many_choices(KIND, grid, MOST)
+    refused = too_many_choices(KIND, grid, MOST_CHOICES_ANSWERED)
     if refused is not None:
         return refused
     chosen = [c for c, _ in combinations(first)]
@@ -61,7 +61,7 @@ def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
         if not _alike(grid, part, names):
             return Offer(reason=f"{KIND}: an axis changes what the choice brings with it")
         offers = [w(part) for w in ways]
-        taken = next((o for o in offers if o.path is not None and o.share >= SHARE), None)
+        taken = next((o for o in offers if o.path is not None and o.share >= SHARE_OF_TRIED), None)
         if taken is None or taken.path is None:
             return Offer(reason=next((f"{KIND}: {o.reason}" for o in offers if o.reason), ""))
         parts.append(Part(names, taken.path))

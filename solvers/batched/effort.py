@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from dse.models.arithmetic import CannotTake
 
-FEW = 1.0
+FEW_SECONDS = 1.0
 """Declared seconds of a trial beyond which fewer points are tried."""
-ENOUGH, QUICK = 5.0, 0.5
+TRIAL_SECONDS, QUICK = 5.0, 0.5
 """Seconds counted within a trial after which it ends without a verdict: of a sweep, and of whoever only asks."""
 PAIR, NUMBER = 2.5e-9, 1e-8
 """Seconds of one comparison of two partial designs, and of a number of one that is moved or looked at."""
@@ -41,7 +41,7 @@ class Trial:
 
 
 _now: ContextVar[Trial | None] = ContextVar("trial", default=None)
-_most: ContextVar[float] = ContextVar("most", default=ENOUGH)
+_most: ContextVar[float] = ContextVar("most", default=TRIAL_SECONDS)
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def quickly() -> Iterator[None]:
 @contextmanager
 def trial() -> Iterator[Trial]:
     """Count within, in this thread and in those that copy its context."""
-    found = Trial(_most.get(), quick=_most.get() < ENOUGH)
+    found = Trial(_most.get(), quick=_most.get() < TRIAL_SECONDS)
     before = _now.set(found)
     try:
         yield found

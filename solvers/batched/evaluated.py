@@ -19,7 +19,7 @@ from formulations.grids.over_grid import Region, Spread
 from formulations.handover import ARITHMETIC
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
-from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, STATUS_CODES, Arrays, Layout
+from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, NOT_BINDING, STATUS_CODES, Arrays, Layout
 from results.solution import Status
 from results.telling.limits import base_name
 from results.variables import Variable
@@ -29,9 +29,9 @@ from solvers import work
 from solvers.batched.offers import OTHER_KIND, Offer
 
 EXTREME = "no number with arrays"
-PIECE = 32_768
+EVALUATED_TOGETHER = 32_768
 """Points of a piece: its dozen arrays of 256 kB stay in a cache of a few MB."""
-FEW = 64
+UNCUT_POINTS = 64
 """A piece of so few points that cannot be evaluated is not cut further: its points are answered one by one."""
 AGREE = 1e-12
 """Arrays and floats may round differently in a few dozen operations."""
@@ -103,7 +103,7 @@ class Evaluated:
         arrays = _empty(plan, shape)
         left = np.zeros(shape, bool)
         judged = any(v.role == "status" for v in plan.variables)
-        for piece in self.spread.pieces(region, PIECE):
+        for piece in self.spread.pieces(region, EVALUATED_TOGETHER):
             for done, found in self._numbers(piece, judged=judged):
                 at = tuple(
                     slice(p.start - s.start, p.stop - s.start) for p, s in zip(done, region, strict=True)
@@ -129,7 +129,7 @@ class Evaluated:
         except ARITHMETIC as problem:  # the points at which it happens are answered (and fail) one by one
             sides = [s.stop - s.start for s in piece]
             longest = int(np.argmax(sides))
-            if np.prod(sides) > FEW:
+            if np.prod(sides) > UNCUT_POINTS:
                 middle = piece[longest].start + sides[longest] // 2
                 for half in (slice(piece[longest].start, middle), slice(middle, piece[longest].stop)):
                     part = (*piece[:longest], half, *piece[longest + 1 :])
@@ -211,7 +211,9 @@ def _judge(plan: Layout, found: Found, into: Mapping[str, Any]) -> None:
         if states is not None:
             if name in places:
                 here = states[..., places[name]]
-                state = np.where(applies, np.where(np.abs(slack) <= BINDS, BINDING, SLACK), NOT_APPLICABLE)
+                state = np.where(
+                    applies, np.where(np.abs(slack) <= BINDS, BINDING, NOT_BINDING), NOT_APPLICABLE
+                )
                 # that another side of the same name is in conflict was said before
                 here[...] = np.where(here == CONFLICTING, CONFLICTING, state)
             _tell_conflict(states, new, base_name(name), plan.limits)

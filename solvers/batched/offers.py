@@ -88,7 +88,7 @@ class Choice:
     untried: bool = False
 
 
-FEWEST = 12
+FEWEST_POINTS = 12
 """Points of a grid from which a way is tried: a few points are tried beforehand, and trying costs about as many."""
 OF_A_STRUCTURE = 8
 """Points that have one structure, on average, from which setting up a block of them is worth it."""
@@ -105,7 +105,7 @@ def pays(uncompiled: Path, grid: Grid) -> bool:
     return uncompiled.work * grid.size >= COMPILED
 
 
-def too_few(kind: str, fewest: int = FEWEST) -> Offer:
+def too_few(kind: str, fewest: int = FEWEST_POINTS) -> Offer:
     """Refuse a grid of fewer points than are worth solving together."""
     return Offer(reason=f"{kind}: solved together from {fewest} points on")
 

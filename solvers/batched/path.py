@@ -14,7 +14,7 @@ from solvers.batched.geometric_programs import geometric
 from solvers.batched.linear_programs import linear
 from solvers.batched.offers import OTHER_KIND, Choice, Offer, Path
 from solvers.batched.ratios import divided, line
-from solvers.designs import LISTED
+from solvers.designs import MANY_DESIGNS
 
 Way = Callable[[Grid], Offer]
 WAYS: tuple[Way, ...] = (
@@ -34,11 +34,11 @@ def _by_choice(grid: Grid) -> Offer:
     return by_choice.way(grid, WAYS)
 
 
-SHARE = 0.5
+SHARE_ANSWERED = 0.5
 """Of points tried, those that a way must answer to be taken before the ways after it."""
 NO_WAY = (
     "no way for many points at once takes this kind of question; it would go at once if at most one decided "
-    f"number were whole or from a list, if all were from lists of at most {LISTED} combinations, or if only one "
+    f"number were whole or from a list, if all were from lists of at most {MANY_DESIGNS} combinations, or if only one "
     "were decided"
 )
 SAMPLED = "a sampler searches at every point"
@@ -65,7 +65,7 @@ def chosen(grid: Grid) -> Choice:
     with handover.collected() as tally:
         for way in WAYS[:1] if sampled else (*WAYS, _by_choice):
             offer = _offered(way, grid)
-            if offer.path is not None and offer.share >= SHARE:
+            if offer.path is not None and offer.share >= SHARE_ANSWERED:
                 break
             offers.append(offer)
         else:

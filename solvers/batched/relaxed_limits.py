@@ -1,7 +1,7 @@
 """How far one limit would have to give, the others kept: geometric programs and ratios of sums, many points together.
 
 A limit is a row ``F(y) <= 0`` in logs; with the row as the goal, exp of its least value is the least ratio of the limit
-(see ``conflicts.values_that_would_do``).
+(see ``conflicts.feasible_values``).
 """
 
 from __future__ import annotations
@@ -70,9 +70,7 @@ def _geometric(batch: Batch, points: Indices, solve: Solver) -> _Rows:
 def _values(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:
     limits = {key.name for key in rows.c.keys}
     sides = [n for n in names if n in limits]
-    found = conflicts.values_that_would_do(
-        rows.question, rows.c.keys, sides, lambda k: _least_factor(rows, k)
-    )
+    found = conflicts.feasible_values(rows.question, rows.c.keys, sides, lambda k: _least_factor(rows, k))
     return found | {n: _least_value(rows, n) for n in names if n not in limits}
 
 

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
-from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, STATUS_CODES, Arrays, Layout, blank
+from results.dataset import (
+    BINDING,
+    CONFLICTING,
+    NOT_APPLICABLE,
+    NOT_BINDING,
+    STATUS_CODES,
+    Arrays,
+    Layout,
+    blank,
+)
 from results.solution import Status
 from results.telling.limits import base_name
 from results.variables import Variable
@@ -97,14 +106,14 @@ class Told:
         """Say how points ended."""
         self._flat["status"][points] = STATUS_CODES[status]
 
-    def none(self, points: Points, would_do: Mapping[str, Array]) -> None:
+    def none(self, points: Points, values: Mapping[str, Array]) -> None:
         """Say that points have no design: the limits in conflict, each with the values that would do.
 
         Of a value NaN is not known yet, and an infinite one is known not to exist.
         """
         self.status(points, Status.INFEASIBLE)
         for name, i in self._limits.items():
-            found = would_do.get(name, would_do.get(base_name(name)))
+            found = values.get(name, values.get(base_name(name)))
             if found is not None:
                 self._flat["binding"][points, i] = CONFLICTING
                 if self.wants_values:
@@ -151,7 +160,7 @@ class Told:
             label = evaluation.label(key, judged.ratios)
             # a limit that says nothing at the first point of all has no place
             if label in self._limits:
-                state = np.where(judged.binding(key), BINDING, SLACK)
+                state = np.where(judged.binding(key), BINDING, NOT_BINDING)
                 none = np.isnan(judged.full(judged.value(key)))
                 found[:, self._limits[label]] = np.where(none, NOT_APPLICABLE, state)
         return found

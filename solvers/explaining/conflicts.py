@@ -24,11 +24,11 @@ from scenarios.question import HALVINGS, Decision, Question
 from solvers.geometric import gp
 from solvers.patterns import groups
 
-FEW, FEW_SEARCHED = 10, 8
+FEW_LIMITS, FEW_SEARCHED = 10, 8
 """Limits up to which all minimal sets are named; the fewer where whether some hold together is itself searched for."""
-ROOM, MOST_ROWS = 4096, 16_384
+SETS_TOGETHER, ROWS_ASKED_TOGETHER = 4096, 16_384
 """Rows that are asked together: of how many sets by size, and at most."""
-MET, CONFLICT, UNKNOWN = 1, 0, -1
+CAN_HOLD, CANNOT_HOLD, NOT_KNOWN = 1, 0, -1
 ONE = np.zeros(1, dtype=np.intp)
 """The points of one question."""
 
@@ -36,7 +36,7 @@ Indices = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 Codes = NDArray[np.int8]
 Feasible = Callable[[Indices, Bools], Any]
-"""Whether limits can hold together, by rows: whose (R,), the limits kept (R, L). Truth, or MET, CONFLICT, UNKNOWN."""
+"""Whether limits hold together, by rows: whose (R,), limits kept (R, L). Truth, or CAN_HOLD, CANNOT_HOLD, NOT_KNOWN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def minimal_conflicts(
     *,
     every: bool,
     within: Bools | None = None,
-    few: int = FEW,
+    few: int = FEW_LIMITS,
 ) -> Minimal:
     """Find the minimal sets of limits that cannot hold together, of many points at once.
 
@@ -89,7 +89,7 @@ def minimal_conflicts(
     state = _State(inside, needed, feasible, np.ones(points, bool), [], [])
     alone = (needed == inside).all(1) & (within is not None)
     open_ones = np.flatnonzero(~alone)
-    alone[open_ones] = state.asked(open_ones, needed[open_ones]) == CONFLICT
+    alone[open_ones] = state.asked(open_ones, needed[open_ones]) == CANNOT_HOLD
     state.add(np.flatnonzero(alone), needed[alone])
     (_by_halves if names > few else partial(_by_size, every=every))(state, np.flatnonzero(~alone))
     owner, members = np.concatenate(state.owners), np.concatenate(state.members)
@@ -112,12 +112,12 @@ class _State:
 
     def asked(self, owner: Indices, kept: Bools) -> Codes:
         found = _asked(self.feasible, owner, kept)
-        self.sure[owner[found == UNKNOWN]] = False
+        self.sure[owner[found == NOT_KNOWN]] = False
         return found
 
 
 def _asked(feasible: Feasible, owner: Indices, kept: Bools) -> Codes:
-    parts = [slice(k, k + MOST_ROWS) for k in range(0, owner.size, MOST_ROWS)]
+    parts = [slice(k, k + ROWS_ASKED_TOGETHER) for k in range(0, owner.size, ROWS_ASKED_TOGETHER)]
     found = [np.asarray(feasible(owner[part], kept[part]), np.int8) for part in parts]
     return np.concatenate([np.zeros(0, np.int8), *found])
 
@@ -129,7 +129,7 @@ def _needed(inside: Bools, feasible: Feasible) -> Bools:
     kept = np.ones((owner.size, inside.shape[1]), bool)
     kept[np.arange(owner.size), left_out] = False
     found = np.zeros_like(inside)
-    found[owner, left_out] = _asked(feasible, owner, kept) == MET
+    found[owner, left_out] = _asked(feasible, owner, kept) == CAN_HOLD
     return found
 
 
@@ -138,7 +138,7 @@ def _by_size(state: _State, open_ones: Indices, *, every: bool) -> None:
     for size in range(count + 1):
         sets = itertools.combinations(range(count), size)
         while open_ones.size:
-            some = list(itertools.islice(sets, max(ROOM // open_ones.size, 1)))
+            some = list(itertools.islice(sets, max(SETS_TOGETHER // open_ones.size, 1)))
             if not some:
                 break
             kept = np.zeros((len(some), count), bool)
@@ -165,7 +165,7 @@ def _new_conflicts(
         for point, clash in zip(owners, members, strict=True):
             asked &= (owner != point) | ~(clash <= kept).all(1)
     owner, kept = owner[asked], kept[asked]
-    clash = state.asked(owner, kept) == CONFLICT
+    clash = state.asked(owner, kept) == CANNOT_HOLD
     return owner[clash], kept[clash]
 
 
@@ -174,7 +174,7 @@ Halving = Generator[tuple[int, ...], bool, tuple[int, ...]]
 
 def _by_halves(state: _State, open_ones: Indices) -> None:
     """One minimal set of each point; all points ask side by side."""
-    clash = open_ones[state.asked(open_ones, state.inside[open_ones]) == CONFLICT]
+    clash = open_ones[state.asked(open_ones, state.inside[open_ones]) == CANNOT_HOLD]
     running: dict[int, Halving] = {}
     waiting: dict[int, tuple[int, ...] | None] = dict.fromkeys(map(int, clash))
     found: dict[int, tuple[int, ...]] = {}
@@ -195,7 +195,7 @@ def _by_halves(state: _State, open_ones: Indices) -> None:
         kept = np.zeros((owner.size, state.inside.shape[1]), bool)
         for row, point in zip(kept, running, strict=True):
             row[list(waiting[point] or ())] = True
-        told = state.asked(owner, kept) == CONFLICT
+        told = state.asked(owner, kept) == CANNOT_HOLD
         answers = dict(zip(map(int, owner), map(bool, told), strict=True))
     members = state.needed[clash].copy()
     for row, point in zip(members, clash, strict=True):
@@ -220,7 +220,9 @@ def _halved(background: tuple[int, ...], fresh: bool, others: tuple[int, ...]) -
 
 def codes(status: NDArray[Any]) -> Codes:
     """What the status of a search says (as in ``solvers.geometric.gp``)."""
-    return np.select([status == gp.INFEASIBLE, status == gp.FAILED], [CONFLICT, UNKNOWN], MET).astype(np.int8)
+    return np.select(
+        [status == gp.INFEASIBLE, status == gp.FAILED], [CANNOT_HOLD, NOT_KNOWN], CAN_HOLD
+    ).astype(np.int8)
 
 
 def singly(ask: Callable[[Bools], Any]) -> Feasible:
@@ -232,7 +234,7 @@ def by_set(ask: Callable[[Indices, Bools], Any]) -> Feasible:
     """Answer rows by the sets that they keep; ``ask``: some points, and the limits (L,) that all of them keep."""
 
     def feasible(points: Indices, kept: Bools) -> Codes:
-        found = np.full(len(kept), UNKNOWN, np.int8)
+        found = np.full(len(kept), NOT_KNOWN, np.int8)
         for which, kind in groups(kept):
             found[which] = ask(points[which], kind)
         return found
@@ -245,7 +247,7 @@ Factor = Callable[[int], Array]
 every point: infinite where there is none, NaN where that is not known."""
 
 
-def values_that_would_do(
+def feasible_values(
     question: Question, keys: Sequence[RowKey | None], names: Iterable[str], factor: Factor
 ) -> dict[str, Array]:
     """The values of some limits that would do, by name, at all points that the question is about.

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers import designs, enumeration
-from solvers.boxes import FEASIBLE, Array
+from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
 
-MOST = 4_000_000
+MOST_LISTED_DESIGNS = 4_000_000
 """Designs that are looked through for it: every value of every menu, whatever the user's bounds on them."""
 
 Change = tuple[float, float]
@@ -34,7 +35,7 @@ def next_changes(
     """
     free = tuple(dataclasses.replace(d, minimum=None, maximum=None) for d in question.decide)
     every = designs.everything(dataclasses.replace(question, decide=free))
-    if every is None or every.size > MOST:
+    if every is None or every.size > MOST_LISTED_DESIGNS:
         return None
     sign = -1.0 if question.objectives[0].maximize else 1.0
     below = sign * now - question.gap * max(abs(now), 1e-12)
@@ -50,7 +51,7 @@ def _candidates(t: Table, keys: Sequence[RowKey], below: float) -> list[tuple[Ro
     shape = (1, t.size)
     at, ratios = enumeration.numbers(t, t.question, ONE)
     goal = enumeration.full(enumeration.minimised(t, at), shape)[0]
-    broken = {k: ~(enumeration.full(r, shape)[0] <= 1 + FEASIBLE) for k, r in ratios.items()}
+    broken = {k: ~(enumeration.full(r, shape)[0] <= 1 + HOLDS) for k, r in ratios.items()}
     count = np.sum(list(broken.values()), axis=0) if broken else np.zeros(t.size)
     better = goal < below
     found = []
@@ -65,7 +66,7 @@ def _candidates(t: Table, keys: Sequence[RowKey], below: float) -> list[tuple[Ro
 def _nearest(found: Array) -> Array:
     """Return those that need no more of a limit than the least, within what a limit is granted."""
     least = found[0].min()
-    return found[:, found[0] <= least + FEASIBLE * abs(least)]
+    return found[:, found[0] <= least + HOLDS * abs(least)]
 
 
 def _change(found: Array, key: RowKey, sign: float) -> Change | None:

@@ -33,20 +33,20 @@ TRIALS = 16
 """Limits at which fixed discrete values are compared at once: the kernel takes them about as fast as one."""
 SEARCHES = 4
 """Limits at which a round searches for better discrete values, each a branch and bound."""
-ROUNDS = 9
+CHANGE_ROUNDS = 9
 RESOLVED = 1e-5
 NARROWEST = 1e-5
-EDGE = 1e-9
+BEYOND_LIMIT = 1e-9
 """How far (in logs) beyond the limit that it needs a design is tried."""
 PROBE = 500
-NODES = 2500
+CHANGE_NODES = 2500
 
 
 @dataclass(slots=True)
 class Effort:
     """Nodes that may still be spent on what is only nice to know."""
 
-    left: int = NODES
+    left: int = CHANGE_NODES
 
     def search(
         self, c: canon.Canonical, gap: float = 1e-8, reached: branch.Reached | None = None
@@ -80,7 +80,7 @@ def next_change(
         free is None
         or key.name == "halvings"
         or state.bound <= 0
-        or not _better(problem, free[1], solution.objective)
+        or not _is_better(problem, free[1], solution.objective)
     ):
         return None
     far = free[0].get(key.name, state.bound)
@@ -160,7 +160,7 @@ class _Trials:
         others = [self._discrete(free), *self._neighbours()]
         low, (high, value) = 0.0, self._begins(others, 0.0, (reach, math.nan))
         seen = high < reach - RESOLVED
-        for i in range(ROUNDS):
+        for i in range(CHANGE_ROUNDS):
             # what is followed back is the first change more often than not
             inside = low + (high - low) * np.arange(1, SEARCHES + 1) / (SEARCHES + 1) if i else np.zeros(0)
             at = sorted({*inside.tolist(), max(high - RESOLVED / 2, (low + high) / 2)})
@@ -191,9 +191,9 @@ class _Trials:
         others = [other for other in others if other != self.now]
         starts = side_by_side.run([partial(self._needed, other) for other in others])
         spans = [
-            (other, _spread(max(low, t + EDGE), high))
+            (other, _spread(max(low, t + BEYOND_LIMIT), high))
             for other, t in zip(others, starts, strict=True)
-            if t + EDGE < high
+            if t + BEYOND_LIMIT < high
         ]
         for last in (False, False, True):
             closer = []
@@ -274,7 +274,9 @@ class _Trials:
         for v in self.problem.variables:
             if v.discrete:
                 value, listed = float(x[v.name]), v.decision.values
-                nearest = min(listed, key=partial(_apart, value)) if listed is not None else round(value)
+                nearest = (
+                    min(listed, key=partial(_log_distance, value)) if listed is not None else round(value)
+                )
                 held[v.name] = float(nearest)
         return held
 
@@ -304,11 +306,11 @@ def _around(at: Array, ahead: Array) -> Array:
     return np.unique(np.clip(np.concatenate([middle - steps, [middle], middle + steps, inside]), *at))
 
 
-def _apart(value: float, listed: float) -> float:
+def _log_distance(value: float, listed: float) -> float:
     return abs(math.log(listed / value))
 
 
-def _better(problem: Problem, objective: float, now: float | None) -> bool:
+def _is_better(problem: Problem, objective: float, now: float | None) -> bool:
     assert now is not None, "an answer with a goal has an objective"
     sign = -1 if problem.question.objectives[0].maximize else 1
     return sign * (now - objective) > problem.question.gap * max(abs(now), 1e-12)

@@ -25,10 +25,10 @@ Solver = Callable[..., gp.Result]
 Indices = NDArray[np.intp]
 
 FORCE = 1e-7
-TIGHT = 1e-6
+FACE_TIGHT = 1e-6
 PUSHED = 1e-7
-LIFT = 1e-11
-FLAT = 1e-12
+FACE_ROUNDING = 1e-11
+NO_EXPONENT = 1e-12
 """Exponents along a face smaller than this are none."""
 OPEN = 1e-9
 """A variable that moves less than this along a face has no range."""
@@ -99,7 +99,7 @@ def matter(t: Table, y: Array, multipliers: Array) -> Bools:
     values, weights = gp.both(t.exponents, t.logc, t.ptr, y)
     force = np.concatenate([np.ones((len(y), 1)), multipliers], axis=1)
     counted = force * (force > FORCE)
-    counted[:, 1:] *= -values[:, 1:] < TIGHT
+    counted[:, 1:] *= -values[:, 1:] < FACE_TIGHT
     found: Bools = counted[:, t.row] * weights > TIE
     return found
 
@@ -119,7 +119,9 @@ def null(rows: Array) -> Array:
 def deciding(s: Stages, flat: Array, number: int = 0) -> int | None:
     """Return the first stage from ``number`` on that changes along some direction of ``flat``."""
     there = range(number, len(s.stages))
-    return next((i for i in there if np.abs(s.stages[i].exponents @ flat).max(initial=0.0) >= FLAT), None)
+    return next(
+        (i for i in there if np.abs(s.stages[i].exponents @ flat).max(initial=0.0) >= NO_EXPONENT), None
+    )
 
 
 def precedes(s: Stages, points: Indices, a: Array, b: Array) -> Bools:
@@ -186,12 +188,12 @@ def _products(y: Array, a: Array) -> Array:
 def _line(t: Table, span: Array) -> tuple[Array, Array] | None:
     """From where to where a face is open that is a line; None where it is none, or where some row bends on it."""
     slopes = t.exponents[t.ptr[:-1], 0]
-    if t.exponents.shape[1] > 1 or np.abs(t.exponents[:, 0] - slopes[t.row]).max() > FLAT:
+    if t.exponents.shape[1] > 1 or np.abs(t.exponents[:, 0] - slopes[t.row]).max() > NO_EXPONENT:
         return None
     low, high = -span, span.copy()
     heights = np.logaddexp.reduceat(t.logc, t.ptr[:-1], axis=1)
     for k in range(1, slopes.size):
-        if abs(slopes[k]) > FLAT:
+        if abs(slopes[k]) > NO_EXPONENT:
             end = -heights[:, k] / slopes[k]
             if slopes[k] > 0:
                 high = np.minimum(high, end)
@@ -240,18 +242,18 @@ def _in_face(
     parts = [aim, limits, *kept]
     # what is missed by a rounding is granted
     over = np.maximum(_values(limits, y), 0.0) if limits.ptr.size > 1 else np.zeros((len(y), 0))
-    rows = limits.logc - (over + LIFT)[:, limits.row]
-    goals = [g.logc - (_values(g, y) + TIE + LIFT) for g in kept]
+    rows = limits.logc - (over + FACE_ROUNDING)[:, limits.row]
+    goals = [g.logc - (_values(g, y) + TIE + FACE_ROUNDING) for g in kept]
     exponents = np.concatenate([*(p.exponents for p in parts), sides])
     ptr = np.cumsum([0, *(k for p in parts for k in np.diff(p.ptr)), *(1 for _ in sides)])
     ends = np.concatenate([(y - high)[:, free], (low - y)[:, free]], axis=1)
     inner = np.concatenate([aim.logc, rows, *goals], axis=1)
     inner = inner + _products(y, exponents[: ptr[-1] - len(sides)].T)
-    logc = np.concatenate([inner, np.minimum(ends, -LIFT)], axis=1)
+    logc = np.concatenate([inner, np.minimum(ends, -FACE_ROUNDING)], axis=1)
     inside = exponents @ flat
     for k in range(1, ptr.size - 1):
         terms = slice(ptr[k], ptr[k + 1])
-        if np.abs(inside[terms]).max() < FLAT:
+        if np.abs(inside[terms]).max() < NO_EXPONENT:
             # it cannot change along the face, and holds already
             logc[:, terms] = -np.inf
     return Table(inside, logc, ptr)

@@ -29,16 +29,16 @@ from solvers.patterns import groups
 
 _Holder = TypeVar("_Holder", Limit, Decision)
 Bools = NDArray[np.bool_]
-ACTIVE = 1e-7
-DEPENDENT = 1e-6
+ACTIVE_WITHIN = 1e-7
+DEPENDENT_GRADIENTS = 1e-6
 """Gradients of binding limits whose combination is smaller than this are dependent."""
-STEP = 1e-4
+DIFFERENCE_SHARE = 1e-4
 KINK = 1e-2
-APART = 1e-6
+ONE_SIDED_ABOVE = 1e-6
 """Slopes to both sides that differ by more are two."""
-FELT = 1e-8
+LEAST_SENSITIVITY = 1e-8
 """A number that is worth less is not felt."""
-WIDTH = math.log1p(STEP) - math.log1p(-STEP)
+DIFFERENCE_WIDTH = math.log1p(DIFFERENCE_SHARE) - math.log1p(-DIFFERENCE_SHARE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Duals:
     @property
     def one_sided(self) -> Bools:
         """Where only the value for relaxing is meant."""
-        return np.asarray(self.most - self.least > APART * (1.0 + np.abs(self.least)))
+        return np.asarray(self.most - self.least > ONE_SIDED_ABOVE * (1.0 + np.abs(self.least)))
 
 
 def optima(
@@ -80,7 +80,7 @@ def optima(
 ) -> Optima:
     """Evaluate rows (exponents, log coefficients, beginnings) at optima ``y`` with some multipliers."""
     f, g = gp.evaluate(*table, y), gp.gradients(*table, y)
-    low, high = y - box[0] < ACTIVE, box[1] - y < ACTIVE
+    low, high = y - box[0] < ACTIVE_WITHIN, box[1] - y < ACTIVE_WITHIN
     return Optima(keys, f, g, low, high, multipliers)
 
 
@@ -93,7 +93,7 @@ def duals(o: Optima, wanted: Bools | None = None, proved: Bools | None = None) -
     """
     least, most = o.multipliers.copy(), o.multipliers.copy()
     known = np.ones(len(o.f), bool) if proved is None else proved.copy()
-    active = o.f[:, 1:] > -ACTIVE
+    active = o.f[:, 1:] > -ACTIVE_WITHIN
     wanted = np.ones(len(o.keys), bool) if wanted is None else wanted
     for which, kind in groups(np.concatenate([active, o.low | o.high], axis=1)):
         rows, free = np.flatnonzero(kind[: wanted.size]), ~kind[wanted.size :]
@@ -101,9 +101,9 @@ def duals(o: Optima, wanted: Bools | None = None, proved: Bools | None = None) -
             continue
         left, size, _ = np.linalg.svd(o.g[which][:, 1 + rows][:, :, free])
         vanishing = np.ones((which.size, rows.size), bool)
-        vanishing[:, : size.shape[1]] = size <= DEPENDENT
+        vanishing[:, : size.shape[1]] = size <= DEPENDENT_GRADIENTS
         part = (np.abs(left[:, wanted[rows]]) * vanishing[:, None, :]).max(axis=(1, 2))
-        for i in map(int, which[part > DEPENDENT]):
+        for i in map(int, which[part > DEPENDENT_GRADIENTS]):
             low, high = _extremes(o, i, rows, np.eye(rows.size))
             told = np.isfinite(low)
             least[i], most[i], known[i] = 0.0, 0.0, bool(told.all())
@@ -183,13 +183,13 @@ def _slopes(
     given: dict[str, Any] = dict(question.given)
     for i, name in enumerate(names):
         factors = np.ones(ahead)
-        factors[2 * i], factors[2 * i + 1] = 1.0 + STEP, 1.0 - STEP
+        factors[2 * i], factors[2 * i + 1] = 1.0 + DIFFERENCE_SHARE, 1.0 - DIFFERENCE_SHARE
         given[name] = given[name] * factors
     asked = dataclasses.replace(question, given=given)
     shape = (count, *judged.shape)
     if case is not None and any(v.auxiliary for v in case.variables):
         try:
-            rows = _held(case, asked, y, judged.shape)
+            rows = _logs_at(case, asked, y, judged.shape)
         except NotPosynomial:
             if len(names) == 1:
                 return np.full((1, size, len(keys) + 1), np.nan)
@@ -202,10 +202,10 @@ def _slopes(
         rows = [goal, *(logs[key] for key in keys)]
     flat = np.stack([np.broadcast_to(row, shape).reshape(count, size) for row in rows], axis=-1)
     with np.errstate(invalid="ignore"):
-        return np.asarray((flat[0::2] - flat[1::2]) / WIDTH)
+        return np.asarray((flat[0::2] - flat[1::2]) / DIFFERENCE_WIDTH)
 
 
-def _held(case: Problem, asked: Question, y: Array, shape: tuple[int, ...]) -> list[Array]:
+def _logs_at(case: Problem, asked: Question, y: Array, shape: tuple[int, ...]) -> list[Array]:
     """Logarithms of goal and rows of a case at other given numbers: the same maxima, held in the same way."""
     goal, rows = moved(case, asked)
     assert goal is not None, "only questions with an objective get here"
@@ -230,7 +230,7 @@ def both_ways(o: Optima, d: Duals, slope: Array) -> tuple[Array, Array]:
     falling = straight(d, slope)
     rising = falling.copy()
     for i in map(int, np.flatnonzero(d.known & d.one_sided.any(1))):
-        rows = np.flatnonzero(o.f[i, 1:] > -ACTIVE)
+        rows = np.flatnonzero(o.f[i, 1:] > -ACTIVE_WITHIN)
         ends = _extremes(o, i, rows, slope[:, i, 1 + rows])
         falling[:, i], rising[:, i] = (slope[:, i, 0] + end for end in ends)
     falling[none] = rising[none] = np.nan
@@ -245,10 +245,14 @@ def felt(judged: Judged, falling: Array, rising: Array) -> list[tuple[dict[str, 
     # of less and more of a number what betters the objective
     less, more = np.maximum(falling, 0.0), np.minimum(rising, 0.0)
     values = share(judged) * np.where(less >= -more, less, more)
-    names, apart = numbers(judged.question), np.abs(rising - falling) > APART
+    names, apart = numbers(judged.question), np.abs(rising - falling) > ONE_SIDED_ABOVE
     found = []
     for worth, two in zip(values.T, apart.T, strict=True):
-        here = {n: float(e) for n, e in zip(names, worth, strict=True) if math.isfinite(e) and abs(e) > FELT}
+        here = {
+            n: float(e)
+            for n, e in zip(names, worth, strict=True)
+            if math.isfinite(e) and abs(e) > LEAST_SENSITIVITY
+        }
         found.append((here, tuple(n for n, t in zip(names, two, strict=True) if t and n in here)))
     return found
 
@@ -266,21 +270,21 @@ def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
     count = len(names)
     point = {n: np.full(2 * count + 1, float(x[n])) for n in names}
     for i, n in enumerate(names):
-        point[n][1 + i] *= 1 + STEP
-        point[n][1 + count + i] *= 1 - STEP
+        point[n][1 + i] *= 1 + DIFFERENCE_SHARE
+        point[n][1 + count + i] *= 1 - DIFFERENCE_SHARE
     goal, rows = _logs(question, point, (2 * count + 1,))
     keys = tuple(rows)
 
     def slope(f: Array) -> Array:
         # of what is 0 or infinite all along there is none (NaN): its logarithm has no differences
         with np.errstate(invalid="ignore"):
-            return np.asarray((f[1 : 1 + count] - f[1 + count :]) / WIDTH)
+            return np.asarray((f[1 : 1 + count] - f[1 + count :]) / DIFFERENCE_WIDTH)
 
     # a limit on a step has no slope where it steps
     def kinked(f: Array) -> bool:
         with np.errstate(invalid="ignore"):
             bend = f[1 : 1 + count] + f[1 + count :] - 2 * f[0]
-        return bool(np.any(np.abs(bend) > KINK * WIDTH))
+        return bool(np.any(np.abs(bend) > KINK * DIFFERENCE_WIDTH))
 
     active = [k for k in keys if rows[k][0] > -1e-6 and np.isfinite(rows[k]).all()]
     g0 = slope(goal)

@@ -15,7 +15,7 @@ from formulations.problem import Goal, Problem
 from formulations.row_keys import RowKey
 from solvers import side_by_side
 from solvers.explaining import conflicts
-from solvers.explaining.conflicts import FEW, FEW_SEARCHED, Bools, Codes, Feasible, Indices, codes
+from solvers.explaining.conflicts import FEW_LIMITS, FEW_SEARCHED, Bools, Codes, Feasible, Indices, codes
 from solvers.explaining.ties import coordinate
 from solvers.explaining.why import Why, any_of, of_each
 from solvers.geometric import branch
@@ -25,9 +25,9 @@ def why(problem: Problem) -> Why:
     """What tells why a structured problem, or one with cases, has no design."""
     names, cases = limit_names(problem), problem.cases or (problem,)
     arrays = [canon.canonical(case, None) for case in cases]
-    few = FEW_SEARCHED if any(c.divisors or c.allowed for c in arrays) else FEW
+    few = FEW_SEARCHED if any(c.divisors or c.allowed for c in arrays) else FEW_LIMITS
     met = any_of([_oracle(case, names) for case in cases])
-    values = of_each(partial(would_do, problem))
+    values = of_each(partial(structured_feasible_value, problem))
     return Why(names, met, values, lambda _: problem.question, few)
 
 
@@ -59,7 +59,7 @@ def _oracle(problem: Problem, names: tuple[str, ...]) -> Feasible:
     return one_by_one if full.divisors or full.allowed else together
 
 
-def would_do(problem: Problem, name: str) -> float | None:
+def structured_feasible_value(problem: Problem, name: str) -> float | None:
     """The value of one limit at which, all else kept, designs exist; for a model's limit the factor it is missed by.
 
     None where another conflict remains. A variable's integrality is kept where that is possible.
@@ -70,7 +70,7 @@ def would_do(problem: Problem, name: str) -> float | None:
         values = [f.value for f in side_by_side.run([partial(branch.minimise, c) for c in arrays])]
         return math.exp(min(values)) if math.isfinite(min(values)) else None
     keys = tuple(dict.fromkeys(r.key for case in cases for r in case.rows or ()))
-    found = conflicts.values_that_would_do(
+    found = conflicts.feasible_values(
         problem.question, keys, [name], lambda k: _least_factor(cases, keys[k])
     )[name]
     return float(found[0]) if math.isfinite(found[0]) else None

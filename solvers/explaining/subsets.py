@@ -20,21 +20,22 @@ from formulations.arithmetics.many import Points, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.program import is_linear, program
 from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
 from scenarios.question import Decision, Objective, Question
 from solvers import box_search, boxes, designs, enumeration, interval
-from solvers.boxes import FEASIBLE, Array
+from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
-from solvers.explaining.conflicts import CONFLICT, FEW, FEW_SEARCHED, MET, Codes, by_set
+from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, FEW_LIMITS, FEW_SEARCHED, Codes, by_set
 from solvers.explaining.why import Why, of_each
 from solvers.linear import milp_conflicts
 from solvers.outcome import Outcome
 
-ENUMERATED = 2_000_000
-WORK = 20_000
-SECONDS = 10.0
+MOST_DESIGNS_KEPT = 2_000_000
+SUBSET_BOXES = 20_000
+SUBSET_SECONDS = 10.0
 
 
 Search = Callable[[Points, Collection[str]], Any]
@@ -59,7 +60,7 @@ class Known:
         """Tell whether the limits ``kept`` can hold together at some points; see ``conflicts.by_set``."""
         bits = sum(1 << int(i) for i in np.flatnonzero(kept))
         shown = ((self.broken[some] & bits) == 0).any(axis=1)
-        codes = np.where(shown, MET, CONFLICT).astype(np.int8)
+        codes = np.where(shown, CAN_HOLD, CANNOT_HOLD).astype(np.int8)
         free = {n for n, k in zip(self.names, kept, strict=True) if not k}
         left = np.flatnonzero(~shown)
         if left.size and not (self.complete and free.isdisjoint(self.decided)):
@@ -84,12 +85,12 @@ def limit_names(question: Question) -> tuple[str, ...]:
     somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
     with np.errstate(all="ignore"):
         there = evaluation.metrics(question, somewhere)
-    own = [x.name for x in question.model.limits if not (x.always or _settled(question, x, there))]
+    own = [x.name for x in question.model.limits if not (x.always or _always_divides(question, x, there))]
     names |= dict.fromkeys(n for n in own if n in there and n not in question.waive)
     return tuple(names)
 
 
-def _settled(question: Question, limit: ModelLimit, there: Mapping[str, Any]) -> bool:
+def _always_divides(question: Question, limit: ModelLimit, there: Mapping[str, Any]) -> bool:
     """Whether given numbers alone divide each other as a limit asks: no design breaks it."""
     ratio = np.asarray(there.get(limit.name, np.nan), float)
     given = set(limit.divides) <= set(question.given) - {d.name for d in question.decide}
@@ -151,8 +152,8 @@ def why(question: Question) -> Why:
     alone = known.complete and known.decided.isdisjoint(names)
     # of a program the first set is told, as where its conflicts are searched for
     told_of_every = not (quick and is_linear(question))
-    values = of_each(partial(value_that_would_do, question))
-    few = FEW if alone else FEW_SEARCHED
+    values = of_each(partial(feasible_value, question))
+    few = FEW_LIMITS if alone else FEW_SEARCHED
     return Why(names, by_set(known.met), values, lambda _: question, few, of_every_set=told_of_every)
 
 
@@ -164,7 +165,7 @@ def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
     ratios = {k: v for k, v in every.items() if not np.isnan(np.asarray(plain(v), dtype=float)).any()}
     none = frozenset[str]()
     known = Known(
-        names, broken(ratios, names, (1, 1)), True, none, lambda points, _: np.full(points.size, CONFLICT)
+        names, broken(ratios, names, (1, 1)), True, none, lambda points, _: np.full(points.size, CANNOT_HOLD)
     )
 
     def values(points: Points, wanted: Sequence[str]) -> Mapping[str, Any]:
@@ -176,10 +177,10 @@ def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
 def listed_value(
     t: Table, at: Mapping[str, Any], ratios: Mapping[RowKey, Any], name: str, shape: tuple[int, int]
 ) -> Array:
-    """The value of a limit that would do, at every point, by the designs of a table (see ``value_that_would_do``)."""
+    """The value of a limit that would do, at every point, by the designs of a table (see ``feasible_value``)."""
     found = np.full(shape[0], np.inf)
     for key in sorted(k for k in ratios if k.name == name):
-        held = enumeration.excess(ratios, shape, but=key) <= FEASIBLE
+        held = enumeration.excess(ratios, shape, but=key) <= HOLDS
         value = enumeration.full(ratios[key] if key.side == "model" else _value(t, at, name), shape)
         sign = -1.0 if key.side == "min" else 1.0
         best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1)
@@ -198,7 +199,7 @@ def _linear(question: Question) -> Why | None:
     try:
         found = milp_conflicts.why(program(replace(question, objectives=())))
         whole = np.ones((1, len(found.names)), bool)
-        return found if found.met(ONE, whole)[0] == CONFLICT else None
+        return found if found.met(ONE, whole)[0] == CANNOT_HOLD else None
     except (NotPosynomial, ArithmeticError):
         return None
 
@@ -211,7 +212,7 @@ def _known(question: Question, names: tuple[str, ...]) -> Known:
     every = designs.everything(
         replace(question, decide=free, limits=(), waive=question.waive | frozenset(own))
     )
-    complete = every is not None and every.size <= ENUMERATED
+    complete = every is not None and every.size <= MOST_DESIGNS_KEPT
     listed = every if complete else designs.grid(without(question, own))
     none = np.zeros((1, 0), dtype=np.int64)
     decided = frozenset(d.name for d in question.decide if d.menu is None)
@@ -222,7 +223,7 @@ def _known(question: Question, names: tuple[str, ...]) -> Known:
         masks = broken(ratios, names, (1, t.size)) | _not_allowed(t, names)
         known.broken = np.union1d(known.broken, masks)[None]
 
-    if listed is not None and listed.size <= ENUMERATED:
+    if listed is not None and listed.size <= MOST_DESIGNS_KEPT:
         for part in listed.parts(question):
             learn(part)
     if not (complete and known.decided.isdisjoint(names)):
@@ -239,7 +240,7 @@ def _searched(question: Question, free: Collection[str]) -> Codes:
     every = designs.grid(relaxed)
     if every is not None and every.size <= designs.OUTRIGHT:
         found = enumeration.optimum(replace(relaxed, objectives=()), every)
-        return np.array([MET if found.x is not None else CONFLICT], np.int8)
+        return np.array([CAN_HOLD if found.x is not None else CANNOT_HOLD], np.int8)
     where = boxes.space(relaxed)
     return box_search.feasible(relaxed, where, where.low[None], where.high[None])
 
@@ -261,7 +262,7 @@ def _dividing(question: Question) -> Question:
             x.either
             or not isinstance(number, float)
             or not number.is_integer()
-            or not 1 <= number <= divisors.LARGEST
+            or not 1 <= number <= divisors.LARGEST_DIVIDED
         ):
             continue
         parts = [n for n in x.divides[1:] if n in decided and decided[n].choices is None]
@@ -283,7 +284,7 @@ def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int,
     everything = (1 << len(names)) - 1
     masks = np.zeros(shape, dtype=np.int64)
     for key, value in ratios.items():
-        masks |= np.where(enumeration.full(value, shape) <= 1 + FEASIBLE, 0, place.get(key.name, everything))
+        masks |= np.where(enumeration.full(value, shape) <= 1 + HOLDS, 0, place.get(key.name, everything))
     return masks
 
 
@@ -309,7 +310,7 @@ def _gaps(d: Decision) -> bool:
     return d.menu is None and (d.values is not None or (d.integer and not d.count))
 
 
-def value_that_would_do(question: Question, name: str) -> float | None:
+def feasible_value(question: Question, name: str) -> float | None:
     """Return the value of one limit that would make the question feasible with all others kept, or None.
 
     For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
@@ -362,9 +363,9 @@ def _moved(d: Decision) -> list[tuple[Decision, Objective]]:
 def solve(question: Question) -> Outcome:
     """Answer by enumeration where combinations are few, else by interval branch and bound."""
     every = designs.grid(question)
-    if every is not None and every.size <= ENUMERATED:
+    if every is not None and every.size <= MOST_DESIGNS_KEPT:
         try:
             return enumeration.optimum(question, every)
         except OverflowError as problem:
             return Outcome(Status.ERROR, message=str(problem))
-    return interval.solve(question, work=WORK, seconds=SECONDS)
+    return interval.solve(question, work=SUBSET_BOXES, seconds=SUBSET_SECONDS)

@@ -31,7 +31,7 @@ from solvers.outcome import ENUMERATION
 SETTLED_WIDTH = 1e-2
 NUDGE = 1e-7
 NEXT = 0.1
-MOST = 300
+MOST_TIE_NODES = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _settle(
     if not loose:
         return y, ranges
     nudged_problem, nudged_goal = _nudged(problem, goal, stages, y)
-    found = branch.minimise(canon.canonical(nudged_problem, nudged_goal), most=MOST)
+    found = branch.minimise(canon.canonical(nudged_problem, nudged_goal), most=MOST_TIE_NODES)
     return (y if found.y is None else found.y[: y.size]), ranges
 
 
@@ -187,7 +187,7 @@ def _reach(problem: Problem, goal: Goal | None, c: Canonical, y: Array, directio
     key = tuple(sorted((n, power * float(e)) for n, e in zip(names, direction, strict=True) if e != 0))
     nudged = _times(goal, Posynomial({key: 1.0}))
     c_nudged = canon.canonical(problem, nudged)
-    found = branch.minimise(c_nudged, gap=NUDGE * SETTLED_WIDTH / 10, incumbent=y, most=MOST)
+    found = branch.minimise(c_nudged, gap=NUDGE * SETTLED_WIDTH / 10, incumbent=y, most=MOST_TIE_NODES)
     if found.y is None or (goal and np.ptp(canon.values(c, np.stack([y, found.y]))[:, 0]) > 10 * TIE):
         return float(direction @ y)
     return float(direction @ found.y)

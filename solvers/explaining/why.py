@@ -21,11 +21,11 @@ from formulations.canonical import Array
 from scenarios.question import Question
 from solvers import side_by_side
 from solvers.explaining.conflicts import (
-    CONFLICT,
-    FEW,
-    MET,
+    CAN_HOLD,
+    CANNOT_HOLD,
+    FEW_LIMITS,
+    NOT_KNOWN,
     ONE,
-    UNKNOWN,
     Bools,
     Codes,
     Feasible,
@@ -55,7 +55,7 @@ class Why:
     met: Feasible
     values: Values
     question: Callable[[Indices], Question]
-    few: int = FEW
+    few: int = FEW_LIMITS
     whole: frozenset[str] = frozenset()
     of_every_set: bool = False
 
@@ -76,14 +76,14 @@ def remembered(why: Why) -> Why:
     A subset of what can hold together can, too, and a superset of a conflict conflicts.
     """
     none = np.zeros((0, len(why.names)), bool)
-    found = {MET: none, CONFLICT: none, UNKNOWN: none}
+    found = {CAN_HOLD: none, CANNOT_HOLD: none, NOT_KNOWN: none}
     known: dict[str, Array] = {}
 
     def met(points: Indices, kept: Bools) -> Codes:
         told = np.full(len(kept), ASKED, np.int8)
-        told[(found[UNKNOWN][None] == kept[:, None]).all(axis=2).any(axis=1)] = UNKNOWN
-        told[_any_within(~kept, ~found[MET])] = MET
-        told[_any_within(kept, found[CONFLICT])] = CONFLICT
+        told[(found[NOT_KNOWN][None] == kept[:, None]).all(axis=2).any(axis=1)] = NOT_KNOWN
+        told[_any_within(~kept, ~found[CAN_HOLD])] = CAN_HOLD
+        told[_any_within(kept, found[CANNOT_HOLD])] = CANNOT_HOLD
         rows = np.flatnonzero(told == ASKED)
         if rows.size:
             told[rows] = np.asarray(why.met(points[rows], kept[rows]), np.int8)
@@ -109,14 +109,14 @@ def explained(why: Why) -> Conflicts:
     if why.whole:
         # where even divisible numbers do not help, whole numbers are not part of any set
         rows = [n not in why.whole for n in why.names]
-        if np.asarray(why.met(ONE, np.array([rows])))[0] == CONFLICT:
+        if np.asarray(why.met(ONE, np.array([rows])))[0] == CANNOT_HOLD:
             why = _fewer(why, tuple(itertools.compress(why.names, rows)))
     found = minimal_conflicts(1, len(why.names), why.met, every=True, few=why.few)
     minimal = found.names(why.names)
     wanted = tuple(dict.fromkeys(itertools.chain(*(minimal if why.of_every_set else minimal[:1]))))
     values = {n: float(v[0]) for n, v in why.values(ONE, wanted).items()} if wanted else {}
-    would_do = {n: v if math.isfinite(v) else None for n, v in values.items()}
-    return Conflicts(minimal, would_do, bool(found.sure[0]), bool(found.every[0]))
+    feasible = {n: v if math.isfinite(v) else None for n, v in values.items()}
+    return Conflicts(minimal, feasible, bool(found.sure[0]), bool(found.every[0]))
 
 
 def _fewer(why: Why, names: tuple[str, ...]) -> Why:
@@ -143,7 +143,11 @@ def any_of(every: Sequence[Feasible]) -> Feasible:
     def feasible(points: Indices, kept: Bools) -> Codes:
         told = np.stack(side_by_side.run([partial(ask, points, kept) for ask in every]))
         # what one case leaves open is open unless another one has a design
-        return np.where((told == MET).any(0), MET, np.where((told == CONFLICT).all(0), CONFLICT, UNKNOWN))
+        return np.where(
+            (told == CAN_HOLD).any(0),
+            CAN_HOLD,
+            np.where((told == CANNOT_HOLD).all(0), CANNOT_HOLD, NOT_KNOWN),
+        )
 
     return feasible
 
@@ -182,7 +186,7 @@ def _where_it_helps(why: Why, points: Indices, wanted: Sequence[str]) -> dict[st
         return found
     others = np.array([[m != n for m in why.names] for n in own])
     met = why.met(np.repeat(points, len(own)), np.tile(others, (points.size, 1)))
-    helps = np.asarray(met).reshape(points.size, len(own)).T != CONFLICT
+    helps = np.asarray(met).reshape(points.size, len(own)).T != CANNOT_HOLD
     for which, some in groups(helps):
         if some.any():
             names = [own[i] for i in which]

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 STEPS = (1e3, 1e6)
 """How much farther programs are searched before they are asked without ends."""
-FAR = 1e25
+FARTHEST_REACH = 1e25
 """How much farther real numbers are searched."""
 FAR_WHOLE = 1e3
 """How much farther whole numbers are: one more than 1e18 is the same number in floats."""
 MENTIONED = 3
-AT_END = 1e-9
+NEXT_TO_END = 1e-9
 DECIDED = (Status.OPTIMAL, Status.FEASIBLE)
 OPEN = (Status.INFEASIBLE, Status.UNBOUNDED)
 
@@ -94,9 +94,9 @@ def held(question: Question, solution: Solution) -> dict[str, str]:
         if q.floor == 0.0 or q.menu or (d.values is not None and not d.endless):
             continue
         low, high = bounds(question)[d.name]
-        if x <= q.minimum * (1.0 + AT_END) and (low is None or low < q.minimum):
+        if x <= q.minimum * (1.0 + NEXT_TO_END) and (low is None or low < q.minimum):
             found[d.name] = "min"
-        elif x >= q.maximum * (1.0 - AT_END) and (high is None or high > q.maximum):
+        elif x >= q.maximum * (1.0 - NEXT_TO_END) and (high is None or high > q.maximum):
             found[d.name] = "max"
     return found
 
@@ -113,7 +113,7 @@ def _reaches(problem: Problem) -> Iterator[float]:
         yield FAR_WHOLE
     elif searched and not (problem.rows is not None or problem.cases):
         # a structured search has gone as far already
-        yield FAR
+        yield FARTHEST_REACH
 
 
 def farthest(problem: Problem) -> float:

@@ -14,14 +14,14 @@ from formulations.problem import Problem
 from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios.question import Question
-from solvers import designs, methods, side_by_side
+from solvers import designs, enumeration, methods, side_by_side
 from solvers.geometric import branch, structured
 from solvers.geometric.structured import Optimum, Place, Searched
 from solvers.outcome import Outcome
 
 # each case is within TIE of its own optimum
 EQUAL = 2 * TIE
-NEAR = 4e-9
+CASE_TIED = 4e-9
 EQUAL_DESIGNS = 1e-6
 
 
@@ -31,7 +31,7 @@ def apply_to(problem: Problem) -> bool:
         return False
 
     count = designs.enumerable(problem.question)
-    return count is None or count > methods.ENUMERATED
+    return count is None or count > enumeration.MOST_ENUMERATED
 
 
 def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
@@ -90,7 +90,7 @@ def _best(question: Question, alive: Sequence[Searched], count: int, ties: bool)
     least = min(one.value for one in alive)
     if not math.isfinite(least):
         return None
-    close = [one for one in alive if not question.objectives or one.value - least <= NEAR]
+    close = [one for one in alive if not question.objectives or one.value - least <= CASE_TIED]
     settle = partial(structured.settle, tied=ties)
     told = side_by_side.run([partial(settle, one) for one in close])
     settled = [(one.problem, there) for one, there in zip(close, told, strict=True)]
@@ -98,7 +98,7 @@ def _best(question: Question, alive: Sequence[Searched], count: int, ties: bool)
     if not designs:
         return None
     reached = [_objective(question, x) * sign for *_, x in designs]
-    tied = [d for d, v in zip(designs, reached, strict=True) if v - min(reached) <= NEAR * abs(v)]
+    tied = [d for d, v in zip(designs, reached, strict=True) if v - min(reached) <= CASE_TIED * abs(v)]
     _, one, x = tied[0]
     for other in tied[1:]:
         if _precedes(question, other[2], x):

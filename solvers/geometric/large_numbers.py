@@ -20,11 +20,11 @@ LARGE = 1e6
 """Whole numbers up to this are searched as they stand."""
 HUGE = 1e8
 """Of larger ones no search ends: what the window holds is taken, with its bound."""
-CLOSED = 1e-9
+WINDOW_CLOSED = 1e-9
 """Relative gap at which a design in the window needs no search beyond it."""
 WINDOW = 64.0
 """How far from the divisible optimum a large whole number is sought."""
-ROOM = 1000.0
+SMALL_ADDED = 1000.0
 """A number that is not large may double, and be this much more."""
 
 Solve = Callable[["Numbers", "Array"], "Result"]
@@ -45,14 +45,14 @@ def minimise(n: Numbers, cost: Array, gap: float, linear: Solve, whole: Solve) -
     if not large.any():
         return None
     base = np.where(large, np.maximum(at - WINDOW, n.low), 0.0)
-    most = np.where(large, at + WINDOW + 1.0, np.where(n.integer, 2.0 * at + ROOM, np.inf))
+    most = np.where(large, at + WINDOW + 1.0, np.where(n.integer, 2.0 * at + SMALL_ADDED, np.inf))
     low, high = np.where(large, 0.0, n.low), np.minimum(n.high, most) - base
     near = replace(n, rows=_moved(n.rows, base), low=low, high=high)
     found = whole(near, _moved(cost, base))
     if found.u is None:
         return None
     open_gap = found.value - relaxed.bound
-    if at.max() <= HUGE and open_gap > max(gap, CLOSED * abs(found.value)):
+    if at.max() <= HUGE and open_gap > max(gap, WINDOW_CLOSED * abs(found.value)):
         return None
     bound = min(relaxed.bound, found.value)
     return replace(found, u=found.u + np.append(base, 0.0), bound=bound, multipliers=None)

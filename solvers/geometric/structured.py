@@ -220,7 +220,7 @@ def _at_its_limit(problem: Problem, goal: Goal | None, c: Canonical) -> Optimum 
     )
     rest = dataclasses.replace(problem, rows=(*(problem.rows or ()), held))
     first = next((g for g in ties.tie_goals(problem, goal.name) if g.name != goal.name), None)
-    found = branch.minimise(canon.canonical(rest, first), most=ties.MOST)
+    found = branch.minimise(canon.canonical(rest, first), most=ties.MOST_TIE_NODES)
     if found.y is None:
         return None
     chosen = ties.choose(rest, first, found.y)

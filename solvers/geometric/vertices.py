@@ -23,9 +23,9 @@ from solvers.linear import milp, programs
 from solvers.linear.linear_program import Array
 from solvers.linear.programs import Settled
 
-HOLDS = 1e-9
+VERTEX_HOLDS = 1e-9
 # of the size of what makes up a reduced cost; less is rounding
-HELD = 1e-9
+COST_ROUNDED = 1e-9
 
 
 def optimum(problem: Problem, goal: Goal) -> Settled | None:
@@ -50,7 +50,7 @@ def _holds(p: Program, settled: Settled) -> bool:
     """Whether every limit holds in plain floats: sizes far apart may hide one from the solver's tolerances."""
     if settled.u is None:
         return False
-    return bool((p.rows @ settled.u <= HOLDS * np.maximum(p.denominators @ settled.u, 0.0)).all())
+    return bool((p.rows @ settled.u <= VERTEX_HOLDS * np.maximum(p.denominators @ settled.u, 0.0)).all())
 
 
 def _held_by_box(p: Program, settled: Settled, real: Sequence[bool]) -> bool:
@@ -60,8 +60,8 @@ def _held_by_box(p: Program, settled: Settled, real: Sequence[bool]) -> bool:
         return False
     slope = best.cost + best.multipliers @ p.rows
     size = np.abs(best.cost) + np.abs(best.multipliers) @ np.abs(p.rows)
-    at_low = settled.u[:-1] <= p.low * (1.0 + milp.AT_END)
-    return bool((~np.array(real) & at_low & (slope[:-1] > HELD * size[:-1])).any())
+    at_low = settled.u[:-1] <= p.low * (1.0 + milp.AT_PROGRAM_END)
+    return bool((~np.array(real) & at_low & (slope[:-1] > COST_ROUNDED * size[:-1])).any())
 
 
 def _program(problem: Problem, goal: Goal, sizes: Mapping[str, float]) -> Program:

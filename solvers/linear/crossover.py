@@ -24,20 +24,20 @@ from solvers.geometric import gp
 from solvers.geometric.gp_terms import Array
 from solvers.patterns import Bools, groups
 
-UNCLEAR, SURELY = 1e-3, 1e-9
+UNCLEAR_BELOW, SURELY = 1e-3, 1e-9
 """Where a multiplier and its slack are both between these, it is not told which of the two is 0: their product is about
 1e-12."""
-ROUNDS = 5
+WORKING_SETS = 5
 """Sets that are tried at each point: limits that come close to an optimum are few, and most first sets are right."""
-STEPS = 3
+NEWTON_STEPS = 3
 """Newton steps for a set: the kernel ends within 1e-3, and each step squares the distance."""
 STATIONARY = 1e-10
 """Slope of the Lagrangian function that counts as 0: a tenth of the smallest multiplier that counts as positive."""
-MET = 1e-12
+LIMIT_ROUNDING = 1e-12
 """Value of a limit that counts as 0: some roundings of sums of logarithms of up to 1e3."""
-NEARBY = 1e-2
+NEARBY_SOLUTION = 1e-2
 """A set whose solution is farther away than this (in logs) is not that of the optimum that the kernel found."""
-FLAT = 1e-9
+NO_CURVATURE = 1e-9
 """Curvature, as a part of the largest, that counts as none (as ``tolerances.TIE`` counts)."""
 
 
@@ -51,7 +51,7 @@ class _Tried:
     good: Bools
 
 
-def doubtful(slack: Array, multipliers: Array, unclear: float = UNCLEAR) -> Bools:
+def doubtful(slack: Array, multipliers: Array, unclear: float = UNCLEAR_BELOW) -> Bools:
     """Tell for which limits it is not clear whether they bind."""
     found: Bools = (np.maximum(multipliers, slack) < unclear) & (np.minimum(multipliers, slack) > SURELY)
     return found
@@ -74,7 +74,7 @@ def crossover(t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Resul
     found = {n: np.array(getattr(r, n)) for n in gp.Result.__slots__}
     m, n = r.multipliers.shape[1], r.y.shape[1]
     start, each = r.y[some], np.arange(some.size)
-    for _ in range(ROUNDS):
+    for _ in range(WORKING_SETS):
         tried = _tried(part.take(each), lo[each], hi[each], start[each], binds[each])
         done = each[tried.good]
         at = some[done]
@@ -120,7 +120,7 @@ def _next(binds: Bools, values: Array, multipliers: Array) -> Bools:
     leave, enter = wrong.argmin(1), missed.argmax(1)
     drops = wrong[each, leave] <= SURELY
     found[each[drops], leave[drops]] = False
-    adds = ~drops & (missed[each, enter] > MET)
+    adds = ~drops & (missed[each, enter] > LIMIT_ROUNDING)
     found[each[adds], enter[adds]] = True
     return found
 
@@ -137,16 +137,16 @@ def _tried(t: Table, low: Array, high: Array, start: Array, binds: Bools) -> _Tr
         )
     with np.errstate(invalid="ignore"):
         values = _values(t, low, high, y)
-        near = np.abs(y - start).max(1) < NEARBY
+        near = np.abs(y - start).max(1) < NEARBY_SOLUTION
         apart = (
             (values < -SURELY)
-            | (np.abs(values) <= MET)
+            | (np.abs(values) <= LIMIT_ROUNDING)
             | np.concatenate([np.zeros_like(binds[:, : -2 * y.shape[1]]), fixed, fixed], axis=1)
         )
         good = (
             near
             & (slope < STATIONARY)
-            & np.where(binds, (multipliers > SURELY) & (np.abs(values) <= MET), apart).all(1)
+            & np.where(binds, (multipliers > SURELY) & (np.abs(values) <= LIMIT_ROUNDING), apart).all(1)
         )
     return _Tried(np.clip(y, low, high), multipliers, values, good)
 
@@ -163,15 +163,15 @@ def _newton(
     limits, sides = rows[rows < m], rows[rows >= m] - m
     multipliers = np.zeros((len(y), rows.size))
     size = count + rows.size
-    for step in range(STEPS + 1):
+    for step in range(NEWTON_STEPS + 1):
         _, weights = gp.both(t.exponents, t.logc, t.ptr, y)
         slopes = gp.gradients(t.exponents, t.logc, t.ptr, y)[:, :, free]
         values = _values(t, low, high, y)[:, rows]
         sided = np.broadcast_to(ends[sides], (len(y), sides.size, count))
         own = np.concatenate([slopes[:, 1:][:, limits], sided], axis=1)
-        if not step or step == STEPS:
-            multipliers = -np.einsum("pji,pj->pi", np.linalg.pinv(own, rcond=FLAT), slopes[:, 0])
-        if step == STEPS:
+        if not step or step == NEWTON_STEPS:
+            multipliers = -np.einsum("pji,pj->pi", np.linalg.pinv(own, rcond=NO_CURVATURE), slopes[:, 0])
+        if step == NEWTON_STEPS:
             break
         force = np.zeros((len(y), m + 1))
         force[:, 0], force[:, 1 + limits] = 1.0, multipliers[:, : limits.size]
@@ -181,9 +181,9 @@ def _newton(
         system[:, :count, :count] = curved
         system[:, count:, :count], system[:, :count, count:] = own, own.swapaxes(1, 2)
         right = -np.concatenate([slopes[:, 0], values], axis=1)
-        moved = np.einsum("pij,pj->pi", np.linalg.pinv(system, rcond=FLAT, hermitian=True), right)
+        moved = np.einsum("pij,pj->pi", np.linalg.pinv(system, rcond=NO_CURVATURE, hermitian=True), right)
         y = y.copy()
-        y[:, free] += np.clip(moved[:, :count], -NEARBY, NEARBY)
+        y[:, free] += np.clip(moved[:, :count], -NEARBY_SOLUTION, NEARBY_SOLUTION)
         multipliers = moved[:, count:]
     left = slopes[:, 0] + np.einsum("pi,pij->pj", multipliers, own)
     return y, multipliers, np.abs(left).max(1, initial=0.0)

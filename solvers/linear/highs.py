@@ -18,21 +18,21 @@ from solvers.linear.linear_program import Array, End, Numbers, Result
 if TYPE_CHECKING:
     import highspy
 
-GAP = 1e-9
-FEASIBLE = 1e-10
-WHOLE = 1e-9
-ROUNDING = 1e-14
-BALANCING = 4
+MIP_GAP = 1e-9
+HIGHS_FEASIBLE = 1e-10
+MIP_WHOLE = 1e-9
+COST_ROUNDING = 1e-14
+SCALING_PASSES = 4
 TOLERANCES = {
-    "primal_feasibility_tolerance": FEASIBLE,
-    "dual_feasibility_tolerance": FEASIBLE,
-    "mip_feasibility_tolerance": WHOLE,
+    "primal_feasibility_tolerance": HIGHS_FEASIBLE,
+    "dual_feasibility_tolerance": HIGHS_FEASIBLE,
+    "mip_feasibility_tolerance": MIP_WHOLE,
 }
-WIDE = 1000.0
+MANY_WHOLE_VALUES = 1000.0
 """Whole numbers of more values are searched twice: at tight tolerances HiGHS may cut off the best of them."""
 PRESOLVED = 2000
 """Numbers in the rows of a linear program from which on presolve saves time; below it takes longer than the rest."""
-SECONDS = 120.0
+PROGRAM_SECONDS = 120.0
 SOLVER = "HiGHS"
 
 
@@ -56,7 +56,7 @@ def _whole(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
     if large is not None:
         return large
     found = _run(n, cost, gap)
-    if (n.high - n.low)[n.integer].max() > WIDE:
+    if (n.high - n.low)[n.integer].max() > MANY_WHOLE_VALUES:
         found = _agreed(n, cost, found, _run(n, cost, gap, tight=False))
     if found.u is None:
         return _without_end(n, cost) if found.end is not End.INFEASIBLE else found
@@ -75,13 +75,13 @@ def _agreed(n: Numbers, cost: Array, tight: Result, loose: Result) -> Result:
         return tight
     u = np.where(np.append(n.integer, False), np.round(loose.u), loose.u)
     over = n.rows @ u
-    room = FEASIBLE * (np.abs(n.rows) @ np.abs(u))
+    room = HIGHS_FEASIBLE * (np.abs(n.rows) @ np.abs(u))
     holds = bool(((over <= room) & (~n.equal | (over >= -room))).all())
     value = float(cost @ u)
     if tight.u is None:
         # one search that finds what the other calls infeasible is believed where its point holds
         return replace(loose, u=u, value=value) if holds else tight
-    better = holds and value < tight.value - GAP * abs(tight.value)
+    better = holds and value < tight.value - MIP_GAP * abs(tight.value)
     return Result(End.FOUND, u, value, min(tight.bound, loose.bound, value)) if better else tight
 
 
@@ -105,7 +105,7 @@ def weak_duality(n: Numbers, cost: Array, multipliers: Array) -> float:
     """Least possible ``cost . u`` by weak duality (minus infinity where the multipliers prove nothing)."""
     weight = np.where(n.equal, multipliers, np.maximum(multipliers, 0.0))
     slope = cost + weight @ n.rows
-    noise = ROUNDING * (np.abs(cost) + np.abs(weight) @ np.abs(n.rows))
+    noise = COST_ROUNDING * (np.abs(cost) + np.abs(weight) @ np.abs(n.rows))
     # a slope that is zero but for rounding must not meet an open end
     flat = np.abs(slope[:-1]) <= noise[:-1]
     s = np.where(flat, 0.0, slope[:-1])
@@ -151,9 +151,9 @@ def model(n: Numbers, cost: Array, row: Array, column: Array, size: float, gap: 
     for name, value in {
         "output_flag": False,
         "threads": 1,
-        "mip_rel_gap": GAP,
+        "mip_rel_gap": MIP_GAP,
         "mip_abs_gap": max(gap / size, 1e-12),
-        "time_limit": SECONDS,
+        "time_limit": PROGRAM_SECONDS,
         **TOLERANCES,
     }.items():
         h.setOptionValue(name, value)
@@ -207,7 +207,7 @@ def balance(n: Numbers) -> tuple[Array, Array]:
     """Factors of rows and continuous columns that bring the numbers near 1; whole numbers stay as they are."""
     size = np.abs(n.rows[:, :-1])
     row, column = np.ones(len(size)), np.ones(size.shape[1])
-    for _ in range(BALANCING):
+    for _ in range(SCALING_PASSES):
         row = _reciprocal((size * column).max(axis=1, initial=0.0))
         wide = (size * row[:, None]).max(axis=0, initial=0.0)
         column = np.where(n.integer, 1.0, _reciprocal(wide))

@@ -19,12 +19,12 @@ from formulations.row_keys import RowKey
 from solvers.linear import highs
 from solvers.linear.linear_program import Array, End, Numbers
 
-ITERATIONS = 60
-CLOSED = 1e-13
-SHARP = 1e-11
+DINKELBACH_STEPS = 60
+RATIO_CLOSED = 1e-13
+SHARP_SHARE = 1e-11
 ABOVE_ZERO = 1e-300
-AT_END = 1e-6
-EQUAL = 1e-9
+AT_PROGRAM_END = 1e-6
+EQUAL_RATIOS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def numbers(
 def runaway(p: Program, best: Best) -> str:
     """The variable that only the end of its box holds (empty: none)."""
     assert best.u is not None, "only a design can be held"
-    ends = p.boxed & (best.u[:-1] >= p.high * (1.0 - AT_END))
+    ends = p.boxed & (best.u[:-1] >= p.high * (1.0 - AT_PROGRAM_END))
     if not ends.any():
         return ""
     n = numbers(p)
@@ -83,7 +83,7 @@ def runaway(p: Program, best: Best) -> str:
     assert p.goal is not None, "only an objective sends a variable away"
     assert p.under is not None, "only an objective sends a variable away"
     there = least(p, nearer, p.goal, p.under)
-    worse = there.u is None or there.ratio > best.ratio + AT_END * abs(best.ratio)
+    worse = there.u is None or there.ratio > best.ratio + AT_PROGRAM_END * abs(best.ratio)
     return str(p.columns[int(np.flatnonzero(ends)[0])]) if worse else ""
 
 
@@ -100,16 +100,16 @@ def least(p: Program, n: Numbers, goal: Array, under: Array) -> Best:
     if not found:
         return Best(End.INFEASIBLE)
     best = min(found, key=lambda b: b.ratio)
-    equals = tuple(b for b in found if b is not best and b.ratio <= best.ratio * (1.0 + EQUAL))
+    equals = tuple(b for b in found if b is not best and b.ratio <= best.ratio * (1.0 + EQUAL_RATIOS))
     return replace(best, bound=min(b.bound for b in found), equals=equals)
 
 
 def ratio(n: Numbers, goal: Array, under: Array) -> Best:
     """Minimise (goal . u) / (under . u) over one set of rows, with the denominator positive."""
     if not under[:-1].any():
-        return _plain(n, goal / under[-1])
+        return _least_linear(n, goal / under[-1])
     if not goal[:-1].any():
-        found = _plain(n, under / -goal[-1])
+        found = _least_linear(n, under / -goal[-1])
         return replace(found, ratio=_over(found.ratio), bound=_over(found.bound))
     return _dinkelbach(n, goal, under)
 
@@ -119,7 +119,7 @@ def _over(negative: float) -> float:
     return -1.0 / negative if negative < -ABOVE_ZERO else math.inf
 
 
-def _plain(n: Numbers, cost: Array) -> Best:
+def _least_linear(n: Numbers, cost: Array) -> Best:
     found = highs.minimise(n, cost)
     return Best(found.end, found.u, found.value, found.bound, n, found.multipliers, cost, found.ray)
 
@@ -134,13 +134,13 @@ def _dinkelbach(n: Numbers, goal: Array, under: Array) -> Best:
         if widest.u is None or under @ widest.u <= 0:
             return Best(End.FAILED if widest.u is None else End.INFEASIBLE, ray=widest.ray)
         u = widest.u
-    for _ in range(ITERATIONS):
+    for _ in range(DINKELBACH_STEPS):
         now = float(goal @ u) / float(under @ u)
         cost = goal - now * under
-        found = highs.minimise(n, cost, SHARP * abs(float(goal @ u)))
+        found = highs.minimise(n, cost, SHARP_SHARE * abs(float(goal @ u)))
         if found.u is None:
             return Best(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)
-        if found.value >= -CLOSED * abs(float(goal @ u)):
+        if found.value >= -RATIO_CLOSED * abs(float(goal @ u)):
             break
         u = found.u
     bound = now + min(found.bound, 0.0) / _least_denominator(n, under, start.bound, now)

@@ -10,15 +10,15 @@ import numpy as np
 
 from formulations.program import Program
 from formulations.program_branches import branches
-from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, singly, values_that_would_do
+from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
 from solvers.explaining.why import Why, of_each
 from solvers.linear import highs, milp
 from solvers.linear.linear_program import Array, End, Numbers
 
 ABOVE_ZERO = 1e-300
-ENOUGH = 1e-7
+ENOUGH_MISSED = 1e-7
 # no limit is missed by more; an end keeps the bound finite
-MOST = 1e9
+LARGEST_MISS = 1e9
 
 
 def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
@@ -29,19 +29,19 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     """
     names = limit_names(p)
     ask = singly(lambda kept: _feasible(p, frozenset(itertools.compress(names, kept))))
-    values = of_each(lambda n: value_that_would_do(ended or (lambda: p,), n))
+    values = of_each(lambda n: loosest_feasible_value(ended or (lambda: p,), n))
     whole = frozenset(n for n in names if _whole(p, n))
     return Why(names, ask, values, lambda _: p.question, whole=whole)
 
 
-def value_that_would_do(programs: Sequence[Callable[[], Program | None]], name: str) -> float | None:
+def loosest_feasible_value(programs: Sequence[Callable[[], Program | None]], name: str) -> float | None:
     """The value that would do by the first program whose ends do not hold it."""
     for made in programs:
         p = made()
         if p is None:
             continue
-        value, u = would_do(p, name)
-        if u is None or not (p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_END))).any():
+        value, u = feasible_value_and_design(p, name)
+        if u is None or not (p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_PROGRAM_END))).any():
             return value
     return None
 
@@ -67,8 +67,8 @@ def _feasible(p: Program, kept: frozenset[str]) -> int:
     nothing = np.zeros(len(p.columns) + 1)
     found = milp.least(p, n, nothing, _unit(len(nothing)))
     if found.u is not None:
-        return MET
-    return CONFLICT if found.end is End.INFEASIBLE else UNKNOWN
+        return CAN_HOLD
+    return CANNOT_HOLD if found.end is End.INFEASIBLE else NOT_KNOWN
 
 
 def _unit(size: int) -> Array:
@@ -77,7 +77,7 @@ def _unit(size: int) -> Array:
     return found
 
 
-def would_do(p: Program, name: str) -> tuple[float | None, Array | None]:
+def feasible_value_and_design(p: Program, name: str) -> tuple[float | None, Array | None]:
     """The value of one limit at which, all else kept, designs exist, and such a design; None: another conflict remains.
 
     For a model's own limit the factor by which it is missed; for whole numbers the value that the variable then has.
@@ -94,7 +94,7 @@ def would_do(p: Program, name: str) -> tuple[float | None, Array | None]:
         least[k] = milp.least(p, milp.numbers(p, drop=[key]), p.numerators[k], p.denominators[k])
         return np.array([math.inf if least[k].u is None else least[k].ratio])
 
-    value = float(values_that_would_do(p.question, p.keys, [name], factor)[name][0])
+    value = float(feasible_values(p.question, p.keys, [name], factor)[name][0])
     met = [best for best in least.values() if best.u is not None]
     return (value, min(met, key=lambda best: best.ratio).u) if met else (None, None)
 
@@ -118,7 +118,7 @@ def least_violation(p: Program, *, whole: bool = True) -> float:
 
     # where even divisible numbers do not help, that is proved at once
     divided = least(n.relaxed())
-    return divided if divided > ENOUGH or not whole or not n.integer.any() else least(n)
+    return divided if divided > ENOUGH_MISSED or not whole or not n.integer.any() else least(n)
 
 
 def _violation(n: Numbers, give: Array) -> float:
@@ -126,10 +126,10 @@ def _violation(n: Numbers, give: Array) -> float:
         np.column_stack([n.rows[:, :-1], give, n.rows[:, -1]]),
         n.equal,
         np.append(n.low, 0.0),
-        np.append(n.high, MOST),
+        np.append(n.high, LARGEST_MISS),
         np.append(n.integer, False),
     )
     cost = np.zeros(wide.rows.shape[1])
     cost[-2] = 1.0
     found = highs.minimise(wide, cost)
-    return MOST if found.end is End.INFEASIBLE else found.bound if found.u is not None else 0.0
+    return LARGEST_MISS if found.end is End.INFEASIBLE else found.bound if found.u is not None else 0.0

@@ -21,10 +21,10 @@ from solvers.linear import highs, milp, supports
 from solvers.linear.linear_program import Array, Numbers
 from solvers.linear.milp import Best
 
-ACTIVE = 1e-9
+RATE_ROUNDING = 1e-9
 TWO_SIDED = 1e-6
-STEP = 1e-6
-BETTER = 1e-6
+NUMBER_STEP = 1e-6
+CLEARLY_BETTER = 1e-6
 PAST = 1e-9
 
 
@@ -57,7 +57,7 @@ def rates(p: Program, best: Best) -> dict[RowKey, Rate]:
         # a lower limit is relaxed by making it smaller
         side = -1.0 if key.side == "min" else 1.0
         rate = side * p.sign * _relative(p, best, relaxed)
-        found[key] = Rate(0.0 if abs(rate) < ACTIVE else rate, one_sided=not twosided)
+        found[key] = Rate(0.0 if abs(rate) < RATE_ROUNDING else rate, one_sided=not twosided)
     return found
 
 
@@ -82,7 +82,7 @@ def _relative(p: Program, best: Best, change: float) -> float:
 
 
 def _active(row: Array, u: Array) -> bool:
-    return abs(float(row @ u)) <= ACTIVE * max(float(np.abs(row * u).max()), 1e-300)
+    return abs(float(row @ u)) <= RATE_ROUNDING * max(float(np.abs(row * u).max()), 1e-300)
 
 
 def _slope(n: Numbers, cost: Array, u: Array, which: int, room: float) -> float | None:
@@ -92,8 +92,8 @@ def _slope(n: Numbers, cost: Array, u: Array, which: int, room: float) -> float 
     rows[:, -1] = 0.0
     rows[int(np.count_nonzero(tight[:which])), -1] = -room
     size = np.maximum(np.abs(u[:-1]), 1e-3)
-    at_low = u[:-1] - n.low <= ACTIVE * size
-    at_high = n.high - u[:-1] <= ACTIVE * size
+    at_low = u[:-1] - n.low <= RATE_ROUNDING * size
+    at_high = n.high - u[:-1] <= RATE_ROUNDING * size
     low, high = np.where(at_low, 0.0, -math.inf), np.where(at_high, 0.0, math.inf)
     slope = np.append(cost[:-1], 0.0)
     found = highs.minimise(Numbers(rows, n.equal[tight], low, high, np.zeros_like(at_low)), slope)
@@ -108,11 +108,11 @@ def parameters(p: Program, best: Best) -> dict[str, float]:
     for name, value in question.given.items():
         if not name.startswith(MACHINE_PREFIX) or not isinstance(value, float) or value == 0:
             continue
-        ends = [_lagrangian(_with(question, name, value * (1 + s * STEP)), best) for s in (1.0, -1.0)]
+        ends = [_lagrangian(_with(question, name, value * (1 + s * NUMBER_STEP)), best) for s in (1.0, -1.0)]
         if None not in ends:
-            change = (ends[0] - ends[1]) / (2 * STEP)  # type: ignore[operator]
+            change = (ends[0] - ends[1]) / (2 * NUMBER_STEP)  # type: ignore[operator]
             rate = p.sign * _relative(p, best, change)
-            found[name.removeprefix(MACHINE_PREFIX)] = 0.0 if abs(rate) < ACTIVE else rate
+            found[name.removeprefix(MACHINE_PREFIX)] = 0.0 if abs(rate) < RATE_ROUNDING else rate
     return found
 
 
@@ -150,7 +150,7 @@ def next_change(p: Program, best: Best, key: RowKey) -> tuple[float, float] | No
     assert p.under is not None, "only with an objective is one design better"
     if _one_of_many(p, key):
         return None
-    better = p.goal - best.ratio * (1.0 - BETTER) * p.under
+    better = p.goal - best.ratio * (1.0 - CLEARLY_BETTER) * p.under
     n = milp.numbers(p, drop=[key], more=(better,))
     i = p.keys.index(key)
     first = milp.least(p, n, p.numerators[i], p.denominators[i])

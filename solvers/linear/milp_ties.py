@@ -19,11 +19,11 @@ from solvers.linear import highs, milp
 from solvers.linear.linear_program import Array, End, Numbers
 from solvers.linear.milp import Best
 
-APART = 1e-7
+RANGE_APART = 1e-7
 # of what the slack of "no worse" lets a divisible quantity wander
-LOOSE = 1e-2
-MOST = 40
-SEED = 20260101
+WANDER_SHARE = 1e-2
+MOST_RANGED = 40
+TIE_SEED = 20260101
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ def chosen(p: Program, best: Best) -> Chosen:
 def _union(p: Program, every: list[Chosen]) -> dict[str, tuple[float, float]]:
     """How far variables range over several sets of equally good designs."""
     found = {}
-    for d in p.question.decide[:MOST]:
+    for d in p.question.decide[:MOST_RANGED]:
         ends = [e for c in every for e in c.ranges.get(d.name, (float(p.column(d.name) @ c.u),))]
-        if _apart(min(ends), max(ends), LOOSE):
+        if _apart(min(ends), max(ends), WANDER_SHARE):
             found[d.name] = (min(ends), max(ends))
     return found
 
@@ -96,7 +96,7 @@ def _unit(size: int) -> Array:
 
 
 def _direction(n: Numbers, of: NDArray[np.bool_]) -> Array:
-    weights = np.random.default_rng(SEED).uniform(1.0, 2.0, len(n.low))
+    weights = np.random.default_rng(TIE_SEED).uniform(1.0, 2.0, len(n.low))
     return np.append(np.where(of, weights, 0.0), 0.0)
 
 
@@ -109,7 +109,7 @@ def _one_choice(p: Program, kept: Numbers, u: Array) -> bool:
     decided = np.array([not isinstance(c, Some | Largest) for c in p.columns], dtype=bool)
     w = _direction(kept, kept.integer & decided)
     return all(
-        (found := highs.minimise(kept, s * w)).u is None or abs(float(w @ found.u - w @ u)) < APART
+        (found := highs.minimise(kept, s * w)).u is None or abs(float(w @ found.u - w @ u)) < RANGE_APART
         for s in (1.0, -1.0)
     )
 
@@ -117,17 +117,17 @@ def _one_choice(p: Program, kept: Numbers, u: Array) -> bool:
 def _one_point(n: Numbers, u: Array) -> bool:
     w = _direction(n, np.ones(len(n.low), dtype=bool))
     ends = [highs.minimise(n, s * w) for s in (1.0, -1.0)]
-    return all(e.u is not None and float(np.abs(e.u - u).max()) < APART for e in ends)
+    return all(e.u is not None and float(np.abs(e.u - u).max()) < RANGE_APART for e in ends)
 
 
 def _stages(p: Program) -> Iterator[tuple[Array, Array]]:
     yield from ((goal, under) for _, goal, under in p.ties)
-    for d in p.question.decide[:MOST]:
+    for d in p.question.decide[:MOST_RANGED]:
         yield p.column(d.name), _unit(len(p.columns) + 1)
 
 
 def _among_choices(p: Program, kept: Numbers, u: Array) -> Chosen:
-    ranges = _ranges(p, kept, LOOSE)
+    ranges = _ranges(p, kept, WANDER_SHARE)
     for goal, under in _stages(p):
         found = milp.ratio(kept, goal, under)
         if found.u is None or _boxed(p, found.u):
@@ -157,12 +157,12 @@ def on_face(p: Program, n: Numbers, u: Array) -> Chosen:
 
 def _boxed(p: Program, u: Array) -> bool:
     """Whether only the end of a box holds what was asked to be least: an aim without end settles nothing."""
-    return bool(np.any(p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_END))))
+    return bool(np.any(p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_PROGRAM_END))))
 
 
-def _ranges(p: Program, n: Numbers, by: float = APART) -> dict[str, tuple[float, float]]:
+def _ranges(p: Program, n: Numbers, by: float = RANGE_APART) -> dict[str, tuple[float, float]]:
     found = {}
-    for d in p.question.decide[:MOST]:
+    for d in p.question.decide[:MOST_RANGED]:
         column = p.column(d.name)
         ends = [highs.minimise(n, s * column) for s in (1.0, -1.0)]
         low, high = (None if e.u is None else float(column @ e.u) for e in ends)

@@ -26,14 +26,14 @@ from solvers.linear.milp import Best
 from solvers.outcome import Outcome
 
 SOLVER = "HiGHS"
-SECONDS = 60.0
-MOST = 5000
-AT_END = 1e-6
+PRODUCT_SECONDS = 60.0
+MOST_PROGRAMS = 5000
+AT_PRODUCT_END = 1e-6
 # enough to see whether anything runs away
-COARSE = 1e-2
+COARSE_GAP = 1e-2
 # of the gap asked for: what a stretch may still hide
-SHARE = 0.1
-ROUNDING = 1e-13
+HIDDEN_SHARE = 0.1
+STRETCH_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class _Search:
     def add(self, s: Stretch) -> None:
         """Keep a stretch that may hold something better."""
         bound, cut = s.least()
-        if bound >= self.best * (1.0 - SHARE * self.gap) or s.high <= s.low * (1.0 + ROUNDING):
+        if bound >= self.best * (1.0 - HIDDEN_SHARE * self.gap) or s.high <= s.low * (1.0 + STRETCH_ROUNDING):
             self.closed = min(self.closed, bound)
         else:
             heapq.heappush(self.heap, (bound, next(self.number), cut, s))
@@ -128,11 +128,11 @@ class _Search:
         return milp.least(self.p, n, self.p.goal, self.p.under)
 
 
-def minimise(p: Program, *, seconds: float = SECONDS) -> Outcome | None:
+def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
     """Make the product of the goal and the other goal of ``p`` least; None where a factor may be 0 or has no end."""
     deadline = time.monotonic() + seconds
     found: _Search | Outcome | None = None
-    for gap in (COARSE, p.question.gap) if p.boxed.any() else (p.question.gap,):
+    for gap in (COARSE_GAP, p.question.gap) if p.boxed.any() else (p.question.gap,):
         found = _least(p, gap, deadline)
         if isinstance(found, Outcome) or found is None:
             return found
@@ -155,11 +155,11 @@ def minimise(p: Program, *, seconds: float = SECONDS) -> Outcome | None:
 def _runaway(p: Program, found: _Search, gap: float, deadline: float) -> str:
     """The variable that only the end of its box holds (empty: none)."""
     assert found.u is not None, "a search that ends well has a design"
-    held = p.boxed & (found.u[:-1] >= p.high * (1.0 - AT_END))
+    held = p.boxed & (found.u[:-1] >= p.high * (1.0 - AT_PRODUCT_END))
     if not held.any():
         return ""
     nearer = _least(replace(p, high=np.where(held, p.high / 2, p.high)), gap, deadline)
-    worse = not isinstance(nearer, _Search) or nearer.bound() > found.best * (1.0 + AT_END)
+    worse = not isinstance(nearer, _Search) or nearer.bound() > found.best * (1.0 + AT_PRODUCT_END)
     return str(p.columns[int(np.flatnonzero(held)[0])]) if worse else ""
 
 
@@ -177,7 +177,7 @@ def _least(p: Program, gap: float, deadline: float) -> _Search | Outcome | None:
     # beyond the B of the least A nothing is gained
     s.closed = high * lone.bound
     s.add(Stretch(low, high, None, _line(s, lone, high)))
-    while s.heap and s.solves < MOST and time.monotonic() < deadline:
+    while s.heap and s.solves < MOST_PROGRAMS and time.monotonic() < deadline:
         _, _, cut, stretch = heapq.heappop(s.heap)
         _split(s, stretch, cut)
     return s
@@ -193,12 +193,12 @@ def _infeasible(p: Program) -> Outcome | None:
 def _split(s: _Search, stretch: Stretch, cut: float) -> None:
     """Ask for the least A with B up to the cut, and keep what of the two parts may hold something better."""
     # what is better has B <= best/A, and A is at least what it is at the right end
-    most = min(stretch.high, s.best * (1.0 - SHARE * s.gap) / stretch.right.height)
+    most = min(stretch.high, s.best * (1.0 - HIDDEN_SHARE * s.gap) / stretch.right.height)
     if most <= stretch.low:
-        s.closed = min(s.closed, s.best * (1.0 - SHARE * s.gap))
+        s.closed = min(s.closed, s.best * (1.0 - HIDDEN_SHARE * s.gap))
         return
     if most < stretch.high:
-        s.closed = min(s.closed, s.best * (1.0 - SHARE * s.gap))
+        s.closed = min(s.closed, s.best * (1.0 - HIDDEN_SHARE * s.gap))
         cut = min(cut, most)
     n = s.numbers(cut)
     found = s.least(n)

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from solvers.linear.linear_program import Array, End, Numbers, Result
 
-NODES = 400
-PASSES = 6
-WHOLE = 1e-6
-NOISE = 1e-9
-GAP = 1e-9
-ACTIVE = 1e-9
+MOST_SUPPORT_NODES = 400
+SUPPORT_PASSES = 6
+SUPPORT_WHOLE = 1e-6
+ROW_ROUNDING = 1e-9
+SUPPORT_GAP = 1e-9
+NEEDED_ABOVE = 1e-9
 
 Solve = Callable[["Numbers", "Array"], "Result"]
 Mask = NDArray[np.bool_]
@@ -73,7 +73,7 @@ def groups(n: Numbers) -> list[Group]:
             continue
         size = row[used[0]]
         if size > 0.0 and (row[used] == size).all():
-            most = math.floor(-row[-1] / size + WHOLE)
+            most = math.floor(-row[-1] / size + SUPPORT_WHOLE)
             if 0 < most < len(used):
                 found.append(Group(used, most))
     return found
@@ -107,7 +107,7 @@ class _Search:
         self._enter(self.n.low, self.n.high)
         while self.open and not self.stuck:
             bound, _, node = heapq.heappop(self.open)
-            if next(self.number) > NODES:
+            if next(self.number) > MOST_SUPPORT_NODES:
                 return None
             if bound >= self._enough():
                 self.bounds.append(bound)
@@ -119,7 +119,7 @@ class _Search:
         """A bound from which on a part has nothing better."""
         if self.best is None:
             return math.inf
-        return self.best.value - max(self.gap, GAP * abs(self.best.value))
+        return self.best.value - max(self.gap, SUPPORT_GAP * abs(self.best.value))
 
     def _result(self) -> Result:
         if self.best is None:
@@ -174,7 +174,7 @@ class _Search:
         for g in self.among:
             free = g.columns[(node.low[g.columns] == 0.0) & (node.high[g.columns] > 0.0)]
             if np.count_nonzero(node.high[g.columns] > 0.0) > g.most:
-                there = int(np.count_nonzero(needed[g.columns] > ACTIVE))
+                there = int(np.count_nonzero(needed[g.columns] > NEEDED_ABOVE))
                 member = int(free[np.argmax(needed[free])])
                 waiting.append((there - g.most, needed[member] > 0.0, g, member))
         *_, group, member = max(waiting, key=lambda w: w[:2])
@@ -198,7 +198,7 @@ def smaller(n: Numbers, cost: Array) -> Smaller | None:
     low, high = n.low.copy(), n.high.copy()
     size = np.abs(a).max(axis=1, initial=0.0) + np.abs(k)
     rows = np.ones(len(a), dtype=bool)
-    for _ in range(PASSES):
+    for _ in range(SUPPORT_PASSES):
         before = high.copy(), np.count_nonzero(rows)
         if not _lower(a[rows], k[rows], low, high, whole):
             return None
@@ -213,7 +213,9 @@ def smaller(n: Numbers, cost: Array) -> Smaller | None:
     fixed = np.where(kept, 0.0, low)
     right = k + a @ fixed
     empty = rows & ~(a[:, kept] != 0).any(axis=1)
-    if (right[empty] > NOISE * size[empty]).any() or (np.abs(right[empty & n.equal]) > NOISE).any():
+    if (right[empty] > ROW_ROUNDING * size[empty]).any() or (
+        np.abs(right[empty & n.equal]) > ROW_ROUNDING
+    ).any():
         return None
     rows &= ~empty
     left = np.column_stack([a[rows][:, kept], right[rows]])
@@ -235,11 +237,11 @@ def _lower(a: Array, k: Array, low: Array, high: Array, whole: Mask) -> bool:
         return True
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.where(a > 0, (least - total[:, None]) / a, np.inf).min(axis=0)
-    slack = WHOLE * np.maximum(1.0, np.abs(ends))
+    slack = SUPPORT_WHOLE * np.maximum(1.0, np.abs(ends))
     ends = np.where(np.isfinite(ends), ends, np.inf)
     with np.errstate(invalid="ignore"):
         ends = np.where(whole, np.floor(ends + slack), np.where(ends <= low, ends, np.inf))
-    if (ends < low - NOISE * np.maximum(1.0, np.abs(low)) - np.where(whole, 0.5, 0.0)).any():
+    if (ends < low - ROW_ROUNDING * np.maximum(1.0, np.abs(low)) - np.where(whole, 0.5, 0.0)).any():
         return False
     np.minimum(high, np.maximum(ends, low), out=high)
     return True

@@ -18,7 +18,7 @@ from typing import Any
 
 OPTIONS = {"tol", "constr_viol_tol", "bound_relax_factor", "max_iter", "max_cpu_time", "max_wall_time"}
 SOLVED = {"Solve_Succeeded": 0, "Solved_To_Acceptable_Level": 100, "Infeasible_Problem_Detected": 200}
-LIMIT, FAILED = 400, 500
+LIMIT, RETURN_FAILED = 400, 500
 
 
 def present() -> bool:
@@ -71,7 +71,7 @@ def _solve(file: Path, options: dict[str, float | int]) -> None:
     solver = casadi.nlpsol("solver", "ipopt", functions, {**quiet, **options})
     found = solver(x0=problem.x_init, lbx=problem.x_lb, ubx=problem.x_ub, lbg=problem.g_lb, ubg=problem.g_ub)
     word = str(solver.stats()["return_status"])
-    code = SOLVED.get(word, LIMIT if "Exceeded" in word else FAILED)
+    code = SOLVED.get(word, LIMIT if "Exceeded" in word else RETURN_FAILED)
     x, dual = (found[n].full().ravel().tolist() for n in ("x", "lam_g"))
     lines = [f"Ipopt (casadi): {word}", "", "Options", 3, 0, 1, 0, len(dual), len(dual), len(x), len(x)]
     text = "\n".join(map(str, [*lines, *map(repr, dual), *map(repr, x), f"objno 0 {code}"]))

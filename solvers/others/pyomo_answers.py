@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from formulations.problem import Kind, Problem, formulate
+from formulations.tolerances import HOLDS
 from results.solution import THROUGH, Alternative, Solution, Status
 from scenarios.question import Question, combinations, fixed
 from solvers import anchors, boxes, choices
@@ -21,11 +22,11 @@ from solvers.others.solver_errors import SolverError
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 
-WHOLE = 1e-4
+SOLVER_WHOLE = 1e-4
 """How far from a whole number, or relative from a listed value, a solver may leave one."""
 BEYOND = 2e-6
 """A design better than a proved bound by more than tolerances make (``dse.sweeping.audits.AGREES``) disproves it."""
-EXACT = 1e-12
+LIMIT_MISSED = 1e-12
 """Of a limit: what is missed by less holds, but for rounding."""
 
 
@@ -139,11 +140,11 @@ def design(model: Any, question: Question) -> dict[str, float]:
                 f"the model has no value of {d.name}: was it solved, and were its values loaded?"
             )
         x = float(value) * named.unit
-        if d.integer and abs(x - round(x)) <= WHOLE:
+        if d.integer and abs(x - round(x)) <= SOLVER_WHOLE:
             x = float(round(x))
         if d.values is not None:
             near = min(d.values, key=lambda v, x=x: abs(v - x))  # type: ignore[misc]
-            x = near if abs(near - x) <= WHOLE * max(abs(near), 1e-300) + 0.0 else x
+            x = near if abs(near - x) <= SOLVER_WHOLE * max(abs(near), 1e-300) + 0.0 else x
         found[d.name] = x
     return found
 
@@ -170,7 +171,7 @@ def _inside(question: Question, x: Mapping[str, float]) -> dict[str, float] | No
     worst, _ = boxes.measured(question, point)
     if not near.all() or not worst[0] <= 1 + BEYOND:
         return None
-    if worst[0] > 1 + boxes.FEASIBLE:
+    if worst[0] > 1 + HOLDS:
         better = descent.descend(question, where, point[0])
         if better is None:
             return None
@@ -187,7 +188,9 @@ def _best(question: Question, found: list[_Tried], tried: list[_Tried], ours: So
     assert best.solution is not None, "only designs are compared"
     solution = beside(question, best.solution, ours, best.claim)
     several = tuple(
-        Alternative(t.choice, *(_told(t.solution) if t.solution else (Status.ERROR, None, {})))
+        Alternative(
+            t.choice, *(_status_and_objective(t.solution) if t.solution else (Status.ERROR, None, {}))
+        )
         for t in tried
         if choices.categorical(question)
     )
@@ -195,7 +198,7 @@ def _best(question: Question, found: list[_Tried], tried: list[_Tried], ours: So
     return dataclasses.replace(solution, variables=variables, alternatives=several)
 
 
-def _told(s: Solution) -> tuple[Status, float | None, Any]:
+def _status_and_objective(s: Solution) -> tuple[Status, float | None, Any]:
     return s.status, s.objective, s.conflict
 
 
@@ -220,7 +223,7 @@ def beside(
     beyond = bound is not None and (bound - solution.objective) * worse > BEYOND * max(abs(bound), 1e-12)
     closed = gap is not None and gap <= question.gap
     status = Status.OPTIMAL if closed and not changed else Status.FEASIBLE
-    missed = {n: -s.slack for n, s in solution.limits.items() if s.slack < -EXACT}
+    missed = {n: -s.slack for n, s in solution.limits.items() if s.slack < -LIMIT_MISSED}
     if beyond and missed:
         # where an objective changes without end with a limit, a hair of the limit is much of the objective
         hair = ", ".join(f"{name} by {share:.1e}" for name, share in missed.items())

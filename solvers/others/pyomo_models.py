@@ -24,8 +24,8 @@ from solvers.answer import answer
 from solvers.others import pyomo_answers, pyomo_solvers
 from solvers.others.solver_errors import SolverError
 
-MOST = 200
-NEAR = 1e-9
+MOST_MODELS = 200
+AXIS_VALUE = 1e-9
 Key = Any
 
 
@@ -98,17 +98,19 @@ def _over(
     shut = [i for i in range(len(grid.axes)) if i not in found.open]
     ranges = [range(len(a.values)) if i in shut else (0,) for i, a in enumerate(grid.axes)]
     made = Models()
-    if math.prod(map(len, ranges)) > MOST:
+    if math.prod(map(len, ranges)) > MOST_MODELS:
         why = "; ".join(f"{name}: {text}" for name, text in found.shut.items())
         raise NoModel(f"it would be {math.prod(map(len, ranges))} models ({why}); ask for fewer values")
     if tight and math.prod(map(len, ranges)) > 1:
         # one that has no model is found before much time is spent on the others
         _over(asked, grid, found, form, wanted, gdp=False, tight=False)
     for place in itertools.product(*ranges):
-        question = _plain(grid.question(place))
+        question = _with_numbers(grid.question(place))
         every = [wanted] if wanted is not None else [c for c, _ in combinations(question)]
-        if len(made) + len(every) > MOST:
-            raise NoModel(f"it would be more than {MOST} models: name a choice, or fewer values of axes")
+        if len(made) + len(every) > MOST_MODELS:
+            raise NoModel(
+                f"it would be more than {MOST_MODELS} models: name a choice, or fewer values of axes"
+            )
         several = [_one(grid, found, place, c, form, disjunctions=gdp, tight=tight) for c in every]
         here = tuple(grid.axes[i].values[place[i]] for i in shut)
         at = {grid.axes[i].name: place[i] for i in shut}
@@ -138,7 +140,7 @@ def _why(grid: Grid, found: Axes, asked: Scenario) -> str:
     return f"{asked.file}: {'; '.join(parts)}"
 
 
-def _plain(question: Question) -> Question:
+def _with_numbers(question: Question) -> Question:
     """Return a question with numbers in place of limits that hang on an optimum."""
     at = anchors.anchored(question, lambda q: answer(q, neighbours=False))
     if at.refusal is not None:
@@ -156,12 +158,12 @@ def _one(
     disjunctions: bool,
     tight: bool,
 ) -> Any:
-    problem = formulate(fixed(_plain(grid.question(place)), choice))
+    problem = formulate(fixed(_with_numbers(grid.question(place)), choice))
     left = opened(grid, found.open, problem) if found.open else Open()
     box = None
     if tight and not _linear(problem) and problem.kind not in {Kind.EVALUATION, Kind.BLACK_BOX}:
         wide = loosest(grid, found.open, place)
-        box = None if wide is None else pyomo_answers.box(fixed(_plain(grid.question(wide)), choice))
+        box = None if wide is None else pyomo_answers.box(fixed(_with_numbers(grid.question(wide)), choice))
     try:
         as_asked = form or pyomo_answers.form_of(problem)
         return user_model(problem, as_asked, box, left, disjunctions=disjunctions)
@@ -171,7 +173,7 @@ def _one(
             for i, (a, k) in enumerate(zip(grid.axes, place, strict=True))
             if i not in found.open
         }
-        where = _told({**at, **choice})
+        where = _choice_text({**at, **choice})
         raise NoModel(f"with {where} {refusal}" if where else str(refusal)) from None
 
 
@@ -179,7 +181,7 @@ def _linear(problem: Problem) -> bool:
     return problem.program is not None
 
 
-def _told(choice: Mapping[str, Any]) -> str:
+def _choice_text(choice: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in choice.items())
 
 
@@ -263,7 +265,7 @@ def _place(model: Any, asked: Scenario, origin: Origin) -> tuple[int, ...]:
             continue
         now = float(pyo.value(model.axes[axis.name]))
         near = min(range(len(axis.values)), key=lambda k: abs(float(axis.values[k]) - now))
-        if abs(float(axis.values[near]) - now) > NEAR * abs(now):
+        if abs(float(axis.values[near]) - now) > AXIS_VALUE * abs(now):
             wrong = f"the model stands at {axis.name} = {now:g}, which is not a point of the axis"
             _refuse(asked, f"sweep.{axis.name}", wrong, f"the nearest one is {axis.values[near]!r}")
         found.append(near)

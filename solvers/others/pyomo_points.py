@@ -20,9 +20,9 @@ from scenarios.question import Question, combinations
 from solvers import work
 from solvers.others import pyomo_answers, pyomo_models, pyomo_solvers
 
-KEPT = 32
+MODELS_KEPT = 32
 """Models that are kept; of more structures each is built again when its turn comes."""
-TRIED = 64
+CHOICES_TRIED = 64
 """Choices among names of which it is seen beforehand whether axes can stay open."""
 SLOW = "each point is built or set, solved, re-evaluated, and held against our own bound"
 
@@ -143,7 +143,7 @@ class Points:
                 return pyomo_answers.model_of(problem)
             held = _Held(made, [(v, v.value) for v in _variables(made)])
         self._models[key] = held
-        if len(self._models) > KEPT:
+        if len(self._models) > MODELS_KEPT:
             self._models.popitem(last=False)
         for variable, value in held.start:
             variable.set_value(value, skip_validation=True)
@@ -177,7 +177,7 @@ def _axes(grid: Grid, first: Question) -> Axes:
     if not found.open or not first.decide:
         return found
     try:
-        for _, question in itertools.islice(combinations(first), TRIED):
+        for _, question in itertools.islice(combinations(first), CHOICES_TRIED):
             opened(grid, found.open, formulate(question))
     except NotPosynomial as refusal:
         return Axes((), {**found.shut, **{grid.axes[i].name: str(refusal) for i in found.open}})

@@ -11,7 +11,7 @@ from solvers.others import ipopt_wheel
 from solvers.others.solver_errors import SolverError
 
 TOLERANCE = 1e-9
-GAP = 3e-7
+LOG_GAP = 3e-7
 """Of a goal that is a logarithm; of others TOLERANCE, relative."""
 OURS = {"scip": "scip_direct", "highs": "highs"}
 OPTIONS = {
@@ -36,7 +36,7 @@ INSTALL = {
 }
 CONTINUOUS = frozenset({"ipopt", "cyipopt", "conopt"})
 LINEAR = frozenset({"highs", "appsi_highs", "cbc", "glpk"})
-SHOWN = 3
+SOLVERS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def continuous(model: Any, name: str) -> None:
     """Raise SolverError where a model has whole numbers, which a solver of this name does not take."""
     whole = _whole(model) if name in CONTINUOUS else []
     if whole:
-        raise SolverError(f"{name} takes no whole numbers, and {_some(whole)} must be one: take scip")
+        raise SolverError(f"{name} takes no whole numbers, and {_few_solvers(whole)} must be one: take scip")
 
 
 def takes(model: Any, name: str) -> None:
@@ -147,7 +147,7 @@ def no_disjunctions(model: Any) -> None:
     ]
     if held:
         raise SolverError(
-            f"the model still holds {_some(held)}, which solvers ignore without a message: "
+            f"the model still holds {_few_solvers(held)}, which solvers ignore without a message: "
             "transform it first, pyomo.environ.TransformationFactory('gdp.bigm').apply_to(model)"
         )
 
@@ -158,9 +158,9 @@ def _whole(model: Any) -> list[str]:
     return [v.name for v in model.component_data_objects(pyo.Var) if not v.is_continuous() and not v.fixed]
 
 
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+def _few_solvers(names: list[str]) -> str:
+    more = f" and {len(names) - SOLVERS_SHOWN} more" if len(names) > SOLVERS_SHOWN else ""
+    return ", ".join(names[:SOLVERS_SHOWN]) + more
 
 
 def _by_new_interface(model: Any, name: str, seconds: float) -> Claim:
@@ -172,7 +172,7 @@ def _by_new_interface(model: Any, name: str, seconds: float) -> Claim:
         time_limit=seconds,
         threads=1,
         rel_gap=1e-8 if logarithm else TOLERANCE,
-        abs_gap=GAP if logarithm else 0.0,
+        abs_gap=LOG_GAP if logarithm else 0.0,
         load_solutions=False,
         raise_exception_on_nonoptimal_result=False,
         solver_options=OPTIONS[name],

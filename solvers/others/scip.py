@@ -22,16 +22,16 @@ import numpy as np
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.pyomo_models.log_data import LogProgram, LogRow, LogVariable, Term
 from formulations.pyomo_models.log_program import log_program
+from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes
-from solvers.boxes import FEASIBLE
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 
 SOLVER = "SCIP"
+SCIP_GAP = 1e-7
 TOLERANCE = 1e-9
-GAP = 1e-7
 GRACE = 20.0
 
 
@@ -73,10 +73,10 @@ def heard(question: Question, where: boxes.Space, program: LogProgram, word: dic
     point = where.point(np.exp(logs))
     worst, goal = boxes.measured(question, point)
     x = dict(zip(where.names, map(float, point[0]), strict=True))
-    if worst[0] > 1 + FEASIBLE:
+    if worst[0] > 1 + HOLDS:
         point, worst, goal = _repaired(question, where, point)
         x = dict(zip(where.names, map(float, point[0]), strict=True))
-    if not worst[0] <= 1 + FEASIBLE:
+    if not worst[0] <= 1 + HOLDS:
         return Outcome(
             Status.ERROR, solver=SOLVER, message=f"SCIP's design breaks a limit by {worst[0] - 1:.1e}"
         )
@@ -151,8 +151,8 @@ def run(program: LogProgram, seconds: float) -> dict[str, Any]:
         model,
         time_limit=seconds,
         threads=1,
-        abs_gap=GAP if program.goal and not program.plain else None,
-        rel_gap=0.0 if program.goal and not program.plain else GAP,
+        abs_gap=SCIP_GAP if program.goal and not program.plain else None,
+        rel_gap=0.0 if program.goal and not program.plain else SCIP_GAP,
         load_solutions=False,
         raise_exception_on_nonoptimal_result=False,
         solver_options={"numerics/feastol": TOLERANCE},

@@ -14,9 +14,9 @@ import numpy as np
 
 from formulations import evaluation
 from formulations.problem import Kind, formulate
+from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question, combinations
-from solvers.boxes import FEASIBLE
 from solvers.others import pyomo_answers, pyomo_solvers
 
 SOLVER = "scip"
@@ -83,5 +83,5 @@ def _evaluated(question: Question) -> Opinion:
         ratios = evaluation.ratios(question, {}, at)
         worst = max((float(r) for r in ratios.values() if not math.isnan(float(r))), default=0.0)
         value = float(evaluation.objective(question, {}, at)) if question.objectives else None
-    status = Status.EVALUATED if worst <= 1 + FEASIBLE else Status.INFEASIBLE
+    status = Status.EVALUATED if worst <= 1 + HOLDS else Status.INFEASIBLE
     return Opinion(status, value, at)

@@ -40,7 +40,7 @@ EASY = 300
 """Optima that a search may be expected to meet which is made before any other."""
 MOST_CHOICES = 64
 """Ways to put an argument in the place of each maximum of a limit."""
-FAR = 690.0
+FARTHEST_EXPONENT = 690.0
 LEVEL_KEY = RowKey(LEVEL, SIDE)
 SOLVER = "dse removal of support samples"
 TOGETHER = "a probability or quantile together with a mean or CVaR that is not a posynomial of its own"
@@ -169,7 +169,7 @@ def sampled(asked: Posed, chances: Sequence[Chance], measure: Weighing | None, e
     low, high = (ends[0] for ends in batch.boxes(asked.variables, (1,), far=True))
     if goal is unknown:
         names.append(LEVEL)
-        low, high = np.append(low, -FAR), np.append(high, FAR)
+        low, high = np.append(low, -FARTHEST_EXPONENT), np.append(high, FARTHEST_EXPONENT)
     fixed, many = [_table(names, goal, one, 1)], list[Rows]()
     for group, row in rows:
         if not row.denominator.is_monomial:

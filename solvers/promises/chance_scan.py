@@ -39,7 +39,7 @@ def minimise(
     maximize = bool(question.objectives) and question.objectives[0].maximize
     count = len(every.names)
     pool: Array = np.empty((0, 0))
-    step = max(robust_scan.AT_ONCE // worlds.size, 1)
+    step = max(robust_scan.SCANNED_AT_ONCE // worlds.size, 1)
     for start in range(0, every.size, step):
         points = every.at(np.arange(start, min(start + step, every.size)))
         at = judged(worlds, {n: c[:, None] for n, c in zip(every.names, points.T, strict=True)})
@@ -102,7 +102,7 @@ def least_limit(worlds: Worlds, chances: Sequence[Chance], name: str, kept: froz
         return None
     least, others = np.inf, kept - {name}
     own = [(g, c.may_fail) for g, c in enumerate(c for c in chances if c.names) if name in c.names]
-    step = max(robust_scan.AT_ONCE // worlds.size, 1)
+    step = max(robust_scan.SCANNED_AT_ONCE // worlds.size, 1)
     for start in range(0, every.size, step):
         points = every.at(np.arange(start, min(start + step, every.size)))
         at = judged(worlds, {n: c[:, None] for n, c in zip(every.names, points.T, strict=True)})

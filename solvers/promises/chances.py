@@ -39,7 +39,7 @@ from solvers.robust.robust_geometric import DISCRETE, Found
 MOST_NAMES = 64
 FEW_DECIDED = 3
 """Decided quantities up to which boxes of designs are faster than sets of samples, unless these are few."""
-FEW = 16
+FEW_SAMPLES = 16
 """Samples that tell whether an objective is the same in all of them."""
 UNPROVED = (
     "the confidence is proved only for one probability and an objective that is the same in every sample; here it is "
@@ -163,7 +163,7 @@ def covered(question: Question) -> bool:
     if not question.objectives:
         return True
     assert question.uncertain is not None, "only what is uncertain has samples"
-    some = draw(question.uncertain, FEW, method="random")
+    some = draw(question.uncertain, FEW_SAMPLES, method="random")
     try:
         goals = [
             robust.posed(of_values(q, some)).goal
@@ -224,8 +224,8 @@ def _undecided(worlds: Worlds, measure: Measured, asked: Sequence[Counted], why:
     decided = ", ".join(d.name for d in worlds.nominal.decide)
     return (
         f"{' and '.join(what)}, decided now over {decided}, is not treated here ({why}); possible are whole numbers or "
-        f"listed values for what is decided ({designs.CHUNK} combinations at most), limits that hold in every sample, "
-        "and a mean, CVaR or worst case as the measure"
+        f"listed values for what is decided ({designs.TRIED_TOGETHER} combinations at most), limits that hold in every "
+        "sample, and a mean, CVaR or worst case as the measure"
     )
 
 

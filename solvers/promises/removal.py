@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 from solvers.geometric import gp
 from solvers.geometric.gp_terms import LOG_ZERO, Array, Terms, lagrangian, terms
 
-HOLDS = 1e-9  # a sample that misses by less holds: what the kernel promises of its limits
-SLACK = 1e-7  # of a bound that may be lost so that fewer samples hold it up
+SAMPLE_HOLDS = 1e-9  # a sample that misses by less holds: what the kernel promises of its limits
+NODE_SLACK = 1e-7  # of a bound that may be lost so that fewer samples hold it up
 SUPPORTS = 1e-8  # a multiplier below this holds nothing up; the bound is computed without it
-MOST = 6000  # optima that a whole search may be expected to meet
+MOST_REMOVAL_NODES = 6000  # optima that a whole search may be expected to meet
 BEAM = 6
-ROUNDS = 60  # of adding samples to one program: each round adds the one that misses most
-AT_ONCE = 256
+REMOVAL_ROUNDS = 60  # of adding samples to one program: each round adds the one that misses most
+NODES_AT_ONCE = 256
 
 Item = tuple[int, int]  # a group, and a sample of it
 
@@ -127,7 +127,7 @@ class _Node:
     support: tuple[Item, ...] = ()
 
 
-def search(problem: Sampled, most: int = MOST, beam: int = BEAM) -> Removed:
+def search(problem: Sampled, most: int = MOST_REMOVAL_NODES, beam: int = BEAM) -> Removed:
     """Find the best design that leaves out no more samples than may fail.
 
     Whole where at most ``most`` optima are to be expected, else by the ``beam`` best of each number left out.
@@ -140,7 +140,7 @@ def search(problem: Sampled, most: int = MOST, beam: int = BEAM) -> Removed:
     best: _Node | None = None
     bound, programs = math.inf, 0
     while todo:
-        batch, todo = (todo[:AT_ONCE], todo[AT_ONCE:]) if whole else (todo, [])
+        batch, todo = (todo[:NODES_AT_ONCE], todo[NODES_AT_ONCE:]) if whole else (todo, [])
         programs += _solve(problem, batch)
         if not whole:
             batch = sorted(batch, key=lambda n: n.value)[:beam]
@@ -199,8 +199,8 @@ def least_bound(
     ``near``: as above.
     """
     nodes = [_Node(out) for out in outs]
-    for at in range(0, len(nodes), AT_ONCE):
-        _solve(problem, nodes[at : at + AT_ONCE], near)
+    for at in range(0, len(nodes), NODES_AT_ONCE):
+        _solve(problem, nodes[at : at + NODES_AT_ONCE], near)
     least = min(nodes, key=lambda n: n.bound)
     return least.bound, least.y
 
@@ -235,7 +235,7 @@ def _brought_back(problem: Sampled, node: _Node) -> _Node:
         return node
     miss = problem.misses(node.y[None])
     out = tuple(
-        frozenset(i for i in o if miss[g][0, i] > HOLDS) if problem.may_fail[g] else o
+        frozenset(i for i in o if miss[g][0, i] > SAMPLE_HOLDS) if problem.may_fail[g] else o
         for g, o in enumerate(node.out)
     )
     if out == node.out:
@@ -248,7 +248,7 @@ def _solve(problem: Sampled, nodes: Sequence[_Node], near: Array | None = None) 
     if not any(n.work for n in nodes):
         _begin(problem, nodes, 0.5 * (problem.low + problem.high) if near is None else near)
     left, programs = list(nodes), 0
-    for _ in range(ROUNDS):
+    for _ in range(REMOVAL_ROUNDS):
         slots = [max(sum(1 for r, _ in n.work if r == k) for n in left) for k in range(len(problem.rows))]
         found, places = _kernel(problem, left, slots)
         programs += len(left)
@@ -311,7 +311,7 @@ def _again(result: gp.Result, A: Array, logc: Array, ptr: NDArray[Any], problem:
     failed = np.flatnonzero(result.status == gp.FAILED)
     anew = gp.solve(A, logc[failed], ptr, problem.low, problem.high, max_iterations=400)
     # a gap that is not quite closed makes a weaker bound, not a wrong one
-    near = (anew.status != gp.FAILED) | ((anew.value - anew.bound <= 1e-7) & (anew.violation <= HOLDS))
+    near = (anew.status != gp.FAILED) | ((anew.value - anew.bound <= 1e-7) & (anew.violation <= SAMPLE_HOLDS))
     if not near.all():
         raise ArithmeticError("the interior point closes a program neither way")
     fields = {}
@@ -333,7 +333,7 @@ def _add(problem: Sampled, nodes: Sequence[_Node], found: gp.Result) -> list[boo
             if node.out[r.group]:
                 value[n, list(node.out[r.group])] = -np.inf
             worst = int(value[n].argmax())
-            if value[n, worst] > HOLDS and (k, worst) not in node.work:
+            if value[n, worst] > SAMPLE_HOLDS and (k, worst) not in node.work:
                 node.work.add((k, worst))
                 missing[n] = True
     return missing
@@ -354,7 +354,7 @@ def _settle(
     enough = 0.0
     if goal:
         node.y, node.value, node.bound = found.y[n], float(found.value[n]), float(found.bound[n])
-        enough = node.bound - SLACK
+        enough = node.bound - NODE_SLACK
     m = len(problem.fixed) - 1
     some = lam.copy()
     some[m:][lam[m:] < SUPPORTS * (1.0 if goal else float(lam.sum()))] = 0.0

@@ -19,9 +19,9 @@ from solvers.geometric.gp_terms import Array
 from solvers.promises import removal
 from solvers.promises.removal import Removed, Sampled
 
-MOST = 60
+MOST_REMOVAL_BOXES = 60
 """Boxes that are searched; each takes up to hundreds of programs."""
-CLOSED = 2e-7
+REMOVAL_CLOSED = 2e-7
 AT = 1e-9
 Search = Callable[[Sampled, Array | None], Removed]
 Discrete = Sequence[tuple[int, Variable]]
@@ -30,19 +30,19 @@ Discrete = Sequence[tuple[int, Variable]]
 def search(problem: Sampled, discrete: Discrete, searched: Search) -> Removed:
     """Find the best design with allowed values; ``discrete``: the places of these variables; ``searched``: of a box.
 
-    Where MOST boxes do not close it, the bound is that of the best box left.
+    Where MOST_REMOVAL_BOXES boxes do not close it, the bound is that of the best box left.
     """
     best = Removed(None, math.inf, math.inf, (), True, 0)
     number, programs, whole, bound = itertools.count(), 0, True, math.inf
     boxes: list[tuple[float, int, Array, Array]] = [(-math.inf, next(number), problem.low, problem.high)]
     near: Array | None = None
-    for _ in range(MOST):
-        if not boxes or boxes[0][0] >= best.value - CLOSED:
+    for _ in range(MOST_REMOVAL_BOXES):
+        if not boxes or boxes[0][0] >= best.value - REMOVAL_CLOSED:
             break
         _, _, low, high = heapq.heappop(boxes)
         found = searched(replace(problem, low=low, high=high), near)
         programs, whole = programs + found.programs, whole and found.whole
-        if found.y is None or found.bound >= best.value - CLOSED:
+        if found.y is None or found.bound >= best.value - REMOVAL_CLOSED:
             bound = min(bound, found.bound)
             continue
         for y in _rounded(discrete, found.y, low, high):
@@ -54,7 +54,7 @@ def search(problem: Sampled, discrete: Discrete, searched: Search) -> Removed:
                 programs += tried.programs
             best = tried if tried.value < best.value else best
         near = found.y if best.y is None else best.y
-        if found.bound >= best.value - CLOSED:
+        if found.bound >= best.value - REMOVAL_CLOSED:
             bound = min(bound, found.bound)
             continue
         for lo, hi in _halves(discrete, found.y, low, high):

@@ -94,7 +94,7 @@ def parted(question: Question) -> tuple[Question, tuple[Cap, ...]]:
 def validated(question: Question, solution: Solution) -> Fresh:
     """Judge the design of an answer in samples that it was not chosen on; ``question``: as ``parted`` returns it."""
     assert question.uncertain is not None, "only what is uncertain has samples"
-    seed = question.uncertain.sampling.seed + validation.SEED
+    seed = question.uncertain.sampling.seed + validation.VALIDATION_SEED
     values = draw(question.uncertain, validation.FRESH, method="random", seed=seed)
     chosen = {n: v for n, v in solution.variables.items() if isinstance(v, str)}
     numbers = {n: v for n, v in solution.variables.items() if not isinstance(v, str)}

@@ -32,7 +32,7 @@ from solvers.robust import decide_now
 
 BINS = 8
 SAMPLES = 512
-SEED = 314_159
+LOSSES_SEED = 314_159
 LOTS = 4
 GOOD = (Status.OPTIMAL, Status.FEASIBLE)
 
@@ -49,7 +49,7 @@ def losses(question: Question, samples: int = SAMPLES, parts: int = BINS) -> Los
     goal = question.objectives[0]
     whole = _optimum(worlds)
     values = worlds.uncertain()
-    random = np.random.default_rng(SEED)
+    random = np.random.default_rng(LOSSES_SEED)
 
     def lost(name: str, order: Any) -> Lost:
         found = [_optimum(worlds.some(part)) for part in np.array_split(order, parts)]

@@ -41,8 +41,8 @@ def why(asked: Worlds, measure: Measured, promised: tuple[Counted, ...] = ()) ->
         kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
         status = found_by(worlds, measure, kept=kept, tied=False, promised=promised).outcome.status
         if status in (Status.OPTIMAL, Status.FEASIBLE):
-            return conflicts.MET
-        return conflicts.CONFLICT if status is Status.INFEASIBLE else conflicts.UNKNOWN
+            return conflicts.CAN_HOLD
+        return conflicts.CANNOT_HOLD if status is Status.INFEASIBLE else conflicts.NOT_KNOWN
 
     values = of_each(lambda n: _would_do(worlds, question, n, names, promised))
     few = conflicts.FEW_SEARCHED

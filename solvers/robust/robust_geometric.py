@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from solvers.geometric.structured import Optimum
 
 MEASURE = "measure"
-ROUNDS = 200
-BROKEN = 2e-9
+MASTER_ROUNDS = 200
+WORLD_BROKEN = 2e-9
 """A limit broken by more than this, relative, in some world is added: a little more than the master's own tolerance."""
-CLOSE = 2e-8
+MASTER_CLOSE = 2e-8
 """A measure above the master's by no more than this, relative, needs no further cut: well below the promised gap."""
 CERTAIN = -1
 """The world of a limit that is the same in all of them, or on a measure over all."""
@@ -113,10 +113,10 @@ class _Master:
             elif row.key not in fixed:
                 ratio = self.counted(row.key, at)
                 i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
-                if first or not ratio[i] <= 1 + BROKEN:
+                if first or not ratio[i] <= 1 + WORLD_BROKEN:
                     self._hold(i, robust.row_at(self.asked, row, i, x))
         for cap in self.caps():
-            if first or not at.ratios[cap.key][0] <= 1 + BROKEN:
+            if first or not at.ratios[cap.key][0] <= 1 + WORLD_BROKEN:
                 values = at.metrics[cap.name][: self.asked.worlds.measured]
                 self._hold(CERTAIN, robust_caps.row(self.asked, cap, x, values))
         return len(self.rows) > before
@@ -212,7 +212,7 @@ def minimise(
     master.add(x, at, first=True)
     if asked.goal is not None and exact is None:
         master.cut(x, at)
-    for _ in range(ROUNDS):
+    for _ in range(MASTER_ROUNDS):
         problem = master.problem(exact)
         searched = structured.search(problem)
         found = structured.settle(searched, tied=False)
@@ -223,7 +223,7 @@ def minimise(
         if not _grown(master, found, x, at, exact):
             break
     else:
-        words = f"{ROUNDS} rounds of cuts did not close the gap"
+        words = f"{MASTER_ROUNDS} rounds of cuts did not close the gap"
         return Found(dataclasses.replace(found.outcome, status=Status.FEASIBLE, x=x, message=words))
     if tied:
         found, x = _tied(master, searched, found, x, exact)
@@ -266,7 +266,7 @@ def _grown(master: _Master, found: Optimum, x: Mapping[str, float], at: Judged, 
         return grown
     value = float(master.measure.value(_objectives(at), maximize=goal.sign < 0))
     reached = found.outcome.bound
-    below = reached is None or goal.sign * (value - reached) > CLOSE * abs(value)
+    below = reached is None or goal.sign * (value - reached) > MASTER_CLOSE * abs(value)
     if below and math.isfinite(value) and not _stuck(master, x, at):
         master.cut(x, at)
         return True
@@ -296,12 +296,12 @@ def _tied(
         return found, x
     there = _design(master.asked, chosen.outcome)
     at = judged(master.asked.worlds, there)
-    if master.worst(at) > 1 + 5 * BROKEN:
+    if master.worst(at) > 1 + 5 * WORLD_BROKEN:
         return found, x
     if exact is None and master.goal is not None:
         value = float(master.measure.value(_objectives(at), maximize=master.goal.sign < 0))
         bound = chosen.outcome.bound
-        if bound is None or master.goal.sign * (value - bound) > 2 * CLOSE * abs(value):
+        if bound is None or master.goal.sign * (value - bound) > 2 * MASTER_CLOSE * abs(value):
             return found, x
     return chosen, there
 
@@ -374,11 +374,11 @@ def _least_worst(asked: Posed, kept: frozenset[str], key: RowKey) -> float | Non
     """Return the least that the largest of a limit's ratios over the worlds can be."""
     master, x = _Master(asked, WORST, kept), _middle(asked)
     at, reached = judged(asked.worlds, x), -math.inf
-    for number in range(ROUNDS):
+    for number in range(MASTER_ROUNDS):
         worst = float(at.ratios[key].max())
         grown = master.add(x, at, first=number == 0)
         there = dataclasses.replace(at, objective=at.ratios[key])
-        if not grown and (worst <= reached * (1 + CLOSE) or _stuck(master, x, there)):
+        if not grown and (worst <= reached * (1 + MASTER_CLOSE) or _stuck(master, x, there)):
             return worst
         if not _stuck(master, x, there):
             master.cut(x, there)

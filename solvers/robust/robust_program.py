@@ -30,10 +30,10 @@ from solvers.linear import highs, programs
 from solvers.linear.linear_program import End, Numbers, Result
 from solvers.outcome import Outcome
 from solvers.robust import robust_geometric, robust_program_ties
-from solvers.robust.robust_geometric import BROKEN, CLOSE, DISCRETE, Found, Worth
+from solvers.robust.robust_geometric import DISCRETE, MASTER_CLOSE, WORLD_BROKEN, Found, Worth
 
 Array = NDArray[np.float64]
-ROUNDS = 300
+PROGRAM_ROUNDS = 300
 STEP, FELT = 1e-4, 1e-3
 """A limit is relaxed by STEP to see what it is worth; what lies below FELT percent per percent is rounding."""
 SOLVER = "HiGHS and cuts over samples"
@@ -99,14 +99,14 @@ class _Master:
             cut = self.posed.limit(key, u)
             level = cut @ u if ratios is None else np.nan_to_num(ratios[key], nan=np.inf)
             i = int(level.argmax())
-            if ratios is not None and level[i] <= 1 + BROKEN:
+            if ratios is not None and level[i] <= 1 + WORLD_BROKEN:
                 continue
             if not any(np.array_equal(cut[i], r) for r in self.rows):
                 self.rows.append(cut[i])
                 self.held.add((key, i))
                 grown = True
         for key, cap in self.caps.items():
-            if ratios is not None and ratios[key][0] <= 1 + BROKEN:
+            if ratios is not None and ratios[key][0] <= 1 + WORLD_BROKEN:
                 continue
             cuts = self.posed.limit(key, u)
             made = cap.measure.weights(cuts @ u) @ cuts
@@ -147,7 +147,7 @@ def minimise(
     if asked.goal:
         master.cut(u, measure)
     text = programs.MILP if master.integer.any() else programs.LP
-    for _ in range(ROUNDS):
+    for _ in range(PROGRAM_ROUNDS):
         found = master.solve()
         if found.end is not End.FOUND or found.u is None:
             return _without(found, master, worlds)
@@ -161,7 +161,7 @@ def minimise(
                 return Found(Outcome(Status.FEASIBLE, x, None, "a design that meets all limits", SOLVER))
             continue
         value, fresh = master.cut(u, measure)
-        if not grown and (value - found.bound <= CLOSE * abs(value) or not fresh):
+        if not grown and (value - found.bound <= MASTER_CLOSE * abs(value) or not fresh):
             bound = sign * min(found.bound, value)
             needed, cuts = _needed(master), len(master.cuts)
             if tied:
@@ -174,7 +174,7 @@ def minimise(
             return dataclasses.replace(
                 told, worth=_worth(worlds, measure, kept, at, bound), unweighed=robust_geometric.UNKNOWN
             )
-    return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"{ROUNDS} rounds of cuts did not end"))
+    return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"{PROGRAM_ROUNDS} rounds of cuts did not end"))
 
 
 def _settled(asked: Posed, master: _Master, measure: Weighing, u: Array) -> dict[str, float]:

@@ -24,11 +24,11 @@ from solvers.linear.linear_program import End, Numbers, Result
 Array = NDArray[np.float64]
 Cuts = Callable[[Array], Array]
 """Affine functions (n, S + 1) of the shared columns, exact at a design, below the true ones elsewhere."""
-MOST = 40
+MOST_TIED = 40
 """Decided quantities that settle ties, at most."""
-ROUNDS = 100
+TIE_ROUNDS = 100
 APART = 1e-7
-SEED = 20260101
+ROBUST_TIE_SEED = 20260101
 
 
 class Master(Protocol):
@@ -104,14 +104,14 @@ def _steps(asked: Posed) -> Iterator[Cuts]:
     """What ties go by, in order."""
     yield from ties(asked)
     p, shared = asked.program, asked.shared
-    for d in p.question.decide[:MOST]:
+    for d in p.question.decide[:MOST_TIED]:
         form = p.column(d.name)[[*shared, -1]][None]
         yield lambda u, form=form: form  # type: ignore[misc]
 
 
 def _alone(n: Numbers, u: Array) -> bool:
     """Whether no other point holds all rows: none lies apart along a direction in which all differ."""
-    w = np.append(np.random.default_rng(SEED).uniform(1.0, 2.0, u.size - 1), 0.0)
+    w = np.append(np.random.default_rng(ROBUST_TIE_SEED).uniform(1.0, 2.0, u.size - 1), 0.0)
     at, scale = float(w @ u), APART * max(float(np.abs(u[:-1]).max(initial=0.0)), 1.0)
     ends = [highs.minimise(n, s * w) for s in (1.0, -1.0)]
     return all(e.u is not None and abs(float(w @ e.u) - at) <= scale for e in ends)
@@ -126,7 +126,7 @@ def _least(
 ) -> Array | None:
     """Return the design with the least mean of one step; None where no program finds it."""
     master.cuts = [of(u).mean(0)]
-    for _ in range(ROUNDS):
+    for _ in range(TIE_ROUNDS):
         found = master.solve()
         if found.end is not End.FOUND or found.u is None:
             return None

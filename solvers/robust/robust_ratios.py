@@ -36,12 +36,12 @@ from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
 from solvers.geometric import gp
 from solvers.outcome import Outcome
-from solvers.robust.robust_geometric import BROKEN, CERTAIN, Found, _Master, _middle
+from solvers.robust.robust_geometric import CERTAIN, WORLD_BROKEN, Found, _Master, _middle
 
 Array = NDArray[np.float64]
 NODES = 600
-AT_ONCE = 16
-GAP = 5e-7
+RATIO_NODES_AT_ONCE = 16
+RATIO_GAP = 5e-7
 NARROW = 1e-9
 LIMIT_ROUNDS = 30
 TERMS = 60_000
@@ -199,7 +199,7 @@ class _Tree:
 
     def _holds(self, x: Mapping[str, float]) -> bool:
         y = np.log([x[n] for n in self.c.names])
-        return bool(np.all(canon.values(self.c, y[None])[0, 1:] <= BROKEN))
+        return bool(np.all(canon.values(self.c, y[None])[0, 1:] <= WORLD_BROKEN))
 
     def run(self) -> Outcome:
         """Search; the outcome's bound is proved whether or not the gap closes."""
@@ -209,9 +209,9 @@ class _Tree:
         closed, infeasible = np.inf, True
         while open_nodes and self.nodes < NODES:
             open_nodes.sort(key=lambda n: n.bound)
-            now, open_nodes = open_nodes[:AT_ONCE], open_nodes[AT_ONCE:]
+            now, open_nodes = open_nodes[:RATIO_NODES_AT_ONCE], open_nodes[RATIO_NODES_AT_ONCE:]
             for node in now:
-                if self.best is not None and node.bound >= math.log(self.best[0]) - GAP / 2:
+                if self.best is not None and node.bound >= math.log(self.best[0]) - RATIO_GAP / 2:
                     closed = min(closed, node.bound)
                     continue
                 self.nodes += 1
@@ -222,7 +222,7 @@ class _Tree:
                 self._try(y)
                 bound = max(bound, node.bound)
                 parts = self._split(node, y) if y is not None else []
-                if not parts or (self.best is not None and bound >= math.log(self.best[0]) - GAP / 2):
+                if not parts or (self.best is not None and bound >= math.log(self.best[0]) - RATIO_GAP / 2):
                     closed = min(closed, bound)
                 else:
                     open_nodes += [dataclasses.replace(p, bound=bound) for p in parts]
@@ -238,7 +238,7 @@ class _Tree:
         text = f"branch and bound with monomial secants above the divisor in every sample; {self.nodes} nodes"
         value, x = self.best
         bound = min(math.exp(least), value)
-        proved = value - bound <= 2 * GAP * abs(value)
+        proved = value - bound <= 2 * RATIO_GAP * abs(value)
         return Outcome(Status.OPTIMAL if proved else Status.FEASIBLE, x, bound, text, SOLVER)
 
     def _bounded(self, node: _Node) -> tuple[int, float, Array | None]:
@@ -300,7 +300,7 @@ class _Tree:
             return None
         a, b = canon.restriction(c, y[None])
         r = gp.solve(a, b, c.ptr, low[None], high[None])
-        if r.status[0] == gp.INFEASIBLE or r.violation[0] > BROKEN:
+        if r.status[0] == gp.INFEASIBLE or r.violation[0] > WORLD_BROKEN:
             return None
         found = {n: math.exp(r.y[0][k]) for k, n in enumerate(c.names)}
         return {n: x[n] if k in c.allowed else found[n] for k, n in enumerate(c.names)}

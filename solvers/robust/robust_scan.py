@@ -19,9 +19,9 @@ from solvers.outcome import ENUMERATION, Outcome
 from solvers.robust.robust_geometric import DISCRETE, Found
 
 Array = NDArray[np.float64]
-AT_ONCE = 2_000_000
+SCANNED_AT_ONCE = 2_000_000
 """Designs times worlds in one run of the equations: arrays of 16 MB."""
-MOST = 400_000_000
+MOST_SCANNED = 400_000_000
 """Designs times worlds in all: some minutes."""
 PROBES = 8
 
@@ -32,7 +32,7 @@ def listed(worlds: Worlds, kept: frozenset[str] | None = None) -> designs.Grid |
     What breaks a limit in one world is not a design, so intervals may exclude what they exclude in the first.
     """
     every = designs.everything(worlds.nominal)
-    if every is None or every.size > designs.CHUNK:
+    if every is None or every.size > designs.TRIED_TOGETHER:
         first = worlds.at(0)
         if kept is not None:
             own = frozenset(x.name for x in first.model.limits) - kept
@@ -45,7 +45,11 @@ def listed(worlds: Worlds, kept: frozenset[str] | None = None) -> designs.Grid |
 def few(worlds: Worlds) -> bool:
     """Tell whether trying every design in every world is the shortest way."""
     every = designs.everything(worlds.nominal)
-    return every is not None and every.size <= designs.CHUNK and every.size * worlds.size <= MOST // 10
+    return (
+        every is not None
+        and every.size <= designs.TRIED_TOGETHER
+        and every.size * worlds.size <= MOST_SCANNED // 10
+    )
 
 
 def minimise(worlds: Worlds, measure: Weighing, *, kept: frozenset[str] | None = None) -> Found:
@@ -55,14 +59,14 @@ def minimise(worlds: Worlds, measure: Weighing, *, kept: frozenset[str] | None =
     """
     question = worlds.nominal
     every = listed(worlds, kept)
-    if every is None or every.size * worlds.size > MOST:
+    if every is None or every.size * worlds.size > MOST_SCANNED:
         raise CannotTake("the decided quantities are not few whole numbers or listed values")
     maximize = bool(question.objectives) and question.objectives[0].maximize
     order = question.tie_order
     pool = np.empty((0, 0))
     hard: list[int] = []
-    for start in range(0, every.size, max(AT_ONCE // worlds.size, 1)):
-        stop = min(start + max(AT_ONCE // worlds.size, 1), every.size)
+    for start in range(0, every.size, max(SCANNED_AT_ONCE // worlds.size, 1)):
+        stop = min(start + max(SCANNED_AT_ONCE // worlds.size, 1), every.size)
         points = every.at(np.arange(start, stop))
         points = points[_may_hold(worlds, every.names, points, hard, kept)]
         if not len(points):
@@ -157,10 +161,10 @@ def _all_hold(ratio: Array, hard: list[int]) -> NDArray[np.bool_]:
 def least_limit(worlds: Worlds, name: str, kept: frozenset[str]) -> float | None:
     """Return the least factor by which a limit would have to give so that the other ``kept`` ones leave a design."""
     every = listed(worlds, kept - {name})
-    if every is None or every.size * worlds.size > MOST:
+    if every is None or every.size * worlds.size > MOST_SCANNED:
         return None
     least = np.inf
-    step = max(AT_ONCE // worlds.size, 1)
+    step = max(SCANNED_AT_ONCE // worlds.size, 1)
     for start in range(0, every.size, step):
         points = every.at(np.arange(start, min(start + step, every.size)))
         at = judged(worlds, {n: c[:, None] for n, c in zip(every.names, points.T, strict=True)})

@@ -33,14 +33,14 @@ from solvers.outcome import Outcome
 from solvers.robust.robust_geometric import Found
 
 Array = NDArray[np.float64]
-TOGETHER = 1024
+WORLDS_TOGETHER = 1024
 """Worlds that are ratios of sums, whose optima are searched together: some 35 ms each."""
 WORLDS, UNSTRUCTURED = 128, 16
 """Worlds of which each optimum is proved for the bound; the fewer where that takes boxes of intervals or SCIP."""
-SEED = 0
+SEARCH_SEED = 0
 GENERATIONS, POPULATION = 150, 40
 WORST = 1e300
-INSIDE = 0.5 * HOLDS
+HALF_HELD = 0.5 * HOLDS
 SOLVER = "differential evolution"
 
 
@@ -58,7 +58,7 @@ def minimise(worlds: Worlds, measure: Weighing, known: Mapping[str, float] | Non
     x, tried = _search(worlds, measure)
     if x is None:
         return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"no design was found in {tried} trials"))
-    text = f"searched without proof: {tried} designs evaluated in every {worlds.word}, seed {SEED}"
+    text = f"searched without proof: {tried} designs evaluated in every {worlds.word}, seed {SEARCH_SEED}"
     if hindsight is not None:
         text += f"; bound: the {_named(worlds)} of the best design of each {worlds.word} by itself"
     outcome = Outcome(Status.FEASIBLE, x, hindsight, text, SOLVER)
@@ -94,7 +94,7 @@ def _hindsight(worlds: Worlds, measure: Weighing) -> tuple[float | None, Outcome
 def _together(worlds: Worlds) -> Array:
     """Return the bounds of worlds that are ratios of sums by one search of all; NaN where it closes none."""
     unknown = np.full(worlds.measured, np.nan)
-    first = divided.structure(worlds.at(0)) if worlds.measured <= TOGETHER else None
+    first = divided.structure(worlds.at(0)) if worlds.measured <= WORLDS_TOGETHER else None
     some = worlds.some(np.arange(worlds.measured))
     made = None if first is None else divided.of_arrays(first, some.every, some.size)
     if made is None or made.problem.goal is None or not np.isfinite(made.arrays.logc).all():
@@ -118,7 +118,7 @@ def _search(worlds: Worlds, measure: Weighing) -> tuple[dict[str, float] | None,
         x = {d.name: _column(question, k, points[:, k]) for k, d in enumerate(question.decide)}
         goal, over = _judged(worlds, measure, x)
         tried += len(points)
-        holds = over <= INSIDE
+        holds = over <= HALF_HELD
         if holds.any():
             k = int(np.where(holds, goal, np.inf).argmin())
             if goal[k] < best[0]:
@@ -130,8 +130,8 @@ def _search(worlds: Worlds, measure: Weighing) -> tuple[dict[str, float] | None,
         return found if z.ndim == 2 else found[0]
 
     differential_evolution(
-        losses, spans, rng=np.random.default_rng(SEED), maxiter=GENERATIONS, popsize=POPULATION // len(spans) + 4,
-        vectorized=True, updating="deferred", polish=False, tol=1e-10,
+        losses, spans, rng=np.random.default_rng(SEARCH_SEED), maxiter=GENERATIONS,
+        popsize=POPULATION // len(spans) + 4, vectorized=True, updating="deferred", polish=False, tol=1e-10,
     )  # fmt: skip
     return best[1], tried
 

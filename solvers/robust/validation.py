@@ -22,7 +22,7 @@ from results.telling.fresh import Estimate, Fresh, Kept
 from scenarios.distributions import Measure
 
 FRESH = 10_000
-SEED = 271_828
+VALIDATION_SEED = 271_828
 """Of the fresh samples, with the seed that the file gives: never that of the samples the design was chosen on."""
 QUANTILES = (0.05, 0.5, 0.95)
 

@@ -34,7 +34,7 @@ class CmaEs(optuna.samplers.CmaEsSampler):  # type: ignore[misc]
     def _split_optimizer_str(self, optimizer_str: str) -> dict[str, str]:
         # it was pickled by the line before this call, in this process
         state = pickle.loads(bytes.fromhex(optimizer_str)).__getstate__()
-        found: dict[str, str] = super()._split_optimizer_str(json.dumps(state, default=_told))
+        found: dict[str, str] = super()._split_optimizer_str(json.dumps(state, default=_json_value))
         return found
 
     def _restore_optimizer(self, completed_trials: Sequence[optuna.trial.FrozenTrial]) -> cmaes.CMA | None:
@@ -45,7 +45,7 @@ class CmaEs(optuna.samplers.CmaEsSampler):  # type: ignore[misc]
         return None
 
 
-def _told(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Return arrays, and numbers of NumPy, as values that JSON has."""
     if isinstance(value, np.ndarray):
         return {ARRAY: value.ravel().tolist(), SHAPE: list(value.shape)}

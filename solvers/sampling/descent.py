@@ -16,11 +16,11 @@ from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array, Space
 
-PENALTY = 1e3
+DESCENT_PENALTY = 1e3
 FIRST_STEP = 0.5
 LAST_STEP = 1e-10
-ROUNDS = 100
-NOTHING = 1e-3
+DESCENT_ROUNDS = 100
+NOTHING_SHARE = 1e-3
 TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -38,7 +38,7 @@ def descend(
     question: Question,
     where: Space,
     start: Array,
-    rounds: int = ROUNDS,
+    rounds: int = DESCENT_ROUNDS,
     numbers: boxes.Numbers = boxes.numbers,
 ) -> Array | None:
     """Go downhill from ``start`` (SI) within the box, discrete variables held.
@@ -52,7 +52,7 @@ def descend(
     if not free.size:
         return None
     # a variable that may be 0 is followed down to next to nothing, and is 0 there
-    least = np.where(where.low > 0, where.low, where.nothing * NOTHING)
+    least = np.where(where.low > 0, where.low, where.nothing * NOTHING_SHARE)
     low, high = np.log(least[free]), np.log(where.high[free])
     with np.errstate(divide="ignore"):
         whole = np.log(start)
@@ -64,7 +64,10 @@ def descend(
         if not question.objectives:
             value, slope = np.append(value, 0.0), np.vstack([slope, np.zeros(len(start))])
         return _Point(
-            u, value, slope[:, free], float(value[-1] + PENALTY * max(value[:-1].max(initial=0.0), 0.0))
+            u,
+            value,
+            slope[:, free],
+            float(value[-1] + DESCENT_PENALTY * max(value[:-1].max(initial=0.0), 0.0)),
         )
 
     now, step = look(np.clip(whole[free], low, high)), FIRST_STEP
@@ -85,7 +88,7 @@ def descend(
         now = then if then.merit < now.merit else now
     x = start.copy()
     x[free] = np.clip(np.exp(now.u), where.low[free], where.high[free])
-    x[(where.low == 0) & (x <= least * (1 + NOTHING))] = 0.0
+    x[(where.low == 0) & (x <= least * (1 + NOTHING_SHARE))] = 0.0
     return x
 
 
@@ -97,7 +100,7 @@ def _move(now: _Point, limits: Array, low: Array, high: Array, step: float) -> t
     from scipy.optimize import linprog  # slow to import, and most questions never come here
 
     rows = np.column_stack([now.slope[:-1], -np.ones(len(limits))])
-    cost = np.append(now.slope[-1], PENALTY)
+    cost = np.append(now.slope[-1], DESCENT_PENALTY)
     ends: Any = [
         *zip(np.maximum(low - now.u, -step) / step, np.minimum(high - now.u, step) / step, strict=True),
         (0.0, None),

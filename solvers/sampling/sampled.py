@@ -16,7 +16,7 @@ from solvers.sampling.sampler import Found, Tried
 from solvers.sampling.trials import MOST_COMBINATIONS
 
 EQUAL_TO_BOUND = 1e-6
-DIGITS = 6
+PROOF_DIGITS = 6
 
 
 def answer(
@@ -88,13 +88,13 @@ def distance(question: Question, reached: float | None, proof: Solution) -> str:
     goal = question.objectives[0]
     unit = evaluation.quantity(question.model, goal.name).unit
     what = "certified optimum" if proof.status is Status.OPTIMAL else "certified bound"
-    than = f"the {what} {show(proof.bound, unit, DIGITS)}{by}"
+    than = f"the {what} {show(proof.bound, unit, PROOF_DIGITS)}{by}"
     apart = reached - proof.bound
     if abs(apart) <= EQUAL_TO_BOUND * max(abs(proof.bound), 1e-12):
         return f"equal to {than} to within {EQUAL_TO_BOUND:g}"
     side = "above" if apart > 0 else "below"
     if proof.bound == 0 or not math.isfinite(proof.bound):
-        return f"{show(abs(apart), unit, DIGITS)} {side} {than}"
+        return f"{show(abs(apart), unit, PROOF_DIGITS)} {side} {than}"
     wrong = "" if (apart > 0) != goal.maximize else ", which contradicts it: please report this"
     percent = 100 * abs(apart / proof.bound)
     return (

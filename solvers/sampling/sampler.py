@@ -20,12 +20,12 @@ from solvers.boxes import Array
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 from solvers.sampling.cma_states import CmaEs
-from solvers.sampling.trials import FAR, MOST_TIGHTENED, Design, Designs, Worth, worth
+from solvers.sampling.trials import MOST_TIGHTENED, WORST_GOAL, Design, Designs, Worth, worth
 
 TRIALS = Search().trials
-POPULATION = 50
-STARTS = 3
-PENALTY = 1e290
+MOST_POPULATION = 50
+TIGHTENED_STARTS = 3
+WORST_WORTH = 1e290
 """What a design that breaks a limit is worth to a sampler that knows no limits: more than any that breaks none."""
 LIMITS, FAILURE = "limits", "failure"
 LEAST, GREATEST = "minimize", "maximize"
@@ -115,7 +115,7 @@ def made(asked: Search, worker: int, already: int) -> optuna.samplers.BaseSample
     must not draw the same numbers again.
     """
     seed = int(np.random.SeedSequence([asked.seed, worker, already]).generate_state(1)[0])
-    population = min(POPULATION, max(10, asked.trials // 10))
+    population = min(MOST_POPULATION, max(10, asked.trials // 10))
     kinds: Mapping[str, Callable[[], optuna.samplers.BaseSampler]] = {
         "TPE": lambda: optuna.samplers.TPESampler(seed=seed, constant_liar=asked.workers > 1),
         "NSGA-II": lambda: optuna.samplers.NSGAIISampler(seed=seed, population_size=population),
@@ -145,7 +145,7 @@ def objective(designs: Designs, asked: Search) -> Callable[[optuna.Trial], float
 
 
 def _penalty(question: Question) -> float:
-    return -PENALTY if directions(question) == [GREATEST] else PENALTY
+    return -WORST_WORTH if directions(question) == [GREATEST] else WORST_WORTH
 
 
 def read(designs: Designs, asked: Search, study: optuna.Study) -> Found:
@@ -173,7 +173,7 @@ def _violation(trial: optuna.trial.FrozenTrial) -> float:
     if LIMITS in trial.constraints:
         return float(trial.constraints[LIMITS])
     value = abs(float(trial.values[0]))
-    return value / PENALTY - 1.0 if value >= PENALTY else 0.0
+    return value / WORST_WORTH - 1.0 if value >= WORST_WORTH else 0.0
 
 
 def best_of(found: Found) -> Tried | None:
@@ -184,7 +184,7 @@ def best_of(found: Found) -> Tried | None:
 def _best(found: Found, most: int) -> list[Tried]:
     """Return the best different designs that meet all limits, the best first."""
     # what divides by zero somewhere is not an answer as long as there is another
-    finite = [t for t in found.held if not t.worth.goals or abs(t.worth.goals[0]) < FAR]
+    finite = [t for t in found.held if not t.worth.goals or abs(t.worth.goals[0]) < WORST_GOAL]
     kept: dict[tuple[object, ...], Tried] = {}
     for tried in sorted(finite or found.held, key=rank):
         kept.setdefault((*tried.design.chosen.values(), *tried.design.x.values()), tried)
@@ -196,7 +196,7 @@ def _best(found: Found, most: int) -> list[Tried]:
 def polished(question: Question, found: Found) -> Tried | None:
     """Return the best of what a local search makes of the best designs, or of the one that comes nearest."""
     # with many decided numbers a local search takes its time
-    most = STARTS if len(question.decide) <= MOST_TIGHTENED else 1
+    most = TIGHTENED_STARTS if len(question.decide) <= MOST_TIGHTENED else 1
     starts = _best(found, most) or ([found.nearest] if found.nearest is not None else [])
     if question.model.black_box:
         return next(iter(starts), None)

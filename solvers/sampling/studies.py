@@ -24,7 +24,7 @@ from solvers.sampling.sampler import Found
 from solvers.sampling.trials import Designs, worth
 
 QUESTION, MADE_BY, SCENARIO, TITLE = "dse:question", "dse:version", "dse:scenario", "dse:title"
-AGREES = 1e-9
+GOALS_AGREE = 1e-9
 BUSY_SECONDS = 60.0
 LOOK_EVERY = 0.1
 RETRIES = 3
@@ -54,13 +54,13 @@ def search(question: Question, asked: Search) -> Found:
     if not asked.storage and asked.workers == 1:
         return sampler.search(question, asked)
     if asked.storage:
-        return _kept(question, asked)
+        return _continued_study(question, asked)
     with tempfile.TemporaryDirectory() as folder:
-        found = _kept(question, replace(asked, storage=str(Path(folder) / "study.db")))
+        found = _continued_study(question, replace(asked, storage=str(Path(folder) / "study.db")))
     return replace(found, search=asked)
 
 
-def _kept(question: Question, asked: Search) -> Found:
+def _continued_study(question: Question, asked: Search) -> Found:
     designs = Designs(question)
     if designs.empty:
         return Found(asked, empty=True)
@@ -169,12 +169,14 @@ def _still_true(study: optuna.Study, designs: Designs, otherwise: str) -> None:
         if (
             now is None
             or sampler.FAILURE in trial.user_attrs
-            or max(map(abs, trial.values)) >= sampler.PENALTY
+            or max(map(abs, trial.values)) >= sampler.WORST_WORTH
         ):
             if missing:
                 raise StudyError(otherwise)
             continue
-        if not all(math.isclose(a, b, rel_tol=AGREES) for a, b in zip(now.goals, trial.values, strict=True)):
+        if not all(
+            math.isclose(a, b, rel_tol=GOALS_AGREE) for a, b in zip(now.goals, trial.values, strict=True)
+        ):
             raise StudyError(otherwise)
 
 

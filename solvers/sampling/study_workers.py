@@ -37,7 +37,7 @@ def run(
     task = cloudpickle.dumps((question, asked, pace))
     with tempfile.TemporaryFile() as log, _crowd() as crowd:
         crowd.extend(_start(task, number, log) for number in range(asked.workers))
-        _tell(told, crowd)
+        _report_processes(told, crowd)
         restarts = 0
         while any(p.poll() is None for p in crowd):
             time.sleep(LOOK_EVERY)
@@ -49,7 +49,7 @@ def run(
                     raise StudyError(f"{asked.storage}: workers end again and again: {_last_words(log)}")
                 # a number of its own: it must not draw what the one that died has drawn
                 crowd[place] = _start(task, asked.workers + restarts, log)
-                _tell(told, crowd)
+                _report_processes(told, crowd)
         if not finished():
             raise StudyError(f"{asked.storage}: all workers have ended early: {_last_words(log)}")
 
@@ -83,7 +83,9 @@ def _start(task: bytes, number: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
     return process
 
 
-def _tell(told: Callable[[tuple[int, ...]], None] | None, crowd: list[subprocess.Popen[bytes]]) -> None:
+def _report_processes(
+    told: Callable[[tuple[int, ...]], None] | None, crowd: list[subprocess.Popen[bytes]]
+) -> None:
     if told is not None:
         told(tuple(p.pid for p in crowd))
 

@@ -13,17 +13,18 @@ import numpy as np
 import optuna
 
 from formulations import evaluation, handover
+from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question, combinations, fixed
 from solvers import boxes
-from solvers.boxes import FEASIBLE, LIFT, Array
+from solvers.boxes import DENSER_NEAR_ZERO, Array
 
 MOST_COMBINATIONS = 200
 MOST_TIGHTENED = 8
 """With more decided numbers intervals take longer over the box than a search does."""
 LONGEST_COUNT = 1000
 """A whole number that may be 0 and is at most this is spread evenly, a larger one by ratio."""
-FAR = 1e300
-UNKNOWN = 1e3
+WORST_GOAL = 1e300
+UNKNOWN_VIOLATION = 1e3
 """Violation where a limit is not a number; the largest of any other limit is log(FAR), about 690."""
 
 Distribution = Any
@@ -79,7 +80,7 @@ class Designs:
         self._left: dict[tuple[str, ...], Question] = {}
         numbers = replace(question, decide=tuple(d for d in question.decide if d.choices is None))
         where = boxes.space(numbers)
-        kept = _kept(question, where.names, (where.low, where.high))
+        kept = _tightened_box(question, where.names, (where.low, where.high))
         self.empty = kept is None
         low, high = (where.low, where.high) if kept is None else kept
         ends = dict(zip(where.names, zip(low, high, where.high, strict=True), strict=True))
@@ -100,26 +101,31 @@ def worth(design: Design) -> Worth:
     """Evaluate a design in plain floats; a model that fails makes it worthless."""
     question = design.question
     x = {n: np.float64(v) for n, v in design.x.items()}
-    worst = tuple(-FAR if g.maximize else FAR for g in question.objectives)
+    worst = tuple(-WORST_GOAL if g.maximize else WORST_GOAL for g in question.objectives)
     try:
         with np.errstate(all="ignore"):
             at = evaluation.metrics(question, x)
             rows = [float(r) for r in evaluation.ratios(question, x, at).values()]
             goals = [float(evaluation.objective(question, x, at, i)) for i in range(len(worst))]
     except Exception as problem:  # a stranger's code may raise anything
-        return Worth(2 * UNKNOWN, worst, f"{type(problem).__name__}: {problem}")
-    missed = sum(_missed(r) for r in rows) + UNKNOWN * sum(math.isnan(g) for g in goals)
-    told = (w if math.isnan(g) else min(max(g, -FAR), FAR) for g, w in zip(goals, worst, strict=True))
+        return Worth(2 * UNKNOWN_VIOLATION, worst, f"{type(problem).__name__}: {problem}")
+    missed = sum(_missed(r) for r in rows) + UNKNOWN_VIOLATION * sum(math.isnan(g) for g in goals)
+    told = (
+        w if math.isnan(g) else min(max(g, -WORST_GOAL), WORST_GOAL)
+        for g, w in zip(goals, worst, strict=True)
+    )
     return Worth(missed, tuple(told))
 
 
 def _missed(ratio: float) -> float:
     if math.isnan(ratio):
-        return UNKNOWN
-    return math.log(min(ratio, FAR)) if ratio > 1 + FEASIBLE else 0.0
+        return UNKNOWN_VIOLATION
+    return math.log(min(ratio, WORST_GOAL)) if ratio > 1 + HOLDS else 0.0
 
 
-def _kept(question: Question, names: Sequence[str], box: tuple[Array, Array]) -> tuple[Array, Array] | None:
+def _tightened_box(
+    question: Question, names: Sequence[str], box: tuple[Array, Array]
+) -> tuple[Array, Array] | None:
     """What intervals leave of the box, over all choices among names together; None where nothing is left."""
     if question.model.black_box or len(names) > MOST_TIGHTENED:
         return box
@@ -208,4 +214,4 @@ def _less_one(number: int) -> float:
 
 def _spread(high: float, share: float) -> float:
     """Spread a quantity that may be 0 more densely near it, over its whole box (so that studies can be continued)."""
-    return high * math.expm1(LIFT * share) / math.expm1(LIFT)
+    return high * math.expm1(DENSER_NEAR_ZERO * share) / math.expm1(DENSER_NEAR_ZERO)

@@ -1,4 +1,4 @@
-"""Sweeps through a real SLURM on this one machine: `make slurm`, or python tests/cluster/slurm.py [--install].
+"""Sweeps through a real SLURM on this one machine: `make slurm`, with INSTALL=1 where SLURM is to be installed first.
 
 Starts munged, slurmctld and slurmd from a folder of its own, drives them through dask-jobqueue by its ordinary
 configuration file, and ends them again. Nothing is installed unless --install is given (Debian packages, as root);
@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import evaluated_grid
 import numpy as np
 
 import dse
@@ -68,26 +69,6 @@ jobqueue:
     job-script-prologue: ["export SLURM_CONF={folder}/slurm.conf"]
 """
 
-EVALUATED = """\
-model   = "nbody"
-machine = "balanced"
-[given]
-bodies         = 1e5
-flops_per_pair = 10
-[sweep.processors]
-path = "given.processors"
-start = 10
-stop = 1e4
-num = 1500
-spacing = "log"
-[sweep.memory]
-path = "given.memory"
-start = 10
-stop = 1e4
-num = 1500
-spacing = "log"
-"""
-
 # a model that takes its time: 300 points of 20 ms, 15 chunks
 SLOW = """
 import sys, time, dse
@@ -121,7 +102,7 @@ def main() -> int:
     lacking = [p for p in PROGRAMS if shutil.which(p) is None]
     if lacking or os.geteuid() != 0:
         why = f"there is no {', '.join(lacking)}" if lacking else "the daemons have to be started by root"
-        print(f"skipped: {why}. On Debian, as root: python {sys.argv[0]} --install")
+        print(f"skipped: {why}. On Debian, as root: make slurm INSTALL=1")
         return 0
     with tempfile.TemporaryDirectory(prefix="dse-slurm-") as name, slurm(Path(name)):
         for check in (a_sweep_by_the_command, a_cancelled_job, adaptive, a_killed_parent):
@@ -218,7 +199,7 @@ def start_slow(folder: Path, store: Path) -> subprocess.Popen[bytes]:
 def evaluated(folder: Path, store: str, *options: str) -> None:
     """Evaluate a grid by the command on the cluster and compare it with this process."""
     file = folder / "evaluated.toml"
-    file.write_text(EVALUATED)
+    file.write_text(evaluated_grid.evaluated(1500, 1500))
     command = (sys.executable, "-m", "dse", "evaluate", str(file), "-o", store, "--metrics", "time,energy")
     subprocess.run(
         [*command, "--cluster", "slurm", *options], cwd=folder, check=True, stderr=subprocess.DEVNULL

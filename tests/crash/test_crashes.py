@@ -1,10 +1,13 @@
 """One of most kinds of what can happen to a sweep; `make crash` tries every kind twenty times, at random moments."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import crashes
 import pytest
 import xarray as xr
+
+import dse
 
 pytestmark = pytest.mark.slow
 SEED = 1
@@ -12,8 +15,8 @@ SEED = 1
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
-    return crashes.undisturbed(tmp_path_factory.mktemp("undisturbed"))
+def undisturbed(made_once: Callable[[str, Callable[[Path], object]], Path]) -> xr.Dataset:
+    return dse.open(made_once("undisturbed", crashes.undisturbed) / "s.zarr").load()
 
 
 @pytest.mark.parametrize("kind", sorted(crashes.KINDS.keys() - crashes.LONG))

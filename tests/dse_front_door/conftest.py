@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import evaluated_grid
 import psutil
 import pytest
 
@@ -192,32 +193,8 @@ def workers_of() -> Callable[[int], list[psutil.Process]]:
     return helpers
 
 
-EVALUATED = """
-model   = "nbody"
-machine = "balanced"
-
-[given]
-bodies         = 1e5
-flops_per_pair = 10
-
-[sweep.processors]
-path = "given.processors"
-start = 10
-stop = 1e4
-num = 40
-spacing = "log"
-
-[sweep.memory]
-path = "given.memory"
-start = 10
-stop = 1e4
-num = 30
-spacing = "log"
-"""
-
-
 @pytest.fixture
 def evaluated(tmp_path: Path) -> Path:
     file = tmp_path / "evaluated.toml"
-    file.write_text(EVALUATED)
+    file.write_text(evaluated_grid.evaluated(40, 30))
     return file

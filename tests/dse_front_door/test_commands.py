@@ -260,7 +260,7 @@ def test_settings_of_a_machine_are_shown_and_unknown_ones_left_empty():
 
 def test_names_in_tables_are_whole(monkeypatch: pytest.MonkeyPatch):
     for width in (80, 100):
-        monkeypatch.setattr(terminal, "WIDTH", width)
+        monkeypatch.setattr(terminal, "PAGE_WIDTH", width)
         page = dse_("models", "nbody").stdout
         for quantity in dse.models.get("nbody").machine:
             assert f"machine.{quantity.name} " in page

@@ -37,7 +37,7 @@ def test_an_optimum_is_proved_once_more(asked: Question):
     assert solution.limits["time"].binding
     assert abs(solution.limits["time"].elasticity) > 0
     # the slopes' rounding over the width of the box
-    assert abs(gap(asked, solution)) <= dual_bounds.ROUNDING
+    assert abs(gap(asked, solution)) <= dual_bounds.BOUND_ROUNDING
 
 
 def test_without_the_weights_nothing_is_proved(asked: Question):
@@ -57,7 +57,7 @@ def test_a_worse_design_is_not_proved_and_the_bound_stays_one(asked: Question):
     from formulations import evaluation
 
     value = float(evaluation.metrics(asked, worse)["energy"][0])
-    assert value * (1 - told) <= solution.objective * (1 + dual_bounds.ROUNDING)
+    assert value * (1 - told) <= solution.objective * (1 + dual_bounds.BOUND_ROUNDING)
 
 
 def test_only_of_convex_problems(grid_file: Any):

@@ -7,7 +7,7 @@ import pytest
 
 import scenarios
 from dse.commands.terminal.front_page import show_front
-from dse.commands.terminal.printing import WIDTH
+from dse.commands.terminal.printing import PAGE_WIDTH
 from dse.fronts import front as fronts
 from dse.fronts.front_search import Front
 
@@ -31,7 +31,7 @@ def found(count: int, **flags: Any) -> Front:
 def shown(front: Front, capsys: pytest.CaptureFixture[str]) -> list[str]:
     show_front(front, "file", ())
     lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= WIDTH
+    assert max(map(len, lines)) <= PAGE_WIDTH
     return lines
 
 

@@ -141,7 +141,7 @@ def test_a_tolerance_bounds_the_enclosure():
 
 def test_a_tolerance_that_was_not_reached_is_not_claimed(monkeypatch: pytest.MonkeyPatch):
     """The cap on points stops the search: the method says so."""
-    monkeypatch.setattr(fronts, "MOST_POINTS", 4)
+    monkeypatch.setattr(fronts, "MOST_FRONT_POINTS", 4)
     found = dse.front(asked(), tolerance=0.001)
     assert found.attrs["method"].startswith(
         "stopped at 4 points: between 3 of 3 pairs of neighbours the enclosure is wider than 0.001, at most 0."

@@ -29,7 +29,7 @@ def test_a_worker_with_another_dse_is_turned_away_while_the_sweep_lasts(waiting:
 def test_workers_tell_how_many_points_of_their_chunks_are_solved(
     monkeypatch: pytest.MonkeyPatch, waiting: Any
 ):
-    monkeypatch.setattr(news, "EVERY", 0)
+    monkeypatch.setattr(news, "NEWS_EVERY", 0)
     with (
         LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
         Client(cluster) as client,

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +71,12 @@ def browser() -> Iterator[Any]:
     started.quit()
 
 
+Made = Callable[[str, Callable[[Path], object]], Path]
+
+
 @pytest.fixture(scope="module")
-def front_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return dse.report(FRONT, tmp_path_factory.mktemp("front") / "front.html")
+def front_page(made_once: Made) -> Path:
+    return made_once("front page", lambda folder: dse.report(FRONT, folder / "front.html")) / "front.html"
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +98,8 @@ def fronts_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sweep_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return dse.report(SWEEP, tmp_path_factory.mktemp("sweep") / "sweep.html")
+def sweep_page(made_once: Made) -> Path:
+    return made_once("sweep page", lambda folder: dse.report(SWEEP, folder / "sweep.html")) / "sweep.html"
 
 
 def opened(browser: Any, file: Path) -> Any:

@@ -126,7 +126,7 @@ def test_dominated_agrees_with_its_definition_and_forgives_rounding(monkeypatch:
         for i, x in enumerate(values)
     ]
     assert front_places.dominated(values, group).tolist() == expected
-    monkeypatch.setattr(front_places, "BLOCK", 700)
+    monkeypatch.setattr(front_places, "COMPARED_AT_ONCE", 700)
     rounded = values * (1 + 1e-12 * dice.standard_normal(values.shape))
     assert front_places.dominated(rounded, group).tolist() == expected
 

@@ -54,14 +54,16 @@ values = [1e5, 1e6]
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     """A finished sweep of several chunks (made point by point, whatever fast ways there are)."""
-    folder = tmp_path_factory.mktemp("whole")
-    (folder / "grid.toml").write_text(GRID)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dse.sweeping.points.chunk_work.batched.chosen", lambda grid: Choice())
-        dse.sweep(folder / "grid.toml", folder / "s.zarr", workers=1, progress=False)
-    return folder / "s.zarr"
+
+    def make(folder: Path) -> None:
+        (folder / "grid.toml").write_text(GRID)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dse.sweeping.points.chunk_work.batched.chosen", lambda grid: Choice())
+            dse.sweep(folder / "grid.toml", folder / "s.zarr", workers=1, progress=False)
+
+    return made_once("sweep to verify", make) / "s.zarr"
 
 
 @pytest.fixture

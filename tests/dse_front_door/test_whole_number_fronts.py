@@ -109,7 +109,7 @@ def test_a_small_set_is_complete_whatever_is_asked_for(
 ):
     """By single questions, as a set too large for enumeration is found: the same designs, said to be complete."""
     every = dse.front(six)
-    monkeypatch.setattr(program_enumeration, "MOST", 0)
+    monkeypatch.setattr(program_enumeration, "MOST_COMBINED", 0)
     found = dse.front(six, points=enough)
     assert found.attrs["front"] == "complete non-dominated set"
     for name in ("energy", "time"):
@@ -120,7 +120,7 @@ def test_some_points_of_a_large_set_are_spread_and_on_the_front(
     six: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ):
     every = dse.front(six)
-    monkeypatch.setattr(program_enumeration, "MOST", 0)
+    monkeypatch.setattr(program_enumeration, "MOST_COMBINED", 0)
     found = dse.front(six, points=4)
     assert found.sizes["front"] == 4 < every.sizes["front"]
     places = [int(np.abs(every.energy.values / e - 1).argmin()) for e in found.energy.values]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from formulations.pyomo_models.given_text import WIDTH, given_lines, wrapped
+from formulations.pyomo_models.given_text import GIVEN_WIDTH, given_lines, wrapped
 
 KEYS = ("core_frequency", "memory_frequency", "energy_per_flop", "energy_per_byte", "constant_power")
 
@@ -15,7 +15,7 @@ def menu(rows: int) -> dict[str, str]:
 @pytest.mark.parametrize(("rows", "full"), [(3, False), (16, True)])
 def test_every_number_is_told_beside_its_row(rows: int, full: bool) -> None:
     lines = list(given_lines(menu(rows), full=full))
-    assert max(map(len, lines)) <= WIDTH
+    assert max(map(len, lines)) <= GIVEN_WIDTH
     text = " ".join(" ".join(lines).split())
     for i in range(rows):
         told = text.partition(f"machine.{i}-204: ")[2]

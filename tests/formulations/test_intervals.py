@@ -10,6 +10,7 @@ from method_questions import fft, nbody
 
 from dse.models import arithmetic
 from formulations import evaluation
+from formulations.arithmetics import intervals
 from formulations.arithmetics.intervals import Interval
 from formulations.arithmetics.slopes import Slope
 from scenarios.question import Question
@@ -48,6 +49,24 @@ def test_powers_and_logarithms_of_positive_intervals_hold_every_value(
     assert inside(x**e, p**e)
     assert inside(arithmetic.log(x), math.log(p))
     assert inside(arithmetic.exp(arithmetic.log(x)), p)
+
+
+def test_many_numbers_are_rounded_as_few_are() -> None:
+    """Both ways of rounding outwards give the next float, also at zeros, infinities and the ends of each binade."""
+    edges = np.array([0.0, 5e-324, 2.0**-1022, 1.0, 2.0, np.finfo(float).max, np.inf, np.nan])
+    dice = np.random.default_rng(0)
+    some = dice.normal(size=intervals.MANY) * 2.0 ** dice.integers(-1074, 1000, intervals.MANY)
+    every = np.concatenate([edges, -edges, some])
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(intervals.above(every), np.nextafter(every, np.inf))
+        np.testing.assert_array_equal(intervals.towards_zero(np.abs(every)), np.nextafter(np.abs(every), 0.0))
+        for sign in (1.0, -1.0):
+            many, other = Interval.of(sign * np.abs(some)), Interval.of(np.abs(some[::-1]))
+            found = many + other
+            np.testing.assert_array_equal(found.hi, np.nextafter(many.hi + other.hi, np.inf))
+            np.testing.assert_array_equal(
+                found.lo, np.nextafter(many.lo + other.lo, 0.0 if sign > 0 else -np.inf)
+            )
 
 
 def test_a_quotient_by_an_interval_around_zero_is_all_numbers() -> None:

@@ -232,7 +232,7 @@ def test_any_of_an_amount_needs_an_end_and_takes_it_from_the_limits() -> None:
     )
     lower = [r for r in p.rows if r[x] == -1.0 and r[some_x] > 0]
     assert len(lower) == 1
-    assert arithmetic.NONE < lower[0][some_x] < 2 * arithmetic.NONE
+    assert arithmetic.AMOUNT_ROUNDING < lower[0][some_x] < 2 * arithmetic.AMOUNT_ROUNDING
     whole = {n: Decision(n, integer=True) for n in "xy"}
     assert program(toy(kinds_of, whole, "types", maximize=True, limits=limits[1:])).integer.sum() == 4
 

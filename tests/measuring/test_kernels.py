@@ -18,7 +18,7 @@ from dse.measuring.runs import Run
 @pytest.mark.parametrize("degree", [1, 4, 16, 64])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_a_polynomial_is_that_of_horners_rule(degree: int, kind: Any):
-    x = np.linspace(-0.9, 0.9, 2 * kernels.CHUNK + 5, dtype=kind)
+    x = np.linspace(-0.9, 0.9, 2 * kernels.CACHED_ELEMENTS + 5, dtype=kind)
     y = np.empty_like(x)
     kernels.polynomial(degree)(x, y, 2)
     # x^(degree+1) + (x^(degree-1) + ... + 1)/2; what is rounded adds up to some ten units of the last place of 5

@@ -12,7 +12,7 @@ from results.dataset import STATUS_CODES, Arrays, Layout
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers.answer import answer
-from solvers.batched import would_do
+from solvers.batched import feasible_values
 from solvers.batched.geometric_programs import geometric
 
 NBODY = "bodies = 1e5\nflops_per_pair = 10"
@@ -55,9 +55,9 @@ def assert_alike(asked: Grid, sample: int, seed: int) -> tuple[Arrays, np.ndarra
     """Compare every variable of the dataset, at points drawn by lot, with the answer to the point's question."""
     plan, arrays, left = at_once(asked)
     with handover.collected() as tally:
-        would_do.complete(asked, plan, tuple(slice(0, n) for n in asked.shape), arrays, left)
+        feasible_values.complete(asked, plan, tuple(slice(0, n) for n in asked.shape), arrays, left)
     # the interior point may leave a value open: it is asked by itself, and counted
-    assert tally.reasons.get(would_do.ALONE, 0) <= 0.01 * left.size
+    assert tally.reasons.get(feasible_values.ALONE, 0) <= 0.01 * left.size
     places = np.argwhere(~left)
     chosen = np.random.default_rng(seed).choice(len(places), min(sample, len(places)), replace=False)
     one = (1,) * left.ndim

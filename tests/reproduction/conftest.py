@@ -1,10 +1,8 @@
 """Papers reproduced once for all tests that look at them, in whichever process they run."""
 
-import fcntl
-import os
 import pickle
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -14,30 +12,20 @@ from dse.papers import Report, Row
 
 
 @pytest.fixture(scope="session")
-def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Report]:
-    """A paper's reproduction by its name, made where it is first asked for.
+def reproduced(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Callable[[str], Report]:
+    """A paper's reproduction by its name; it takes up to half a minute."""
 
-    It takes up to half a minute, so that the processes of pytest-xdist share it.
-    """
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    def make(paper: str, folder: Path) -> None:
+        report = dse.papers.run(paper, folder / "new" / "folder")
+        (folder / "report.pickle").write_bytes(pickle.dumps(report))
 
     @cache
     def run(paper: str) -> Report:
-        with (shared / f"{paper}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            return _made(paper, shared)
+        folder = made_once(f"reproduction {paper}", partial(make, paper))
+        found: Report = pickle.loads((folder / "report.pickle").read_bytes())
+        return found
 
     return run
-
-
-def _made(paper: str, shared: Path) -> Report:
-    file = shared / f"{paper}.pickle"
-    if not file.exists():
-        report = dse.papers.run(paper, shared / paper / "new" / "folder")
-        file.write_bytes(pickle.dumps(report))
-    found: Report = pickle.loads(file.read_bytes())
-    return found
 
 
 @pytest.fixture(scope="module")

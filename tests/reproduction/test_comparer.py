@@ -10,7 +10,7 @@ import pytest
 
 import dse.papers
 from dse.papers import Row, Verdict, sources
-from dse.papers.comparer import EXACT, Answers, Found
+from dse.papers.comparer import EXACT_AGREEMENT, Answers, Found
 from dse.papers.sources import cases
 
 TABLES = {
@@ -64,7 +64,7 @@ def test_lines_are_judged_case_by_case(paper: Answers):
         ("typed", "computed", 3.5, 3.5, "agrees", ""),
         ("measured", "", "stated", "", "unchecked", ""),
     ]
-    assert [r.tolerance for r in rows[:3]] == pytest.approx([0.005 / 1.2, 0.05 / 2.0, EXACT])
+    assert [r.tolerance for r in rows[:3]] == pytest.approx([0.005 / 1.2, 0.05 / 2.0, EXACT_AGREEMENT])
     assert {r.statement.text for r in rows if r.statement.id == "claim"} == {"a claim"}
 
 

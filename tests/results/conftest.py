@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -140,3 +141,10 @@ def arrays_of(plan: Layout) -> Callable[[tuple[slice, ...]], Arrays]:
         return dataset.to_arrays(plan, solutions, points)
 
     return arrays
+
+
+@pytest.fixture
+def warnings_are_errors() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield

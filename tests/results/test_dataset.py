@@ -11,7 +11,7 @@ import pytest
 from dse.models.model import Model
 from dse.quantities import Quantity
 from results import dataset
-from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, Layout
+from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, NOT_BINDING, Layout
 from results.solution import Solution, Status
 from results.telling.limits import limit_names
 from scenarios.question import Decision, Limit, Question
@@ -101,7 +101,7 @@ def test_solutions_fill_their_points(plan: Layout, answer: Callable[..., Solutio
     assert arrays["message"][0, 0] == ""
     time, lower = plan.limits.index("time"), plan.limits.index("power.min")
     assert arrays["binding"][0, 0, time] == BINDING
-    assert arrays["binding"][0, 0, lower] == SLACK
+    assert arrays["binding"][0, 0, lower] == NOT_BINDING
     assert arrays["binding"][1, 0, time] == CONFLICTING
     assert arrays["binding"][1, 0, lower] == NOT_APPLICABLE
     assert arrays["elasticity"][0, 0, time] == -0.7

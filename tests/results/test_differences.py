@@ -171,7 +171,7 @@ def ds(plan: Layout, arrays_of: Fill) -> xr.Dataset:
 
 @pytest.mark.parametrize("rows", [40, 100_000])
 def test_datasets_differ_where_they_were_changed(ds: xr.Dataset, monkeypatch: pytest.MonkeyPatch, rows: int):
-    monkeypatch.setattr(flat, "ROWS", rows)
+    monkeypatch.setattr(flat, "BLOCK_ROWS", rows)
     answered = np.argwhere(np.isfinite(ds["energy"].values))
     (i, j), (k, l) = answered[3], answered[-2]
     other = ds.copy(deep=True)

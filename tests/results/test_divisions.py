@@ -72,7 +72,7 @@ def test_where_degrees_are_decided_the_divisors_are_listed() -> None:
 def test_next_to_what_does_not_divide(whole: float | None, part: float, holds: bool, text: str) -> None:
     found = Division(whole, part)
     assert found.holds == holds
-    assert holds or division.would_do(found) == text
+    assert holds or division.divides_if(found) == text
 
 
 def test_only_limits_that_divide_have_numbers() -> None:

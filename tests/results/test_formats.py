@@ -298,8 +298,8 @@ def test_a_document_of_what_was_evaluated_has_every_metric(tmp_path: Path):
 def test_a_store_is_read_in_pieces_that_hold_each_point_once(
     stored: xr.Dataset, ds: xr.Dataset, monkeypatch: pytest.MonkeyPatch, rows: int, most: int
 ):
-    monkeypatch.setattr(flat, "ROWS", rows)
-    monkeypatch.setattr(flat, "MOST", most)
+    monkeypatch.setattr(flat, "BLOCK_ROWS", rows)
+    monkeypatch.setattr(flat, "MOST_BLOCK", most)
     energy, status = flat.columns(stored, ["energy", "status"])
     pieces = list(flat.pieces(stored))
     assert all(p["status"].size <= rows for p in pieces)
@@ -322,7 +322,7 @@ def test_large_tables_are_written_piece_by_piece(
     stored: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ):
     whole = formats.write(stored, tmp_path / f"whole{ending}")
-    monkeypatch.setattr(flat, "ROWS", 13)
+    monkeypatch.setattr(flat, "BLOCK_ROWS", 13)
     cut = formats.write(stored, tmp_path / f"cut{ending}")
     if ending == ".parquet":
         pd.testing.assert_frame_equal(pd.read_parquet(whole), pd.read_parquet(cut))

@@ -42,13 +42,13 @@ def test_millions_of_combinations_are_not_gone_through(monkeypatch: pytest.Monke
     run, calls = evaluation.metrics, itertools.count()
     monkeypatch.setattr(evaluation, "metrics", lambda *args: (next(calls), run(*args))[1])
     assert limits.limit_names(partition(10)) == ("whole.1",)
-    assert next(calls) <= limits.MOST
+    assert next(calls) <= limits.MOST_NAME_COMBINATIONS
 
 
 @pytest.mark.parametrize("most", [256, 1])
 def test_the_names_are_those_of_every_combination(most: int, monkeypatch: pytest.MonkeyPatch):
     """Of machines with a memory and without, an always-on limit is there for some: it is named."""
-    monkeypatch.setattr(limits, "MOST", most)
+    monkeypatch.setattr(limits, "MOST_NAME_COMBINATIONS", most)
     question = asked(
         {
             "model": "matmul",

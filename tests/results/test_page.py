@@ -180,7 +180,7 @@ def test_numbers_that_have_no_room_are_left_out_and_named(monkeypatch: pytest.Mo
     for i in range(9):
         dataset[f"other{i}"] = ("front", np.random.default_rng(i).random(300), {"units": "1"})
     whole = page.html(Page("all", table=page.of_dataset(dataset)))
-    monkeypatch.setattr(document, "LARGEST", len(whole) - 5000)
+    monkeypatch.setattr(document, "LARGEST_PAGE", len(whole) - 5000)
     data = numbers(page.html(Page("less", table=page.of_dataset(dataset))))
     names = [c["name"] for c in data["columns"]]
     assert names[:2] == ["energy", "time"]

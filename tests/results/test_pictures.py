@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import dse
 from results import plot
-from results.dataset import BINDING, SLACK
+from results.dataset import BINDING, NOT_BINDING
 from results.pictures import breakdown, several_fronts
 from results.pictures.canvas import LINES
 from results.pictures.several_fronts import PALE
@@ -33,7 +33,7 @@ def one_front() -> xr.Dataset:
         "time": ("front", TIME, {"units": "s"}),
         "energy": ("front", ENERGY, {"units": "J"}),
         "status": ("front", np.ones(4, "int8")),
-        "binding": (("front", "limit"), np.full((4, 3), SLACK, "int8")),
+        "binding": (("front", "limit"), np.full((4, 3), NOT_BINDING, "int8")),
     }
     coordinates = {"limit": np.array(["time", "power", "memory"], dtype=np.dtypes.StringDType())}
     found = xr.Dataset(data, coordinates, GOALS)
@@ -239,7 +239,7 @@ def grey(colour: str) -> float:
 
 def test_parts_are_told_apart_in_grey():
     looks = list(zip(breakdown.COLOURS, breakdown.PATTERNS, strict=True))
-    assert len({c for c, _ in looks}) == len(looks) == breakdown.MOST_PARTS
+    assert len({c for c, _ in looks}) == len(looks) == breakdown.MOST_SUMMANDS
     for (colour, pattern), (other, next_pattern) in combinations(looks, 2):
         assert pattern != next_pattern or abs(grey(colour) - grey(other)) > 0.15
     assert len({(marker, str(dash)) for _, marker, dash in LINES}) == len(LINES)

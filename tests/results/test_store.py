@@ -6,8 +6,6 @@ import random
 import shutil
 import signal
 import time
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +21,7 @@ from results.stores.files import seals, storage
 from results.stores.memory import Memory
 from results.stores.store import StoreDamaged, StoreError
 
-
-@pytest.fixture(autouse=True)
-def _warnings_are_errors() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.usefixtures("warnings_are_errors")
 
 
 @pytest.fixture

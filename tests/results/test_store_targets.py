@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import textwrap
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,12 +15,7 @@ from results.dataset import Layout
 from results.stores import store
 from results.stores.store import StoreError
 
-
-@pytest.fixture(autouse=True)
-def _warnings_are_errors() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.usefixtures("warnings_are_errors")
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def test_cells_are_numbers_words_or_empty(rows: list[dict[str, str]]):
 def test_pieces_join_without_a_seam(
     plan: Layout, arrays_of: Fill, rows: list[dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(flat, "ROWS", 7)
+    monkeypatch.setattr(flat, "BLOCK_ROWS", 7)
     ds = dataset.to_dataset(plan, arrays_of(tuple(slice(0, n) for n in plan.shape)))
     with table.to_csv(ds, tmp_path / "pieces.csv").open(newline="", encoding="utf-8") as file:
         assert list(csv.DictReader(file)) == rows

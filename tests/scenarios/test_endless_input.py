@@ -9,7 +9,7 @@ import pytest
 import dse
 from dse.system import files
 from scenarios import Scenario, ScenarioError
-from scenarios.language.errors import MOST
+from scenarios.language.errors import MOST_MISTAKES
 
 HEAD = 'model = "nbody"\nmachine = "jaketown"\n[given]\nflops_per_pair = 20\nprocessors = 100\nmemory = 1e6\n'
 
@@ -48,12 +48,12 @@ def test_dots_in_numbers_and_texts_are_no_nesting(tmp_path: Path):
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path):
     file = write(tmp_path, HEAD)
-    os.truncate(file, files.MOST + 1)
+    os.truncate(file, files.MOST_BYTES + 1)
     assert "larger than 16 MB" in refused(file)
 
 
 def test_a_pipe_that_is_silent_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(files, "PATIENCE", 0.1)
+    monkeypatch.setattr(files, "PIPE_SECONDS", 0.1)
     pipe = tmp_path / "pipe.toml"
     os.mkfifo(pipe)
     assert "nothing came through this pipe" in refused(pipe)
@@ -79,7 +79,10 @@ def test_a_machine_file_that_cannot_be_read_is_one_mistake(tmp_path: Path, wrong
 def test_a_hundred_mistakes_are_told_in_full_and_the_rest_counted(tmp_path: Path):
     told = refused(write(tmp_path, HEAD + "bodies = 1e6\n" + "".join(f"w{i} = 1\n" for i in range(130))))
     assert told.startswith("130 mistakes")
-    assert told.count("there is no input of nbody called") + told.count("there is no input of nbody") >= MOST
+    assert (
+        told.count("there is no input of nbody called") + told.count("there is no input of nbody")
+        >= MOST_MISTAKES
+    )
     assert "given.w99:" in told
     assert "given.w100:" not in told
     assert told.endswith("… and 30 more")

@@ -15,7 +15,7 @@ import scenarios
 from formulations import handover
 from results.dataset import Arrays
 from solvers.answer import answer
-from solvers.batched import would_do
+from solvers.batched import feasible_values
 
 # how points were solved, and how long it took, is not part of an answer; a gap is rounding either way
 APART = {"seconds", "message", "gap"}
@@ -37,8 +37,8 @@ def as_alone() -> Compare:
         region = tuple(slice(0, n) for n in grid.shape)
         arrays, left = way(grid).solve(plan, region)
         with handover.collected() as tally:
-            would_do.complete(grid, plan, region, arrays, left)
-        assert tally.reasons.get(would_do.ALONE, 0) == completed
+            feasible_values.complete(grid, plan, region, arrays, left)
+        assert tally.reasons.get(feasible_values.ALONE, 0) == completed
         places = list(itertools.product(*map(range, grid.shape)))
         alone = [answer(grid.question(place), neighbours=False) for place in places]
         told = results.dataset.to_arrays(plan, alone, grid.shape)

@@ -69,7 +69,7 @@ def conflict_sets(s: Solution) -> set[frozenset[str]]:
     return {frozenset(c) for c in s.conflicts}
 
 
-def test_conflict_names_all_minimal_sets_and_values_that_would_do() -> None:
+def test_conflict_names_all_minimal_sets_and_feasible_values() -> None:
     q = nbody("energy", Limit("time", maximum=0.01), Limit("power", maximum=100.0), p=below(500.0))
     s = answer(q)
     assert s.status is Status.INFEASIBLE

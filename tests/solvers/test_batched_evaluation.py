@@ -122,7 +122,7 @@ def test_pieces_cover_a_block_once_and_are_small(monkeypatch: pytest.MonkeyPatch
     assert (seen[region] == 1).all()
     assert seen.sum() == seen[region].size
     whole, _ = at.path.solve(at.plan, region)
-    monkeypatch.setattr(evaluated, "PIECE", 20)
+    monkeypatch.setattr(evaluated, "EVALUATED_TOGETHER", 20)
     cut, _ = at.path.solve(at.plan, region)
     for name in ("energy", "status", "binding"):
         np.testing.assert_array_equal(cut[name], whole[name])
@@ -142,7 +142,7 @@ def test_where_floats_fail_arrays_leave_the_point_and_only_points_near_it(monkey
             "flops": {"path": "given.flops", "start": 1e9, "stop": 1e12, "num": 40, "spacing": "log"},
         },
     }
-    monkeypatch.setattr(evaluated, "FEW", 1)
+    monkeypatch.setattr(evaluated, "UNCUT_POINTS", 1)
     found = dse.sweep(asked, workers=1, progress=False)
     grid = scenarios.grid(dse.load(asked))
     for place in ((0, 0, 3), (0, 1, 3), (1, 0, 39), (1, 3, 0)):

@@ -19,7 +19,7 @@ from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers.answer import answer
-from solvers.batched import would_do
+from solvers.batched import feasible_values
 from solvers.batched.ratios import line
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
@@ -75,8 +75,8 @@ def test_every_number_is_that_of_the_question_alone(name: str):
     arrays, left = at_once(of)
     assert left.mean() < 0.05
     with handover.collected() as tally:
-        would_do.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
-    assert would_do.ALONE not in tally.reasons
+        feasible_values.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
+    assert feasible_values.ALONE not in tally.reasons
     rng = np.random.default_rng(2)
     for status in (OPTIMAL, INFEASIBLE):
         places = np.argwhere(~left & (arrays["status"] == status))

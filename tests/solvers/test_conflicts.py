@@ -85,9 +85,9 @@ def test_what_cannot_be_told_is_marked_and_never_counts_as_a_conflict():
     """The pair {0, 1} cannot be told, {0, 1, 2} conflicts: it is named, but that it is minimal is not sure."""
 
     def feasible(points: Indices, kept: Bools) -> conflicts.Codes:
-        codes = np.where(kept[:, :3].all(1), conflicts.CONFLICT, conflicts.MET)
+        codes = np.where(kept[:, :3].all(1), conflicts.CANNOT_HOLD, conflicts.CAN_HOLD)
         pair = (kept[:, :2].all(1)) & ~kept[:, 2]
-        return np.where(pair, conflicts.UNKNOWN, codes).astype(np.int8)
+        return np.where(pair, conflicts.NOT_KNOWN, codes).astype(np.int8)
 
     found = conflicts.minimal_conflicts(1, 4, feasible, every=True)
     assert told(found, 0) == [frozenset({0, 1, 2})]

@@ -24,11 +24,11 @@ from results.dataset import CONFLICTING, STATUS_CODES
 from results.solution import Status
 from scenarios.question import Decision, Limit, Question
 from solvers.answer import answer
-from solvers.batched import by_choice, would_do
+from solvers.batched import by_choice, feasible_values
 from solvers.batched.counting import tables
 from solvers.batched.geometric_programs import geometric
 from solvers.explaining import why
-from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN
+from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
 
 Sets = set[frozenset[str]]
 OWN = ("one_copy", "replication")
@@ -43,7 +43,7 @@ def family(r: np.random.Generator, names: list[str]) -> Sets:
 def of(names: tuple[str, ...], clashes: Sets, **more: Any) -> why.Why:
     def met(points: Any, kept: Any) -> Any:
         sets = [frozenset(itertools.compress(names, row)) for row in kept]
-        return np.array([CONFLICT if any(c <= s for c in clashes) else MET for s in sets])
+        return np.array([CANNOT_HOLD if any(c <= s for c in clashes) else CAN_HOLD for s in sets])
 
     def values(points: Any, wanted: Any) -> Any:
         return {n: np.full(len(points), np.inf) for n in wanted}
@@ -95,7 +95,7 @@ def test_whole_numbers_play_no_part_where_divisible_ones_do_not_help():
 
 def test_what_is_not_known_under_one_choice_is_open_unless_another_has_a_design():
     open_one = dataclasses.replace(
-        of(("a", "b"), set()), met=lambda points, kept: np.full(len(kept), UNKNOWN)
+        of(("a", "b"), set()), met=lambda points, kept: np.full(len(kept), NOT_KNOWN)
     )
     clash = of(("a", "b"), {frozenset("a")})
     found = why.explained(why.over_choices([clash, open_one]))
@@ -253,8 +253,8 @@ def test_a_sweep_stores_what_one_question_is_told(name: str):
     plan, region = results.dataset.layout(grid), (slice(0, 3), slice(0, 3))
     with handover.collected() as tally:
         arrays, left = way(grid).solve(plan, region)
-        would_do.complete(grid, plan, region, arrays, left)
-    assert would_do.ALONE not in tally.reasons
+        feasible_values.complete(grid, plan, region, arrays, left)
+    assert feasible_values.ALONE not in tally.reasons
     assert tally.reasons.get(by_choice.APART, 0) == left.sum()
     none = ~left & (arrays["status"] == STATUS_CODES[Status.INFEASIBLE])
     assert none.sum() >= 3
@@ -281,6 +281,8 @@ def test_a_value_left_open_is_sought_under_every_choice():
     asked.pop("sweep")
     asked["limits"] = {"time": {"max": 1e-3}, "energy": {"max": 1e3}}
     question = scenarios.grid(dse.load(asked)).question(())
-    told = dict(would_do.at(question, ("time", "processors")))
-    alone = [dict(would_do.at(q, ("time",)))["time"] for _, q in scenarios.question.combinations(question)]
+    told = dict(feasible_values.at(question, ("time", "processors")))
+    alone = [
+        dict(feasible_values.at(q, ("time",)))["time"] for _, q in scenarios.question.combinations(question)
+    ]
     assert told["time"] == min(v for v in alone if not math.isnan(v))

@@ -66,6 +66,6 @@ def test_a_limit_moved_there_gives_that_answer() -> None:
 
 
 def test_too_many_designs_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listed_changes, "MOST", 10)
+    monkeypatch.setattr(listed_changes, "MOST_LISTED_DESIGNS", 10)
     asked = question(load(TRAINING))
     assert listed_changes.next_changes(asked, 1.0, []) is None

@@ -292,7 +292,7 @@ def test_what_runs_away_is_a_decided_number() -> None:
 
 
 def test_more_ways_than_are_tried_go_the_way_without_structure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formulations.arithmetics.maxima.MOST", 1)
+    monkeypatch.setattr("formulations.arithmetics.maxima.MOST_ALTERNATIVES", 1)
     source = FOUR | {
         "decide": {n: FOUR["decide"][n] for n in ("intensity", "throttle")},
         "objective": {"minimize": "power"},

@@ -184,7 +184,7 @@ def test_conflicts_of_placements_are_those_of_brute_force(seed: int, tight: tupl
         for limit in others:
             assert limit.maximum is not None
             ok &= every[limit.name] <= limit.maximum
-        value, _ = milp_conflicts.would_do(program(q), name)
+        value, _ = milp_conflicts.feasible_value_and_design(program(q), name)
         assert (value is None) == (not ok.any())
         if ok.any():
             assert value == pytest.approx(float(every[name][ok].min()), rel=1e-7)

@@ -157,7 +157,7 @@ def test_enumeration_has_one_home(kind: str, taken: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("home", "name", "kind"), [(box_search, "_kept", "one decided number"), (subsets.Known, "met", "table")]
+    ("home", "name", "kind"), [(box_search, "_pruned", "one decided number"), (subsets.Known, "met", "table")]
 )
 def test_what_conflicts_rest_on_has_one_home(
     home: Any, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
@@ -186,7 +186,7 @@ LINEAR = PARTITION | {
 
 
 @pytest.mark.parametrize("kind", ["geometric program", "ratios of sums", "linear program"])
-def test_values_that_would_do_have_one_home(kind: str, monkeypatch: pytest.MonkeyPatch):
+def test_feasible_values_have_one_home(kind: str, monkeypatch: pytest.MonkeyPatch):
     axis = {
         "path": "limits.time.max",
         "start": 1e-9,
@@ -198,8 +198,8 @@ def test_values_that_would_do_have_one_home(kind: str, monkeypatch: pytest.Monke
     grid = scenarios.grid(dse.load({**source, "sweep": {"deadline": axis}}))
     at = chunk_work.ready(grid)
     assert at.path is not None
-    monkeypatch.setattr(conflicts, "values_that_would_do", _gone)
-    monkeypatch.setattr(milp_conflicts, "values_that_would_do", _gone)
+    monkeypatch.setattr(conflicts, "feasible_values", _gone)
+    monkeypatch.setattr(milp_conflicts, "feasible_values", _gone)
     assert GONE in answer(grid.question((0,)), neighbours=False).message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, 12),))

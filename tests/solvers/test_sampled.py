@@ -171,7 +171,7 @@ def test_a_penalty_ranks_what_breaks_limits_behind_all_else() -> None:
     most = sampler.search(replace(asked, objectives=(Objective("performance", maximize=True),)), found.search)
     best = sampler.best_of(most)
     assert best is not None
-    assert best.worth.goals[0] == max(t.worth.goals[0] for t in most.held) < sampler.PENALTY
+    assert best.worth.goals[0] == max(t.worth.goals[0] for t in most.held) < sampler.WORST_WORTH
 
 
 SMALL = st.tuples(

@@ -134,7 +134,7 @@ def test_no_answer_depends_on_where_a_search_ends(name: str, monkeypatch: pytest
         asked = source | {"limits": {**source.get("limits", {}), limit: {side: value * factor}}}
         told = []
         for start in (1.0, 1e-2, 1e2):
-            monkeypatch.setattr(evaluation, "START", start)
+            monkeypatch.setattr(evaluation, "SEARCH_REACH", start)
             told.append(solved(asked))
         assert [word(t) for t in told] == [word(told[0])] * 3, (name, factor)
         for other in told[1:]:
@@ -149,7 +149,7 @@ def test_a_sweep_says_what_single_questions_say(name: str, monkeypatch: pytest.M
     values = [value * 10.0 ** (k / 4) for k in range(-12, 48)]
     axis = {"path": f"limits.{limit}.{side}", "values": values}
     asked = source | {"limits": {**source.get("limits", {}), limit: {side: value}}, "sweep": {"x": axis}}
-    monkeypatch.setattr(evaluation, "START", 1e-3)
+    monkeypatch.setattr(evaluation, "SEARCH_REACH", 1e-3)
     swept = dse.sweep(dse.load(asked))
     for k in range(0, len(values), 13):
         one = solved(source | {"limits": {limit: {side: values[k]}}})

@@ -12,8 +12,8 @@ def test_static_power_alone_refuses_a_power_cap() -> None:
     # fft-07: memory alone draws 1e-3 W/word * 2^20 words = 1048.6 W at any p
     found = explained(subsets.why(fft("time", power=(None, 1000.0))))
     assert found.minimal == (("power",),)
-    assert found.would_do["power"] is not None
-    assert found.would_do["power"] > 1048.576
+    assert found.feasible_values["power"] is not None
+    assert found.feasible_values["power"] > 1048.576
     assert found.certain
 
 
@@ -21,15 +21,15 @@ def test_energy_below_its_minimum_names_the_minimum() -> None:
     # fft-11; the least over whole p: 0.0690283... (real p) to one processor more or less
     found = explained(subsets.why(fft("time", energy=(None, 0.068338))))
     assert found.minimal == (("energy",),)
-    assert found.would_do["energy"] == pytest.approx(0.0690283, rel=1e-6)
+    assert found.feasible_values["energy"] == pytest.approx(0.0690283, rel=1e-6)
 
 
 def test_deadline_and_processors_together() -> None:
     # nbody-05; p = n^2 (f gt + b'/M) / T at M = n/p^(1/2), solved by hand for p: 137.1146
     found = explained(subsets.why(nbody(p=Decision("processors", maximum=133), time=(None, 0.729744))))
     assert found.minimal == (("time", "processors"),)
-    assert found.would_do["processors"] == pytest.approx(137.1145881, rel=1e-6)
-    assert found.would_do["time"] == pytest.approx(0.7523132542, rel=1e-6)
+    assert found.feasible_values["processors"] == pytest.approx(137.1145881, rel=1e-6)
+    assert found.feasible_values["time"] == pytest.approx(0.7523132542, rel=1e-6)
 
 
 def test_a_models_own_limit_is_named_with_the_factor_it_is_missed_by() -> None:
@@ -56,8 +56,8 @@ def test_a_models_own_limit_is_named_with_the_factor_it_is_missed_by() -> None:
     )
     found = explained(subsets.why(question))
     assert found.minimal == (("power_per_processor", "processors", "one_copy"),)
-    assert found.would_do["one_copy"] == pytest.approx(20 / 19, rel=1e-3)
-    assert found.would_do["processors"] == pytest.approx(20, rel=1e-3)
+    assert found.feasible_values["one_copy"] == pytest.approx(20 / 19, rel=1e-3)
+    assert found.feasible_values["processors"] == pytest.approx(20, rel=1e-3)
 
 
 def test_bounds_without_a_whole_number_between_them_name_the_variable() -> None:
@@ -66,7 +66,7 @@ def test_bounds_without_a_whole_number_between_them_name_the_variable() -> None:
     )
     assert found.minimal == (("processors",),)
     # the upper bound that would do
-    assert found.would_do == {"processors": 3.0}
+    assert found.feasible_values == {"processors": 3.0}
 
 
 def test_listed_values_can_be_the_conflict() -> None:
@@ -74,13 +74,13 @@ def test_listed_values_can_be_the_conflict() -> None:
     values = Decision("processors", values=tuple(2.0**k for k in range(21)))
     found = explained(subsets.why(fft("time", p=values, energy=(None, 0.0690284))))
     assert found.minimal == (("energy", "processors"),)
-    assert found.would_do["energy"] == pytest.approx(0.0690284527616, rel=1e-9)
+    assert found.feasible_values["energy"] == pytest.approx(0.0690284527616, rel=1e-9)
 
 
 def test_two_separate_conflicts_are_both_found_and_neither_alone_would_do() -> None:
     found = explained(subsets.why(fft("time", energy=(None, 0.05), power=(None, 900.0))))
     assert found.minimal == (("energy",), ("power",))
-    assert found.would_do == {"energy": None, "power": None}
+    assert found.feasible_values == {"energy": None, "power": None}
 
 
 def test_a_feasible_question_has_no_conflict() -> None:

@@ -64,7 +64,7 @@ def test_who_only_asks_is_told_what_was_not_tried(monkeypatch: pytest.MonkeyPatc
 def test_a_trial_that_costs_too_much_is_no_reason_for_the_dearer_way(monkeypatch: pytest.MonkeyPatch):
     grid = scenarios.grid(blocks(2))
     monkeypatch.setattr(effort, "_most", type("Most", (), {"get": staticmethod(lambda: 1e-9)}))
-    monkeypatch.setattr(effort, "ENOUGH", 1e-9)
+    monkeypatch.setattr(effort, "TRIAL_SECONDS", 1e-9)
     monkeypatch.setattr(sums.Sums, "work", property(lambda self: 1e-3))
     assert batched.chosen(grid).untried
     monkeypatch.setattr(sums.Sums, "work", property(lambda self: 1e3))
@@ -116,11 +116,11 @@ def power_cap(start: float, num: int) -> Any:
     )
 
 
-def test_a_trial_seeks_no_values_that_would_do(monkeypatch: pytest.MonkeyPatch):
+def test_a_trial_seeks_no_feasible_values(monkeypatch: pytest.MonkeyPatch):
     def sought(*_: Any, **__: Any) -> Any:
         raise AssertionError("a trial asks which points are answered, not what would do")
 
-    monkeypatch.setattr(conflicts, "values_that_would_do", sought)
+    monkeypatch.setattr(conflicts, "feasible_values", sought)
     ready = chunk_work.ready(scenarios.grid(power_cap(100.0, 8)))
     assert ready.path is not None
     assert "secants" in ready.path.method

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zarr
+from plain_roofline import PRICE
 
 import dse
 import scenarios
@@ -16,17 +17,7 @@ from scenarios import ScenarioError
 from scenarios.uncertainty.drawing import draw
 
 QUESTION: dict[str, Any] = {
-    "model": "roofline",
-    "machine": {
-        "time_per_flop": "1 ps/flop",
-        "time_per_byte": "10 ps/B",
-        "energy_per_flop": "10 pJ/flop",
-        "energy_per_byte": "100 pJ/B",
-        "constant_power": "10 W",
-    },
-    "given": {"flops": 1e12, "intensity": 100.0, "rise": 1.0, "fall": 1.0},
-    "decide": {"x": {"min": 0.01, "max": 100.0}},
-    "define": {"price": "rise * x + fall / x"},
+    **PRICE,
     "objective": {"minimize": "price", "cvar": 0.9},
     "uncertain": {
         "rise": {"lognormal": [1.0, 1.5]},

@@ -9,6 +9,7 @@ import box_instances
 import decide_now_instances as plain
 import numpy as np
 import pytest
+from plain_roofline import PRICE, TWO_UNCERTAIN
 
 import dse
 from dse import machines
@@ -84,26 +85,13 @@ def test_what_is_known_of_a_box_holds_at_every_point_of_it(number: int) -> None:
 
 
 SHARE: dict[str, Any] = {
-    "model": "roofline",
-    "machine": {
-        "time_per_flop": "1 ps/flop",
-        "time_per_byte": "10 ps/B",
-        "energy_per_flop": "10 pJ/flop",
-        "energy_per_byte": "100 pJ/B",
-        "constant_power": "10 W",
-    },
-    "given": {"flops": 1e12, "intensity": 100.0, "rise": 1.0, "fall": 1.0},
-    "decide": {"x": {"min": 0.01, "max": 100.0}},
+    **PRICE,
     "define": {
         "price": "rise * x + fall / x",
         "slow": "maximum(fall / x, 0.2 * fall)",
         "ratio": "price / (slow + 1)",
     },
-    "uncertain": {
-        "rise": {"uniform": [0.2, 1.8]},
-        "fall": {"uniform": [0.8, 3.2]},
-        "sampling": {"samples": 128},
-    },
+    "uncertain": {**TWO_UNCERTAIN, "sampling": {"samples": 128}},
 }
 GRID = np.exp(np.linspace(np.log(0.1), np.log(10), 8001))
 STEP = 2e-3  # between neighbours of the grid no measure changes by more
@@ -295,7 +283,7 @@ def test_a_quantile_that_may_be_negative_has_no_bound_of_0() -> None:
         ),
         Quantile(0.5),
     )
-    assert box_lines.told(wanted, box_lines.NOTHING) == -np.inf
+    assert box_lines.told(wanted, box_lines.ASKS_NOTHING) == -np.inf
 
 
 def test_no_proof_rests_on_an_end_of_the_search() -> None:

@@ -76,7 +76,7 @@ def test_a_mean_without_spread_and_with_what_is_not_finite():
     assert math.isinf(estimates.mean(np.array([1.0, np.inf])).value)
     assert math.isnan(estimates.mean(np.array([])).value)
     assert estimates.mean(np.ones(1)).interval == (-math.inf, math.inf)
-    many = np.random.default_rng(1).exponential(size=estimates.FEW + 1)
+    many = np.random.default_rng(1).exponential(size=estimates.MOST_BOOTSTRAPPED + 1)
     few = estimates.mean(many[:-1])
     assert estimates.mean(many).interval == pytest.approx(few.interval, rel=2e-3)
 

@@ -10,20 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from plain_roofline import RUN
 
 import dse
 from dse.commands.commandline import main
 from results import plot
 from scenarios import ScenarioError
 
-MACHINE = {
-    "time_per_flop": "1 ps/flop",
-    "time_per_byte": "10 ps/B",
-    "energy_per_flop": "10 pJ/flop",
-    "energy_per_byte": "100 pJ/B",
-    "constant_power": "10 W",
-}
-BASE: dict[str, Any] = {"model": "roofline", "machine": MACHINE, "given": {"flops": 1e12, "intensity": 100.0}}
 G = (0.0, 1.0, 4.5)
 
 
@@ -34,8 +27,8 @@ def g_question() -> dict[str, Any]:
         f"(maximum(4 * {n} - 2, 2 - 4 * {n}) + {a!r}) / {1 + a!r}" for n, a in zip(names, G, strict=True)
     ]
     return {
-        **BASE,
-        "given": {**BASE["given"], **dict.fromkeys(names, 0.6)},
+        **RUN,
+        "given": {**RUN["given"], **dict.fromkeys(names, 0.6)},
         "define": {"product": " * ".join(f"({f})" for f in factors)},
         "objective": {"minimize": "product"},
         "uncertain": {n: {"uniform": [0.0, 1.0]} for n in names},
@@ -58,8 +51,8 @@ def test_the_g_function_defined_in_a_scenario():
 
 
 SQUARE: dict[str, Any] = {
-    **BASE,
-    "given": {**BASE["given"], "rise": 1.0, "fall": 1.0},
+    **RUN,
+    "given": {**RUN["given"], "rise": 1.0, "fall": 1.0},
     "decide": {"x": {"min": 0.01, "max": 100.0}},
     "define": {"price": "rise * x + fall / x"},
     "objective": {"minimize": "price", "measure": "mean"},
@@ -143,7 +136,7 @@ def test_what_cannot_be_asked(change: dict[str, Any], message: str):
     with pytest.raises(ScenarioError, match=message):
         dse.what_matters(data, rows=100, progress=False)
     with pytest.raises(ScenarioError, match="nothing is uncertain"):
-        dse.what_matters(BASE | {"objective": {"minimize": "energy"}}, progress=False)
+        dse.what_matters(RUN | {"objective": {"minimize": "energy"}}, progress=False)
 
 
 def test_a_picture_needs_something_that_varies():

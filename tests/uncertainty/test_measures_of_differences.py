@@ -1,32 +1,19 @@
 """A limit on the mean of a difference, or of a reciprocal, is not one on a quotient of means: no false proof."""
 
 import pytest
+from plain_roofline import PRICE, TWO_UNCERTAIN
 
 import dse
 from results.solution import Status
-
-PLATFORM = {
-    "time_per_flop": "1 ps/flop",
-    "time_per_byte": "10 ps/B",
-    "energy_per_flop": "10 pJ/flop",
-    "energy_per_byte": "100 pJ/B",
-    "constant_power": "10 W",
-}
 
 
 def gained(least: float, measure: dict[str, object]) -> dict[str, object]:
     """The largest x of at least ``least`` at which the measure of rise x - fall/x is at most 0."""
     return {
-        "model": "roofline",
-        "machine": PLATFORM,
-        "given": {"flops": 1e12, "intensity": 100.0, "rise": 1.0, "fall": 1.0},
+        **PRICE,
         "decide": {"x": {"min": least, "max": 100.0}},
         "define": {"outlay": "x * 1.0", "gain": "rise * x - fall / x"},
-        "uncertain": {
-            "rise": {"uniform": [0.2, 1.8]},
-            "fall": {"uniform": [0.8, 3.2]},
-            "sampling": {"samples": 64},
-        },
+        "uncertain": {**TWO_UNCERTAIN, "sampling": {"samples": 64}},
         "objective": {
             "maximize": "outlay",
             "measure": "mean",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import xarray as xr
 from click.testing import CliRunner
+from plain_roofline import PRICE
 
 import dse
 from dse.cli import main
@@ -21,20 +22,9 @@ from results.differing import drawn_worlds
 from results.telling.fresh import Estimate
 from results.uncertainty import worlds_text
 
-MACHINE = {
-    "time_per_flop": "1 ps/flop",
-    "time_per_byte": "10 ps/B",
-    "energy_per_flop": "10 pJ/flop",
-    "energy_per_byte": "100 pJ/B",
-    "constant_power": "10 W",
-}
 LATER: dict[str, Any] = {
     "title": "Price of x",
-    "model": "roofline",
-    "machine": MACHINE,
-    "given": {"flops": 1e12, "intensity": 100.0, "rise": 1.0, "fall": 1.0},
-    "decide": {"x": {"min": 0.01, "max": 100.0}},
-    "define": {"price": "rise * x + fall / x"},
+    **PRICE,
     "objective": {"minimize": "price"},
     "uncertain": {
         "rise": {"uniform": [0.2, 1.8]},

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import zarr
 from click.testing import CliRunner
+from plain_roofline import RUN
 from scipy.stats import binomtest
 
 import dse
@@ -18,15 +19,8 @@ from scenarios import load
 
 PLAIN: dict[str, Any] = {
     "title": "Least x that covers a uniform demand",
-    "model": "roofline",
-    "machine": {
-        "time_per_flop": "1 ps/flop",
-        "time_per_byte": "10 ps/B",
-        "energy_per_flop": "10 pJ/flop",
-        "energy_per_byte": "100 pJ/B",
-        "constant_power": "10 W",
-    },
-    "given": {"flops": 1e12, "intensity": 100.0, "demand": 1.5},
+    **RUN,
+    "given": {**RUN["given"], "demand": 1.5},
     "decide": {"x": {"min": 1.0, "max": 4.0}},
     "define": {"short": "demand / x", "paid": "x + demand"},
     "uncertain": {"demand": {"uniform": [1.0, 2.0]}, "sampling": {"samples": 100, "seed": 3}},

@@ -9,31 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from plain_roofline import PRICE, TWO_UNCERTAIN
 from scipy.stats import qmc
 
 import dse
 from dse.commands.commandline import main
 from scenarios import ScenarioError
 
-MACHINE = {
-    "time_per_flop": "1 ps/flop",
-    "time_per_byte": "10 ps/B",
-    "energy_per_flop": "10 pJ/flop",
-    "energy_per_byte": "100 pJ/B",
-    "constant_power": "10 W",
-}
 SAMPLES = 128
 QUESTION: dict[str, Any] = {
-    "model": "roofline",
-    "machine": MACHINE,
-    "given": {"flops": 1e12, "intensity": 100.0, "rise": 1.0, "fall": 1.0},
-    "decide": {"x": {"min": 0.01, "max": 100.0}},
+    **PRICE,
     "define": {"price": "rise * x + fall / x", "slow": "maximum(fall / x, 0.2 * fall)"},
-    "uncertain": {
-        "rise": {"uniform": [0.2, 1.8]},
-        "fall": {"uniform": [0.8, 3.2]},
-        "sampling": {"samples": SAMPLES},
-    },
+    "uncertain": {**TWO_UNCERTAIN, "sampling": {"samples": SAMPLES}},
 }
 GRID = np.exp(np.linspace(np.log(0.3), np.log(10), 4001))
 STEP = 2e-3  # between neighbours of the grid no measure changes by more

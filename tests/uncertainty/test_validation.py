@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from plain_roofline import RUN
 from scipy.special import ndtr, ndtri
 
 import dse
@@ -22,14 +23,7 @@ class Promise(NamedTuple):
 
 # two inputs of the roofline model: time = maximum(flops * time_per_flop, bytes * time_per_byte)
 QUESTION = {
-    "model": "roofline",
-    "machine": {
-        "time_per_flop": "1 ps/flop",
-        "time_per_byte": "10 ps/B",
-        "energy_per_flop": "10 pJ/flop",
-        "energy_per_byte": "100 pJ/B",
-        "constant_power": "10 W",
-    },
+    **RUN,
     "given": {"flops": 1e12, "intensity": 1000.0},
     "objective": {"minimize": "energy"},
     "limits": {"time": {"max": "1.2 s"}},

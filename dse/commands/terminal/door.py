@@ -22,7 +22,7 @@ from dse.system.streams import INTERRUPTED
 from scenarios.language.errors import ScenarioError
 from solvers.others.solver_errors import SolverError
 
-ANSWERED, FAILED, WRONG, NO_ANSWER = 0, 1, 2, 3
+ANSWERED, EXIT_FAILED, WRONG, NO_ANSWER = 0, 1, 2, 3
 DEBUG = "--debug"
 _OUR_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE})
 
@@ -122,7 +122,7 @@ def explain(problem: Exception) -> int:
         sys.modules["results.stores.checked"].settle()
     if isinstance(problem, NoRoom | StoreBusy | StoreDamaged | WorkersLost):
         complain(f"dse: {problem}")
-        return FAILED
+        return EXIT_FAILED
     if isinstance(
         problem,
         FittingError
@@ -141,6 +141,6 @@ def explain(problem: Exception) -> int:
     if isinstance(problem, OSError) and problem.errno:
         where = f"{problem.filename}: " if problem.filename else ""
         complain(f"dse: {where}{os.strerror(problem.errno)}")
-        return FAILED if problem.errno in _OUR_TROUBLE else WRONG
+        return EXIT_FAILED if problem.errno in _OUR_TROUBLE else WRONG
     complain(f"dse: unexpected {type(problem).__name__}: {problem} (with {DEBUG} you see where)")
-    return FAILED
+    return EXIT_FAILED

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.commands.terminal.printing import WIDTH, say, show, table
+from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
 from dse.fronts.bands import EXACT
 from results.along_fronts.along import exchange_rates, knee
 from results.summaries import outside
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from dse.fronts.front_search import Front
     from results.solution import Solution
 
-DIGITS = 5
+FRONT_DIGITS = 5
 BETWEEN = 3
-LONGEST = 48
-MANY, SOME = 100, 40
+LONGEST_CELL = 48
+MANY_POINTS, SOME = 100, 40
 SIGNS = {0.0: "○", 1.0: "●"}
 PART = "◐"
-NOTHING = 1e-9
+SHARE_ROUNDING = 1e-9
 MOST_RATE = 100.0
 
 
@@ -50,7 +50,7 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     around = [column(found.points, name) for name in goals]
     behind = [*_exchange(found, goals), *_proofs(found)]
     number = Column("", tuple(str(i) for i in range(len(found.points))))
-    room = WIDTH - sum(c.width for c in (number, *around, *behind))
+    room = PAGE_WIDTH - sum(c.width for c in (number, *around, *behind))
     chosen = design(found.points, decided, room)
     if found.question.title:
         say(found.question.title)
@@ -58,26 +58,26 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     left = {"status", "to the next", *(c.heading for c in chosen if c.about)}
     right = frozenset(c.heading for c in every if c.heading not in left)
     bend = knee(*both(found.points, goals)) if len(goals) == 2 else None
-    shown = _shown(len(found.points), bend)
+    shown = _shown_points(len(found.points), bend)
     rows = list(zip(*(c.cells for c in every), strict=True))
     show(table([c.heading for c in every], [rows[i] for i in shown], right))
     if len(shown) < len(rows):
         say(f"{len(shown)} of {len(rows)} points are shown: -o front.csv and --json have all")
     for told in (*behind, *chosen):
         if told.about:
-            say(textwrap.fill(told.about, WIDTH))
+            say(textwrap.fill(told.about, PAGE_WIDTH))
     if bend is not None:
         say(f"Knee at point {bend}: the farthest from the straight line between the ends")
     beyond = outside.words(outside.of_solutions(found.points), len(found.points))
     if beyond:
-        say(textwrap.fill(f"Outside {beyond}", WIDTH))
+        say(textwrap.fill(f"Outside {beyond}", PAGE_WIDTH))
     for label, text in sources.of_solutions(found.points):
-        say(textwrap.fill(f"{label.capitalize()}: {text}", WIDTH))
-    say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", WIDTH))
+        say(textwrap.fill(f"{label.capitalize()}: {text}", PAGE_WIDTH))
+    say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", PAGE_WIDTH))
     if found.band is not None and found.band.how != EXACT:  # which the method says already
-        say(textwrap.fill(found.band.words(), WIDTH))
+        say(textwrap.fill(found.band.words(), PAGE_WIDTH))
     if found.growth is not None:
-        say(textwrap.fill(found.growth.words(found.points[0].units), WIDTH))
+        say(textwrap.fill(found.growth.words(found.points[0].units), PAGE_WIDTH))
     curved = [x for x, g in zip(found.straight_in, goals, strict=False) if x != g]
     if curved and any(found.joined):
         say(f"Segments are straight in {' and '.join(found.straight_in)}")
@@ -87,9 +87,9 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
         say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
 
 
-def _shown(count: int, bend: int | None) -> list[int]:
+def _shown_points(count: int, bend: int | None) -> list[int]:
     """Return which points the table has: all, or of many some evenly spread ones, the ends and the knee."""
-    if count <= MANY:
+    if count <= MANY_POINTS:
         return list(range(count))
     some = {round(i) for i in np.linspace(0, count - 1, SOME)}
     return sorted(some if bend is None else some | {bend})
@@ -141,7 +141,7 @@ def _amount(point: Solution, name: str) -> float | str:
 
 def _cell(point: Solution, name: str) -> str:
     amount = _amount(point, name)
-    return words.named(point, name, amount) or words.value(amount, point.units.get(name, ""), DIGITS)
+    return words.named(point, name, amount) or words.value(amount, point.units.get(name, ""), FRONT_DIGITS)
 
 
 def column(points: Sequence[Solution], name: str, heading: str = "") -> Column:
@@ -176,17 +176,17 @@ def _folded(points: Sequence[Solution], title: str, names: Sequence[str]) -> Col
     """Fold a list of decisions into one column: a sign for each share, the values of others."""
     labels = [points[0].index[n][1][0][1] for n in names]
     shares = not any(points[0].units.get(n) or n in points[0].menus for n in names) and all(
-        -NOTHING <= float(_amount(p, n)) <= 1 + NOTHING for p in points for n in names
+        -SHARE_ROUNDING <= float(_amount(p, n)) <= 1 + SHARE_ROUNDING for p in points for n in names
     )
     if shares:
         cells = ["".join(_sign(float(_amount(p, n))) for n in names) for p in points]
         what = f"{SIGNS[1.0]} 1, {PART} a part, {SIGNS[0.0]} 0"
     else:
         cells, what = [" ".join(_cell(p, n) for n in names) for p in points], "a value each"
-    if max(map(len, cells)) > LONGEST:
+    if max(map(len, cells)) > LONGEST_CELL:
         return Column(title, (), f"{title} of {len(names)}, left out here: --json and -o front.csv have all")
     return Column(title, tuple(cells), f"{title} of {', '.join(labels)}, in this order: {what}")
 
 
 def _sign(share: float) -> str:
-    return next((sign for end, sign in SIGNS.items() if abs(share - end) <= NOTHING), PART)
+    return next((sign for end, sign in SIGNS.items() if abs(share - end) <= SHARE_ROUNDING), PART)

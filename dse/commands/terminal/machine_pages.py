@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 # digits of a number in a comparison
-_DIGITS = 4
+_COMPARED_DIGITS = 4
 
 
 def page(machine: Machine) -> RenderableType:
@@ -93,7 +93,7 @@ def compared(columns: Sequence[str], names: Sequence[str] = ()) -> RenderableTyp
     """Build the table of a comparison: a row per machine, a column per figure or parameter; see ``comparison``."""
     known = {**machine_parameters(), **FIGURES}
     rows = [
-        (str(row["name"]), *(_shown(row[n], known[n].unit) for n in columns))
+        (str(row["name"]), *(_value_text(row[n], known[n].unit) for n in columns))
         for row in comparison(columns, names)
     ]
     heads = [n.replace("_", " ") for n in columns]
@@ -101,7 +101,7 @@ def compared(columns: Sequence[str], names: Sequence[str] = ()) -> RenderableTyp
     return made
 
 
-def _shown(value: float | str | None, unit: str) -> str:
+def _value_text(value: float | str | None, unit: str) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else show(value, unit, _DIGITS)
+    return value if isinstance(value, str) else show(value, unit, _COMPARED_DIGITS)

@@ -27,13 +27,13 @@ def page(model: Model) -> RenderableType:
     from rich.text import Text
 
     parts: list[RenderableType] = [Text(f"{model.name}: {model.title}", style="bold"), Text(model.source)]
-    said = [_flowing(_plain(part)) for part in equations(model).split("\n\n") if part]
+    said = [_flowing(_without_marks(part)) for part in equations(model).split("\n\n") if part]
     parts += [Text("\n" + "\n\n".join(said))] if said else []
     if model.structure is not None:
         parts.append(Text("\nlists", style="bold"))
         for sentence, rows in lists(model.structure):
-            parts.append(Text(_plain(sentence)))
-            parts += [table(LIST_HEAD, [tuple(map(_plain, row)) for row in rows])] if rows else []
+            parts.append(Text(_without_marks(sentence)))
+            parts += [table(LIST_HEAD, [tuple(map(_without_marks, row)) for row in rows])] if rows else []
     for heading, prefix, quantities, decided in _sections(model):
         # unit and domain share a column: names are long, and no other column may break words
         rows = [(prefix + q.name, value(q, decided.get(q.name)), _meaning(q), q.source) for q in quantities]
@@ -49,7 +49,7 @@ def page(model: Model) -> RenderableType:
         rules = [(x.name, x.formula, x.meaning, x.source) for x in model.valid]
         parts += [
             Text("\nrange in which it was derived", style="bold"),
-            Text(f"{_plain(VALID)}:"),
+            Text(f"{_without_marks(VALID)}:"),
             table(("name", "limit", "meaning", "source"), rules),
         ]
     totals = economics.quantities(model)
@@ -58,7 +58,7 @@ def page(model: Model) -> RenderableType:
         head = ("name", "value", "meaning", "source")
         parts += [
             Text("\ncost and carbon", style="bold"),
-            Text(f"{_plain(ASKED)}:"),
+            Text(f"{_without_marks(ASKED)}:"),
             table(head, rows),
         ]
     return Group(*parts)
@@ -70,7 +70,7 @@ def _flowing(paragraph: str) -> str:
     return paragraph if any(re.match(r"  |[-*] ", line) for line in lines) else " ".join(lines).strip()
 
 
-def _plain(text: str) -> str:
+def _without_marks(text: str) -> str:
     return text.replace("`", "")
 
 
@@ -112,8 +112,8 @@ def as_record(model: Model) -> dict[str, Any]:
 def _lists(structure: Structure) -> list[dict[str, Any]]:
     return [
         {
-            "what": _plain(sentence),
-            "keys": [dict(zip(LIST_HEAD, map(_plain, row), strict=True)) for row in rows],
+            "what": _without_marks(sentence),
+            "keys": [dict(zip(LIST_HEAD, map(_without_marks, row), strict=True)) for row in rows],
         }
         for sentence, rows in lists(structure)
     ]

@@ -13,7 +13,7 @@ from dse.system.streams import put, visible
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-WIDTH = 100
+PAGE_WIDTH = 100
 
 
 def say(text: str) -> None:
@@ -32,7 +32,7 @@ def show(what: RenderableType) -> None:
 
     page = io.StringIO()
     on_terminal = sys.stdout.isatty()
-    width = None if on_terminal else WIDTH
+    width = None if on_terminal else PAGE_WIDTH
     Console(file=page, force_terminal=on_terminal, width=width, highlight=False).print(what)
     # what is shown is made visible where it becomes text: here stand the colours
     put("\n".join(line.rstrip() for line in page.getvalue().splitlines()), sys.stdout)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dse.commands.terminal.door import ANSWERED, NO_ANSWER, complain
-from dse.commands.terminal.front_page import DIGITS, Column
-from dse.commands.terminal.printing import WIDTH, say, show, table
+from dse.commands.terminal.front_page import FRONT_DIGITS, Column
+from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
 from results.telling import words
 from results.telling.fresh import percent
 from results.uncertainty import kept
@@ -33,14 +33,14 @@ def show_worlds(found: Front) -> None:
     show_measures(question)
     unproved = sum(s.status.value == "feasible" for s in found.points)
     if unproved:
-        say(textwrap.fill(f"{unproved} points are not proved optimal: see their gaps", WIDTH))
+        say(textwrap.fill(f"{unproved} points are not proved optimal: see their gaps", PAGE_WIDTH))
     fresh = next((s.fresh for s in found.points if s.fresh is not None), None)
     columns = [c for name in question.measures for c in _column(found, name)]
-    columns += [c for k in range(len(fresh.limits) if fresh else 0) for c in _kept(found, k)]
+    columns += [c for k in range(len(fresh.limits) if fresh else 0) for c in _held_column(found, k)]
     if fresh is None or not columns:
         return
     say("")
-    say(textwrap.fill(f"{NOT_WORLD}: {fresh.count} fresh samples (random, seed {fresh.seed})", WIDTH))
+    say(textwrap.fill(f"{NOT_WORLD}: {fresh.count} fresh samples (random, seed {fresh.seed})", PAGE_WIDTH))
     every = [Column("", tuple(str(i) for i in range(len(found.points)))), *columns]
     heads = [c.heading for c in every]
     show(table(heads, list(zip(*(c.cells for c in every), strict=True)), frozenset(heads)))
@@ -70,7 +70,7 @@ def show_measures(question: Question) -> None:
         return
     measures = (f"{n}: {uncertain_words.named(m)}" for n, m in question.measures.items())
     worlds = uncertain_words.sampling(question.uncertain.sampling)
-    say(textwrap.fill(f"{'; '.join(measures)}; over {worlds}", WIDTH))
+    say(textwrap.fill(f"{'; '.join(measures)}; over {worlds}", PAGE_WIDTH))
 
 
 def _column(found: Front, name: str) -> list[Column]:
@@ -95,10 +95,10 @@ def _ends(point: Solution, name: str, estimate: Estimate | None, *, worst: bool)
 
 
 def _written(point: Solution, name: str, value: float, *, worst: bool) -> str:
-    return percent(value) if worst else words.value(value, point.units.get(name, ""), DIGITS)
+    return percent(value) if worst else words.value(value, point.units.get(name, ""), FRONT_DIGITS)
 
 
-def _kept(found: Front, k: int) -> list[Column]:
+def _held_column(found: Front, k: int) -> list[Column]:
     """Return the column of a limit: in which share of the samples it holds."""
     every = [
         s.fresh.limits[k] if s.fresh is not None and len(s.fresh.limits) > k else None for s in found.points

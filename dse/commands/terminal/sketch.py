@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 LEAST_COLUMNS, LEAST_LINES = 60, 20
-WIDTH, HEIGHT = 72, 14
+SKETCH_WIDTH, SKETCH_HEIGHT = 72, 14
 # what stands beside the plot: its frame, and the numbers at its right
 BESIDE = 16
 COLOURS = ("blue", "red", "green", "magenta", "cyan", "yellow")
-MOST_POINTS = 1_000_000
+MOST_SKETCHED = 1_000_000
 FRAME = str.maketrans(dict(zip("┌┐└┘─│", "++++-|", strict=True)) | {"µ": "u", "×": "x", "…": "~"})
 
 
@@ -61,7 +61,9 @@ def terminal() -> Terminal | None:
     if columns < LEAST_COLUMNS or lines < LEAST_LINES:
         return None
     encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-    return Terminal(min(WIDTH, columns - BESIDE), not os.environ.get("NO_COLOR"), encoding.startswith("utf"))
+    return Terminal(
+        min(SKETCH_WIDTH, columns - BESIDE), not os.environ.get("NO_COLOR"), encoding.startswith("utf")
+    )
 
 
 def draw(sketch: Sketch, at: Terminal) -> str:
@@ -77,7 +79,7 @@ def draw(sketch: Sketch, at: Terminal) -> str:
         ys=[np.asarray(s.y, float) for s in sketch.series],
         lines=[s.line for s in sketch.series],
         width=at.width,
-        height=HEIGHT,
+        height=SKETCH_HEIGHT,
         title=sketch.title,
         character_set="ascii" if plain else "block",
         color=list(COLOURS[: len(sketch.series)]) if at.colours and many else False,
@@ -129,7 +131,7 @@ def sweep(dataset: xr.Dataset) -> Sketch | None:
     goals = objectives(dataset)
     dims = [str(d) for d in dataset["status"].dims]
     numeric = [d for d in dims if not axes.is_text(dataset[d]) and dataset.sizes[d] > 1]
-    if not goals or not numeric or dataset["status"].size > MOST_POINTS:
+    if not goals or not numeric or dataset["status"].size > MOST_SKETCHED:
         return None
     along = max(numeric, key=lambda d: dataset.sizes[d])
     others = [d for d in dims if d != along]
@@ -200,7 +202,7 @@ def histogram(values: Any, title: str) -> Sketch | None:
     there = there[np.isfinite(there)]
     if not there.size or there.min() == there.max():
         return None
-    counts, edges = np.histogram(there, bins=WIDTH // 3)
+    counts, edges = np.histogram(there, bins=SKETCH_WIDTH // 3)
     x = np.repeat(edges, 2)[1:-1]
     y = np.repeat(100.0 * counts / there.size, 2)
     ends = np.array([edges[0]]), np.array([edges[-1]]), np.zeros(1)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dse.commands.terminal.front_page import Column, both, column, design
-from dse.commands.terminal.printing import WIDTH, say, show, table
+from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
 from dse.fronts.front_search import Front
 from results.along_fronts.along import knee
 from results.summaries import outside
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from dse.fronts.swept_fronts import Fronts, Place
     from results.solution import Solution
 
-FEW = 40
+FEW_POINTS = 40
 MOST_REASONS = 8
-DIGITS = 5
+PLACE_DIGITS = 5
 
 
 def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequence[str]) -> None:
@@ -37,7 +37,7 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
     dominated = dataset["dominated"].values
     _places(found, dominated)
     points = [(place, i) for place, f in found.found.items() for i in range(len(f.points))]
-    if 0 < len(points) <= FEW:
+    if 0 < len(points) <= FEW_POINTS:
         say("")
         _points(found, points, dominated)
     if dominated.any():
@@ -45,19 +45,19 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
         say(
             textwrap.fill(
                 f"dominated: a design elsewhere on {axes} is as good in all objectives and better in one",
-                WIDTH,
+                PAGE_WIDTH,
             )
         )
     answered = [p for f in found.found.values() for p in f.points]
     beyond = outside.words(outside.of_solutions(answered), len(answered))
     if beyond:
-        say(textwrap.fill(f"Outside {beyond}", WIDTH))
+        say(textwrap.fill(f"Outside {beyond}", PAGE_WIDTH))
     for label, text in sources.of_solutions(answered):
-        say(textwrap.fill(f"{label.capitalize()}: {text}", WIDTH))
+        say(textwrap.fill(f"{label.capitalize()}: {text}", PAGE_WIDTH))
     for line in _reasons(found):
-        say(textwrap.fill(line, WIDTH, subsequent_indent="  "))
+        say(textwrap.fill(line, PAGE_WIDTH, subsequent_indent="  "))
     for line in _methods(found):
-        say(textwrap.fill(line, WIDTH))
+        say(textwrap.fill(line, PAGE_WIDTH))
     if outputs:
         say(f"Wrote {', '.join(outputs)}")
     else:
@@ -65,7 +65,7 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
 
 
 def _at(found: Fronts, place: Place) -> list[str]:
-    return [words.value(c.of.values[place[c.along]], c.of.unit, DIGITS) for c in found.grid.changes]
+    return [words.value(c.of.values[place[c.along]], c.of.unit, PLACE_DIGITS) for c in found.grid.changes]
 
 
 def _places(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
@@ -88,7 +88,7 @@ def _places(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
     before = [*axes, Column("points", tuple(str(len(f.points) or "") for f in every)), *ends]
     behind = [Column("dominated", beaten)] if any(beaten) else []
     behind.append(Column("status", tuple(_status(f) for _, f in found.places())))
-    if len(goals) == 2 and sum(c.width for c in (*before, *bends, *behind)) <= WIDTH:
+    if len(goals) == 2 and sum(c.width for c in (*before, *bends, *behind)) <= PAGE_WIDTH:
         before += bends
     left = {"status", *(c.of.name for c in found.grid.changes if not c.of.numeric)}
     columns = [*before, *behind]
@@ -136,7 +136,7 @@ def _points(found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.nd
     around += [Column("", tuple(str(i) for _, i in chosen)), *(column(points, name) for name in goals)]
     flags = tuple("dominated" if dominated[(*place, i)] else "" for place, i in chosen)
     behind = [Column("elsewhere", flags)] if any(flags) else []
-    made = design(points, decided, WIDTH - sum(c.width for c in (*around, *behind)))
+    made = design(points, decided, PAGE_WIDTH - sum(c.width for c in (*around, *behind)))
     every = [*around, *(c for c in made if c.cells), *behind]
     left = {
         "elsewhere",
@@ -147,7 +147,7 @@ def _points(found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.nd
     show(table([c.heading for c in every], zip(*(c.cells for c in every), strict=True), right))
     for c in made:
         if c.about:
-            say(textwrap.fill(c.about, WIDTH))
+            say(textwrap.fill(c.about, PAGE_WIDTH))
 
 
 def _reasons(found: Fronts) -> Iterator[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST_RUNS = 8
-WORST = 8
+WORST_RUNS = 8
 # a fit that misses held-out runs by more on average is not written unless that is asked for
 DOUBTFUL = 0.5
 LEAST_NUMBER, GREATEST_NUMBER = 1e-30, 1e30
@@ -83,7 +83,7 @@ class Behaviour:
     def worst(self) -> list[int]:
         """Return the runs (counted from 0) that the fit to all misses most, the worst first."""
         far = np.abs(np.log(self.modelled / self.measured))
-        return [int(i) for i in np.argsort(-far, kind="stable")[:WORST]]
+        return [int(i) for i in np.argsort(-far, kind="stable")[:WORST_RUNS]]
 
     def where(self, run: int) -> str:
         """Say which run is meant, by its line where there is a file."""
@@ -160,7 +160,7 @@ def fit(
     runs = read(data, wanted.columns(), wanted.names())
     follows = derived(also, wanted)
     way = _way(form, terms, loss, wanted, free=free)
-    _enough(runs, wanted, way)
+    _require_runs(runs, wanted, way)
     return _Fit(runs, wanted, way, coverage, fold_count, progress or (lambda done, total: None)).made(
         name or _name(data), title, date, follows, hull=hull
     )
@@ -183,7 +183,7 @@ def _way(form: str, terms: int | None, loss: Loss, wanted: Asked, *, free: bool)
     return Way(written.form, None, False, loss, written, wanted.of)
 
 
-def _enough(runs: Measurements, wanted: Asked, way: Way) -> None:
+def _require_runs(runs: Measurements, wanted: Asked, way: Way) -> None:
     """Refuse runs that cannot show the form, with all that is missing."""
     problems = []
     parameters = len(way.written.coefficients) if way.written is not None else 1
@@ -254,7 +254,7 @@ class _Fit:
     def _held(self, terms: int) -> HeldOut:
         def fit(rows: NDArray[np.bool_]) -> Any:
             places = np.flatnonzero(rows)
-            places = places[ways.some(len(places), ways.MOST_RUNS, 2)]
+            places = places[ways.some(len(places), ways.MOST_RUNS_COMPARED, 2)]
             form = ways.solve(self.way, self.x[places], self.y[places], self.middle, terms, ways.FOLD_STARTS)
             self._tick()
             return lambda out: log_value(form, self.x[out])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.fitting.machine_fits.picture import BLUE, GREY, LARGE, MEDIUM, SMALL, VERMILLION
+from dse.fitting.machine_fits.picture import BLUE, GREY, LABEL_POINTS, MEDIUM, TITLE_POINTS, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from dse.fitting.behaviours.behaviour import Behaviour
 
 NAMED = 5
-MOST_PANELS = 5
-MOST_POINTS = 8000
+MOST_BEHAVIOUR_PANELS = 5
+MOST_RUNS_DRAWN = 8000
 # shares of the axes that a name takes
-WIDE, HIGH = 0.2, 0.045
+NAME_SHARE, HIGH = 0.2, 0.045
 
 
 def draw(fit: Behaviour) -> Figure:
@@ -29,13 +29,13 @@ def draw(fit: Behaviour) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    columns = list(fit.numbers)[:MOST_PANELS]
+    columns = list(fit.numbers)[:MOST_BEHAVIOUR_PANELS]
     figure = Figure(figsize=(5.2 * (1 + len(columns)), 5.4), layout="constrained")
     FigureCanvasAgg(figure)
     held = fit.held
     what = f"{fit.fitted.name}: a {fit.fitted.form} of {len(fit.fitted.terms)} terms"
     title = f"{what}, {held.mean:.1%} off runs held out"
-    figure.suptitle(f"{title} ({held.split})", fontsize=LARGE, parse_math=False)
+    figure.suptitle(f"{title} ({held.split})", fontsize=TITLE_POINTS, parse_math=False)
     axes = [figure.add_subplot(1, 1 + len(columns), i + 1) for i in range(1 + len(columns))]
     _against(axes[0], fit)
     for axis, name in zip(axes[1:], columns, strict=True):
@@ -43,14 +43,14 @@ def draw(fit: Behaviour) -> Figure:
     return figure
 
 
-def _shown(fit: Behaviour) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+def _drawn_runs(fit: Behaviour) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """The runs that are drawn: all, or evenly chosen ones and the worst."""
-    every = np.linspace(0, len(fit.measured) - 1, min(len(fit.measured), MOST_POINTS)).astype(np.intp)
+    every = np.linspace(0, len(fit.measured) - 1, min(len(fit.measured), MOST_RUNS_DRAWN)).astype(np.intp)
     return np.union1d(every, np.array(fit.worst(), np.intp))
 
 
 def _against(axis: Axes, fit: Behaviour) -> None:
-    shown = _shown(fit)
+    shown = _drawn_runs(fit)
     measured, modelled = fit.measured[shown], fit.modelled[shown]
     ends = np.array([min(measured.min(), modelled.min()) / 1.2, max(measured.max(), modelled.max()) * 1.2])
     low, high = ends * fit.held.low, ends * fit.held.high
@@ -63,22 +63,22 @@ def _against(axis: Axes, fit: Behaviour) -> None:
         fit.measured[worst], fit.modelled[worst], "o", color=VERMILLION, markersize=7, label="worst runs"
     )
     for label, at in _labels(fit, worst, ends):
-        right = math.log(at[0] / ends[0]) < (1 - WIDE) * math.log(ends[1] / ends[0])
+        right = math.log(at[0] / ends[0]) < (1 - NAME_SHARE) * math.log(ends[1] / ends[0])
         axis.annotate(
             label,
             at,
             xytext=(6 if right else -6, -4),
             textcoords="offset points",
             ha="left" if right else "right",
-            fontsize=SMALL,
+            fontsize=LABEL_POINTS,
             bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 1.0},
         )
     axis.set_xlabel(f"measured {fit.fitted.target}", fontsize=MEDIUM, parse_math=False)
     axis.set_ylabel(f"{fit.fitted.target} by the model", fontsize=MEDIUM, parse_math=False)
     for side in (axis.xaxis, axis.yaxis):
         _ticks(side, float(ends[1] / ends[0]), fit.fitted.unit)
-    axis.legend(fontsize=SMALL)
-    _plain(axis)
+    axis.legend(fontsize=LABEL_POINTS)
+    _style(axis)
 
 
 def _labels(
@@ -88,7 +88,7 @@ def _labels(
     far = math.log(ends[1] / ends[0])
     groups: list[list[int]] = []
     for i in sorted(worst):
-        near = (g for g in groups if any(_near(fit, i, j, far) for j in g))
+        near = (g for g in groups if any(_names_collide(fit, i, j, far) for j in g))
         group = next(near, None)
         if group is None:
             groups.append([i])
@@ -101,9 +101,9 @@ def _labels(
         yield label, (float(fit.measured[rightmost]), float(fit.modelled[group].mean()))
 
 
-def _near(fit: Behaviour, i: int, j: int, far: float) -> bool:
+def _names_collide(fit: Behaviour, i: int, j: int, far: float) -> bool:
     across, up = (abs(math.log(y[i] / y[j])) / far for y in (fit.measured, fit.modelled))
-    return across < WIDE and up < HIGH
+    return across < NAME_SHARE and up < HIGH
 
 
 def _ticks(side: Axis, ratio: float, unit: str) -> None:
@@ -118,7 +118,7 @@ def _ticks(side: Axis, ratio: float, unit: str) -> None:
 
 
 def _residuals(axis: Axes, fit: Behaviour, name: str) -> None:
-    shown = _shown(fit)
+    shown = _drawn_runs(fit)
     missed = 100 * (fit.modelled / fit.measured - 1)
     axis.semilogx(fit.numbers[name][shown], missed[shown], "o", color=BLUE, markersize=3, alpha=0.5)
     worst = fit.worst()[:NAMED]
@@ -128,9 +128,9 @@ def _residuals(axis: Axes, fit: Behaviour, name: str) -> None:
     axis.set_xlabel(name, fontsize=MEDIUM, parse_math=False)
     _ticks(axis.xaxis, float(fit.numbers[name].max() / fit.numbers[name].min()), unit)
     axis.set_ylabel("model over measured [%]", fontsize=MEDIUM)
-    _plain(axis)
+    _style(axis)
 
 
-def _plain(axis: Axes) -> None:
-    axis.tick_params(labelsize=SMALL)
+def _style(axis: Axes) -> None:
+    axis.tick_params(labelsize=LABEL_POINTS)
     axis.grid(visible=True, which="major", alpha=0.3)

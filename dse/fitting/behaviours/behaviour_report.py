@@ -12,7 +12,7 @@ from dse.quantities import show
 if TYPE_CHECKING:
     from dse.fitting.behaviours.behaviour import Behaviour
 
-DIGITS = 4
+FIT_DIGITS = 4
 
 
 def text(fit: Behaviour) -> str:
@@ -62,16 +62,16 @@ def text(fit: Behaviour) -> str:
 
 def _run(fit: Behaviour, run: int) -> tuple[str, ...]:
     columns = {c.name: c.unit for c in fit.fitted.columns}
-    values = (show(float(v[run]), columns[n], DIGITS) for n, v in fit.numbers.items())
+    values = (show(float(v[run]), columns[n], FIT_DIGITS) for n, v in fit.numbers.items())
     return fit.where(run), _value(fit, fit.measured[run]), _value(fit, fit.modelled[run]), *values
 
 
 def _value(fit: Behaviour, value: float) -> str:
-    return show(float(value), fit.fitted.unit, DIGITS)
+    return show(float(value), fit.fitted.unit, FIT_DIGITS)
 
 
 def _range(column: Any) -> str:
-    ends = (show(e, column.unit, DIGITS) for e in (column.least, column.greatest))
+    ends = (show(e, column.unit, FIT_DIGITS) for e in (column.least, column.greatest))
     return f"{column.name} {' to '.join(ends)}"
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from dse.fitting.errors import FittingError
 from dse.models.described.fitted import MAX, POSYNOMIAL, SOFTMAX
 
-LONGEST = 2000
-MOST_TERMS = 100
-DEEPEST = 20
+LONGEST_FORM = 2000
+MOST_FORM_TERMS = 100
+DEEPEST_BRACKETS = 20
 _TOKEN = re.compile(
     r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)|([A-Za-z][A-Za-z0-9_]*)|(\*\*|[-+*/^(),]))"
 )
@@ -53,7 +53,8 @@ def parse(text: str, columns: Sequence[str]) -> Written:
         if not all(t.coefficient for t in made.terms):
             lacking = next(t for t in made.terms if not t.coefficient)
             raise _Wrong(
-                f"the term {_told(lacking)} has no coefficient to be fitted: write a * {_told(lacking)}"
+                f"the term {_monomial_text(lacking)} has no coefficient to be fitted: "
+                f"write a * {_monomial_text(lacking)}"
             )
         unused = [c for c in columns if not any(c in t.exponents for t in made.terms)]
         if unused:
@@ -77,7 +78,7 @@ def sum_of(text: str, names: Sequence[str]) -> tuple[Monomial, ...]:
     return made.terms
 
 
-def _told(t: Monomial) -> str:
+def _monomial_text(t: Monomial) -> str:
     powers = [n if e == 1 else f"{n}^{e:g}" for n, e in t.exponents.items()]
     return " * ".join(([f"{t.factor:g}"] if t.factor != 1 or not powers else []) + powers)
 
@@ -99,8 +100,8 @@ class _Parser:
     """Recursive descent over sums, products, powers and one maximum."""
 
     def __init__(self, text: str, columns: Sequence[str]) -> None:
-        if len(text) > LONGEST:
-            raise _Wrong(f"it is longer than {LONGEST} characters")
+        if len(text) > LONGEST_FORM:
+            raise _Wrong(f"it is longer than {LONGEST_FORM} characters")
         self.columns = frozenset(columns)
         self.tokens: list[str] = []
         self.place = 0
@@ -137,15 +138,15 @@ class _Parser:
 
     def _sum(self) -> list[Monomial]:
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise _Wrong(f"it nests more than {DEEPEST} brackets")
+        if self.depth > DEEPEST_BRACKETS:
+            raise _Wrong(f"it nests more than {DEEPEST_BRACKETS} brackets")
         found = self._product()
         while self._next() in ("+", "-"):
             if self._take() == "-":
                 raise _Wrong("a form cannot contain a minus: every coefficient is 0 or more")
             found = found + self._product()
-        if len(found) > MOST_TERMS:
-            raise _Wrong(f"it has more than {MOST_TERMS} terms")
+        if len(found) > MOST_FORM_TERMS:
+            raise _Wrong(f"it has more than {MOST_FORM_TERMS} terms")
         self.depth -= 1
         return found
 
@@ -231,8 +232,8 @@ class _Parser:
 
 
 def _product(a: list[Monomial], b: list[Monomial]) -> list[Monomial]:
-    if len(a) * len(b) > MOST_TERMS:
-        raise _Wrong(f"multiplied out it has more than {MOST_TERMS} terms")
+    if len(a) * len(b) > MOST_FORM_TERMS:
+        raise _Wrong(f"multiplied out it has more than {MOST_FORM_TERMS} terms")
     return [_both(x, y) for x in a for y in b]
 
 

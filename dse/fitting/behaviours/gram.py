@@ -12,14 +12,14 @@ Array = NDArray[np.float64]
 
 # products of matrices of fewer multiplications run in one thread (OpenBLAS, interface/gemm.c)
 IN_ONE_THREAD = 250_000
-FEW = 64
+FEW_TERMS = 64
 
 
 def normal(rows: Array, weight: Array) -> Array:
     """Return rows' weight rows, for ``rows`` (N, p) and a weight of each."""
     n, p = rows.shape
     weighted = rows * weight[:, None]
-    if p > FEW:
+    if p > FEW_TERMS:
         return np.asarray(rows.T @ weighted)
     size = max(IN_ONE_THREAD // (p * p), 16)
     whole = n // size * size

@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.fitting.behaviours import gram
-from dse.fitting.behaviours.logfit import HUBER, LEAST_SPREAD, MAD, ROUNDED, TUKEY, Array, Loss
+from dse.fitting.behaviours.logfit import HUBER, LEAST_SPREAD, MAD, ROUNDED_CORNER, TUKEY, Array, Loss
 
 EXPONENTS = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
 MOST_CANDIDATES = 800
 # columns that a term of a lattice may have at once
-TOGETHER = 3
-ROUNDS, HUBER_ROUNDS = 15, 5
-SETTLED = 1e-6
-SEEN = 1e-5
+MOST_TOGETHER = 3
+REWEIGHTINGS, HUBER_ROUNDS = 15, 5
+LATTICE_SETTLED = 1e-6
+SEEN_SHARE = 1e-5
 # of what was measured: a prediction below weighs no more
-LEAST = 1e-3
+LEAST_PREDICTED = 1e-3
 
 
 def candidates(columns: int) -> Array:
@@ -35,7 +35,7 @@ def candidates(columns: int) -> Array:
         (-1.0, 0.0, 1.0),
         (0.0, 1.0),
     ):
-        for together in range(min(TOGETHER, columns), 0, -1):
+        for together in range(min(MOST_TOGETHER, columns), 0, -1):
             found = list(_points(columns, values, together))
             if len(found) <= MOST_CANDIDATES:
                 return np.array(sorted(found, key=lambda e: (sum(map(abs, e)), e)))
@@ -59,7 +59,7 @@ def coefficients(
     loss: Loss = "huber",
     weight: Array | None = None,
     near: Array | None = None,
-    rounds: int = ROUNDS,
+    rounds: int = REWEIGHTINGS,
 ) -> Array:
     """Return the coefficients >= 0 of ``terms`` (runs, terms) that fit ``y`` best, in relative residuals.
 
@@ -74,15 +74,15 @@ def coefficients(
     before = np.full(len(y), np.inf)
     predicted = np.ones(len(y))
     if near is not None:
-        before, predicted = predicted, np.maximum(terms @ near / y, LEAST)
+        before, predicted = predicted, np.maximum(terms @ near / y, LEAST_PREDICTED)
     c = np.zeros(terms.shape[1])
     for done in range(rounds):
         # far runs are told from near ones only by a fit that they have not spoilt
         far = loss in ("tukey", "error")
         now: Loss = "huber" if far and near is None and done < HUBER_ROUNDS else loss
         c = least_squares(scaled, weight * weights(predicted, now if np.isfinite(before[0]) else "squares"))
-        before, predicted = predicted, np.maximum(scaled @ c, LEAST)
-        if now == loss and np.abs(predicted / before - 1).max() < SETTLED:
+        before, predicted = predicted, np.maximum(scaled @ c, LEAST_PREDICTED)
+        if now == loss and np.abs(predicted / before - 1).max() < LATTICE_SETTLED:
             break
     return np.asarray(c / size)
 
@@ -99,7 +99,7 @@ def weights(predicted: Array, loss: Loss) -> Array:
     spread = max(MAD * float(np.median(np.abs(residual))), LEAST_SPREAD)
     z = np.abs(residual) / spread
     if loss == "error":
-        return np.where(z < TUKEY, 1 / np.hypot((predicted - 1) / spread, ROUNDED), 0.0)
+        return np.where(z < TUKEY, 1 / np.hypot((predicted - 1) / spread, ROUNDED_CORNER), 0.0)
     if loss == "huber":
         return np.minimum(1.0, HUBER / np.maximum(z, LEAST_SPREAD)) / predicted**2
     return np.asarray(np.maximum(1 - (z / TUKEY) ** 2, 0.0) ** 2 / predicted**2)
@@ -147,7 +147,7 @@ def _found(x: Array, y: Array, most: int, loss: Loss) -> list[Array]:
 def _visible(terms: Array, c: Array, kept: NDArray[np.intp]) -> NDArray[np.intp]:
     share = terms[:, kept] * c[kept]
     share /= share.sum(1, keepdims=True)
-    return np.asarray(kept[share.max(0) > SEEN], np.intp)
+    return np.asarray(kept[share.max(0) > SEEN_SHARE], np.intp)
 
 
 def _without_one(terms: Array, y: Array, kept: NDArray[np.intp], loss: Loss) -> NDArray[np.intp]:

@@ -25,13 +25,13 @@ LOSSES: tuple[Loss, ...] = ("huber", "tukey", "squares", "error")
 # usual tuning constants: 95 % efficient where errors are normal
 HUBER, TUKEY = 1.345, 4.685
 MAD = 1.4826
-STEPS = 60
-SETTLED = 1e-7
+DESCENT_STEPS = 60
+GAIN_SETTLED = 1e-7
 LEAST_SPREAD = 1e-9
 # of the spread: the corner of |modelled/measured - 1| at 0 is rounded so far
-ROUNDED = 0.05
+ROUNDED_CORNER = 0.05
 PULL = 10.0
-SHARPEST, BLUNTEST = 25.0, 1.0
+SHARPEST_FITTED, BLUNTEST = 25.0, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def fitted(
     y: Array,
     free: Free,
     loss: Loss = "huber",
-    steps: int = STEPS,
+    steps: int = DESCENT_STEPS,
     weight: Array | None = None,
 ) -> tuple[Form, float]:
     """Return the form near ``form`` that fits best, and its robust mean square of residuals.
@@ -143,7 +143,7 @@ def fitted(
         form = tried
         value, jacobian = _evaluated(form, x, free)
         cost, spread = _cost(value - y, weight, loss)
-        if gain < SETTLED:
+        if gain < GAIN_SETTLED:
             break
     return form, cost
 
@@ -165,7 +165,7 @@ def _cost(residual: Array, weight: Array, loss: Loss, spread: float | None = Non
         each = TUKEY**2 / 3 * (1 - np.maximum(1 - (z / TUKEY) ** 2, 0.0) ** 3)
     elif loss == "error":
         error = np.expm1(np.clip(residual, -TUKEY * spread, TUKEY * spread))
-        each = 2 * np.hypot(error / spread, ROUNDED)
+        each = 2 * np.hypot(error / spread, ROUNDED_CORNER)
     else:
         each = z**2
     return float(np.average(each, weights=weight)) * spread**2, spread
@@ -183,7 +183,7 @@ def _weights(residual: Array, spread: float, loss: Loss) -> Array:
         error = np.expm1(near)
         # (e^r - 1)/r is 1 where r is 0
         slope = np.divide(error, near, out=np.ones_like(near), where=near != 0)
-        return np.where(z < TUKEY, slope * np.exp(near) / np.hypot(error / spread, ROUNDED), 0.0)
+        return np.where(z < TUKEY, slope * np.exp(near) / np.hypot(error / spread, ROUNDED_CORNER), 0.0)
     return np.ones_like(z)
 
 
@@ -233,7 +233,7 @@ def _moved(form: Form, step: Array, free: Free) -> Form:
         made = replace(made, exponents=form.exponents + step[c : c + k * d].reshape(k, d))
     if free.sharpness and not math.isinf(form.sharpness):
         s = form.sharpness * math.exp(float(np.clip(step[-1], -0.7, 0.7)))
-        made = replace(made, sharpness=min(max(s, BLUNTEST), SHARPEST))
+        made = replace(made, sharpness=min(max(s, BLUNTEST), SHARPEST_FITTED))
     return made
 
 

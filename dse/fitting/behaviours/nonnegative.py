@@ -9,8 +9,8 @@ Array = NDArray[np.float64]
 
 # HiGHS holds signs and gradients to about 1e-7 of columns of length one
 AT_ZERO = 1e-6
-ROUNDING = 1e-12
-ROUNDS = 50
+GRADIENT_ROUNDING = 1e-12
+ACTIVE_SET_ROUNDS = 50
 
 
 def nonnegative_least_squares(rows: Array, right: Array) -> Array:
@@ -28,12 +28,12 @@ def nonnegative_least_squares(rows: Array, right: Array) -> Array:
         plain /= size
         return plain
     free = _quadratic_program(scaled, right) > AT_ZERO * np.linalg.norm(right)
-    for _ in range(ROUNDS):
+    for _ in range(ACTIVE_SET_ROUNDS):
         x = np.zeros(rows.shape[1])
         if free.any():
             x[free] = np.linalg.lstsq(scaled[:, free], right, rcond=None)[0]
         descent = scaled.T @ (right - scaled @ x)
-        noise = ROUNDING * np.linalg.norm(right)
+        noise = GRADIENT_ROUNDING * np.linalg.norm(right)
         if (x < 0).any():
             free &= x > 0
         elif (descent[~free] > noise).any():

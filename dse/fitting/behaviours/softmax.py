@@ -13,23 +13,23 @@ import numpy as np
 
 from dse.fitting.behaviours.logfit import Array, Form, Free, Loss, fitted, form_of
 
-STARTS, TRIED_STEPS, POLISHED = 10, 25, 3
-MOST_RUNS = 1500
-ROUNDS = 6
+SOFTMAX_STARTS, TRIED_STEPS, POLISHED = 10, 25, 3
+MOST_TRIED_ON = 1500
+SOFTMAX_ROUNDS = 6
 RIDGE = 1e-2
-SOFT = 8.0
+SOFT_START = 8.0
 
 
 def fit(
-    x: Array, y: Array, terms: int, loss: Loss, *, sharp: bool, starts: int = STARTS, seed: int = 0
+    x: Array, y: Array, terms: int, loss: Loss, *, sharp: bool, starts: int = SOFTMAX_STARTS, seed: int = 0
 ) -> Form:
     """Return the softmax (a maximum where ``sharp``) of ``terms`` monomials that fits best.
 
     ``x``: logarithms of the columns, counted from their middle; ``y``: logarithms of what was measured. Starts are
-    tried on at most MOST_RUNS runs; the best is fitted to all.
+    tried on at most MOST_TRIED_ON runs; the best is fitted to all.
     """
     rng = np.random.default_rng(seed)
-    few = rng.choice(len(x), min(MOST_RUNS, len(x)), replace=False)
+    few = rng.choice(len(x), min(MOST_TRIED_ON, len(x)), replace=False)
     free = Free(exponents=True, sharpness=not sharp)
     if terms == 1:
         return robustly(_start(x[few], y[few], 1, rng, sharp=True), x, y, Free(exponents=True), loss)
@@ -63,10 +63,10 @@ def _start(x: Array, y: Array, terms: int, rng: np.random.Generator, *, sharp: b
     lean = RIDGE * len(x) / terms * np.diag([0.01, *(0.1 * np.maximum(spread, 1e-3) ** 2)])
     whole = np.linalg.solve(ones.T @ ones + lean, ones.T @ y)
     found = np.tile(whole, (terms, 1))
-    for _ in range(ROUNDS):
+    for _ in range(SOFTMAX_ROUNDS):
         for i in range(terms):
             mine = ones[part == i]
             found[i] = np.linalg.solve(mine.T @ mine + lean, mine.T @ y[part == i] + lean @ whole)
         part = (ones @ found.T).argmax(1)
-    sharpness = math.inf if sharp else SOFT
+    sharpness = math.inf if sharp else SOFT_START
     return form_of(found[:, 0], found[:, 1:], np.arange(1, terms + 1), sharpness)

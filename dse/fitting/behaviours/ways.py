@@ -21,13 +21,13 @@ from dse.models.described.fitted import MAX, POSYNOMIAL, SOFTMAX
 
 MOST_FOUND = 12
 TRIED_TERMS = (1, 2, 3, 4, 6, 8, 10, 12)
-LATTICE_RUNS, MOST_RUNS = 800, 6000
+LATTICE_RUNS, MOST_RUNS_COMPARED = 800, 6000
 SELECTING_RUNS, SELECTING_FOLDS, SELECTING_STARTS = 3000, 3, 4
 FOLD_STARTS = 5
 # further terms have to lower the held-out error by this share
 EARNS = 0.02
 MOST_MISSED = 1.0
-SEEN = 1e-4
+SHOWN_SHARE = 1e-4
 START_SHARPNESS = 4.0
 
 
@@ -70,7 +70,13 @@ def design(form: Form, x: Array) -> Array:
 
 
 def solve(
-    way: Way, x: Array, y: Array, middle: Array, terms: int, starts: int = softmax.STARTS, seed: int = 0
+    way: Way,
+    x: Array,
+    y: Array,
+    middle: Array,
+    terms: int,
+    starts: int = softmax.SOFTMAX_STARTS,
+    seed: int = 0,
 ) -> Form:
     """Return the form that fits these runs; ``terms`` counts where they are found, ``starts`` of a softmax."""
     if way.written is not None:
@@ -119,7 +125,7 @@ def _largest(start: Form, x: Array, y: Array, way: Way) -> Form:
 
 
 def visible(form: Form, x: Array) -> Form:
-    """Leave out the terms that the runs do not show: nowhere a share of SEEN of the whole, or never the largest."""
+    """Leave out the terms that the runs do not show: nowhere a SHOWN_SHARE of the whole, or never the largest."""
     while len(form.logc) > 1:
         whole = log_value(form, x)
         shown = np.array([_changes(form, x, whole, g) for g in form.tie])
@@ -134,7 +140,7 @@ def _changes(form: Form, x: Array, whole: Array, coefficient: int) -> bool:
     without = form.tie != coefficient
     if not without.any():
         return True
-    return bool((whole - log_value(form.take(without), x)).max() > SEEN)
+    return bool((whole - log_value(form.take(without), x)).max() > SHOWN_SHARE)
 
 
 def count(way: Way, x: Array, y: Array, groups: NDArray[np.intp], middle: Array) -> int:

@@ -20,7 +20,7 @@ from dse.fitting.machine_fits.clock_file import CLOCK, UNIT_CLOCK
 from dse.fitting.machine_fits.result import NOT_VISIBLE, Estimate, Fit, Runs
 from dse.fitting.outliers import Outlier, Residuals, outliers
 from dse.fitting.reading import Array, Column, Measurements, stands
-from dse.fitting.statistics import EXACT, Mask, errors, quantile, standard_errors, summary
+from dse.fitting.statistics import EXACT_SQUARES, Mask, errors, quantile, standard_errors, summary
 from dse.fitting.table import Table
 from dse.quantities import show
 
@@ -43,11 +43,11 @@ _VOLTAGES = (
 )
 _FEWEST_CLOCKS = 4
 # physics says 1 to 3 (voltage falls with the clock), idle clocks and turbo a little around it
-LOWEST, HIGHEST = 0.25, 8.0
-_STEPS, _FEW, _COARSE, _GOLDEN = 32, 5, 12, 40
+LOWEST_EXPONENT, HIGHEST_EXPONENT = 0.25, 8.0
+_STEPS, _REFINED, _SCANNED, _GOLDEN = 32, 5, 12, 40
 # how far from the exponent of all runs that of most of them may lie
-_NEAR = 2.0
-_FOLDS = 10
+_SPREAD = 2.0
+_CLOCK_FOLDS = 10
 _VAGUE = 0.5
 _ALONG = 400
 
@@ -127,7 +127,7 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
         parameters += _estimates(kernel, found, suffix, confidence)
         notes.append(_least_energy(kernel, found))
         time[kernel.own], power[kernel.own] = found.time(kernel.clock), found.power(kernel.clock)
-        folds = min(_FOLDS, kernel.clock.size)
+        folds = min(_CLOCK_FOLDS, kernel.clock.size)
         part = np.arange(kernel.clock.size) % folds
         for fold in range(folds):
             out = part == fold
@@ -163,7 +163,8 @@ def suspects(runs: Measurements) -> tuple[Outlier, ...]:
             return ()
         error["time"][kernel.own] = linear.robust(kernel.of_time, kernel.time)
         tried = [
-            linear.robust(kernel.of_power(k), kernel.power) for k in np.geomspace(LOWEST, HIGHEST, _COARSE)
+            linear.robust(kernel.of_power(k), kernel.power)
+            for k in np.geomspace(LOWEST_EXPONENT, HIGHEST_EXPONENT, _SCANNED)
         ]
         error["power"][kernel.own] = min(tried, key=lambda e: float(np.median(np.abs(e))))
     measured = _measured(runs)
@@ -204,8 +205,8 @@ def _solve(clock: Array, time: Array, power: Array, about: float | None = None) 
         model = rows @ linear.relative(rows, power)
         return float((np.log(model / power) ** 2).sum())
 
-    ends = (LOWEST, HIGHEST) if about is None else (about / _NEAR, about * _NEAR)
-    scanned = np.geomspace(*ends, _STEPS if about is None else _FEW)
+    ends = (LOWEST_EXPONENT, HIGHEST_EXPONENT) if about is None else (about / _SPREAD, about * _SPREAD)
+    scanned = np.geomspace(*ends, _STEPS if about is None else _REFINED)
     best = int(np.argmin([squares(k) for k in scanned]))
     low, high = float(scanned[max(best - 1, 0)]), float(scanned[min(best + 1, scanned.size - 1)])
     k = _golden(squares, low, high)
@@ -261,8 +262,8 @@ def _estimates(kernel: _Kernel, found: _Found, suffix: str, confidence: float) -
         doubt = "" if seen else NOT_VISIBLE
         if off > _VAGUE:
             doubt = f"uncertain by {100 * off:.0f} %"
-        if name == "clock_exponent" and seen and not LOWEST * 1.01 < value < HIGHEST / 1.01:
-            doubt = f"at the end of the exponents tried, {LOWEST:g} to {HIGHEST:g}"
+        if name == "clock_exponent" and seen and not LOWEST_EXPONENT * 1.01 < value < HIGHEST_EXPONENT / 1.01:
+            doubt = f"at the end of the exponents tried, {LOWEST_EXPONENT:g} to {HIGHEST_EXPONENT:g}"
         ends = (max(0.0, float(least)), float(most))
         made.append(Estimate(name + suffix, value, unit, *ends, meaning, doubt, written=False))
     return made
@@ -279,7 +280,7 @@ def _reach_of_power(kernel: _Kernel, found: _Found, confidence: float) -> Array:
         axis=1,
     )
     freedom = max(1, model.size - 3)
-    variance = max(float(((kernel.power / model - 1) ** 2).sum()) / freedom, EXACT)
+    variance = max(float(((kernel.power / model - 1) ** 2).sum()) / freedom, EXACT_SQUARES)
     reach: Array = quantile(confidence, freedom) * standard_errors(rows / model[:, None], variance)
     return reach
 

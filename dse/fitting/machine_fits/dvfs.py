@@ -52,7 +52,7 @@ COLUMNS = (
 )
 _SETTING = ("core_frequency", "core_voltage", "memory_frequency", "memory_voltage")
 # as many folds as the paper's
-_FOLDS = 16
+_SETTING_FOLDS = 16
 _VAGUE, _DROWNED = 0.5, 100.0
 # measured voltages of one setting differ by no more than this
 _JITTER = 0.02
@@ -272,7 +272,7 @@ def _validate(
         notes.append(f"hold-out ({how}) is not possible: what is left does not determine the constants")
     else:
         found[f"hold-out, {how}"] = errors(predicted, problem.energy[held])
-    count = folds or min(many, _FOLDS)
+    count = folds or min(many, _SETTING_FOLDS)
     parts = [of % count == k for k in range(count)]
     tried = [_predict(problem, part) for part in parts]
     known = [(p, problem.energy[part]) for p, part in zip(tried, parts, strict=True) if p is not None]

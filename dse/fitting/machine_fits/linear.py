@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from dse.fitting.behaviours.nonnegative import nonnegative_least_squares
-from dse.fitting.statistics import EXACT, Array, quantile, scale, standard_errors
+from dse.fitting.statistics import EXACT_SQUARES, Array, quantile, scale, standard_errors
 
 # weights are one over the value of the model, which a few rounds settle far below the noise
 _ROUNDS = 3
 _ROBUST_ROUNDS = 12
-_FOLDS = 10
+_LINEAR_FOLDS = 10
 # of a measured value, the least that a model's may count as
-_LEAST = 1e-3
+_LEAST_SHARE = 1e-3
 
 
 def relative(rows: Array, values: Array, trust: Array | None = None) -> Array:
@@ -22,7 +22,7 @@ def relative(rows: Array, values: Array, trust: Array | None = None) -> Array:
     found = np.zeros(rows.shape[1])
     for _ in range(_ROUNDS):
         found = nonnegative_least_squares(rows * weights[:, None], values * weights)
-        weights = own / np.maximum(rows @ found, _LEAST * values)
+        weights = own / np.maximum(rows @ found, _LEAST_SHARE * values)
     return found
 
 
@@ -32,23 +32,23 @@ def robust(rows: Array, values: Array) -> Array:
     error = np.zeros_like(values)
     for _ in range(_ROBUST_ROUNDS):
         model = rows @ relative(rows, values, trust)
-        error = np.log(np.maximum(model, _LEAST * values) / values)
+        error = np.log(np.maximum(model, _LEAST_SHARE * values) / values)
         trust = 1 / np.sqrt(1 + (error / scale(error, rows.shape[1])) ** 2)
     return error
 
 
 def intervals(rows: Array, values: Array, found: Array, confidence: float) -> tuple[Array, Array]:
     """Return the ends of the linearised intervals of constants found by ``relative``."""
-    model = np.maximum(rows @ found, _LEAST * values)
+    model = np.maximum(rows @ found, _LEAST_SHARE * values)
     freedom = max(1, values.size - found.size)
-    variance = max(float(((rows @ found / model - values / model) ** 2).sum()) / freedom, EXACT)
+    variance = max(float(((rows @ found / model - values / model) ** 2).sum()) / freedom, EXACT_SQUARES)
     reach = quantile(confidence, freedom) * standard_errors(rows / model[:, None], variance)
     return np.maximum(found - reach, 0.0), found + reach
 
 
 def held_out(rows: Array, values: Array) -> tuple[int, Array]:
     """Return the number of folds, and the relative error of each value by the fit to the folds it is not in."""
-    count = min(_FOLDS, values.size)
+    count = min(_LINEAR_FOLDS, values.size)
     fold = np.arange(values.size) % count
     signed = np.zeros_like(values)
     for k in range(count):

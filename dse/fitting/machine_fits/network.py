@@ -27,8 +27,8 @@ WORD = 8.0
 """Bytes of a word, where nothing else is said."""
 _VAGUE = 0.5
 # sums of squares that differ by less tell no algorithms apart
-_ALIKE = 1.05
-_FEWEST = 4
+_ALIKE_SQUARES = 1.05
+_FEWEST_MESSAGES = 4
 
 _Count = Callable[[Array], Array]
 
@@ -124,9 +124,9 @@ def check(numbers: Mapping[str, Array], run: Callable[[int], str]) -> Sequence[t
         (i, f"{run(i)} has {members[i]:g} members, not a whole number from 1")
         for i in np.flatnonzero(odd).tolist()
     ]
-    many = numbers["size"].size if "size" in numbers else _FEWEST
-    if 0 < many < _FEWEST:
-        wrong.append((-1, f"{many} runs are too few: at least {_FEWEST} are needed"))
+    many = numbers["size"].size if "size" in numbers else _FEWEST_MESSAGES
+    if 0 < many < _FEWEST_MESSAGES:
+        wrong.append((-1, f"{many} runs are too few: at least {_FEWEST_MESSAGES} are needed"))
     return wrong
 
 
@@ -270,7 +270,7 @@ def _notes(runs: Measurements, kinds: tuple[str, ...], tried: list[_Chosen]) -> 
         alike = [
             c.algorithms[i].name
             for c in tried
-            if c.squares <= _ALIKE * best.squares + 1e-12
+            if c.squares <= _ALIKE_SQUARES * best.squares + 1e-12
             and all(
                 a is b for k, (a, b) in enumerate(zip(c.algorithms, best.algorithms, strict=True)) if k != i
             )

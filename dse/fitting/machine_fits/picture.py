@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, which colour-blind readers can tell apart
 BLUE, VERMILLION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
 COLOURS = (BLUE, VERMILLION, GREEN, "#CC79A7", "#E69F00", "#56B4E9")
-LARGE, MEDIUM, SMALL = 16, 14, 12
+TITLE_POINTS, MEDIUM, LABEL_POINTS = 16, 14, 12
 _CURVE = 400
 
 
@@ -42,10 +42,10 @@ def _figure(fit: Fit, panels: int, size: tuple[float, float]) -> tuple[Figure, l
     what = "energy" if "energy" in fit.errors else "time"
     mean = 100 * fit.errors[what].mean
     title = f"{fit.name}: {fit.model} fitted to {fit.size} runs, error of {what} {mean:.2f} %"
-    figure.suptitle(title, fontsize=LARGE, parse_math=False)
+    figure.suptitle(title, fontsize=TITLE_POINTS, parse_math=False)
     axes = [figure.add_subplot(1, panels, k + 1) for k in range(panels)]
     for axis in axes:
-        axis.tick_params(labelsize=SMALL)
+        axis.tick_params(labelsize=LABEL_POINTS)
         axis.grid(visible=True, which="major", alpha=0.3)
     return figure, axes
 
@@ -75,7 +75,7 @@ def _dvfs(fit: Fit) -> Figure:
     right.set_xlabel("setting", fontsize=MEDIUM)
     right.set_ylabel("error of the model (%)", fontsize=MEDIUM)
     handles = [*left.get_legend_handles_labels()[0], right.get_lines()[-1]]
-    figure.legend(handles=handles, fontsize=SMALL, loc="outside lower center", ncols=3)
+    figure.legend(handles=handles, fontsize=LABEL_POINTS, loc="outside lower center", ncols=3)
     return figure
 
 
@@ -113,7 +113,7 @@ def _over(fit: Fit) -> Figure:
         panel.yaxis.set_major_formatter(EngFormatter(unit_of))
     handles, names = panels[0].get_legend_handles_labels()
     most = 2 * len(COLOURS)
-    figure.legend(handles[:most], names[:most], fontsize=SMALL, loc="outside lower center", ncols=4)
+    figure.legend(handles[:most], names[:most], fontsize=LABEL_POINTS, loc="outside lower center", ncols=4)
     return figure
 
 
@@ -152,7 +152,7 @@ def _roofline(fit: Fit) -> Figure:
     if len(panels) > 1:
         panels[2].set_ylim(bottom=0)
     handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles, names, fontsize=SMALL, loc="outside lower center", ncols=3)
+    figure.legend(handles, names, fontsize=LABEL_POINTS, loc="outside lower center", ncols=3)
     return figure
 
 

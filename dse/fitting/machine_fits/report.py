@@ -17,7 +17,7 @@ from dse.version import VERSION
 if TYPE_CHECKING:
     from dse.fitting.machine_fits.result import Estimate, Fit
 
-_DIGITS = 4
+_FIT_REPORT_DIGITS = 4
 
 
 def text(fit: Fit) -> str:
@@ -80,7 +80,7 @@ def _row(e: Estimate) -> tuple[str, ...]:
 
 
 def _value(value: float, unit: str) -> str:
-    return show(value, unit, _DIGITS) if math.isfinite(value) else "no bound"
+    return show(value, unit, _FIT_REPORT_DIGITS) if math.isfinite(value) else "no bound"
 
 
 def _percents(e: Errors) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ _POWER = Column("power", "W", ("P",), positive=True)
 COLUMNS = (*_COUNTS, _TIME, _ENERGY, _POWER)
 ONLY_TIME = (*_COUNTS, _TIME)
 _FEWEST_INTENSITIES = 3
-_FOLDS = 10
+_ROOFLINE_FOLDS = 10
 _SAME = 1e-6
 _VAGUE = 0.5
 _MEANINGS = {
@@ -248,7 +248,7 @@ def _compare(what: str, with_cap: dict[str, Array], without: dict[str, Array], m
 def _held_out(found: Found) -> dict[str, Errors]:
     """Return the errors of time and energy on runs left out, every tenth together, with the same terms."""
     problem = found.problem
-    count = min(_FOLDS, problem.time.size)
+    count = min(_ROOFLINE_FOLDS, problem.time.size)
     fold = np.arange(problem.time.size) % count
     errs: dict[str, Array] = {}
     for k in range(count):

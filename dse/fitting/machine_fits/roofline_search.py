@@ -10,7 +10,7 @@ import numpy as np
 from dse.fitting.behaviours.nonnegative import nonnegative_least_squares
 from dse.fitting.machine_fits.roofline_terms import Problem, Weights
 from dse.fitting.statistics import (
-    EXACT,
+    EXACT_SQUARES,
     Array,
     Mask,
     correlated,
@@ -23,9 +23,9 @@ from dse.fitting.statistics import (
 # and which part of the shortest run is launch time
 _CAPS, _RATES, _LAUNCHES = (0.75, 0.9, 1.0, 1.3), (0.0, 0.2), (0.02, 0.7)
 _SHORT = 0.05
-_SEED, _TRIES, _NEAR = 20140519, 2, 0.1
+_SEED, _TRIES, _START_SPREAD = 20140519, 2, 0.1
 # of the starts tried a little, so many are followed to the end
-_COARSE, _FOLLOWED, _MOST = 20, 2, 300
+_COARSE_STEPS, _FOLLOWED, _MOST_STEPS = 20, 2, 300
 # runs beyond these are left out of a search, and come in again at its end
 _MANY = 500
 _EQUAL_SPREAD = 1e-9
@@ -50,7 +50,7 @@ class Found:
     @property
     def variance(self) -> float:
         """Of the weighted residuals."""
-        return max(self.squares / self.freedom, EXACT)
+        return max(self.squares / self.freedom, EXACT_SQUARES)
 
     def reach(self, confidence: float) -> dict[int, float]:
         """Return how far the interval of each free parameter reaches; 0 for a term that holds no run."""
@@ -86,10 +86,10 @@ def solve(
     """
     free = list(problem.free)
     tried = sorted(
-        (_search(problem, weights, np.log(s[free]), _COARSE) for s in starts or _guesses(problem)),
+        (_search(problem, weights, np.log(s[free]), _COARSE_STEPS) for s in starts or _guesses(problem)),
         key=lambda f: f.squares,
     )
-    polished = [_search(problem, weights, np.log(f.theta[free]), _MOST) for f in tried[:_FOLLOWED]]
+    polished = [_search(problem, weights, np.log(f.theta[free]), _MOST_STEPS) for f in tried[:_FOLLOWED]]
     return min(polished, key=lambda f: f.squares)
 
 
@@ -135,7 +135,10 @@ def _guesses(problem: Problem) -> list[Array]:
 def nearby(theta: Array) -> list[Array]:
     """Return starts at and around parameters found before."""
     random = np.random.default_rng(_SEED)
-    return [theta, *(theta * np.exp(_NEAR * random.standard_normal(theta.size)) for _ in range(_TRIES))]
+    return [
+        theta,
+        *(theta * np.exp(_START_SPREAD * random.standard_normal(theta.size)) for _ in range(_TRIES)),
+    ]
 
 
 def spread(found: Found) -> Weights:
@@ -177,7 +180,7 @@ def _reweighted(problem: Problem, theta: Array) -> Array:
         wide = [scale(e, len(problem.free)) for e in found]
         trust = [1 / (w * np.hypot(1.0, e / w)) for e, w in zip(found, wide, strict=True)]
         free = np.log(theta[list(problem.free)])
-        theta = _search(problem, (trust[0], trust[-1]), free, _COARSE).theta
+        theta = _search(problem, (trust[0], trust[-1]), free, _COARSE_STEPS).theta
     return theta
 
 

@@ -58,7 +58,7 @@ KINDS = (
     Kind("accesses", "access", "access", "random access to memory", "access-bound", ("random_accesses",)),
 )
 # far beyond any machine, in the logarithm
-_FAR = 40.0
+_FARTHEST_LOG = 40.0
 ALWAYS = ("flops", "bytes")
 CAP_BOUND, LAUNCH_BOUND = "cap-bound", "launch-bound"
 
@@ -171,7 +171,7 @@ class Problem:
         """Return all parameters from the logarithms of the free ones."""
         theta = np.zeros(self.launch + 1)
         theta[self.cap] = np.inf
-        theta[list(self.free)] = np.exp(np.clip(free, -_FAR, _FAR))
+        theta[list(self.free)] = np.exp(np.clip(free, -_FARTHEST_LOG, _FARTHEST_LOG))
         return theta
 
     def residuals_by_logarithm(self, free: Array, weights: Weights) -> Array:

@@ -13,16 +13,16 @@ from dse.measuring.session import Place
 _PRECISIONS = {"single": ("float32", 4), "double": ("float64", 8)}
 _DEGREES = (1, 4, 16, 64, 256)
 _WIDTHS = (8, 32, 128, 512)
-_ROOM, _MOST, _LEAST = 0.25, 2 << 30, 1 << 20
+_ROOM, _MOST_BYTES, _LEAST_BYTES = 0.25, 2 << 30, 1 << 20
 
 
-def place(library: Library, *, quick: bool, most: int = _MOST) -> Place:
+def place(library: Library, *, quick: bool, most: int = _MOST_BYTES) -> Place:
     """Return what to measure; arrays take a quarter of the free memory, at most ``most`` bytes.
 
     Raises MeasuringError where there is next to none.
     """
     room = min(most, int(_ROOM * library.free()))
-    if room < _LEAST:
+    if room < _LEAST_BYTES:
         raise MeasuringError(f"{library.name} has no memory left: end what else runs on it")
     plan: list[Callable[[Library], Task]] = [partial(_triad, size=room)]
     # matrices of a third of the room each

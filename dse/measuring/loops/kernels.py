@@ -16,9 +16,9 @@ Kernel = Callable[..., Any]
 
 LINE = 64
 """Bytes between two places of the chain of pointers: a cache line of nearly every machine."""
-CHUNK = 1024
+CACHED_ELEMENTS = 1024
 """Elements that a long polynomial works on at a time: few enough for the first cache."""
-UNROLLED = 16
+UNROLLED_STEPS = 16
 """Steps of a polynomial that stay in registers; longer ones are made of several such parts."""
 DEGREES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Steps of the polynomials: 2 flops each for every element."""
@@ -104,10 +104,10 @@ def polynomial(degree: int) -> Kernel:
 
     Called as (x, y, passes); each pass reads x and writes y once, so that ``degree`` sets the flops per byte.
     """
-    first, parts = _steps(min(degree, UNROLLED)), degree // UNROLLED
+    first, parts = _steps(min(degree, UNROLLED_STEPS)), degree // UNROLLED_STEPS
     if parts <= 1:
         return first
-    more = _long(UNROLLED)
+    more = _long(UNROLLED_STEPS)
 
     def long(x: Any, y: Any, passes: int) -> None:
         more(x, y, passes, parts)
@@ -147,8 +147,8 @@ def _long(degree: int) -> Kernel:
     def long(x: Any, y: Any, passes: int, parts: int) -> None:
         # chunk by chunk, so that only the first part fetches from where the data lie
         for _ in range(passes):
-            for begin in range(0, x.size, CHUNK):
-                end = min(begin + CHUNK, x.size)
+            for begin in range(0, x.size, CACHED_ELEMENTS):
+                end = min(begin + CACHED_ELEMENTS, x.size)
                 first(x[begin:end], y[begin:end], 1)
                 for _part in range(parts - 1):
                     onward(x[begin:end], y[begin:end])

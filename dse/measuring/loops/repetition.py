@@ -47,7 +47,7 @@ def repeat(task: Task, effort: Effort, meter: Meter | None, keep: Callable[[Run]
     runs: list[Run] = []
     begun = time.monotonic()
     try:
-        while len(times) < effort.fewest or not _enough(times, effort, time.monotonic() - begun):
+        while len(times) < effort.fewest or not _is_repeated_enough(times, effort, time.monotonic() - begun):
             runs.append(_once(task, passes, meter))
             times.append(runs[-1].time)
     finally:
@@ -56,7 +56,7 @@ def repeat(task: Task, effort: Effort, meter: Meter | None, keep: Callable[[Run]
             keep(replace(run, others=others))
 
 
-def _enough(times: Sequence[float], effort: Effort, spent: float) -> bool:
+def _is_repeated_enough(times: Sequence[float], effort: Effort, spent: float) -> bool:
     return doubt_of_median(times) <= effort.close or len(times) >= effort.most or spent >= effort.seconds
 
 

@@ -135,7 +135,7 @@ def plan(hardware: Hardware, threads: int, *, quick: bool) -> list[Callable[[Tea
     orders = [n for n in orders if n <= _QUICK_ORDER][-2:] if quick else orders
     found: list[Callable[[Team], Task]] = []
     for precision in PRECISIONS:
-        found.append(partial(polynomial, precision=precision, degree=kernels.UNROLLED, size=every[0]))
+        found.append(partial(polynomial, precision=precision, degree=kernels.UNROLLED_STEPS, size=every[0]))
         found += [partial(polynomial, precision=precision, degree=d, size=most) for d in degrees]
         found += [partial(product, precision=precision, order=n) for n in orders]
     found += [partial(stream, name="triad", size=size) for size in every]

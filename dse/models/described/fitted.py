@@ -19,7 +19,7 @@ FORMS = (POSYNOMIAL, SOFTMAX, MAX)
 RANGE = "measured_range"
 LOW, HIGH = "_low", "_high"
 # how far beyond its runs a search may go where measured_range is waived
-FARTHER = 1e6
+BEYOND_RUNS = 1e6
 
 PROMISES = {
     POSYNOMIAL: "a posynomial: minimised or limited above, alone or with monomials, it stays a geometric program",
@@ -221,8 +221,8 @@ def model(fitted: Fitted) -> Model:
             c.unit,
             c.meaning or f"column {c.name} of the measurements",
             source,
-            floor=c.least / FARTHER,
-            ceiling=c.greatest * FARTHER,
+            floor=c.least / BEYOND_RUNS,
+            ceiling=c.greatest * BEYOND_RUNS,
             open=True,
         )
         for c in fitted.columns

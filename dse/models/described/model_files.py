@@ -37,9 +37,9 @@ from dse.system import files
 FORMAT = 1
 KIND = "fitted model"
 SUFFIX = ".toml"
-MOST_TERMS, MOST_COLUMNS, MOST_FACETS = 200, 20, 200
+MOST_FILE_TERMS, MOST_FILE_COLUMNS, MOST_FACETS = 200, 20, 200
 STEEPEST = 30.0
-SHARPEST = 50.0
+SHARPEST_FILED = 50.0
 # what a question or a dataset calls something else
 TAKEN = frozenset({"flop", "word", "message", "instruction", "machine", "stretch", "halvings", RANGE})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
@@ -125,7 +125,7 @@ class _Reader:
         unit = self._unit("target.unit", target.get("unit", ""))
         form = data.get("form")
         if form not in FORMS:
-            self.problems.append(f"form is one of {', '.join(FORMS)}, not {_shown(form)}")
+            self.problems.append(f"form is one of {', '.join(FORMS)}, not {_quoted_value(form)}")
         sharpness = self._sharpness(data, form)
         terms = self._terms("terms", data.get("terms"), names)
         self._groups(form, terms)
@@ -183,7 +183,7 @@ class _Reader:
 
     def _text(self, where: str, value: Any) -> str:
         if not isinstance(value, str):
-            self.problems.append(f"{where} is text, not {_shown(value)}")
+            self.problems.append(f"{where} is text, not {_quoted_value(value)}")
             return ""
         if any(not c.isprintable() and c != "\n" for c in value):
             self.problems.append(f"{where} holds control characters")
@@ -191,7 +191,7 @@ class _Reader:
 
     def _name(self, where: str, value: Any, taken: Sequence[str]) -> str:
         if not isinstance(value, str) or not _NAME.fullmatch(value):
-            self.problems.append(f"{where} is a name of letters, digits and '_', not {_shown(value)}")
+            self.problems.append(f"{where} is a name of letters, digits and '_', not {_quoted_value(value)}")
             return ""
         if value in TAKEN or value in taken:
             why = "is a reserved name" if value in TAKEN else "is given twice"
@@ -201,7 +201,7 @@ class _Reader:
     def _unit(self, where: str, value: Any) -> str:
         try:
             if not isinstance(value, str):
-                raise UnitError(f"{_shown(value)} is not a unit")
+                raise UnitError(f"{_quoted_value(value)} is not a unit")
             if si_unit(value) != value:
                 raise UnitError(
                     f"{value!r} is not an SI unit: such a file has SI units throughout, {si_unit(value)!r} here"
@@ -213,7 +213,7 @@ class _Reader:
 
     def _number(self, where: str, value: Any, low: float, high: float) -> float:
         if isinstance(value, bool) or not isinstance(value, Real):
-            self.problems.append(f"{where} is a number, not {_shown(value)}")
+            self.problems.append(f"{where} is a number, not {_quoted_value(value)}")
             return math.nan
         try:
             number = float(value)
@@ -228,8 +228,8 @@ class _Reader:
         if not isinstance(value, dict) or not value or not all(isinstance(v, dict) for v in value.values()):
             self.problems.append("columns are tables, one for each: [columns.m] with unit, least, greatest")
             return []
-        if len(value) > MOST_COLUMNS:
-            self.problems.append(f"there are {len(value)} columns, {MOST_COLUMNS} at most are read")
+        if len(value) > MOST_FILE_COLUMNS:
+            self.problems.append(f"there are {len(value)} columns, {MOST_FILE_COLUMNS} at most are read")
             return []
         found = []
         for name, table in value.items():
@@ -250,18 +250,18 @@ class _Reader:
             if "sharpness" in data:
                 self.problems.append('sharpness is for form = "softmax" only: leave it out')
             return math.inf
-        return self._number("sharpness", data.get("sharpness"), 1.0, SHARPEST)
+        return self._number("sharpness", data.get("sharpness"), 1.0, SHARPEST_FILED)
 
     def _terms(self, where: str, value: Any, names: Sequence[str]) -> tuple[Term, ...]:
         found = []
-        for i, table in enumerate(self._list(where, value, MOST_TERMS)):
+        for i, table in enumerate(self._list(where, value, MOST_FILE_TERMS)):
             here = f"{where}[{i}]"
             self._keys(here, table, ("coefficient", "exponents", "group", "interval"))
             c = self._number(f"{here}.coefficient", table.get("coefficient"), 1e-300, 1e300)
             group = table.get("group", 0)
-            if isinstance(group, bool) or not isinstance(group, int) or not 0 <= group <= MOST_TERMS:
+            if isinstance(group, bool) or not isinstance(group, int) or not 0 <= group <= MOST_FILE_TERMS:
                 self.problems.append(
-                    f"{here}.group is a whole number, 0 for a plain term, not {_shown(group)}"
+                    f"{here}.group is a whole number, 0 for a plain term, not {_quoted_value(group)}"
                 )
                 group = 0
             exponents = self._exponents(here, table.get("exponents", {}), names)
@@ -274,7 +274,7 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, list) or len(value) != 2:
-            self.problems.append(f"{here}.interval is two numbers, not {_shown(value)}")
+            self.problems.append(f"{here}.interval is two numbers, not {_quoted_value(value)}")
             return None
         low, high = (self._number(f"{here}.interval[{i}]", v, 0.0, 1e300) for i, v in enumerate(value))
         if low > high:
@@ -284,13 +284,13 @@ class _Reader:
     def _exponents(self, here: str, value: Any, names: Sequence[str]) -> dict[str, float]:
         if not isinstance(value, dict):
             self.problems.append(
-                f"{here}.exponents is a table such as {{ m = 1, n = 0.5 }}, not {_shown(value)}"
+                f"{here}.exponents is a table such as {{ m = 1, n = 0.5 }}, not {_quoted_value(value)}"
             )
             return {}
         for name in value.keys() - set(names):
             there = f"; there are {', '.join(names)}"
             self.problems.append(
-                f"{here}.exponents: there is no column {_shown(name)}{did_you_mean(name, names) or there}"
+                f"{here}.exponents: there is no column {_quoted_value(name)}{did_you_mean(name, names) or there}"
             )
         return {
             n: self._number(f"{here}.exponents.{n}", e, -STEEPEST, STEEPEST)
@@ -313,7 +313,7 @@ class _Reader:
 
     def _derived(self, value: Any, names: Sequence[str], taken: Sequence[str]) -> tuple[Derived, ...]:
         found: list[Derived] = []
-        for i, table in enumerate(self._list("derived", value, MOST_COLUMNS)):
+        for i, table in enumerate(self._list("derived", value, MOST_FILE_COLUMNS)):
             here = f"derived[{i}]"
             self._keys(here, table, ("name", "unit", "meaning", "terms"))
             name = self._name(f"{here}.name", table.get("name"), [*taken, *(d.name for d in found)])
@@ -387,6 +387,6 @@ _TOP = (
 )
 
 
-def _shown(value: Any) -> str:
+def _quoted_value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."

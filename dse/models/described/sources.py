@@ -22,7 +22,7 @@ from dse.models.described.fitted import fit_of
 from dse.models.model import Model
 
 PACKAGE = "dse.models"
-SHORT = 12
+DIGEST_DIGITS = 12
 
 
 def fingerprints(model: Model) -> dict[str, str]:
@@ -36,7 +36,7 @@ def fingerprints(model: Model) -> dict[str, str]:
     if all(m.startswith(f"{PACKAGE}.") for m in modules):
         found = {name: _of_module(name) for name in sorted(set().union(*map(_used, modules)))}
         fit = fit_of(model)
-        return found | ({f"fitted {model.name}": fit.digest[:SHORT]} if fit is not None else {})
+        return found | ({f"fitted {model.name}": fit.digest[:DIGEST_DIGITS]} if fit is not None else {})
     try:
         source = inspect.getsource(inspect.getmodule(model.equations) or model.equations)
         told = _statements(ast.parse(source))
@@ -127,4 +127,4 @@ def _code(code: Any) -> Any:
 
 
 def _hash(what: Any) -> str:
-    return hashlib.sha256(json.dumps(what, default=repr).encode()).hexdigest()[:SHORT]
+    return hashlib.sha256(json.dumps(what, default=repr).encode()).hexdigest()[:DIGEST_DIGITS]

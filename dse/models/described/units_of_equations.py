@@ -69,11 +69,11 @@ def _wrong(model: Model) -> list[str]:
     return [
         text
         for name, value in found.items()
-        if name in declared and (text := _told(*declared[name], value, units))
+        if name in declared and (text := _unit_mismatch(*declared[name], value, units))
     ]
 
 
-def _told(name: str, unit: str, value: Any, units: Any) -> str:
+def _unit_mismatch(name: str, unit: str, value: Any, units: Any) -> str:
     number = units.Quantity(1.0, "") * value
     if number.dimensionality == units.Quantity(1.0, unit).dimensionality:
         return ""

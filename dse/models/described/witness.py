@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from dse.models import arithmetic
 from dse.models.model import Model, evaluate
 
-LONGEST = 160
+LONGEST_WITNESS = 160
 
 
 class NotArithmetic(TypeError):
@@ -83,7 +83,7 @@ def refusal(model: Model, values: Mapping[str, Any], free: Iterable[str]) -> str
         pass
     except Exception as problem:  # a stranger's code may raise anything
         seen.append(f"{type(problem).__name__}: {problem}")
-    return seen[0][:LONGEST] if seen else ""
+    return seen[0][:LONGEST_WITNESS] if seen else ""
 
 
 def _same(witness: Witness, *_others: Any) -> Witness:

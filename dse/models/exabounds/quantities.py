@@ -9,7 +9,7 @@ from dse.models.exabounds.levels import ABOVE_CORE, CACHES, SOURCE, by_level
 from dse.quantities import Quantity
 
 _TABLE2, _TABLE3, _TABLE4 = (f"{SOURCE}, Table {n}" for n in (2, 3, 4))
-_MOST = 1e12
+_MOST_COUNTED = 1e12
 
 
 def stated(
@@ -21,7 +21,7 @@ def stated(
 
 def counted(name: str, symbol: str, meaning: str, source: str, **more: Any) -> Quantity:
     """Return a number of units: at least 1, searched up to 1e12."""
-    return stated(name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=_MOST, **more)
+    return stated(name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=_MOST_COUNTED, **more)
 
 
 def share(

@@ -12,7 +12,7 @@ from dse.models.partitions.partition_quantities import OF_BOTH, OF_BYTES, OF_FLO
 from dse.models.shared.structure import Row
 from dse.quantities import Quantity
 
-SHORT = 64
+SHORT_SUM = 64
 """Sums of so few terms are made from left to right."""
 
 
@@ -83,7 +83,7 @@ def with_rest(shares: list[Any]) -> list[Any]:
 
 def total(terms: Sequence[Any]) -> Any:
     """Sum; halves of long lists apart, so that no term is copied more often than the list can be halved."""
-    if len(terms) <= SHORT:
+    if len(terms) <= SHORT_SUM:
         return reduce(add, terms)
     middle = len(terms) // 2
     return total(terms[:middle]) + total(terms[middle:])

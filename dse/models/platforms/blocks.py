@@ -41,7 +41,7 @@ from dse.quantities import Quantity
 SOURCE = "Choi et al. 2014"
 PROPORTIONAL, FREE = "proportional", "free"
 # more blocks than any system has
-MANY = 1e6
+MOST_BLOCKS = 1e6
 
 _OF_ROOFLINE = {q.name: q for q in roofline.INPUTS}
 _FLOP, _MEMORY = roofline_levels.FLOP, roofline_levels.DATA["memory"]
@@ -73,7 +73,13 @@ INPUTS = (
     ),
 )
 COUNT = Quantity(
-    "count", "n", "", "blocks of this kind that are on", f"{SOURCE}, section I", floor=0.0, ceiling=MANY
+    "count",
+    "n",
+    "",
+    "blocks of this kind that are on",
+    f"{SOURCE}, section I",
+    floor=0.0,
+    ceiling=MOST_BLOCKS,
 )
 BUSY = Quantity(
     "busy",
@@ -82,7 +88,7 @@ BUSY = Quantity(
     "number of blocks of this kind at full speed with the same rate as those that are on, under free sharing",
     "speeds chosen freely up to those of (3)",
     floor=0.0,
-    ceiling=MANY,
+    ceiling=MOST_BLOCKS,
     optional=True,
 )
 OWN_THROTTLE = replace(
@@ -124,7 +130,7 @@ SPEED = ModelLimit(
 
 def equations(g: Any, blocks: tuple[str, ...]) -> Mapping[str, Any]:
     """Time, power and energy of the whole over the common rate R = Σ u/T; one block's speed and power by (3), (1)."""
-    alone = {b: _alone(g, b) for b in blocks}
+    alone = {b: _alone_metrics(g, b) for b in blocks}
     constant = {b: entry(g, b).constant_power for b in blocks}
     counts = {b: getattr(g, f"count.{b}") for b in blocks}
     free = g.sharing == FREE
@@ -157,7 +163,7 @@ def equations(g: Any, blocks: tuple[str, ...]) -> Mapping[str, Any]:
     return found
 
 
-def _alone(g: Any, block: str) -> Mapping[str, Any]:
+def _alone_metrics(g: Any, block: str) -> Mapping[str, Any]:
     """Return the metrics of one block of this kind that does the whole work by itself."""
     work = {name: getattr(g, name) for name in WORK if hasattr(g, name)}
     how = {"precision": g.precision, "level": "memory", "throttle": _throttle(g, block)}
@@ -202,10 +208,10 @@ def expand(parts: Parts) -> Model:
     """
     if not parts.machines:
         raise ValueError("blocks counts kinds of blocks: give at least one machine")
-    return _plain(parts.machines)
+    return _model_of(parts.machines)
 
 
-def _plain(blocks: tuple[str, ...]) -> Model:
+def _model_of(blocks: tuple[str, ...]) -> Model:
     return replace(
         BLOCKS,
         machine=entry_parameters(MACHINE, blocks),

@@ -221,7 +221,7 @@ def equations(g: Any, found: tuple[Way, ...], types: tuple[str, ...]) -> Mapping
         metrics[f"power.{t}"] = sum(count[w] * own[w].power for w in of)
     return (
         metrics
-        | _kept(g, found, types, own, count, cards)
+        | _socket_limits(g, found, types, own, count, cards)
         | {
             "powered": per(power + g.power_step, steps * g.power_step + g.power_step),
             "started": per(steps * g.power_step, power + g.power_step),
@@ -267,7 +267,7 @@ def _kind(g: Any, m: Any) -> tuple[Any, Any, Any, Any]:
     )
 
 
-def _kept(
+def _socket_limits(
     g: Any,
     found: tuple[Way, ...],
     types: tuple[str, ...],

@@ -204,10 +204,10 @@ class Equations:
             ]
             return reduce(mul, numbers) if numbers else 1.0
 
-        return reduce(add, (_worth(h, account, machine, product) for h in self.base.hardware))
+        return reduce(add, (_account_amount(h, account, machine, product) for h in self.base.hardware))
 
 
-def _worth(held: Held, account: Account, machine: Mapping[str, Any], product: Any) -> Any:
+def _account_amount(held: Held, account: Account, machine: Mapping[str, Any], product: Any) -> Any:
     from dse.models.arithmetic import maximum  # with NumPy, which listing models does without
 
     one = account.word if held.memory else account.processor

@@ -26,14 +26,14 @@ from dse.models.model import ModelLimit
 from dse.quantities import Quantity
 
 SOURCE = "decoder transformer"
-MOST = 1e12
+LARGEST_COUNT = 1e12
 
 
 def count(name: str, symbol: str, meaning: str, source: str = SOURCE, **more: Any) -> Quantity:
     """Declare a count of at least one."""
     whole = more.pop("whole", True)
     return Quantity(
-        name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=MOST, whole=whole, **more
+        name, symbol, "", meaning, source, minimum=1.0, floor=1.0, ceiling=LARGEST_COUNT, whole=whole, **more
     )
 
 

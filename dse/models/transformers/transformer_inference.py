@@ -77,7 +77,7 @@ from dse.models.transformers.transformer_operators import (
 from dse.models.transformers.transformer_starts import SERVING
 
 # what keeps a wait finite where all places are taken, and a logarithm where none is
-LEAST_FREE, TINY = 1e-6, 1e-15
+LEAST_FREE, FREE_FLOOR = 1e-6, 1e-15
 NORMAL_1, NORMAL_3 = 1.5976, 0.07056
 
 
@@ -189,7 +189,7 @@ def wait_probability(places: Any, free: Any) -> Any:
     """
     used = 1.0 - free
     # above 0 by more than rounding, as long as free is at least LEAST_FREE
-    square = -2.0 * places * (free + log(used + TINY))
+    square = -2.0 * places * (free + log(used + FREE_FLOOR))
     x = square**0.5
     # as 1/φ, which would overflow where nobody waits
     density = exp(-0.5 * square)

@@ -13,7 +13,7 @@ from dse.papers.sources import table
 
 PAPER = "act"
 answers = Answers(PAPER)
-YEAR, KWH = 365.25 * 86400.0, 3.6e6
+JULIAN_YEAR, KWH = 365.25 * 86400.0, 3.6e6
 Place = tuple[str, str]
 
 
@@ -58,7 +58,7 @@ def _run(power: str, grams: str, years: str, busy: str, **more: float) -> Mappin
     machine = dict.fromkeys(("time_per_byte", "energy_per_byte", "energy_per_flop"), 0.0)
     machine |= {"time_per_flop": 1.0, "constant_power": float(power)}
     machine |= {"embodied_carbon": more.get("embodied", 0.0)}
-    lifetime = float(years) * YEAR
+    lifetime = float(years) * JULIAN_YEAR
     run = {"flops": more.get("seconds", lifetime * float(busy)), "bytes": 0.0, "lifetime": lifetime}
     run |= {"utilisation": float(busy), "carbon_intensity": float(grams) / 1e3 / KWH}
     return metrics("roofline", machine, run)
@@ -67,7 +67,7 @@ def _run(power: str, grams: str, years: str, busy: str, **more: float) -> Mappin
 @answers("operational")
 def _operational(power: str, grams: str, years: str, busy: str) -> Found:
     at = _run(power, grams, years, busy)
-    by_hand = float(grams) / 1e3 / KWH * float(power) * float(busy) * float(years) * YEAR
+    by_hand = float(grams) / 1e3 / KWH * float(power) * float(busy) * float(years) * JULIAN_YEAR
     return Found(at["carbon_operational"], by_hand)
 
 
@@ -79,7 +79,7 @@ def _life(power: str, grams: str, years: str, busy: str, embodied: str) -> float
 @answers("share:hour")
 def _hour(power: str, grams: str, years: str, busy: str, embodied: str) -> Found:
     at = _run(power, grams, years, busy, embodied=float(embodied), seconds=3600.0)
-    by_hand = float(embodied) * 3600.0 / (float(years) * YEAR * float(busy))
+    by_hand = float(embodied) * 3600.0 / (float(years) * JULIAN_YEAR * float(busy))
     return Found(at["carbon_embodied"], by_hand)
 
 

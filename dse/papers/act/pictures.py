@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.models.shared.grids import GRIDS
 from dse.papers import drawing
-from dse.papers.act.carbon_rows import YEAR, ours
+from dse.papers.act.carbon_rows import JULIAN_YEAR, ours
 from dse.papers.asking import metrics
 from dse.papers.drawing import BLUE, GREEN, ORANGE
 from dse.papers.report import Picture
@@ -44,7 +44,7 @@ def _assessed(folder: Path) -> Picture:
 def _grids(folder: Path) -> Picture:
     title = "1e18 flops on an H100, two flops per byte: where the carbon comes from"
     figure, (axis,) = drawing.canvas(title, "", "share (%)")
-    work = {"flops": 1e18, "intensity": 2.0, "lifetime": 4 * YEAR, "utilisation": 0.5}
+    work = {"flops": 1e18, "intensity": 2.0, "lifetime": 4 * JULIAN_YEAR, "utilisation": 0.5}
     found = [metrics("roofline", "h100-sxm", {**work, "grid": grid}) for grid in SHOWN]
     running = np.array([100 * m["carbon_operational"] / m["carbon"] for m in found])
     place = np.arange(len(SHOWN))

@@ -11,13 +11,13 @@ from dse.papers.choi2014.platforms import cells, curves, machine
 from dse.papers.report import write_csv
 
 METRICS = ("performance", "efficiency", "power", "peak_power", "regime")
-EVERY = 10
+EVERY_TENTH = 10
 
 
 def write(folder: Path) -> tuple[Path, ...]:
     """Write one CSV (SI units; regime 0 compute, 1 cap, 2 memory) and give its path back."""
     columns = ("machine", "throttle", "intensity", *METRICS)
-    shown = INTENSITIES[::EVERY]
+    shown = INTENSITIES[::EVERY_TENTH]
     records = []
     for name in cells():
         for k, _, _ in THROTTLES:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dse.papers.asking import ask, metrics
-from dse.papers.choi2014.platforms import CELLS, WORK, Spec, machine
+from dse.papers.choi2014.platforms import CELLS, RUN_WORK, Spec, machine
 from results.solution import Status
 
 KIND = "block"
@@ -21,7 +21,7 @@ def _machine(spec: Spec) -> Any:
 
 def block_system(count: int, spec: Spec, intensity: float) -> Mapping[str, float]:
     """Every metric of that many equal blocks."""
-    given = {"flops": WORK, "intensity": intensity, f"count.{KIND}": count}
+    given = {"flops": RUN_WORK, "intensity": intensity, f"count.{KIND}": count}
     return metrics("blocks", {KIND: _machine(spec)}, given)
 
 
@@ -34,7 +34,7 @@ def fastest_within(kinds: Mapping[str, Spec], budget: float, intensity: float) -
         {
             "model": "blocks",
             "machine": {kind: _machine(spec) for kind, spec in kinds.items()},
-            "given": {"flops": WORK, "intensity": intensity},
+            "given": {"flops": RUN_WORK, "intensity": intensity},
             "objective": {"maximize": "performance"},
             "limits": {"nameplate_power": {"max": budget}},
         }

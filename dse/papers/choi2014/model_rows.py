@@ -10,15 +10,15 @@ import numpy as np
 
 from dse import machines
 from dse.papers.choi2014.formulas import Platform, platforms
-from dse.papers.choi2014.platforms import WORK, curves, label, machine, run, uncapped
+from dse.papers.choi2014.platforms import RUN_WORK, curves, label, machine, run, uncapped
 from dse.papers.choi2014.rows import answers
 from dse.papers.comparer import Found
 
 THROTTLES = (1.0, 2.0, 4.0, 8.0)
 INTENSITIES = 2.0 ** np.linspace(-8.0, 12.0, 401)
 # the printed ends and ours differ in the last bits, so that a point close to one may fall on either side of it
-ROUNDED = 1e-12
-FAR = 2.0**60
+ENDS_ROUNDING = 1e-12
+FAR_INTENSITY = 2.0**60
 
 
 @cache
@@ -46,11 +46,15 @@ def _worst(metric: str, said: Callable[[Platform, float], tuple[float, float]]) 
         for value in said(p, float(INTENSITIES[i]))
     )
     points = {"points": len(_grid()), "first": INTENSITIES[0], "last": INTENSITIES[-1]}
-    return Found(worst < ROUNDED, told={**points, "worst": worst})
+    return Found(worst < ENDS_ROUNDING, told={**points, "worst": worst})
 
 
-answers("m_time")(lambda: _worst("time", lambda p, I: (p.time_3(WORK, WORK / I), p.time_4(WORK, I))))
-answers("m_energy")(lambda: _worst("energy", lambda p, I: (p.energy_1(WORK, WORK / I), p.energy_2(WORK, I))))
+answers("m_time")(
+    lambda: _worst("time", lambda p, I: (p.time_3(RUN_WORK, RUN_WORK / I), p.time_4(RUN_WORK, I)))
+)
+answers("m_energy")(
+    lambda: _worst("energy", lambda p, I: (p.energy_1(RUN_WORK, RUN_WORK / I), p.energy_2(RUN_WORK, I)))
+)
 
 
 @answers("m_order")
@@ -83,7 +87,7 @@ def _at(k: float) -> Iterator[tuple[Platform, float, float]]:
 @answers("m_power")
 def _power(k: str) -> Found:
     worst = max(abs(p.power_7(I, p.B_plus) / ours - 1.0) for p, I, ours in _at(float(k)))
-    return Found(worst < ROUNDED, told={"worst": worst})
+    return Found(worst < ENDS_ROUNDING, told={"worst": worst})
 
 
 @answers("m_power_printed")
@@ -92,7 +96,9 @@ def _power_printed(k: str) -> Found:
     for p, I, ours in _at(float(k)):
         as_printed = p.power_7(I, p.B_plus_printed)
         by_print = max(by_print, as_printed / ours)
-        by_formula = max(by_formula, as_printed * p.time_3(WORK, WORK / I) / p.energy_1(WORK, WORK / I))
+        by_formula = max(
+            by_formula, as_printed * p.time_3(RUN_WORK, RUN_WORK / I) / p.energy_1(RUN_WORK, RUN_WORK / I)
+        )
     return Found(by_print, corrected=by_formula)
 
 
@@ -123,10 +129,10 @@ def _plateau() -> bool:
     plateau = True
     for name, p in platforms().items():
         power = np.array(_ours(name, 1.0, "power"))
-        low, high = p.B_minus * (1 + ROUNDED), p.B_plus * (1 - ROUNDED)
+        low, high = p.B_minus * (1 + ENDS_ROUNDING), p.B_plus * (1 - ENDS_ROUNDING)
         inside = (low <= INTENSITIES) & (high >= INTENSITIES)
         most = p.pi_1 + p.delta_pi
-        plateau &= bool(np.allclose(power[inside], most, rtol=ROUNDED))
+        plateau &= bool(np.allclose(power[inside], most, rtol=ENDS_ROUNDING))
         plateau &= bool((power[~inside] < most).all()) and bool(inside.any())
     return plateau
 
@@ -137,8 +143,8 @@ def _tends(name: str, p: Platform, I: float) -> Found:
     return Found(run(name, intensity=I)["power"], p.pi_1 + own, corrected)
 
 
-answers("m_to_infinity")(lambda name, p: _tends(name, p, FAR))
-answers("m_to_zero")(lambda name, p: _tends(name, p, 1.0 / FAR))
+answers("m_to_infinity")(lambda name, p: _tends(name, p, FAR_INTENSITY))
+answers("m_to_zero")(lambda name, p: _tends(name, p, 1.0 / FAR_INTENSITY))
 
 
 @answers("m_severe")

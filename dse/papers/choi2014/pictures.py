@@ -26,7 +26,7 @@ TICKS = (-2, 0, 2, 4, 6)
 # colour by what bounds the time (0 compute, 1 cap, 2 memory), style by the throttle
 REGIMES = ((2, "memory-bound", BLUE), (1, "capped", RED), (0, "compute-bound", BLACK))
 THROTTLES = ((1.0, "Δπ", "-"), (2.0, "Δπ/2", "--"), (4.0, "Δπ/4", "-."), (8.0, "Δπ/8", ":"))
-ROWS, COLUMNS = 3, 4
+PANEL_ROWS, COLUMNS = 3, 4
 
 
 def draw(folder: Path) -> tuple[Picture, ...]:
@@ -134,7 +134,7 @@ def _twelve(title: str, y: str) -> tuple[Figure, Iterator[tuple[str, Axes]]]:
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=17)
     figure.supylabel(y, fontsize=15)
-    panels = figure.subplots(ROWS, COLUMNS, sharex=True, sharey=True)
+    panels = figure.subplots(PANEL_ROWS, COLUMNS, sharex=True, sharey=True)
     for axis in panels.flat:
         axis.grid(visible=True, alpha=0.25)
         axis.tick_params(labelsize=12)

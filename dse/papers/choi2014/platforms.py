@@ -17,7 +17,7 @@ from dse.papers.sources import rounding, table
 from formulations import evaluation
 
 PAPER = "choi2014"
-WORK = 1e12
+RUN_WORK = 1e12
 # cells of a platform that fix its time, energy and power in single precision, and the parameter each becomes
 CELLS = {
     "sust_single_flop_per_s": "time_per_flop",
@@ -55,12 +55,12 @@ def uncapped(platform: str) -> Mapping[str, Any]:
 def run(spec: Spec, **given: Any) -> Mapping[str, float]:
     """Every metric of the roofline model; ``spec`` is a platform, or a machine as a table."""
     where = machine(spec) if isinstance(spec, str) else spec
-    return metrics("roofline", where, {"flops": WORK} | given)
+    return metrics("roofline", where, {"flops": RUN_WORK} | given)
 
 
 def stream(spec: Spec, **given: Any) -> Mapping[str, float]:
     """Every metric of a run that only moves bytes."""
-    return run(spec, flops=0.0, bytes=WORK, **given)
+    return run(spec, flops=0.0, bytes=RUN_WORK, **given)
 
 
 def compute(spec: Spec, **given: Any) -> Mapping[str, float]:
@@ -70,7 +70,7 @@ def compute(spec: Spec, **given: Any) -> Mapping[str, float]:
 
 def curves(platform: str, intensity: np.ndarray[Any, Any], **given: Any) -> Mapping[str, Any]:
     """Every metric at many intensities at once."""
-    asked = {"flops": WORK, "intensity": 1.0} | given
+    asked = {"flops": RUN_WORK, "intensity": 1.0} | given
     question = scenarios.questions.question(
         scenarios.load({"model": "roofline", "machine": machine(platform), "given": asked})
     )

@@ -17,7 +17,7 @@ from dse.papers.comparer import Found
 INTENSITIES = 2.0 ** np.linspace(-8.0, 12.0, 401)
 BLOCKS, FIRST = (round(answers.printed(line)) for line in ("n_count", "a_count"))
 # shares that are equal but for rounding are a tie
-TIE = 1e-9
+SHARE_TIE = 1e-9
 
 
 @answers("h_less_than_k")
@@ -64,7 +64,7 @@ def _keeps_by_table(metric: str, I: float, k: float) -> dict[str, float]:
 def _best(shares: dict[str, float], claimed: str) -> str:
     """Return who keeps most; the claimed one where it ties with the best."""
     best = max(shares, key=shares.__getitem__)
-    return label(claimed if shares[claimed] >= shares[best] * (1.0 - TIE) else best)
+    return label(claimed if shares[claimed] >= shares[best] * (1.0 - SHARE_TIE) else best)
 
 
 def _degrading(metric: str, claimed: str, I: str, k: str) -> Found:

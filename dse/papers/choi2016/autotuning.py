@@ -23,7 +23,7 @@ KINDS = {
     "double precision": "flops_double",
     "integer": "integer_operations",
 }
-TIE = 1e-9
+ENERGY_TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _eleven(limit: str) -> Found:
 @answers("a_fastest")
 def _fastest(kind: str) -> Found:
     lost = race(KINDS[kind])
-    wrong = int((lost.kind > TIE).sum())
+    wrong = int((lost.kind > ENERGY_TIE).sum())
     shown = {"count": len(INTENSITIES), "wrong": wrong}
     losses = {"lost": 100 * lost.kind.max(), "highest": 100 * lost.highest.max()}
     return Found(wrong > 0, told=shown | losses)

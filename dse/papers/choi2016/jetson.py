@@ -46,7 +46,7 @@ ENERGIES = dict(
 CONSTANT = "const_power_W"
 PICO = 1e-12
 # operations of one kind, so many that their energy shows beside the constant power
-MANY = 1e12
+MANY_OPERATIONS = 1e12
 Array = NDArray[np.float64]
 
 
@@ -110,13 +110,13 @@ def costs(rows: str = "TV") -> Mapping[str, Array]:
     names = [s["name"] for s in machine["settings"]]
     second = dict.fromkeys(names, 1.0)
     phases: list[dict[str, Any]] = [{"name": "idle", "times": second}]
-    phases += [{"name": o.count, o.count: MANY, "times": second} for o in OPERATIONS]
+    phases += [{"name": o.count, o.count: MANY_OPERATIONS, "times": second} for o in OPERATIONS]
     found = [metrics("dvfs", machine, {"phases": phases, "setting": name}) for name in names]
     idle = np.array([f["energy.idle"] for f in found])
     each = {
         printed: np.array([f[f"energy.{o.count}"] for f in found]) - idle for printed, o in ENERGIES.items()
     }
-    return {printed: energy / MANY / PICO for printed, energy in each.items()} | {CONSTANT: idle}
+    return {printed: energy / MANY_OPERATIONS / PICO for printed, energy in each.items()} | {CONSTANT: idle}
 
 
 def slowed(utilisation: float) -> dict[str, Any]:

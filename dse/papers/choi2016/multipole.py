@@ -21,8 +21,8 @@ FMM = "fmm-settings-choi2016"
 HIGHEST = "852-924"
 # events that count again what other counters of Table III count
 REPEATED = {"gld_request", "gst_request", "l2_subp0_total_read_sector_queries"}
-TIE = 1e-9
-WORK = 1e12
+RACE_TIE = 1e-9
+PHASE_WORK = 1e12
 
 
 @cache
@@ -141,7 +141,7 @@ def _peak() -> dict[str, float]:
     """Return constant and dynamic power at full speed of flops and memory together, highest clocks."""
     rates = machines.get(MACHINE).parameters
     balance = rates["flops_per_cycle"] * 852.0 / (rates["bytes_per_cycle"] * 924.0)
-    phase = {"name": "run", "flops": balance * WORK, "bytes": WORK}
+    phase = {"name": "run", "flops": balance * PHASE_WORK, "bytes": PHASE_WORK}
     found = metrics("dvfs", MACHINE, {"phases": [phase], "setting": HIGHEST})
     constant = float(found["energy_constant"] / found["time"])
     return {"constant": constant, "dynamic": float(found["power"]) - constant}
@@ -149,9 +149,9 @@ def _peak() -> dict[str, float]:
 
 def _run(operations: str, utilisation: float) -> tuple[float, bool]:
     """Return the share of constant power at the highest clocks, and whether the fastest setting is most frugal."""
-    found = settings_of([{"name": "run", operations: WORK}], slowed(utilisation))
+    found = settings_of([{"name": "run", operations: PHASE_WORK}], slowed(utilisation))
     share = float((found["energy_constant"] / found["energy"])[0])
-    return share, bool(np.min(found["race_energy"]) <= found["energy"].min() * (1.0 + TIE))
+    return share, bool(np.min(found["race_energy"]) <= found["energy"].min() * (1.0 + RACE_TIE))
 
 
 def _utilisation(operations: str, share: float) -> float:

@@ -9,7 +9,7 @@ from functools import cache
 from dse.papers.asking import ask, told
 from dse.papers.comparer import Found
 from dse.papers.demmel2013 import nbody
-from dse.papers.demmel2013.limits_on_time_energy import PINNED
+from dse.papers.demmel2013.limits_on_time_energy import PINNED_WITHIN
 from dse.papers.demmel2013.questions import answers, flatness, question
 from dse.papers.demmel2013.symbols import Setting, greek
 from results.solution import Solution
@@ -56,7 +56,7 @@ def _least_energy(s: Setting) -> Found:
 def _upper_end(s: Setting) -> Found:
     P = _between(s)
     _, high = _frugal(s).ranges.get("processors", (math.nan, math.nan))
-    return Found(high, P / _power(s), tolerance=max(PINNED, 4.0 * flatness(s)), told={"P": P})
+    return Found(high, P / _power(s), tolerance=max(PINNED_WITHIN, 4.0 * flatness(s)), told={"P": P})
 
 
 def _twice(s: Setting) -> float:

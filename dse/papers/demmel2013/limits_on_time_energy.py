@@ -12,7 +12,7 @@ from dse.papers.demmel2013.questions import answers, cold_memory, flatness, ques
 from dse.papers.demmel2013.symbols import Setting
 from results.solution import Solution
 
-PINNED = 1e-5  # a decided quantity that a limit holds in place
+PINNED_WITHIN = 1e-5  # a decided quantity that a limit holds in place
 
 
 @cache
@@ -23,7 +23,7 @@ def least_energy(s: Setting) -> Solution:
 
 def _flat(s: Setting, times: float) -> float:
     """Tolerance of what hangs on the memory of least energy."""
-    return max(PINNED, times * flatness(s))
+    return max(PINNED_WITHIN, times * flatness(s))
 
 
 @answers("VA_M0")
@@ -145,7 +145,7 @@ def _fastest(s: Setting) -> Solution:
 
 def _on_budget(s: Setting) -> float:
     # p hangs on E_max as 1/(dlog E/dlog M): a tolerance of 1e-8 in the limit moves it by that much
-    return 1e-8 * _budget(s) / (s.n**2 * math.sqrt(s.B * s.c)) + PINNED
+    return 1e-8 * _budget(s) / (s.n**2 * math.sqrt(s.B * s.c)) + PINNED_WITHIN
 
 
 @answers("VC_p")

@@ -14,10 +14,11 @@ from dse.papers.demmel2013 import costs
 from dse.papers.demmel2013.algorithms import STRASSEN
 from dse.papers.demmel2013.questions import answers, settings
 from dse.papers.demmel2013.symbols import Setting, as_machine
+from dse.papers.sources import premises
 
 MATRICES = 3.0  # two matrices in and one out
 EXPONENTS = {"matmul": 3.0, "strassen": STRASSEN}
-FIGURE_3_P_MIN = 16.0
+FIGURE_3_P_MIN = premises("demmel2013")["least_processors"]
 
 
 @dataclass(frozen=True, slots=True)

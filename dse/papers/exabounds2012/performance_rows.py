@@ -105,7 +105,7 @@ def _buffer(times: str) -> Found:
 
 
 # a run of 1e9 instructions on 8 cores, each with 1e7 more for dividing it; differences by H on either side
-SIZE, EXTRA, MANY, H = 1e9, 1e7, 8.0, 1e-4
+SIZE, EXTRA, MANY_CORES, H = 1e9, 1e7, 8.0, 1e-4
 
 
 def _rate(cores: float, work: float) -> float:
@@ -113,16 +113,16 @@ def _rate(cores: float, work: float) -> float:
 
 
 def _per_core() -> float:
-    return (_rate(MANY * (1 + H), SIZE) - _rate(MANY * (1 - H), SIZE)) / (2 * H * MANY)
+    return (_rate(MANY_CORES * (1 + H), SIZE) - _rate(MANY_CORES * (1 - H), SIZE)) / (2 * H * MANY_CORES)
 
 
 def _per_work() -> float:
-    return (_rate(MANY, SIZE * (1 + H)) - _rate(MANY, SIZE * (1 - H))) / (2 * H * SIZE)
+    return (_rate(MANY_CORES, SIZE * (1 + H)) - _rate(MANY_CORES, SIZE * (1 - H))) / (2 * H * SIZE)
 
 
 @cache
 def _divided() -> Mapping[str, float]:
-    return plain({"count.die": MANY}, **{"instructions": SIZE, "overhead_work.die": EXTRA})
+    return plain({"count.die": MANY_CORES}, **{"instructions": SIZE, "overhead_work.die": EXTRA})
 
 
 answers("e10")(lambda: Found(_divided()["strong_scaling.die"], _per_core()))
@@ -137,12 +137,16 @@ def _isoefficiency() -> Found:
 
 @answers("e14")
 def _fraction() -> Found:
-    return Found(_divided()["amdahl.die"], paper.amdahl(MANY, _rate(MANY, SIZE), _rate(1.0, SIZE)))
+    return Found(
+        _divided()["amdahl.die"], paper.amdahl(MANY_CORES, _rate(MANY_CORES, SIZE), _rate(1.0, SIZE))
+    )
 
 
 @answers("e14:speed_up")
 def _speed_up() -> Found:
-    return Found(paper.speed_up(_divided()["amdahl.die"], MANY), _rate(MANY, SIZE) / _rate(1.0, SIZE))
+    return Found(
+        paper.speed_up(_divided()["amdahl.die"], MANY_CORES), _rate(MANY_CORES, SIZE) / _rate(1.0, SIZE)
+    )
 
 
 @cache
@@ -150,15 +154,15 @@ def _few() -> Mapping[str, float]:
     """A run with a parallelism of five on the cores of one die."""
     outer = ("socket", "card", "unit", "rack", "aisle", "system")
     most = {"parallelism.die": 5.0} | {f"parallelism.{level}": 1.0 for level in outer}
-    return plain({"count.die": MANY}, **({"instructions": SIZE} | most))
+    return plain({"count.die": MANY_CORES}, **({"instructions": SIZE} | most))
 
 
-answers("laws")(lambda: Found(_few()["work_law"], SIZE / MANY / 1e9))
+answers("laws")(lambda: Found(_few()["work_law"], SIZE / MANY_CORES / 1e9))
 answers("laws:span")(lambda: Found(_few()["span_law"], SIZE / 5 / 1e9))
 answers("laws:time")(lambda: Found(_few()["time"], SIZE / 5 / 1e9))
 
 # the roofline of a socket for accesses of eight bytes
-WIDTH = 8.0
+ACCESS_BYTES = 8.0
 
 
 def _roofline(moved: str) -> Mapping[str, float]:
@@ -167,7 +171,7 @@ def _roofline(moved: str) -> Mapping[str, float]:
 
 @answers("e15")
 def _under_the_roof(moved: str) -> Found:
-    said = min(CLOCK * ALP * CORES, CHIP["BW_2"] / (WIDTH * float(moved)))
+    said = min(CLOCK * ALP * CORES, CHIP["BW_2"] / (ACCESS_BYTES * float(moved)))
     return Found(_roofline(moved)["roofline.socket"], said)
 
 
@@ -175,5 +179,5 @@ def _under_the_roof(moved: str) -> Found:
 def _ridge() -> Found:
     """Where the roofline bends."""
     peak, supply = CLOCK * ALP * CORES, CHIP["BW_2"]
-    bend = 1.0 / (_roofline("0.5")["ridge.socket"] * WIDTH)
-    return Found(bend, peak / supply, corrected=supply / (peak * WIDTH))
+    bend = 1.0 / (_roofline("0.5")["ridge.socket"] * ACCESS_BYTES)
+    return Found(bend, peak / supply, corrected=supply / (peak * ACCESS_BYTES))

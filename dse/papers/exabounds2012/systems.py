@@ -8,12 +8,12 @@ from functools import cache
 from dse import machines
 from dse.papers.asking import metrics
 from dse.papers.exabounds2012.rows import PAPER, answers
-from dse.papers.sources import table
+from dse.papers.sources import premises, table
 
-YEAR = 8760 * 3600.0
+CALENDAR_YEAR = 8760 * 3600.0
 # Table 1's price of energy
 PRICE = answers.printed("kpwr") / 3.6e6
-PEAK, IDLE = 0.8, 0.2
+PEAK, IDLE = premises(PAPER)["peak_share"], premises(PAPER)["idle_share"]
 SCALE = 1e18
 
 # a core of which only what a statement is about is stated
@@ -98,5 +98,5 @@ def exa(short: str, kind: str, peak: float = PEAK) -> Mapping[str, float]:
         "leakage_current": idle,
         "packaging_cost.core": float(cell(short, kind, "cost") or 0.0),
     }
-    given = {"lifetime": YEAR, "peak_share": peak, "idle_share": IDLE, "energy_price": PRICE}
+    given = {"lifetime": CALENDAR_YEAR, "peak_share": peak, "idle_share": IDLE, "energy_price": PRICE}
     return metrics("exabounds", hardware, {"instructions": SCALE} | given)

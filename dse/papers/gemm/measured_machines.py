@@ -25,7 +25,7 @@ FILES = {"h100": ("h100-sxm-measured", "h100-sxm"), "a100": ("a100-sxm-80gb-meas
 YEARS = {"h100": 2022, "a100": 2020}
 # bytes of an entry and flops of a product of two
 ENTRY, FLOPS = 2.0, 2.0
-DRAWS, ENDS = 200, (0.025, 0.975)
+FAMILY_DRAWS, ENDS = 200, (0.025, 0.975)
 PARAMETERS = {"time_per_flop": "s/flop", "time_per_byte": "s/byte", "launch_time": "s"}
 # layers of decoders that times were checked on with this machine (``dse.papers.llmcompass``)
 CHECKED = {"a100": {"checked_context": 3072, "checked_tensor": 4}}
@@ -80,11 +80,12 @@ def fit(machine: str) -> Found:
 
 
 def _draws(family: NDArray[np.intp]) -> list[Array]:
-    """Return how often each run counts in each of DRAWS draws of whole families."""
+    """Return how often each run counts in each of FAMILY_DRAWS draws of whole families."""
     rng = np.random.default_rng(0)
     many = int(family.max()) + 1
     return [
-        np.bincount(rng.integers(0, many, many), minlength=many).astype(float)[family] for _ in range(DRAWS)
+        np.bincount(rng.integers(0, many, many), minlength=many).astype(float)[family]
+        for _ in range(FAMILY_DRAWS)
     ]
 
 

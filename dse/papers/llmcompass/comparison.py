@@ -16,14 +16,18 @@ from dse.fitting.behaviours.logfit import log_value
 from dse.models.transformers.decoder import decoder
 from dse.models.transformers.transformer_operators import Operator, Processor, Step, Widths, layer
 from dse.papers.comparer import Answers, Found
-from dse.papers.sources import table
+from dse.papers.sources import premises, table
 
 Array = NDArray[np.float64]
 PAPER = "llmcompass"
 SHEET, MEASURED = "a100-sxm-80gb-bf16", "a100-sxm-80gb-measured"
 # the layer that was measured: GPT-3's, on four processors, numbers of two bytes
-TENSOR, WIDTHS = 4.0, Widths(2.0, 2.0, 2.0)
-STEPS = {"prefill": Step(8.0, 2048.0, 2048.0, 2048.0), "decode": Step(8.0, 1.0, 3072.0, 3072.0)}
+ASKED = premises(PAPER)
+TENSOR, WIDTHS = ASKED["tensor"], Widths(*[ASKED["bytes"]] * 3)
+STEPS = {
+    "prefill": Step(ASKED["prefill_batch"], *[ASKED["prefill_tokens"]] * 3),
+    "decode": Step(ASKED["decode_batch"], 1.0, *[ASKED["decode_context"]] * 2),
+}
 NAMES = {"prefill": "a prompt", "decode": "a token"}
 answers = Answers(PAPER, name=lambda case: NAMES[case["phase"]])
 KIND_OF = {"softmax": "softmax", "norm_attention": "layernorm", "norm_mlp": "layernorm", "activation": "gelu"}

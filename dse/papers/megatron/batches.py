@@ -14,7 +14,7 @@ from dse.papers.asking import metrics
 from dse.papers.comparer import Answers, Found
 from dse.papers.drawing import BLUE, GREEN, ORANGE
 from dse.papers.report import Picture
-from dse.papers.sources import table
+from dse.papers.sources import premises, table
 
 PAPER = "megatron"
 # the machine of the catalogue that ``dse.papers.megatron.fit`` writes, and the one of the data sheet
@@ -22,8 +22,9 @@ NAME, SHEET = "dgx-a100-measured", "dgx-a100-bf16"
 # ``line``: a whole row of batch times
 answers = Answers(PAPER, line=dict)
 GIB = 2.0**30
-# the paper's vocabulary (Table 3), and the least one: its figure of memory is of layers alone
-VOCABULARY, NO_VOCABULARY = 51200.0, 1.0
+VOCABULARY = premises(PAPER)["vocabulary"]
+# the least one: the paper's figure of memory is of layers alone
+NO_VOCABULARY = 1.0
 COLUMNS = {
     "hidden": "hidden",
     "heads": "heads",

@@ -5,10 +5,11 @@ Nothing of it was fitted to training. The sample is ``gemm_a100_sxm_bf16.csv``. 
 
     λ + max(2 (m + n0)(n + n0)(k + n0) γt/η, 2 (mn + mk + nk) τm/ηm)
 
-The share ηm of the memory bandwidth is fitted first, with a launch time, to products of at most THIN rows whose
-operands take at least SURELY times as long to move as the product to compute by the data sheet. The share η of the peak
-rate, the padding n0 and the launch time λ are then fitted to products of at least ROWS rows, as training has; none of
-these is bound by memory, so they say nothing about ηm. λ is dropped: a host that runs ahead hides it.
+The share ηm of the memory bandwidth is fitted first, with a launch time, to products of at most MOST_THIN_ROWS rows
+whose operands take at least SURELY_SLOWER times as long to move as the product to compute by the data sheet. The
+share η of the peak rate, the padding n0 and the launch time λ are then fitted to products of at least LEAST_ROWS
+rows, as training has; none of these is bound by memory, so they say nothing about ηm. λ is dropped: a host that runs
+ahead hides it.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from dse.machines import writing
 from dse.papers.gemm.comparison import COLUMNS, sample
 from dse.papers.megatron.batches import NAME, SHEET
 
-ROWS = 1024
-THIN = 64
-SURELY = 2.0
-SOFT = 0.1
+LEAST_ROWS = 1024
+MOST_THIN_ROWS = 64
+SURELY_SLOWER = 2.0
+SOFT_ERROR = 0.1
 CHECKED = {"checked_hidden_least": 6144, "checked_hidden_most": 12288, "checked_devices": 64}
 # bytes of an entry
 ENTRY = 2.0
@@ -55,10 +56,10 @@ def fit() -> Fitted:
     moving = ENTRY * (m * n + m * k + n * k) * sheet["time_per_byte"]
     computing = 2.0 * m * n * k * sheet["time_per_flop"]
 
-    thin = (m <= THIN) & (moving >= SURELY * computing)
+    thin = (m <= MOST_THIN_ROWS) & (moving >= SURELY_SLOWER * computing)
     moved, thin_error = _fitted(lambda x: x[1] + moving[thin] / x[0], seconds[thin], [0.8, 4e-6])
 
-    wide = m >= ROWS
+    wide = m >= LEAST_ROWS
 
     def times(x: np.ndarray) -> np.ndarray:
         reached, pad, launch = x
@@ -78,7 +79,7 @@ def _fitted(
         lambda x: np.log(times(np.exp(x)) / seconds),
         np.log(start),
         loss="soft_l1",
-        f_scale=SOFT,
+        f_scale=SOFT_ERROR,
         xtol=1e-12,
         ftol=1e-12,
         gtol=1e-12,
@@ -90,8 +91,8 @@ def _fitted(
 def file() -> str:
     """Return the machine file, TOML."""
     found = fit()
-    wide = f"at least {ROWS} rows"
-    thin = f"at most {THIN} rows that memory binds"
+    wide = f"at least {LEAST_ROWS} rows"
+    thin = f"at most {MOST_THIN_ROWS} rows that memory binds"
     of = dict.fromkeys(found.constants, (wide, found.wide)) | {"memory_efficiency": (thin, found.thin)}
     word = f"{2.0 / BUS:.4g} s/word"
     lines = [

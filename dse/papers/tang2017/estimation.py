@@ -22,7 +22,7 @@ from dse.papers.tang2017.platforms import (
 
 # shares tried in looking for a better partition than the one stated
 SHARES = np.linspace(0.0, 1.0, 201)
-TIE = 1e-12
+SPLIT_TIE = 1e-12
 
 
 @answers("m_bound")
@@ -115,13 +115,13 @@ def _balanced(case: str) -> bool:
     machine["gpu"] |= {k: machine["gpu"][k] / 4 for k in ("time_per_flop", "time_per_byte")}
     I = intensities(case)[0]
     best = float(np.min(_everywhere(machine, I)["time"]))
-    return bool(metrics(machine, [(I, 1.0)], "p-DP")["time"] <= best * (1 + TIE))
+    return bool(metrics(machine, [(I, 1.0)], "p-DP")["time"] <= best * (1 + SPLIT_TIE))
 
 
 @answers("m_52")
 def _frugal_on_gpu(case: str, platform: str) -> bool:
     energy = _everywhere(pair(platform), intensities(case)[0])["energy"]
-    return bool(energy[0, 0] <= float(np.min(energy)) * (1 + TIE))
+    return bool(energy[0, 0] <= float(np.min(energy)) * (1 + SPLIT_TIE))
 
 
 @answers("m_52_proof")

@@ -20,13 +20,13 @@ from dse.papers.tang2017.platforms import (
 )
 
 # powers of 2 that an axis reaches below and above the workload's own intensity
-BELOW, ABOVE, STEPS = 7.0, 5.0, 193
+BELOW, ABOVE, SURFACE_STEPS = 7.0, 5.0, 193
 
 
 def axis(case: str) -> Any:
     """Return the intensities of an axis; the workload's own lies between two of them."""
     I = intensities(case)[0]
-    return I * 2.0 ** np.linspace(-BELOW, ABOVE, STEPS + 1)
+    return I * 2.0 ** np.linspace(-BELOW, ABOVE, SURFACE_STEPS + 1)
 
 
 def surface(case: str, platform: str, metric: str) -> Any:

@@ -8,6 +8,7 @@ from dse.papers.comparer import Found
 from dse.papers.sources import rounding
 from dse.papers.tang2017 import formulas
 from dse.papers.tang2017.platforms import (
+    WIDTHS,
     answers,
     by_equation_6,
     catalogue,
@@ -27,7 +28,7 @@ PARAMETERS = {
     "p_s": ("constant_power", 1.0),
 }
 # issue width by which Table V's balances of the CPUs are too small
-WIDTH = 8.0
+ISSUE_WIDTH = WIDTHS["CPU"]
 PS = 1e12
 Pair = tuple[float, float]
 
@@ -96,7 +97,7 @@ def _balance_of_cpu(platform: str) -> Found:
     C = formulas.platform(platform).C
     right = C.t_b / C.t_f
     ours = estimate("SA", platform, "CO")["balance.cpu"]
-    return Found(ours, corrected=right, told={"eighth": right / WIDTH})
+    return Found(ours, corrected=right, told={"eighth": right / ISSUE_WIDTH})
 
 
 @answers("t5_blg")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from dse.papers.vtrain2024.comparison import ALONE, LEAST, NEAR
+from dse.papers.vtrain2024.comparison import ALONE, LEAST, NEAR_BEST
 from dse.papers.vtrain2024.fit import NAME
 from dse.papers.vtrain2024.runs import chosen, missed, modelled, runs_of
 
@@ -27,7 +27,7 @@ for name in sys.argv[1:]:
     for how, constants in (("as it ships", None), ("by constants alone", ALONE)):
         ours = modelled(runs, NAME, constants)
         lost = chosen(runs, ours, least)
-        near = f"{100.0 * (lost <= NEAR).mean():.1f} % within 3 %" if lost.size else "none"
+        near = f"{100.0 * (lost <= NEAR_BEST).mean():.1f} % within 3 %" if lost.size else "none"
         mean = f", mean loss {100.0 * lost.mean():.2f} %" if lost.size else ""
         click.echo(f"{name}, {how}: {runs.seconds.size} runs, {missed(ours, runs.seconds):.2f} % off; "
               f"plans of {lost.size} groups of at least {least}: {near}{mean}")  # fmt: skip

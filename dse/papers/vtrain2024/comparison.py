@@ -33,8 +33,8 @@ answers = Answers(PAPER)
 LEAST = {"single_node": 5, "multi_node": 2}
 HALVES = 5
 # the constants that ship have four digits
-ROUNDED = 1e-3
-NEAR = 0.03
+FACTOR_ROUNDING = 1e-3
+NEAR_BEST = 0.03
 ALONE = {"measured_layers": 0.0}
 
 
@@ -56,7 +56,7 @@ def without(column: str, value: float) -> tuple[Runs, Array, Array]:
 
 
 def _near(lost: Array) -> float:
-    return 100.0 * float((lost <= NEAR).mean())
+    return 100.0 * float((lost <= NEAR_BEST).mean())
 
 
 @cache
@@ -74,7 +74,9 @@ def _constant(constant: str) -> Found:
 @answers("c_layers")
 def _factors() -> bool:
     again = fits.factors(measured("single_node"), _fit())
-    return again.keys() == FACTORS.keys() and max(abs(again[k] - FACTORS[k]) for k in FACTORS) <= ROUNDED
+    return (
+        again.keys() == FACTORS.keys() and max(abs(again[k] - FACTORS[k]) for k in FACTORS) <= FACTOR_ROUNDING
+    )
 
 
 @answers("m_all")

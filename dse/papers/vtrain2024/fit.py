@@ -32,10 +32,10 @@ START = {
     "micro_batch_time": (1e-3, "s"),
 }
 # relative errors up to about this count as squares
-SOFT = 0.05
+SQUARED_BELOW = 0.05
 # what a layer's time was measured for
 KINDS = ("hidden", "tensor_parallel", "micro_batch")
-DRAWS, ENDS = 50, (0.025, 0.975)
+RUN_DRAWS, ENDS = 50, (0.025, 0.975)
 
 
 def weights(runs: Runs) -> Array:
@@ -55,7 +55,7 @@ def fit(runs: Runs, times: Array | None = None, start: Mapping[str, float] | Non
         return np.asarray(weight * np.log(modelled(runs, SHEET, constants) / runs.seconds))
 
     found = least_squares(
-        residuals, np.log(list(first.values())), loss="soft_l1", f_scale=SOFT, xtol=1e-10, ftol=1e-10
+        residuals, np.log(list(first.values())), loss="soft_l1", f_scale=SQUARED_BELOW, xtol=1e-10, ftol=1e-10
     )
     return dict(zip(first, map(float, np.exp(found.x)), strict=True))
 
@@ -71,7 +71,7 @@ def intervals(runs: Runs, found: Mapping[str, float]) -> dict[str, tuple[float, 
     group: NDArray[np.intp] = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
     many, rng = int(group.max()) + 1, np.random.default_rng(0)
     drawn = []
-    for _ in range(DRAWS):
+    for _ in range(RUN_DRAWS):
         times = np.bincount(rng.integers(0, many, many), minlength=many).astype(float)[group]
         drawn.append(list(fit(runs.only(times > 0), times[times > 0], found).values()))
     ends = np.quantile(np.array(drawn), ENDS, axis=0)

@@ -10,7 +10,7 @@ from dse.models.transformers import transformer_measured
 from dse.papers.vtrain2024.fit import NAME, START, everything, factors, fit, intervals
 from dse.papers.vtrain2024.runs import SETS, measured
 
-DIGITS = 4
+WRITTEN_DIGITS = 4
 
 
 def file() -> str:
@@ -35,7 +35,7 @@ def file() -> str:
     for name, value in found.items():
         unit = START[name][1]
         low, high = (min(ends[name][0], value), max(ends[name][1], value))
-        told = [f'"{f"{v:.{DIGITS}g} {unit}".rstrip()}"' for v in (value, low, high)]
+        told = [f'"{f"{v:.{WRITTEN_DIGITS}g} {unit}".rstrip()}"' for v in (value, low, high)]
         lines += ["", f"[parameters.{name}]", f"value = {told[0]}", f"interval = [{told[1]}, {told[2]}]"]
         lines += ['evidence = "fitted to measurements"', f'source = "{source}"']
     lines += [

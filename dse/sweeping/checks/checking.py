@@ -26,10 +26,10 @@ from results.solution import Status
 from scenarios.question import Decision, Limit, Question
 
 CHECK = "the check of answers with arrays"
-AGREES = 1e-9
+ARRAYS_AGREE = 1e-9
 """Arrays and floats round differently in a few hundred operations; sums that cancel lose some digits more."""
-PIECE = 65_536
-THIN = 4_096
+CHECKED_TOGETHER = 65_536
+THIN_POINTS = 4_096
 
 ERROR, UNBOUNDED = STATUS_CODES[Status.ERROR], STATUS_CODES[Status.UNBOUNDED]
 
@@ -45,7 +45,7 @@ def judged(spread: Spread, plan: Layout, region: Region, arrays: Arrays) -> Find
     whole = check(spread, plan, region, arrays) if decided else Findings()
     dice = np.random.default_rng([s.start for s in region])
     part: list[slice] = []
-    room = THIN
+    room = THIN_POINTS
     for s in reversed(region):
         side = max(1, min(s.stop - s.start, room))
         room //= side
@@ -69,7 +69,7 @@ def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bound
         return _in_order(spread, plan, region, arrays, bounds=bounds)
     found = Findings()
     asked_once = next(iter(spread.grid.bases.values())).model.black_box
-    for piece in spread.pieces(region, PIECE):
+    for piece in spread.pieces(region, CHECKED_TOGETHER):
         at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
         part = Part(spread, plan, piece, {name: values[at] for name, values in arrays.items()})
         found.points += math.prod(part.shape)
@@ -148,7 +148,9 @@ def _gaps(part: Part, question: Question, found: Findings) -> None:
         f"called optimal with a gap above {question.gap:g}",
     )
     # the gap is a difference of nearly equal numbers: it is as exact as these are
-    other = ~(np.isnan(gap) & np.isnan(proven)) & ~(np.abs(gap - proven) <= 1e-12 + AGREES * np.abs(proven))
+    other = ~(np.isnan(gap) & np.isnan(proven)) & ~(
+        np.abs(gap - proven) <= 1e-12 + ARRAYS_AGREE * np.abs(proven)
+    )
     designed = optimal | (status == FEASIBLE)
     found.tell(designed & other, part.origin, "gap", "not |objective - bound| / |objective|")
     if optimal.any():
@@ -215,8 +217,8 @@ class _Told:
         stored, computed = pair
         same = (stored == computed) | (np.isnan(stored) & np.isnan(computed))
         off = np.where(same, 0.0, np.abs(stored - computed) / np.maximum(np.abs(stored), np.abs(computed)))
-        self.tell(~(off <= AGREES), name, "differs from what the model computes for the design")
-        fine = np.where(off <= AGREES, off, 0.0)
+        self.tell(~(off <= ARRAYS_AGREE), name, "differs from what the model computes for the design")
+        fine = np.where(off <= ARRAYS_AGREE, off, 0.0)
         self.found.difference = max(self.found.difference, float(np.max(fine, initial=0.0)))
 
 
@@ -237,7 +239,7 @@ def _bounds(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array,
         gaps = dual_bounds.gaps(question, x, weights)
     if gaps is None:
         return
-    proved = gaps <= question.gap + dual_bounds.ROUNDING
+    proved = gaps <= question.gap + dual_bounds.BOUND_ROUNDING
     found.proved += int(proved.sum())
     found.unproved += int((~proved).sum())
     for spot in np.argwhere(mask)[~proved][: EXAMPLES - len(found.doubtful)]:
@@ -315,7 +317,7 @@ def _listed(values: Any, allowed: Any) -> Any:
         return np.isin(values, ordered)
     after = np.searchsorted(ordered, values).clip(1, max(ordered.size - 1, 1))
     around = [ordered[(after - 1).clip(0, ordered.size - 1)], ordered[after.clip(0, ordered.size - 1)]]
-    return np.logical_or.reduce([np.isclose(values, v, rtol=AGREES, atol=0.0) for v in around])
+    return np.logical_or.reduce([np.isclose(values, v, rtol=ARRAYS_AGREE, atol=0.0) for v in around])
 
 
 def _limits(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: _Told) -> None:

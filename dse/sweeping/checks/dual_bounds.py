@@ -20,9 +20,9 @@ from formulations.problem import Kind, formulate
 from scenarios.question import HALVINGS, Question, fixed
 from scenarios.sweep.grids import Grid
 
-STEP = 1e-5
+DIFFERENCE_STEP = 1e-5
 """Of the central difference, in logarithms: what it cuts off is about its square, what rounds off 1e-16 over it."""
-ROUNDING = 2e-8
+BOUND_ROUNDING = 2e-8
 END = 1e-6
 """Within this, in logarithms, a variable is at an end of its box, and a limit binds."""
 
@@ -51,8 +51,8 @@ def gaps(question: Question, x: Mapping[str, Any], weights: Mapping[str, Any]) -
         here = _logs(question, logs)
         slopes = []
         for name in names:
-            up, down = (_logs(question, {**logs, name: logs[name] + s * STEP}) for s in (1, -1))
-            slopes.append((up - down) / (2 * STEP))
+            up, down = (_logs(question, {**logs, name: logs[name] + s * DIFFERENCE_STEP}) for s in (1, -1))
+            slopes.append((up - down) / (2 * DIFFERENCE_STEP))
         # objective and limits, designs, variables
         slope: Array = np.stack(slopes, -1)
         y = np.stack([logs[name] for name in names], -1)

@@ -22,8 +22,8 @@ from scenarios.distributions import Measure
 from scenarios.question import Question, fixed
 from scenarios.uncertainty.drawing import box, draw
 
-AGREES = 1e-9
-PROBES = 256
+MEASURES_AGREE = 1e-9
+WORST_PROBES = 256
 """Random worlds of a box in which a worst case is tried."""
 
 
@@ -62,7 +62,7 @@ def check(
     told, _ = _at(asked, x, {}) if whole else (metrics, rows)
     sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
     _limited(question, metrics, found, tell)
-    _told(question, plan, at, told, {} if whole else metrics, found, tell)
+    _check_metrics(question, plan, at, told, {} if whole else metrics, found, tell)
     _fresh(asked, plan, x, at, tell)
     if question.objectives and "objective" in at:
         goal = question.objectives[0]
@@ -90,7 +90,7 @@ def _fresh(asked: Question, plan: Layout, x: Mapping[str, Any], at: Mapping[str,
             tell(label, f"said to hold in {stored:.6g} of fresh samples, and holds in {share:.6g}")
 
 
-def _told(
+def _check_metrics(
     question: Question,
     plan: Layout,
     at: Mapping[str, Any],
@@ -148,7 +148,7 @@ def _limited(question: Question, metrics: Mapping[str, Any], found: Findings, te
 def _agree(name: str, stored: float, computed: float, found: Findings, tell: Any) -> None:
     size = max(abs(stored), abs(computed))
     off = 0.0 if stored == computed or np.isnan([stored, computed]).all() else abs(stored - computed) / size
-    if not off <= AGREES:
+    if not off <= MEASURES_AGREE:
         tell(name, "differs from what the model computes for the design over all samples")
     else:
         found.difference = max(found.difference, off)
@@ -187,7 +187,7 @@ def _probes(ends: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
     dice = np.random.default_rng(0)
     found = {}
     for name, (low, high) in ends.items():
-        u = dice.random(PROBES)
+        u = dice.random(WORST_PROBES)
         u[::2] = np.round(u[::2])
         found[name] = low + u * (high - low)
     return found

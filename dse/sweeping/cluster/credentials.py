@@ -82,13 +82,13 @@ def of_jobs(folder: Path) -> Any:
     made = of_one_run()
     told = made.get_tls_config_for_role("worker")
     # the paths stand in command lines, the secrets do not
-    made.tls_ca_file = _kept(folder / "authority.pem", told["ca_file"])
-    made.tls_worker_cert = _kept(folder / "certificate.pem", told["cert"])
-    made.tls_worker_key = _kept(folder / "key.pem", told["key"])
+    made.tls_ca_file = _private_file(folder / "authority.pem", told["ca_file"])
+    made.tls_worker_cert = _private_file(folder / "certificate.pem", told["cert"])
+    made.tls_worker_key = _private_file(folder / "key.pem", told["key"])
     return made
 
 
-def _kept(file: Path, text: str) -> str:
+def _private_file(file: Path, text: str) -> str:
     file.touch(mode=0o600)
     file.write_text(text)
     return str(file)

@@ -16,10 +16,10 @@ from typing import Any
 
 from results.stores.chunks import ChunkIndex
 
-EVERY = 2.0
+NEWS_EVERY = 2.0
 """Seconds between two words on the same chunk: a thousand workers then cost the scheduler a few percent."""
 
-KNOWN = 10.0
+SCHEDULER_SECONDS = 10.0
 """Seconds after which a scheduler that is too busy to take a task is not waited for."""
 
 
@@ -90,7 +90,7 @@ def asking(client: Any, topic: str, version: str) -> Iterator[None]:
 
 def _known(client: Any, key: str) -> None:
     """Wait until the scheduler has taken a task: a worker that asks before would find that nobody listens."""
-    ends = time.monotonic() + KNOWN
+    ends = time.monotonic() + SCHEDULER_SECONDS
     while client.sync(client.scheduler.get_task_status, keys=[key])[key] is None and time.monotonic() < ends:
         time.sleep(0.01)
 
@@ -140,7 +140,7 @@ def teller(topic: str, index: ChunkIndex) -> Callable[[int], None] | None:
     def tell(points: int) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= EVERY:
+        if now - last >= NEWS_EVERY:
             last = now
             worker.log_event(topic, {"chunk": list(index), "points": points})
 

@@ -40,7 +40,7 @@ from results.stores.grown import Before, Places
 from scenarios.language.tables import Table
 from scenarios.structured.kernels import model_names
 from solvers import anchors, batched
-from solvers.batched import would_do
+from solvers.batched import feasible_values
 from solvers.geometric import series
 from solvers.linear.fronts.program_front import ProgramFront
 
@@ -348,7 +348,7 @@ def _at_once(
     arrays, left = found or (results.dataset.blank(at.plan, shape), np.ones(shape, bool))
     if "seconds" in arrays:
         arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
-    would_do.complete(at.grid, at.plan, region, arrays, left)
+    feasible_values.complete(at.grid, at.plan, region, arrays, left)
     alone = int(np.count_nonzero(left))
     tally.complete(alone, NO_REASON)
     with _one_at_a_time if alone and side_by_side(at) else nullcontext():

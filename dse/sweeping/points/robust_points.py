@@ -27,5 +27,5 @@ def about(question: Question) -> dict[str, Any]:
         "measures": json.dumps(measures, ensure_ascii=False),
         "worlds": uncertain_words.sampling(sampling),
         kept.SAMPLES: validation.FRESH,
-        kept.SEED: sampling.seed + validation.SEED,
+        kept.SEED: sampling.seed + validation.VALIDATION_SEED,
     }

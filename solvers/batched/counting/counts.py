@@ -26,10 +26,10 @@ from scenarios.question import Question
 from solvers.batched.counting import least
 from solvers.batched.counting.least import Found, NotLeast, Row
 
-SETS = 2000
-PASSES = 4
-HAIR = 1e-9
-NEAR = 1e-6
+MOST_SETS = 2000
+COUNT_PASSES = 4
+MET_ROUNDING = 1e-9
+NEAR_OBJECTIVE = 1e-6
 """Of the objective: a set that rounding may make that much better is looked at."""
 
 Mask = NDArray[np.bool_]
@@ -79,7 +79,7 @@ def counts(question: Question, count: int) -> Counts:
         raise NotLeast("there is not one objective")
     cost, over = _cost(s.goal)
     limits = tuple(Limit(key, r.numerator.plus(r.denominator, -1.0), r) for key, r in s.limits.items())
-    ties = tuple(_plain(r) for r in s.ties.values())
+    ties = tuple(_affine_tie(r) for r in s.ties.values())
     forms = [cost, *ties, *(x.form for x in limits)]
     some = tuple(a for a in atoms(forms) if isinstance(a, Some))
     if any(not isinstance(a, str | Some) for a in atoms(forms)) or any(not _whole(a) for a in some):
@@ -106,7 +106,7 @@ def _cost(goal: Linear) -> tuple[Affine, bool]:
     raise NotLeast("the objective is a ratio of two things that are decided")
 
 
-def _plain(tie: Linear) -> Affine:
+def _affine_tie(tie: Linear) -> Affine:
     if not tie.denominator.is_constant:
         raise NotLeast("a metric that settles ties is a ratio")
     return tie.numerator
@@ -138,7 +138,7 @@ def sets(c: Counts, kept: Collection[Limit]) -> list[frozenset[Some]]:
     found: list[frozenset[Some]] = [frozenset()]
     for amount in c.amounts:
         found += [s | {amount} for s in found if all(_allows(f, s | {amount}) for f in about)]
-        if len(found) > SETS:
+        if len(found) > MOST_SETS:
             raise NotLeast("too many sets of things may be there")
     return found
 
@@ -146,24 +146,47 @@ def sets(c: Counts, kept: Collection[Limit]) -> list[frozenset[Some]]:
 def _allows(form: Affine, there: Collection[Atom]) -> bool:
     """Whether a limit on what is there does not forbid that these are (and perhaps others)."""
     least_of = sum(c for a, c in form.terms.items() if a in there or c < 0)
-    return least_of + form.constant <= HAIR
+    return least_of + form.constant <= MET_ROUNDING
 
 
-def best_of_set(
-    c: Counts, kept: Collection[Limit], there: frozenset[Some], also: Collection[Limit] = ()
-) -> Found:
-    """The best design at every point in which only these amounts are there, by the limits ``kept``.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is left of a question where only the amounts ``there`` are.
+
+    ``rows`` of its limits; ``plain``: those without numbers of many points that may lower an upper end.
+    """
+
+    there: frozenset[Some]
+    ends: Ends
+    rows: dict[RowKey, Row]
+    plain: dict[RowKey, Row]
+    cost: Row
+    ties: tuple[Row, ...]
+
+
+def parts(c: Counts) -> list[Part]:
+    """What is left of a question with each of the sets of amounts that may be there; raises NotLeast."""
+    return [_part(c, there) for there in sets(c, c.limits)]
+
+
+def _part(c: Counts, there: frozenset[Some]) -> Part:
+    ends = dict(c.ends)
+    for amount in c.amounts:
+        if amount not in there:
+            ends |= {str(a): (ends[str(a)][0], min(ends[str(a)][1], 0.0)) for a in amount.amount.terms}
+    rows = {x.key: _reduced(x.form, there) for x in c.limits}
+    plain = {k: r for k, r in rows.items() if _lowers(r)}
+    return Part(there, ends, rows, plain, _reduced(c.cost, there), tuple(_reduced(t, there) for t in c.ties))
+
+
+def best_of_set(c: Counts, kept: Collection[Limit], part: Part, also: Collection[Limit] = ()) -> Found:
+    """The best design at every point in which only some amounts are there, by the limits ``kept``.
 
     ``also``: limits that may only say, beside those, which numbers are 0 or have an end.
     """
-    ends = dict(c.ends)
-    for amount in c.amounts:
-        names = [str(a) for a in amount.amount.terms]
-        if amount not in there:
-            ends |= {n: (ends[n][0], min(ends[n][1], 0.0)) for n in names}
-    rows = [_reduced(x.form, there) for x in kept]
-    _lower([*rows, *(_reduced(x.form, there) for x in also)], ends)
-    for amount in there:
+    ends = dict(part.ends)
+    _lower([part.plain[k] for k in dict.fromkeys(x.key for x in (*kept, *also)) if k in part.plain], ends)
+    for amount in part.there:
         left = [str(a) for a in amount.amount.terms if ends[str(a)][1] > 0.0]
         if len(left) == 1:
             ends[left[0]] = (max(ends[left[0]][0], 1.0), ends[left[0]][1])
@@ -172,10 +195,9 @@ def best_of_set(
         return Found({n: np.zeros(c.count) for n in ends}, far, far, ~nothing, nothing)
     fixed = {n: low for n, (low, high) in ends.items() if low == high}
     open_ends = {n: e for n, e in ends.items() if n not in fixed}
-    rows = [r for r in (_without(row, fixed) for row in rows) if not _vacuous(r)]
-    cost = _without(_reduced(c.cost, there), fixed)
-    ties = [_without(_reduced(t, there), fixed).terms for t in c.ties]
-    found = least.best(rows, cost, open_ends, c.count, ties)
+    rows = [r for r in (_without(part.rows[x.key], fixed) for x in kept) if not _vacuous(r)]
+    ties = [_without(t, fixed).terms for t in part.ties]
+    found = least.best(rows, _without(part.cost, fixed), open_ends, c.count, ties)
     u = {n: found.u[n] if n in found.u else np.full(c.count, fixed[n]) for n in c.ends}
     return Found(u, found.value, found.lost, found.met, found.near)
 
@@ -199,22 +221,28 @@ def _without(row: Row, fixed: Mapping[str, float]) -> Row:
 
 
 def _vacuous(row: Row) -> bool:
-    return not row.terms and not isinstance(row.constant, Many) and row.constant <= HAIR
+    return not row.terms and not isinstance(row.constant, Many) and row.constant <= MET_ROUNDING
 
 
-def _lower(rows: list[Row], ends: Ends) -> None:
-    """Lower the upper ends that rows without numbers of many points imply."""
-    simple = [r for r in rows if not any(isinstance(v, Many) for v in (*r.terms.values(), r.constant))]
-    for _ in range(PASSES):
-        before = dict(ends)
-        for row in simple:
-            parts = {n: v * ends[n][v < 0] for n, v in row.terms.items()}
-            lowest = sum(parts.values()) + row.constant
+def _lowers(row: Row) -> bool:
+    """Whether a row can lower an upper end: it has no numbers of many points, and one that only adds."""
+    numbers = (*row.terms.values(), row.constant)
+    return not any(isinstance(v, Many) for v in numbers) and any(v > 0 for v in row.terms.values())
+
+
+def _lower(rows: Collection[Row], ends: Ends) -> None:
+    """Lower the upper ends that rows imply; each of them ``_lowers``."""
+    for _ in range(COUNT_PASSES):
+        changed = False
+        for row in rows:
+            lowest = sum([v * ends[n][v < 0] for n, v in row.terms.items()]) + row.constant
+            if not math.isfinite(lowest):
+                continue
             for n, v in row.terms.items():
-                if v > 0:
-                    room = math.floor(ends[n][0] - lowest / v + HAIR) if math.isfinite(lowest) else math.inf
-                    ends[n] = (ends[n][0], min(ends[n][1], float(room)))
-        if before == ends:
+                low, high = ends[n]
+                if v > 0 and high > (room := float(math.floor(low - lowest / v + MET_ROUNDING))):
+                    ends[n], changed = (low, room), True
+        if not changed:
             break
 
 
@@ -234,20 +262,20 @@ class Best:
 
 def best(c: Counts) -> Best:
     """The best design over all sets, ties settled: least cost, then ``ties``, then smaller numbers in file order."""
-    tried = sets(c, c.limits)
-    every = [best_of_set(c, c.limits, there) for there in tried]
+    tried = parts(c)
+    every = [best_of_set(c, c.limits, part) for part in tried]
     there = np.stack([f.there for f in every])
     wanted = np.stack([f.value for f in every])
     reached = np.where(there & np.stack([f.met for f in every]), wanted, np.inf)
     value = np.where(there, wanted, np.inf)
     low, bound = reached.min(axis=0), value.min(axis=0)
-    rounding = np.stack([f.near for f in every]) & (wanted <= low + NEAR * np.abs(low))
+    rounding = np.stack([f.near for f in every]) & (wanted <= low + NEAR_OBJECTIVE * np.abs(low))
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (bound < low)
     u = {n: np.stack([f.u[n] for f in every]) for n in c.ends}
     pool = reached <= low + TIE * np.abs(low)
     if (pool.sum(axis=0) > 1).any():
-        for level in _levels(c, tried, u):
+        for level in _levels(c, [part.there for part in tried], u):
             left = np.where(pool, level, np.inf)
             first = left.min(axis=0)
             pool &= left <= first + TIE * np.abs(first) + TIE * 1e-3

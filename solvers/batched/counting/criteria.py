@@ -11,7 +11,7 @@ from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.many import Array
 from solvers.batched import effort
 
-WORK = 4e8
+MOST_PAIRS = 4e8
 """So many times may two partial designs be compared, where there are three criteria or more: about a second."""
 
 Mask = NDArray[np.bool_]
@@ -28,10 +28,10 @@ class Work:
     done: float = 0.0
 
     def spend(self, pairs: int) -> None:
-        """Count pairs; raises TooMany beyond ``WORK``."""
+        """Count pairs; raises TooMany beyond ``MOST_PAIRS``."""
         effort.spend(pairs * effort.PAIR)
         self.done += pairs
-        if self.done > WORK:
+        if self.done > MOST_PAIRS:
             raise TooMany(
                 "partial designs that are each better than others in something are too many to compare"
             )

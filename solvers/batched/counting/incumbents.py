@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from formulations.arithmetics.many import Array
 from solvers.batched.counting.criteria import Stage, Sums, Work
 
-CERTAIN = 1e-7
+CERTAINLY_WORSE = 1e-7
 """Of an objective: what is worse by that is not tied."""
 
 Mask = NDArray[np.bool_]
@@ -68,7 +68,7 @@ class Incumbents:
             above, below = self.ratio.parts(f)
             value = self.value[np.maximum(place, 0)]
             lost = above - value * below
-            hopeless = lost - self._gained(f, value, after) > CERTAIN * np.abs(above)
+            hopeless = lost - self._gained(f, value, after) > CERTAINLY_WORSE * np.abs(above)
         return np.asarray(~(hopeless & (place >= 0)))
 
     def _below_the_best(self, f: Array, after: After) -> Mask:

@@ -21,11 +21,11 @@ from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.many import Array, plain
 from formulations.tolerances import TIE
 
-ROUNDS = 40
+LEAST_ROUNDS = 40
 HALVINGS = 60
-NOISE = 1e-12
+SUM_ROUNDING = 1e-12
 """Of what is added up: rounding."""
-NEAR = 1e-9
+NEARLY_MET = 1e-9
 """Rows that are broken by less are another method's to judge, whose tolerances are not ours."""
 
 Mask = NDArray[np.bool_]
@@ -122,7 +122,7 @@ def best(
         raise NotLeast("some numbers cost something and others earn something")
     met = np.ones(count, dtype=bool)
     for row in aside:
-        met &= _excess(row, u) <= NOISE
+        met &= _excess(row, u) <= SUM_ROUNDING
     value = np.broadcast_to(total(cost.terms, u, cost.constant), (count,))
     return Found(u, value, lost, met, near)
 
@@ -159,11 +159,11 @@ def _least(
     """The least design, by how much rows are broken, and where rounding may matter."""
     u = dict(low)
     count = len(next(iter(u.values())))
-    for _ in range(ROUNDS):
+    for _ in range(LEAST_ROUNDS):
         moved = False
         for r in raised:
             asked = total(r.others, u, r.constant) / r.step
-            slack = NOISE * size(r.others, u, r.constant) / r.step
+            slack = SUM_ROUNDING * size(r.others, u, r.constant) / r.step
             # beyond its end there is no design, and no need to go on
             least = np.minimum(np.ceil(asked - slack), ends[r.column][1] + 1.0)
             if (least > u[r.column]).any():
@@ -174,8 +174,8 @@ def _least(
     lost = np.zeros(count)
     for row in kept:
         excess = _excess(row, u)
-        lost = np.maximum(lost, np.where(excess > NOISE, excess, 0.0))
-    near = (lost > 0.0) & (lost < NEAR)
+        lost = np.maximum(lost, np.where(excess > SUM_ROUNDING, excess, 0.0))
+    near = (lost > 0.0) & (lost < NEARLY_MET)
     for name, (_, high) in ends.items():
         lost = np.where(u[name] > high, np.inf, lost)
     return u, lost, near | moved

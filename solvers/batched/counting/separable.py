@@ -21,16 +21,16 @@ from formulations.stated import Run, Stated, run, stated
 from scenarios.question import Decision, Limit, Question
 from solvers.batched import effort
 from solvers.batched.counting.criteria import Ratio, Sums, TooMany
-from solvers.batched.counting.terms import HAIR, Criterion, NotSums, Terms, about, names
+from solvers.batched.counting.terms import BOUND_ROUNDING_UP, Criterion, NotSums, Terms, about, names
 
 GIVE = 3e-7
 """By so much more than a limit allows a design may break it and still be listed: it shows how far a limit is missed."""
-BETTER = 1e-8
+CERTAINLY_BETTER = 1e-8
 """Of the largest that a goal can be: what is smaller by that is better, not tied."""
-FAR = 2.0**40
+OPEN_END = 2.0**40
 """An end for numbers that nothing ends, where any design will do."""
-PASSES = 6
-MOST_PARTS = 1000
+END_PASSES = 6
+MOST_FORMS_APART = 1000
 """Forms that a limit may come apart into, an argument of each maximum in each."""
 
 
@@ -75,7 +75,7 @@ def read(
     caps, enough, needs = (np.array([getattr(c, n) for c in kept]) for n in ("cap", "enough", "tight"))
     goal = np.array([c.goal for c in kept], dtype=bool)
     sizes = np.sum([np.maximum(*(np.abs(e) for e in s.ends())) for s in found], axis=0)
-    margin = BETTER * np.where(np.isfinite(sizes), sizes, 0.0)
+    margin = CERTAINLY_BETTER * np.where(np.isfinite(sizes), sizes, 0.0)
     if (goal & ~np.isfinite(sizes)).any():
         raise NotSums("nothing ends what is decided")
     largest = np.array([bool(c.largest) for c in kept], dtype=bool)
@@ -189,9 +189,9 @@ def _size(form: Affine, stages: Iterable[Terms]) -> float:
 
 def _parts(form: Affine) -> list[Affine]:
     """All forms that ``_apart`` makes of one; raises TooMany."""
-    found = list(itertools.islice(_apart(form), MOST_PARTS + 1))
-    if len(found) > MOST_PARTS:
-        raise TooMany(f"more than {MOST_PARTS} ways in which maxima are their arguments")
+    found = list(itertools.islice(_apart(form), MOST_FORMS_APART + 1))
+    if len(found) > MOST_FORMS_APART:
+        raise TooMany(f"more than {MOST_FORMS_APART} ways in which maxima are their arguments")
     return found
 
 
@@ -218,9 +218,9 @@ def _own(c: Criterion, stages: list[Terms]) -> bool:
     if mine is None or not math.isfinite(c.cap) or c.cap != c.cap:
         return False
     if factor > 0.0:
-        mine.high = min(mine.high, math.floor(c.cap / factor * (1.0 + HAIR)))
+        mine.high = min(mine.high, math.floor(c.cap / factor * (1.0 + BOUND_ROUNDING_UP)))
     else:
-        mine.low = max(mine.low, math.ceil(c.cap / factor * (1.0 - HAIR) - HAIR))
+        mine.low = max(mine.low, math.ceil(c.cap / factor * (1.0 - BOUND_ROUNDING_UP) - BOUND_ROUNDING_UP))
     # at other limits it may end sooner: then it counts as a criterion, too
     return abs(c.cap - c.tight) <= 2.0 * GIVE * abs(c.tight)
 
@@ -250,7 +250,7 @@ def _ends(
 ) -> bool:
     """End the whole numbers by what limits allow; tells whether all are ended so, or by nature."""
     caps = np.array([c.cap for c in kept])
-    for _ in range(PASSES):
+    for _ in range(END_PASSES):
         before = [s.high for s in stages]
         lows = np.stack([s.stage(*t).ends()[0] for s, t in zip(stages, terms, strict=True)])
         for j, (s, (step, jump, _)) in enumerate(zip(stages, terms, strict=True)):
@@ -261,7 +261,9 @@ def _ends(
                 most = (caps - rest - np.minimum(jump, 0.0)) / step
             most = most[(step > 0.0) & np.isfinite(most)]
             if most.size:
-                s.high = min(s.high, math.floor(float(most.min()) * (1.0 + HAIR) + HAIR))
+                s.high = min(
+                    s.high, math.floor(float(most.min()) * (1.0 + BOUND_ROUNDING_UP) + BOUND_ROUNDING_UP)
+                )
         if before == [s.high for s in stages]:
             break
     ended = True

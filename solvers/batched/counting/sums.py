@@ -25,11 +25,11 @@ from solvers.batched.blocks import Block
 from solvers.batched.counting import separable, sums_conflicts, tables, undominated
 from solvers.batched.counting.tables import Listing
 from solvers.batched.counting.terms import NotSums
-from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, choices, too_few, too_many_choices
+from solvers.batched.offers import FEWEST_POINTS, OTHER_KIND, Offer, choices, too_few, too_many_choices
 from solvers.batched.told import Told
 
 KIND = "whole numbers in sums"
-PIECE = 4096
+LOOKED_UP_TOGETHER = 4096
 """Points that are looked up together."""
 REMEMBERED = 4096
 """Sets of given numbers whose designs are kept."""
@@ -44,7 +44,7 @@ def way(grid: Grid) -> Offer:
     asked = [q for q in blocks.kinds(grid) if q.decide]
     if not asked or not all(_whole(q) for q in asked):
         return OTHER_KIND
-    if grid.size < FEWEST:
+    if grid.size < FEWEST_POINTS:
         return too_few(KIND)
     refused = too_many_choices(KIND, grid)
     if refused is not None:
@@ -92,7 +92,7 @@ class Sums:
         def answer(question: Question, points: Points) -> Mask:
             return tables.answered(told, question, block, points, listing)
 
-        return told.arrays, block.answered(answer, PIECE, apart=True)
+        return told.arrays, block.answered(answer, LOOKED_UP_TOGETHER, apart=True)
 
     def listed(self, question: Question) -> list[Mapping[str, Array]]:
         """The designs of each combination of names that may be the best somewhere in the grid.

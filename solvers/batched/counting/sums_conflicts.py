@@ -29,14 +29,14 @@ from solvers.batched.counting.terms import NotSums
 from solvers.designs import Table
 from solvers.enumeration import excess, full
 from solvers.explaining import conflicts
-from solvers.explaining.conflicts import CONFLICT, MET, UNKNOWN, Codes, by_set
+from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, by_set
 from solvers.explaining.why import Why
 
 SURE = 1e-7
 """What is missed by less is left to the single path."""
-FARTHER = 8.0
+WIDENED_BY = 8.0
 """By how much more a limit may give in each round in which nothing was found that would do."""
-ROUNDS = 20
+WIDENINGS = 20
 
 Mask = NDArray[np.bool_]
 
@@ -57,7 +57,7 @@ def why(asked: Asked, own: Points, count: int) -> Why:
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         factors = _Factors(at(some), near, known, keys, len(some))
-        return conflicts.values_that_would_do(at(some), keys, conflict, factors)
+        return conflicts.feasible_values(at(some), keys, conflict, factors)
 
     return Why(names, by_set(met), values, at)
 
@@ -92,13 +92,13 @@ def _designs(question: Question, known: Run, far: float) -> tuple[Mapping[str, A
 def _feasible(question: Question, near: Question, known: Run, count: int) -> Codes:
     """Whether limits can hold together, at all points."""
     try:
-        x, ended = _designs(question, known, separable.FAR)
+        x, ended = _designs(question, known, separable.OPEN_END)
     except (NotSums, TooMany):
-        return np.full(count, UNKNOWN, np.int8)
+        return np.full(count, NOT_KNOWN, np.int8)
     _, ratios = _numbers(question, near, x, count)
     missed = excess(ratios, (count, _size(x))).min(axis=1, initial=np.inf)
-    none = CONFLICT if ended else UNKNOWN
-    return np.select([missed <= HOLDS, missed > SURE], [MET, none], UNKNOWN).astype(np.int8)
+    none = CANNOT_HOLD if ended else NOT_KNOWN
+    return np.select([missed <= HOLDS, missed > SURE], [CAN_HOLD, none], NOT_KNOWN).astype(np.int8)
 
 
 def _size(x: Mapping[str, Array]) -> int:
@@ -119,15 +119,15 @@ class _Factors:
         key = self.keys[which]
         open_ = _opened(self.question, key, math.inf)
         codes = _feasible(replace(open_, objectives=()), self.near, self.known, self.count)
-        found = np.where(codes == CONFLICT, np.inf, np.nan)
+        found = np.where(codes == CANNOT_HOLD, np.inf, np.nan)
         if key.side == "model":
             return found
-        for k in range(1, ROUNDS):
-            left = np.flatnonzero((codes == MET) & np.isnan(found))
+        for k in range(1, WIDENINGS):
+            left = np.flatnonzero((codes == CAN_HOLD) & np.isnan(found))
             if not left.size:
                 break
             found[left] = self._least(
-                blocks.some(self.question, left, self.count), key, FARTHER**k, len(left)
+                blocks.some(self.question, left, self.count), key, WIDENED_BY**k, len(left)
             )
         return found
 

@@ -28,7 +28,7 @@ from solvers.batched.by_choice import BestOf
 from solvers.batched.counting import table_conflicts
 from solvers.batched.offers import OTHER_KIND, Offer
 from solvers.batched.told import Told
-from solvers.designs import LISTED, Table
+from solvers.designs import MANY_DESIGNS, Table
 from solvers.explaining.why import Why, over_choices
 
 KIND = "table of designs"
@@ -49,7 +49,7 @@ def way(grid: Grid) -> Offer:
         return OTHER_KIND
     if large:
         return Offer(
-            reason=f"{KIND}: there are more than {LISTED} designs; with shorter lists it would go at once"
+            reason=f"{KIND}: there are more than {MANY_DESIGNS} designs; with shorter lists it would go at once"
         )
     return blocks.offered(Tables(grid), Tables(blocks.thinned(grid)))
 

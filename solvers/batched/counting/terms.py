@@ -14,7 +14,7 @@ from formulations.arithmetics.many import Array
 from scenarios.question import Decision, Question
 from solvers.batched.counting.criteria import Stage
 
-HAIR = 1e-9
+BOUND_ROUNDING_UP = 1e-9
 
 
 class NotSums(CannotTake):
@@ -63,7 +63,9 @@ class Terms:
         box = evaluation.box(question, d.name)
         # an end that only a search has proves nothing
         high = math.inf if box.searched[1] else float(math.floor(box.high))
-        self.low, self.high = (float(math.ceil(box.low - HAIR)), high) if d.values is None else (0.0, 0.0)
+        self.low, self.high = (
+            (float(math.ceil(box.low - BOUND_ROUNDING_UP)), high) if d.values is None else (0.0, 0.0)
+        )
 
     def numbers(self, form: Affine) -> tuple[float | None, float, Array]:
         """The step and jump of a count in a form, or the terms of a menu's entries."""

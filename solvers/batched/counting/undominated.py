@@ -18,13 +18,13 @@ from solvers.batched import effort
 from solvers.batched.counting.criteria import Stage, Sums, TooMany, Work
 from solvers.batched.counting.incumbents import After, Incumbents
 
-MOST = 20_000
+MOST_PARTIAL = 20_000
 """Partial designs that are kept, at most."""
-HUGE = 1e300
+FOR_INFINITE = 1e300
 """In place of what is infinite."""
-FIRST = 64
+FIRST_COMPARED = 64
 """Partial designs that all others are compared with before anything is sorted."""
-BLOCK = 128
+DOMINATED_BLOCK = 128
 SORTED = 64
 """About so many comparisons does it cost to sort one."""
 
@@ -79,7 +79,7 @@ def _with_menu(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _Sta
         more = at.moved(s, terms, j, value)
         found = more if found is None else _both(found, more)
     assert found is not None, "a menu has entries"
-    return _kept(s, found, after)
+    return _still_best(s, found, after)
 
 
 def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _States:
@@ -91,7 +91,7 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
     none = None
     if low == 0.0 and jump.any():
         if stage.high < 1.0:
-            return _kept(s, at, after)
+            return _still_best(s, at, after)
         none, low = at, 1.0
     at = at.moved(s, low * step + (low > 0.0) * jump, j, low)
     left, power = stage.high - low, 1.0
@@ -103,16 +103,16 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
         # with a last step that is not a power of two a number can be made in two ways
         at = at.take(np.sort(np.unique(at.x, axis=0, return_index=True)[1]))
         more = Stage(stage.name, stage.values, stage.terms, step, np.zeros_like(jump), 0.0, left)
-        at = _kept(s, at, after.before(more) if left else after)
+        at = _still_best(s, at, after.before(more) if left else after)
         if not (at.x[:, j] >= low + take).any():
             # where so many more are never better, still more are not: less of them goes with what betters the rest
-            at = _kept(s, at, after)
+            at = _still_best(s, at, after)
             break
         power *= 2.0
-    return at if none is None else _kept(s, _both(none, at), after)
+    return at if none is None else _still_best(s, _both(none, at), after)
 
 
-def _kept(s: Sums, at: _States, after: After) -> _States:
+def _still_best(s: Sums, at: _States, after: After) -> _States:
     """Partial designs that may still be the best."""
     effort.spend(at.size * effort.NUMBER)
     at = at.take(np.asarray((s.joined(at.f, after.low) <= s.cap).all(axis=1)))
@@ -122,8 +122,8 @@ def _kept(s: Sums, at: _States, after: After) -> _States:
         at.f, s.enough - (after.high if s.largest is None else np.where(s.largest, 0.0, after.high))
     )
     at = _States(f, at.x).take(undominated(f, s.goal & s.ties, s.margin, after.work))
-    if len(at.x) > MOST:
-        raise TooMany(f"more than {MOST} designs are each the best in something")
+    if len(at.x) > MOST_PARTIAL:
+        raise TooMany(f"more than {MOST_PARTIAL} designs are each the best in something")
     return at
 
 
@@ -142,26 +142,26 @@ def undominated(f: Array, goal: Mask, margin: Array, work: Work | None = None) -
         # nothing so far touches a goal: all are tied in it, and ties may want any of them
         return rows
     f, goal, margin = f[:, some], goal[some], margin[some]
-    f = np.where(np.isinf(f), np.copysign(HUGE, f), f)
+    f = np.where(np.isinf(f), np.copysign(FOR_INFINITE, f), f)
     if not goal.any():
         rows = np.unique(f, axis=0, return_index=True)[1]
         rows = rows[_first(f[rows], np.ones(f.shape[1], dtype=bool), np.zeros(f.shape[1]))]
-        return rows[~_bettered(f[rows], 0.0, work, other=True)]
+        return rows[~_dominated_rows(f[rows], 0.0, work, other=True)]
     kept = _first(f, goal, margin) if f.shape[1] > 2 else np.arange(len(f))
     for g in np.flatnonzero(goal):
         order = np.array([*(c for c in range(f.shape[1]) if c != g), g])
-        kept = kept[~_bettered(f[kept][:, order], float(margin[g]), work)]
+        kept = kept[~_dominated_rows(f[kept][:, order], float(margin[g]), work)]
     return rows[kept]
 
 
 def _first(f: Array, goal: Mask, margin: Array) -> Indices:
     """Rows that none of a few good ones betters."""
     kept = np.arange(len(f))
-    if len(f) < 8 * FIRST:
+    if len(f) < 8 * FIRST_COMPARED:
         return kept
     span = np.ptp(f, axis=0)
     scaled = (f - f.min(axis=0)) / np.where(span > 0.0, span, 1.0)
-    weights = np.random.default_rng(len(f)).dirichlet(np.ones(f.shape[1]), FIRST)
+    weights = np.random.default_rng(len(f)).dirichlet(np.ones(f.shape[1]), FIRST_COMPARED)
     for row in np.unique((scaled @ weights.T).argmin(axis=0)):
         smaller = (f[row] <= f[kept]).all(axis=1)
         less = (goal & (f[row] <= f[kept] - margin) & (f[row] < f[kept])).any(axis=1)
@@ -169,7 +169,7 @@ def _first(f: Array, goal: Mask, margin: Array) -> Indices:
     return kept
 
 
-def _bettered(f: Array, margin: float, work: Work, *, other: bool = False) -> Mask:
+def _dominated_rows(f: Array, margin: float, work: Work, *, other: bool = False) -> Mask:
     """Rows than which another one is nowhere larger and in the last column smaller, by ``margin``.
 
     ``other``: of rows that are all different, those than which another one is nowhere larger.
@@ -192,10 +192,10 @@ def _bettered(f: Array, margin: float, work: Work, *, other: bool = False) -> Ma
         return found
     front = np.zeros((0, f.shape[1]))
     marked = np.zeros(len(f), dtype=bool)
-    for start in range(0, len(f), BLOCK):
-        own = slice(start, start + BLOCK)
+    for start in range(0, len(f), DOMINATED_BLOCK):
+        own = slice(start, start + DOMINATED_BLOCK)
         rivals = np.concatenate([front, f[own]])
-        work.spend(len(rivals) * BLOCK)
+        work.spend(len(rivals) * DOMINATED_BLOCK)
         mine, aim = f[own], last[own]
         smaller = np.ones((len(rivals), len(mine)), dtype=bool)
         for c in range(f.shape[1] - 1):

@@ -32,14 +32,14 @@ from solvers.batched.counting.counts import Best, Counts, Limit
 from solvers.batched.counting.least import NotLeast
 from solvers.batched.geometric_programs.ends import INFEASIBLE
 from solvers.batched.linear_programs import lp
-from solvers.batched.offers import FEWEST, OTHER_KIND, Offer, choices, too_few, too_many_choices
+from solvers.batched.offers import FEWEST_POINTS, OTHER_KIND, Offer, choices, too_few, too_many_choices
 from solvers.batched.told import Told
 from solvers.explaining import conflicts, wider
 from solvers.explaining.conflicts import by_set
 from solvers.explaining.why import Why, over_choices
 
 KIND = "whole numbers"
-PIECE = 16_384
+WHOLE_TOGETHER = 16_384
 """Points answered together."""
 
 Mask = NDArray[np.bool_]
@@ -51,7 +51,7 @@ def way(grid: Grid) -> Offer:
         return OTHER_KIND
     if not any(_counted(q) for q in blocks.kinds(grid)):
         return OTHER_KIND
-    if grid.size < FEWEST:
+    if grid.size < FEWEST_POINTS:
         return too_few(KIND)
     refused = too_many_choices(KIND, grid)
     if refused is not None:
@@ -86,7 +86,7 @@ class Whole:
         """Answer a block."""
         block = Block(self.grid, region)
         told = Told(plan, block.shape)
-        left = block.answered(lambda question, points: answered(told, question, points), PIECE)
+        left = block.answered(lambda question, points: answered(told, question, points), WHOLE_TOGETHER)
         return told.arrays, left
 
 
@@ -160,14 +160,15 @@ def _why(of: Combination, own: Points, count: int) -> Why:
     near = blocks.some(of.question, own, count)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
     names, keys = limit_names(c), [x.key for x in c.limits]
+    parts = counts.parts(c)
 
     def met(some: Points, kept: Mask) -> conflicts.Codes:
         left_out = {n for n, k in zip(names, kept, strict=True) if not k}
-        return _feasible(c, [x for x in c.limits if x.key.name not in left_out])[some]
+        return _feasible(c, parts, [x for x in c.limits if x.key.name not in left_out])[some]
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = blocks.some(near, some, len(own))
-        return conflicts.values_that_would_do(asked, keys, conflict, partial(_least_factor, asked, len(some)))
+        return conflicts.feasible_values(asked, keys, conflict, partial(_least_factor, asked, len(some)))
 
     return Why(names, by_set(met), values, lambda some: blocks.some(near, some, len(own)))
 
@@ -201,21 +202,22 @@ def limit_names(c: Counts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(x.key.name for x in c.limits if x.key.name not in kept))
 
 
-def _feasible(c: Counts, limits: Sequence[Limit]) -> conflicts.Codes:
+def _feasible(c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit]) -> conflicts.Codes:
     """Whether limits can hold together, at all points."""
-    tried = counts.sets(c, c.limits)
-    shown = [counts.best_of_set(c, limits, there, c.limits) for there in tried]
+    shown = [counts.best_of_set(c, limits, part, c.limits) for part in parts]
     met = np.any([f.there & f.met & ~f.near for f in shown], axis=0)
     if met.all():
-        return np.full(c.count, conflicts.MET, np.int8)
+        return np.full(c.count, conflicts.CAN_HOLD, np.int8)
     none = np.zeros(c.count, dtype=bool)
     about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
     if all(x in limits for x in about):
-        every = [counts.best_of_set(c, limits, there) for there in tried]
+        every = [counts.best_of_set(c, limits, part) for part in parts]
         none = np.all([f.lost > SURE for f in every], axis=0)
     if not (met | none).all():
         none |= _impossible(c, limits)
-    return np.select([met, none], [conflicts.MET, conflicts.CONFLICT], conflicts.UNKNOWN).astype(np.int8)
+    return np.select([met, none], [conflicts.CAN_HOLD, conflicts.CANNOT_HOLD], conflicts.NOT_KNOWN).astype(
+        np.int8
+    )
 
 
 def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:

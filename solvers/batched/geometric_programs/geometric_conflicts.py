@@ -155,9 +155,9 @@ class _Oracle:
         r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
         found = conflicts.codes(r.status)
         if v is not None:
-            some = np.flatnonzero((found == conflicts.MET) & whole)
+            some = np.flatnonzero((found == conflicts.CAN_HOLD) & whole)
             held = self._holds_a_value(points[some], logc[some], low[some], high[some])
-            found[some[~held]] = conflicts.CONFLICT
+            found[some[~held]] = conflicts.CANNOT_HOLD
         return found
 
     def _holds_a_value(self, points: NDArray[np.intp], logc: Array, low: Array, high: Array) -> Bools:

@@ -25,19 +25,19 @@ from solvers.batched import blocks
 from solvers.batched.blocks import Block
 from solvers.batched.geometric_programs.ends import FOUND, INFEASIBLE
 from solvers.batched.linear_programs import linear_conflicts, lp
-from solvers.batched.linear_programs.linear_rows import GAP, NotLinear, Rows, linear_cost, to_user
+from solvers.batched.linear_programs.linear_rows import PROGRAM_GAP, NotLinear, Rows, linear_cost, to_user
 from solvers.batched.linear_programs.lp import Vertices
 from solvers.batched.offers import OTHER_KIND, Offer, too_few
 from solvers.batched.told import Designs, Told
 from solvers.linear import milp, milp_ties
-from solvers.linear.milp_explained import ACTIVE
+from solvers.linear.milp_explained import RATE_ROUNDING
 
 KIND = "linear program"
-FEWEST = 300
+FEWEST_COMPILED = 300
 """Points of a grid below which loading the compiled code takes longer than solving them one by one."""
-PIECE = 16_384
+PROGRAMS_TOGETHER = 16_384
 """Points written and solved together."""
-BRANCHES = 16
+MOST_BRANCHES_SOLVED = 16
 """Ways in which maxima may be held that are still all tried."""
 AWAY = 1e-7
 """Of a number's size: less from its end it may be at it, and the vertex degenerate."""
@@ -51,8 +51,8 @@ def way(grid: Grid) -> Offer:
         return OTHER_KIND
     if not any(is_program(q) for q in blocks.kinds(grid)):
         return OTHER_KIND
-    if grid.size < FEWEST:
-        return too_few(KIND, FEWEST)
+    if grid.size < FEWEST_COMPILED:
+        return too_few(KIND, FEWEST_COMPILED)
     return blocks.offered(Linear(grid), Linear(blocks.thinned(grid)))
 
 
@@ -68,7 +68,7 @@ def is_program(question: Question) -> bool:
         p = program(question)
     except (ValueError, ArithmeticError):
         return False
-    return not p.integer.any() and branch_count(p) <= BRANCHES
+    return not p.integer.any() and branch_count(p) <= MOST_BRANCHES_SOLVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Linear:
         """Answer a block."""
         block = Block(self.grid, region)
         told = Told(plan, block.shape)
-        left = block.answered(lambda question, points: self.answer(told, question, points), PIECE)
+        left = block.answered(lambda question, points: self.answer(told, question, points), PROGRAMS_TOGETHER)
         return told.arrays, left
 
     def answer(self, told: Told, question: Question, points: Points) -> Mask:
@@ -115,7 +115,7 @@ class Linear:
 
 def _check(p: Program) -> None:
     """Raise NotLinear where a program is of another kind."""
-    if p.integer.any() or p.others or branch_count(p) > BRANCHES:
+    if p.integer.any() or p.others or branch_count(p) > MOST_BRANCHES_SOLVED:
         raise NotLinear("whole numbers, or too many terms of which one must be the largest")
     if p.goal is None or p.under is None:
         raise NotLinear("nothing is to be least")
@@ -126,7 +126,7 @@ def _check(p: Program) -> None:
 
 def _aims(p: Program) -> list[Array]:
     """What is minimised, what settles ties, and every decided quantity, in order of importance."""
-    decided = [p.column(d.name) for d in p.question.decide[: milp_ties.MOST]]
+    decided = [p.column(d.name) for d in p.question.decide[: milp_ties.MOST_RANGED]]
     return [linear_cost(p), *(goal / under[..., -1:] for _, goal, under in p.ties), *decided]
 
 
@@ -154,7 +154,7 @@ def _of_branches(told: Told, p: Program, question: Question, points: Points) -> 
     good = np.isfinite(low)
     for v, f in zip(values, found, strict=True):
         apart = np.abs(f.u - best).max(axis=1) > AWAY
-        good &= ~(apart & (v <= low + milp.EQUAL * np.abs(low)))
+        good &= ~(apart & (v <= low + milp.EQUAL_RATIOS * np.abs(low)))
     least = bounds.min(axis=0)
     answered = np.zeros(count, dtype=bool)
     for k, (b, f) in enumerate(zip(made, found, strict=True)):
@@ -207,8 +207,8 @@ def _optimal(
     bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, y)
     size = (np.abs(n.cost) * np.abs(u)).sum(axis=1)
     bound = bound if least is None else np.minimum(bound, least)
-    good = value - bound <= GAP * np.maximum(np.abs(value), 1e-3 * size)
-    good &= ~((u[:, :-1] >= n.high * (1.0 - milp.AT_END)) & p.boxed).any(axis=1)
+    good = value - bound <= PROGRAM_GAP * np.maximum(np.abs(value), 1e-3 * size)
+    good &= ~((u[:, :-1] >= n.high * (1.0 - milp.AT_PROGRAM_END)) & p.boxed).any(axis=1)
     rates, sure = _rates(p, n, u, y, value, len(p.keys) if rows is None else rows)
     good &= sure
     place = {c: i for i, c in enumerate(p.columns)}
@@ -240,11 +240,11 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
     for i, key in enumerate(p.keys):
         if key is None or key.side == "model":
             continue
-        active = left[:, i] <= ACTIVE
+        active = left[:, i] <= RATE_ROUNDING
         room = np.einsum("pj,pj->p", n.room[:, i], u)
         change = -y[:, i] * room
         rate = (-1.0 if key.side == "min" else 1.0) * p.sign * change / by
-        found[evaluation.label(key, keys)] = np.where(active & (np.abs(rate) >= ACTIVE), rate, 0.0)
+        found[evaluation.label(key, keys)] = np.where(active & (np.abs(rate) >= RATE_ROUNDING), rate, 0.0)
         sure &= ~active | simple
         sure &= active | (left[:, i] > AWAY)
     return found, sure

@@ -16,7 +16,7 @@ from scenarios.question import Question
 from solvers.batched import blocks
 from solvers.batched.geometric_programs.ends import FAILED, FOUND, INFEASIBLE
 from solvers.batched.linear_programs import lp
-from solvers.batched.linear_programs.linear_rows import GAP, Rows, along, to_user
+from solvers.batched.linear_programs.linear_rows import PROGRAM_GAP, Rows, along, to_user
 from solvers.batched.linear_programs.lp import Vertices
 from solvers.batched.told import Told
 from solvers.explaining import conflicts
@@ -47,14 +47,14 @@ def told_none(
     def answer(now: Points) -> Mask:
         def met(some: Points, kept: Mask) -> conflicts.Codes:
             ends = np.stack([_ends(p, names, kept, len(mask), now[some]) for p in made])
-            failed = np.where((ends == FAILED).any(axis=0), conflicts.UNKNOWN, conflicts.CONFLICT)
-            return np.where((ends == FOUND).any(axis=0), conflicts.MET, failed).astype(np.int8)
+            failed = np.where((ends == FAILED).any(axis=0), conflicts.NOT_KNOWN, conflicts.CANNOT_HOLD)
+            return np.where((ends == FOUND).any(axis=0), conflicts.CAN_HOLD, failed).astype(np.int8)
 
         def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
             asked = np.isin(np.arange(len(mask)), now[some])
             factor = partial(_least_of_all, made, asked)
             here = blocks.part(question, asked)
-            return conflicts.values_that_would_do(here, made[0].keys, conflict, factor)
+            return conflicts.feasible_values(here, made[0].keys, conflict, factor)
 
         why = Why(
             names, conflicts.by_set(met), values, lambda some: blocks.some(question, now[some], len(mask))
@@ -107,7 +107,9 @@ def _least_factor(p: Program, which: int, asked: Mask) -> Array:
     )
     found, value, sure = _least_ratio(fewer, asked) if _fraction(fewer) else _least_cost(fewer, asked)
     # an end that is only there to have one says nothing
-    sure &= ~((found.u[:, :-1] >= along(p.high, asked, 1) * (1.0 - milp.AT_END)) & p.boxed).any(axis=1)
+    sure &= ~((found.u[:, :-1] >= along(p.high, asked, 1) * (1.0 - milp.AT_PROGRAM_END)) & p.boxed).any(
+        axis=1
+    )
     return np.select([sure, found.end == INFEASIBLE], [value, np.inf], np.nan)
 
 
@@ -124,7 +126,7 @@ def _least_cost(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
     value = (n.cost * found.u).sum(axis=1)
     bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, found.y)
     size = (np.abs(n.cost) * np.abs(found.u)).sum(axis=1)
-    sure = (found.end == FOUND) & (value - bound <= GAP * np.maximum(np.abs(value), 1e-3 * size))
+    sure = (found.end == FOUND) & (value - bound <= PROGRAM_GAP * np.maximum(np.abs(value), 1e-3 * size))
     return found, to_user(p, n, value), sure
 
 
@@ -136,16 +138,16 @@ def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
     goal, under = n.cost, along(p.under, asked, 1)
     found = lp.solved(n.rows, n.equal, n.low, n.high, [goal], count)
     u, ratio, sure = found.u, np.full(count, np.nan), np.zeros(count, dtype=bool)
-    for _ in range(milp.ITERATIONS):
+    for _ in range(milp.DINKELBACH_STEPS):
         top, bottom = (goal * u).sum(axis=1), (under * u).sum(axis=1)
         good = (found.end == FOUND) & (bottom > 0)
         ratio = np.where(good, top / np.where(bottom > 0, bottom, 1.0), 0.0)
         cost = goal - ratio[:, None] * under
         now = lp.solved(n.rows, n.equal, n.low, n.high, [cost], count)
-        better = good & (now.end == FOUND) & ((cost * now.u).sum(axis=1) < -milp.CLOSED * np.abs(top))
+        better = good & (now.end == FOUND) & ((cost * now.u).sum(axis=1) < -milp.RATIO_CLOSED * np.abs(top))
         if not better.any():
             bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, cost, now.y)
-            sure = good & (now.end == FOUND) & (bound >= -GAP * np.abs(top))
+            sure = good & (now.end == FOUND) & (bound >= -PROGRAM_GAP * np.abs(top))
             break
         u = np.where(better[:, None], now.u, u)
     return Vertices(found.end, u, found.y), ratio, sure

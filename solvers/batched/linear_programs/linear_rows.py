@@ -9,7 +9,7 @@ from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.many import Array
 from formulations.program import Program
 
-GAP = 1e-9
+PROGRAM_GAP = 1e-9
 
 Mask = NDArray[np.bool_]
 

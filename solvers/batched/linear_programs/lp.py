@@ -55,7 +55,7 @@ def weak_duality(rows: Array, equal: Mask, low: Array, high: Array, cost: Array,
     """Least possible ``cost . u`` of every program by weak duality (see ``solvers.linear.highs.weak_duality``)."""
     weight = np.where(equal, y, np.maximum(y, 0.0))
     slope = cost + np.einsum("pi,pij->pj", weight, rows)
-    noise = highs.ROUNDING * (np.abs(cost) + np.einsum("pi,pij->pj", np.abs(weight), np.abs(rows)))
+    noise = highs.COST_ROUNDING * (np.abs(cost) + np.einsum("pi,pij->pj", np.abs(weight), np.abs(rows)))
     s = np.where(np.abs(slope) <= noise, 0.0, slope)[:, :-1]
     with np.errstate(invalid="ignore"):
         least = np.where(s > 0, s * low, np.where(s < 0, s * high, 0.0))

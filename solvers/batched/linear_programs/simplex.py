@@ -23,9 +23,9 @@ from solvers.batched.geometric_programs.ends import FAILED, FOUND, INFEASIBLE
 
 PIVOT = 1e-9
 ZERO = 1e-11
-BROKEN = 1e-11
-MOST = 40
-BALANCING = 3
+ROW_BROKEN = 1e-11
+PIVOTS_PER_ROW = 40
+BALANCING_PASSES = 3
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -71,7 +71,7 @@ def _sooner(D: Any, row: Any, j: int, other: int) -> bool:
 @compiled
 def _worst(beta: Any, basic: Any, low: Any, high: Any) -> int:
     """Return the row that is broken most; -1: none is."""
-    found, most = -1, BROKEN
+    found, most = -1, ROW_BROKEN
     for i in range(beta.size):
         v = basic[i]
         missing = max(low[v] - beta[i], beta[i] - high[v]) / (1.0 + abs(beta[i]))
@@ -162,7 +162,7 @@ def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
             return FAILED
         for i in range(m):
             beta[i] -= A[i, j] * start
-    for _ in range(MOST * (m + n)):
+    for _ in range(PIVOTS_PER_ROW * (m + n)):
         r = _worst(beta, basic, low, high)
         if r < 0:
             _read(beta, basic, free, at_high, D, low, high, u, y)
@@ -194,7 +194,7 @@ def balanced(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y:
     """Bring rows, columns and aims near 1, solve, and say the answer in the old sizes."""
     m, n = A.shape
     row, column = np.ones(m), np.ones(n)
-    for _ in range(BALANCING):
+    for _ in range(BALANCING_PASSES):
         for i in range(m):
             row[i] = _power(np.max(np.abs(A[i] * column)))
         for j in range(n):

@@ -19,7 +19,7 @@ from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.batched import blocks
 from solvers.batched.geometric_programs.geometric import threads
-from solvers.batched.offers import FEWEST, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
+from solvers.batched.offers import FEWEST_POINTS, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.batched.ratios.divided_answers import answered
 from solvers.batched.told import Told
 from solvers.explaining.optimal_face import Solver
@@ -27,7 +27,7 @@ from solvers.geometric import gp
 
 WAY = "ratios of sums searched together"
 KIND = "ratios of sums"
-PIECE = 2048
+DIVIDED_TOGETHER = 2048
 """Points of a piece: each has a dozen nodes open, with exponents of their own."""
 
 
@@ -35,7 +35,7 @@ def way(grid: Grid) -> Offer:
     """Return this way if every point's question divides by sums of few variables, and most have plain answers."""
     if not _structured(grid):
         return OTHER_KIND
-    if grid.size < FEWEST:
+    if grid.size < FEWEST_POINTS:
         return too_few(KIND)
     found = Divided(
         batch.apart(grid, divided.divided), pays(Divided(over_grid.spread(grid), compiled=False), grid)
@@ -90,7 +90,7 @@ class Divided:
             left.reshape(-1)[points] = ~self._answered(told, piece, points)
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled
-        handover.side_by_side(answer, batch.pieces(self.spread, region, PIECE), threads())
+        handover.side_by_side(answer, batch.pieces(self.spread, region, DIVIDED_TOGETHER), threads())
         return told.arrays, left
 
     def _answered(self, told: Told, piece: Region, points: NDArray[np.int64]) -> NDArray[np.bool_]:

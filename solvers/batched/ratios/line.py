@@ -23,14 +23,14 @@ from scenarios.question import HALVINGS, Question
 from scenarios.sweep.grids import Grid
 from solvers import boxes, work
 from solvers.batched import blocks
-from solvers.batched.offers import FEWEST, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, too_few
+from solvers.batched.offers import FEWEST_POINTS, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, too_few
 from solvers.batched.ratios.line_answers import answered
 from solvers.batched.told import Told
 
 WAY = "intervals over boxes of many points"
 UNSURE = "a search over intervals that ended without a proof"
 KIND = "one decided number"
-PIECE = 4096
+LINES_TOGETHER = 4096
 """Points of a piece: each has a few boxes open."""
 
 
@@ -38,7 +38,7 @@ def way(grid: Grid) -> Offer:
     """Return this way if one number is decided at every point, in an arithmetic that shows no structure."""
     if not all(_alone(question) for question in blocks.kinds(grid)):
         return OTHER_KIND
-    if grid.size < FEWEST:
+    if grid.size < FEWEST_POINTS:
         return too_few(KIND)
     found = Line(batch.apart(grid, _made))
     if found.spread.runs * OF_A_STRUCTURE > grid.size:
@@ -90,7 +90,7 @@ class Line:
             return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
         told, left = Told(plan, shape), np.ones(shape, bool)
-        for piece in batch.pieces(self.spread, region, PIECE):
+        for piece in batch.pieces(self.spread, region, LINES_TOGETHER):
             points = over_grid.numbered(piece, region)
             with handover.guarded(WAY, len(points), handover.ARITHMETIC):
                 question = _made(self.spread, piece)

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.grids import divided
-from formulations.tolerances import BINDS
+from formulations.tolerances import BINDS, HOLDS
 from scenarios.question import Decision, Question
 from solvers import box_search
 from solvers.batched.ratios import line_search
 from solvers.batched.ratios.line_search import Found
 from solvers.batched.told import Designs, Told
-from solvers.boxes import FEASIBLE, Array, Space
+from solvers.boxes import Array, Space
 from solvers.explaining import conflicts, subsets, wider
 from solvers.explaining.conflicts import Codes
-from solvers.explaining.sensitivity import KINK, STEP
+from solvers.explaining.sensitivity import DIFFERENCE_SHARE, KINK
 from solvers.explaining.why import Why
 from solvers.geometric import gp
-from solvers.interval import AT_END
+from solvers.interval import AT_BOX_END
 
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
@@ -37,7 +37,7 @@ def answered(told: Told, question: Question, count: int, points: NDArray[np.int6
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     found = _searched(question, count)
     good = np.zeros(count, bool)
-    farther = replace(question, reach=wider.FAR_WHOLE if _gaps(question.decide[0]) else wider.FAR)
+    farther = replace(question, reach=wider.FAR_WHOLE if _gaps(question.decide[0]) else wider.FARTHEST_REACH)
     none = np.flatnonzero(found.status == gp.INFEASIBLE)
     if none.size:
         good[none] = _none(told, divided.at(farther, none), points[none])
@@ -66,10 +66,10 @@ def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
     box = evaluation.box(question, d.name)
     low, high = (np.full(count, end) for end in (box.low, box.high))
     if d.minimum is not None:
-        asked = np.asarray(d.minimum) * (1 - FEASIBLE)
+        asked = np.asarray(d.minimum) * (1 - HOLDS)
         low = np.where(asked > 0, asked, low)
     if d.maximum is not None:
-        high = np.broadcast_to(np.asarray(d.maximum) * (1 + FEASIBLE), (count,)).copy()
+        high = np.broadcast_to(np.asarray(d.maximum) * (1 + HOLDS), (count,)).copy()
     if d.values is not None:
         low, high = np.maximum(low, d.values[0]), np.minimum(high, d.values[-1])
     if d.integer:
@@ -92,9 +92,9 @@ def _at_edge(question: Question, x: Array) -> Bools:
     if d.values is not None and not d.endless:
         return found
     if box.searched[0] and d.minimum is None:
-        found |= x <= box.low * (1 + AT_END)
+        found |= x <= box.low * (1 + AT_BOX_END)
     if box.searched[1] and d.maximum is None:
-        found |= x >= box.high * (1 - AT_END)
+        found |= x >= box.high * (1 - AT_BOX_END)
     return found
 
 
@@ -118,7 +118,7 @@ def _none(told: Told, question: Question, points: NDArray[np.int64]) -> Bools:
 
 
 def _would_do(question: Question, count: int, name: str) -> Array:
-    """The value of a limit that would do (see ``would_do`` and ``subsets.value_that_would_do``)."""
+    """The value of a limit that would do (see ``feasible_values`` and ``subsets.feasible_value``)."""
     found, open_ones = np.full(count, np.inf), np.arange(count)
     for relaxed, goal in subsets.relaxations(question, name):
         if not open_ones.size:
@@ -142,7 +142,7 @@ def _worth(question: Question, x: Array) -> tuple[dict[str, Array], Bools]:
     left to the single path.
     """
     (d,) = question.decide
-    three = np.stack([x, x * (1 + STEP), x * (1 - STEP)])
+    three = np.stack([x, x * (1 + DIFFERENCE_SHARE), x * (1 - DIFFERENCE_SHARE)])
     with np.errstate(all="ignore"):
         at = evaluation.metrics(question, {d.name: three})
         goal = np.log(np.broadcast_to(evaluation.objective(question, {d.name: three}, at), three.shape))
@@ -175,9 +175,9 @@ def _told(question: Question, rows: Any, multipliers: Any, known: Bools) -> dict
 
 
 def _slope(f: Array) -> Array:
-    return np.asarray((f[1] - f[2]) / (math.log1p(STEP) - math.log1p(-STEP)))
+    return np.asarray((f[1] - f[2]) / (math.log1p(DIFFERENCE_SHARE) - math.log1p(-DIFFERENCE_SHARE)))
 
 
 def _kinked(f: Array) -> Bools:
-    width = math.log1p(STEP) - math.log1p(-STEP)
+    width = math.log1p(DIFFERENCE_SHARE) - math.log1p(-DIFFERENCE_SHARE)
     return np.asarray(np.abs(f[1] + f[2] - 2 * f[0]) > KINK * width)

@@ -14,26 +14,26 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.grids.divided import Indices, at
-from formulations.tolerances import TIE
+from formulations.tolerances import HOLDS, TIE
 from scenarios.question import Question
 from solvers import boxes
-from solvers.boxes import FEASIBLE, Array, Space
+from solvers.boxes import Array, Space
 from solvers.geometric import gp
-from solvers.interval import HELD, SMALLEST
+from solvers.interval import HELD_WITHIN, SMALLEST
 
 Bools = NDArray[np.bool_]
 
-GAP = 1e-8
+LINE_GAP = 1e-8
 """Relative: what is closed to this is closed."""
-HOLDS = 1e-9
+LINE_HOLDS = 1e-9
 """By how much a limit may be broken by a design that is handed out, where there are others close by."""
-MOST = 5000
+MOST_LINE_BOXES = 5000
 """Boxes of a point, at most: what is not closed by then is left to the single path."""
-ROOM = 40_000
+LINE_BOXES_TOGETHER = 40_000
 """Boxes that are bounded together."""
-WIDE, PARTS = 1.0, 8
+WIDE, WIDE_PARTS = 1.0, 8
 """A box wider than this, in logs, is cut into so many parts, any other into two."""
-NEARBY, STEPS = 3e-3, 36
+NEARBY, LINE_STEPS = 3e-3, 36
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 
@@ -88,7 +88,10 @@ def minimise(question: Question, where: Space, low: Array, high: Array) -> Found
     )  # fmt: skip
     open_ones = _snapped(s, _Boxes(np.arange(count), low, high, np.full(count, -np.inf)))
     while open_ones.point.size:
-        now, rest = open_ones.take(slice(ROOM)), open_ones.take(slice(ROOM, None))
+        now, rest = (
+            open_ones.take(slice(LINE_BOXES_TOGETHER)),
+            open_ones.take(slice(LINE_BOXES_TOGETHER, None)),
+        )
         open_ones = _joined([_halves(s, _closed(s, _bounded(s, now))), rest])
     if s.discrete and s.pool:
         _settle(s)
@@ -97,7 +100,7 @@ def minimise(question: Question, where: Space, low: Array, high: Array) -> Found
     bound = np.minimum(s.closed, s.value)
     met = np.isfinite(s.value)
     with np.errstate(invalid="ignore"):
-        good = met & ~s.failed & (s.value - bound <= 2 * GAP * np.abs(s.value))
+        good = met & ~s.failed & (s.value - bound <= 2 * LINE_GAP * np.abs(s.value))
     status = np.where(good, gp.OPTIMAL, np.where(~met & ~s.failed, gp.INFEASIBLE, gp.FAILED))
     return Found(status.astype(np.int8), s.x, s.value, bound)
 
@@ -107,7 +110,7 @@ def _bounded(s: _State, now: _Boxes) -> _Boxes:
     np.add.at(s.work, now.point, 1)
     e = boxes.enclose(at(s.question, now.point), now.low[:, None], now.high[:, None])
     k, best = len(e.keys), s.value[now.point]
-    margin = np.where(np.isfinite(best) & (not s.discrete), HELD, FEASIBLE)
+    margin = np.where(np.isfinite(best) & (not s.discrete), HELD_WITHIN, HOLDS)
     possible = ~np.any(e.low[:k] > 1.0 + margin, axis=0)
     cuts = np.tile(1.0 + margin, (len(e.low), 1))
     # what is tied stays, and so does what a sign tells nothing about
@@ -126,7 +129,7 @@ def _bounded(s: _State, now: _Boxes) -> _Boxes:
 def _try(s: _State, point: Indices, x: Array) -> Array:
     """Evaluate designs in plain floats, keep the best of each point, and return what they reach (infinite: none)."""
     worst, goal = boxes.measured(at(s.question, point), x[:, None])
-    goal = np.where(np.isnan(goal) | (worst > 1.0 + (FEASIBLE if s.discrete else HOLDS)), np.inf, goal)
+    goal = np.where(np.isnan(goal) | (worst > 1.0 + (HOLDS if s.discrete else LINE_HOLDS)), np.inf, goal)
     least = s.value.copy()
     np.minimum.at(least, point, goal)
     gain = np.flatnonzero((goal < s.value[point]) & (goal == least[point]))
@@ -141,10 +144,10 @@ def _closed(s: _State, now: _Boxes) -> _Boxes:
     """Close boxes that hold nothing better, or cannot be cut."""
     best = s.value[now.point]
     with np.errstate(invalid="ignore"):
-        slack = -TIE * np.abs(best) if s.discrete else GAP * np.abs(best)
+        slack = -TIE * np.abs(best) if s.discrete else LINE_GAP * np.abs(best)
         better = ~(now.key > best - slack)
     narrow = (now.low >= now.high) if s.discrete else (now.high - now.low <= SMALLEST * now.high)
-    many = better & ~narrow & (s.work[now.point] >= MOST)
+    many = better & ~narrow & (s.work[now.point] >= MOST_LINE_BOXES)
     s.failed[now.point[many]] = True
     keep = better & ~narrow & ~s.failed[now.point]
     np.minimum.at(s.closed, now.point[~keep], now.key[~keep])
@@ -156,12 +159,14 @@ def _halves(s: _State, now: _Boxes) -> _Boxes:
     if s.discrete:
         middle = s.where.down(0, boxes.centres(now.low[:, None], now.high[:, None])[:, 0])
         middle = np.maximum(middle, now.low)
-        above = middle + 1.0 if s.where.integer[0] else s.where.up(0, middle * (1 + 4 * boxes.WHOLE))
+        above = (
+            middle + 1.0 if s.where.integer[0] else s.where.up(0, middle * (1 + 4 * boxes.LISTED_ROUNDING))
+        )
         left = _Boxes(now.point, now.low, middle, now.key)
         return _joined([left, _Boxes(now.point, above, now.high, now.key)])
     wide = np.log(now.high / now.low) > WIDE
     parts = []
-    for which, count in ((wide, PARTS), (~wide, 2)):
+    for which, count in ((wide, WIDE_PARTS), (~wide, 2)):
         some = now.take(which)
         edges = some.low * (some.high / some.low) ** (np.arange(count + 1)[:, None] / count)
         edges[0], edges[-1] = some.low, some.high
@@ -205,12 +210,12 @@ def _polish(s: _State, low: Array, high: Array) -> None:
 
     def goal(x: Array) -> Array:
         worst, value = boxes.measured(asked, x[:, None])
-        return np.where(np.isnan(value) | (worst > 1.0 + HELD), np.inf, value)
+        return np.where(np.isnan(value) | (worst > 1.0 + HELD_WITHIN), np.inf, value)
 
     a, b = np.maximum(x * (1 - NEARBY), low[some]), np.minimum(x * (1 + NEARBY), high[some])
     c, d = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
     at_c, at_d = goal(c), goal(d)
-    for _ in range(STEPS):
+    for _ in range(LINE_STEPS):
         # of two that are out of reach the best design is on neither side: keep the side that it is on
         left = np.where(np.isinf(at_c) & np.isinf(at_d), x < d, at_c < at_d)
         a, b = np.where(left, a, c), np.where(left, d, b)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 # of the size of a number: two that are nearer are one
-NEAR = 1e-11
+ONE_NUMBER = 1e-11
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,7 @@ class Piece:
 
 def near(x: float, y: float) -> bool:
     """Whether two coordinates are the same but for rounding."""
-    return abs(x - y) <= NEAR * max(abs(x), abs(y))
+    return abs(x - y) <= ONE_NUMBER * max(abs(x), abs(y))
 
 
 def same(p: Vertex, q: Vertex) -> bool:
@@ -106,7 +106,7 @@ def corners(curve: Sequence[Vertex]) -> Curve:
 def _bends(p: Vertex, q: Vertex, r: Vertex) -> bool:
     across, down = r.a - p.a, p.b - r.b
     below = (q.a - p.a) * down - (p.b - q.b) * across
-    noise = NEAR * (max(abs(p.a), abs(r.a)) * down + max(abs(p.b), abs(r.b)) * across)
+    noise = ONE_NUMBER * (max(abs(p.a), abs(r.a)) * down + max(abs(p.b), abs(r.b)) * across)
     return -below > noise
 
 
@@ -168,7 +168,7 @@ class _Parts:
         with np.errstate(all="ignore"):
             share = (at_most - y[:, other]) / (x[:, other] - y[:, other])
             there = y[:, which] + share * (x[:, which] - y[:, which])
-        reached = (y[:, other] <= at_most) | _near(y[:, other], at_most)
+        reached = (y[:, other] <= at_most) | _are_equal(y[:, other], at_most)
         return np.where(
             full, x[:, which], np.where(reached, np.where(y[:, other] <= at_most, there, y[:, which]), np.inf)
         )
@@ -179,8 +179,8 @@ class _Parts:
         return not (_below(a, v.a) or _below(b, v.b))
 
 
-def _near(x: Array, y: float) -> NDArray[np.bool_]:
-    return np.asarray(np.abs(x - y) <= NEAR * np.maximum(np.abs(x), abs(y)))
+def _are_equal(x: Array, y: float) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(x - y) <= ONE_NUMBER * np.maximum(np.abs(x), abs(y)))
 
 
 def _below(x: float, y: float) -> bool:

@@ -23,8 +23,8 @@ from solvers.linear.linear_program import End
 from solvers.linear.milp import Best
 
 # a design that ties go to must have the objectives to this
-KEPT = 1e-10
-TINY = 1e-300
+OBJECTIVES_KEPT = 1e-10
+LEAST_SIZE = 1e-300
 PROVEN = "point of an exact front: {}"
 
 
@@ -102,9 +102,10 @@ def settled(front: ProgramFront, vertex: Vertex) -> tuple[Vertex, dict[str, tupl
     chosen = milp_ties.on_face(p, held, u)
     other = pair.at(chosen.u, vertex.owner)
     moved = max(
-        abs(other.a - vertex.a) / max(abs(vertex.a), TINY), abs(other.b - vertex.b) / max(abs(vertex.b), TINY)
+        abs(other.a - vertex.a) / max(abs(vertex.a), LEAST_SIZE),
+        abs(other.b - vertex.b) / max(abs(vertex.b), LEAST_SIZE),
     )
-    if not chosen.ranges or moved > KEPT:
+    if not chosen.ranges or moved > OBJECTIVES_KEPT:
         return vertex, chosen.ranges
     return other, chosen.ranges
 

@@ -21,8 +21,8 @@ from solvers.linear.fronts.envelope import Curve, Vertex
 from solvers.linear.linear_program import Array, End, Numbers
 from solvers.linear.milp import Best
 
-FLAT = 1e-9
-NOISE = 1e-12
+FLAT_CORNER = 1e-9
+VERTEX_ROUNDING = 1e-12
 BARELY = 1e-12
 CORNERS = 2000
 PROPORTIONAL = 1e-12
@@ -208,7 +208,9 @@ def _below(n: Numbers, pair: Pair, p: Vertex, q: Vertex) -> tuple[Vertex | None,
 def tolerance(p: Vertex, q: Vertex) -> float:
     """By how much a weighted sum has to be smaller for a point to lie below the line of two others."""
     wa, wb = weights(p, q)
-    return FLAT * wa * wb + NOISE * (wa * max(abs(p.a), abs(q.a)) + wb * max(abs(p.b), abs(q.b)))
+    return FLAT_CORNER * wa * wb + VERTEX_ROUNDING * (
+        wa * max(abs(p.a), abs(q.a)) + wb * max(abs(p.b), abs(q.b))
+    )
 
 
 def bound(proofs: Iterable[Iterable[Proof]], b: float) -> float:

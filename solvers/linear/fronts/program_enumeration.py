@@ -19,13 +19,13 @@ from solvers.linear.fronts.envelope import Array, Piece, Vertex
 from solvers.linear.linear_program import End, Numbers
 
 # 16 settings for each of 5 phases and all of 20 regions are within it
-MOST = 2**20
-HOLDS = 1e-9
-DIGITS = 12
-WHOLE = 1e-6
+MOST_COMBINED = 2**20
+ROW_HOLDS = 1e-9
+DISTINCT_DIGITS = 12
+WHOLE_BOUND = 1e-6
 
 
-def menus(p: Program, most: int = MOST) -> Grid | None:
+def menus(p: Program, most: int = MOST_COMBINED) -> Grid | None:
     """All combinations, in the order of the file; None where something is divisible, or they are more than ``most``."""
     found: list[Array] = []
     if any(not d.integer and d.values is None for d in p.question.decide):
@@ -55,7 +55,7 @@ def _values(p: Program, n: Numbers, d: Decision, most: int) -> Array | None:
     low, high = ends[0].bound, -ends[1].bound
     if not high - low < most:
         return None
-    return np.arange(math.ceil(low - WHOLE), math.floor(high + WHOLE) + 1, dtype=float)
+    return np.arange(math.ceil(low - WHOLE_BOUND), math.floor(high + WHOLE_BOUND) + 1, dtype=float)
 
 
 def points(question: Question, of: Grid, owner: int, report: Callable[[], None]) -> list[Piece]:
@@ -82,7 +82,7 @@ def _coordinates(t: Table) -> Array:
     at, ratios = enumeration.numbers(t, t.question, ONE)
     shape = (1, t.size)
     both = np.stack([full(enumeration.minimised(t, at, k), shape)[0] for k in range(2)], axis=1)
-    allowed = (enumeration.excess(ratios, shape)[0] <= HOLDS) & np.isfinite(both).all(axis=1)
+    allowed = (enumeration.excess(ratios, shape)[0] <= ROW_HOLDS) & np.isfinite(both).all(axis=1)
     return np.where(allowed[:, None], both, np.inf)
 
 
@@ -98,5 +98,5 @@ def _undominated(at: Array) -> NDArray[np.int64]:
 def _rounded(at: Array) -> Array:
     """Numbers without the digits that only rounding tells apart."""
     with np.errstate(all="ignore"):
-        size = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.abs(at))))
+        size = 10.0 ** (DISTINCT_DIGITS - 1 - np.floor(np.log10(np.abs(at))))
         return np.where(np.isfinite(size) & np.isfinite(at), np.round(at * size) / size, at)

@@ -19,11 +19,11 @@ from solvers.linear.fronts.program_curve import Pair, Proof, Sense
 from solvers.linear.fronts.program_search import Found
 
 COMBINATIONS = 64
-BRANCHES = 64
+MOST_BRANCHES_SEARCHED = 64
 CURVES = 1000
 WITHIN = 1e-12
 # two steps of the search, so that its proofs hold there
-HAIR = 2 * program_search.STEP
+PROVED_APART = 2 * program_search.SEARCH_STEP
 
 BREAKPOINTS = "exact: breakpoints"
 SEGMENTS = "exact: breakpoints of straight segments, one set of whole numbers each"
@@ -136,7 +136,7 @@ def senses(owners: tuple[Owner, ...]) -> tuple[Sense, Sense] | None:
     found = [(o.pair.a.sense, o.pair.b.sense) for o in open_ if o.pair is not None]
     if len(found) < len(open_) or any(s != found[0] for s in found):
         return None
-    if any(branch_count(o.program) > BRANCHES for o in open_ if o.program is not None):
+    if any(branch_count(o.program) > MOST_BRANCHES_SEARCHED for o in open_ if o.program is not None):
         return None
     return found[0]
 
@@ -179,7 +179,7 @@ def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: N
         of = (
             Grid((), ())
             if o.program is None
-            else program_enumeration.menus(o.program, program_enumeration.MOST - count)
+            else program_enumeration.menus(o.program, program_enumeration.MOST_COMBINED - count)
         )
         if of is None:
             return None
@@ -278,7 +278,7 @@ def points(front: ProgramFront, cuts: Sequence[int] = ()) -> list[Point]:
     """
     found: list[Point] = []
     for piece, parts in zip(front.pieces, cuts or itertools.repeat(1), strict=False):
-        left, right = ends = envelope.short(piece, HAIR)
+        left, right = ends = envelope.short(piece, PROVED_APART)
         if found and envelope.same(found[-1].vertex, left):
             left = found.pop().vertex
         if piece.single:

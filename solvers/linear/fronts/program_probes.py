@@ -14,11 +14,11 @@ from solvers.linear.fronts.program_curve import Proof, Sense
 from solvers.linear.fronts.program_front import Owner, ProgramFront
 from solvers.linear.linear_program import End, Numbers
 
-ROOM = 1e-9
+GIVEN_AWAY = 1e-9
 """Share of the best of one objective that may be given away for the other one. HiGHS keeps rows to a tenth of it."""
 
 
-FULL = 1.0 - milp.AT_END
+FULL = 1.0 - milp.AT_PROGRAM_END
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Probes:
         if best is None:
             return None
         reached = _coordinate(best, which)
-        settled = self._best(1 - which, reached + ROOM * abs(reached))
+        settled = self._best(1 - which, reached + GIVEN_AWAY * abs(reached))
         return best if settled is None else settled
 
     def _best(self, which: int, level: float) -> Vertex | None:
@@ -52,7 +52,7 @@ class Probes:
         for k in range(len(self.owners)):
             if best is None or self._bound(k, which, level) < _coordinate(best, which):
                 found = self._asked(k, which, level) if self.cells[k] else self.alone.get(k)
-                if found is None or _coordinate(found, 1 - which) > level + ROOM * abs(level):
+                if found is None or _coordinate(found, 1 - which) > level + GIVEN_AWAY * abs(level):
                     continue
                 if best is None or _coordinate(found, which) < _coordinate(best, which):
                     best = found

@@ -25,9 +25,9 @@ from solvers.linear.linear_program import Array, End, Numbers
 from solvers.linear.milp import Best
 
 # of the size of the second objective: what is nearer than this to a step is not looked for
-STEP = 1e-8
-TIGHT = 1e-9
-TINY = 1e-300
+SEARCH_STEP = 1e-8
+PROOF_SLACK = 1e-9
+LEAST_EXTENT = 1e-300
 
 
 @dataclass(slots=True)
@@ -160,9 +160,9 @@ class _Search:
 
     def _tasks(self) -> Iterator[_Task]:
         first, last = self.pieces[0].left, self.pieces[-1].right
-        wide, tall = max(last.a - first.a, TINY), max(first.b - last.b, TINY)
+        wide, tall = max(last.a - first.a, LEAST_EXTENT), max(first.b - last.b, LEAST_EXTENT)
         for piece in self.pieces:
-            p, q = envelope.short(piece, STEP)
+            p, q = envelope.short(piece, SEARCH_STEP)
             if p.a < q.a and p.b > q.b:
                 wa, wb = program_curve.weights(p, q)
                 line, size = wa * p.a + wb * p.b, wb / wide + wa / tall
@@ -170,10 +170,10 @@ class _Search:
                 yield _Task(wa, wb, line, q.a, p.b, ((p.b, p.a), (q.b, q.a)), size, slack)
         for one, two in itertools.pairwise(self.pieces):
             p, q = one.right, two.left
-            level = p.b - STEP * abs(p.b)
+            level = p.b - SEARCH_STEP * abs(p.b)
             if q.b < level and not envelope.near(p.a, q.a):
                 size = (q.a - p.a) / wide + (p.b - q.b) / tall
-                yield _Task(1.0, 0.0, q.a, math.inf, level, ((level, q.a),), size, TIGHT * abs(q.a))
+                yield _Task(1.0, 0.0, q.a, math.inf, level, ((level, q.a),), size, PROOF_SLACK * abs(q.a))
 
     def _look(self, t: _Task) -> None:
         """Ask for the least in a box: a new curve, or a proof."""
@@ -185,7 +185,7 @@ class _Search:
         self.done[t.key] = True
         if best.u is not None:
             size = t.wa * abs(t.corners[-1][1]) + t.wb * abs(t.b)
-            self.found.unproven += best.bound < t.line - max(t.slack, TIGHT * size)
+            self.found.unproven += best.bound < t.line - max(t.slack, PROOF_SLACK * size)
             proofs.append(Proof(t.wa, t.wb, best.bound, t.a, t.b))
         elif best.end is End.INFEASIBLE:
             proofs.append(Proof(t.wa, t.wb, t.line, t.a, t.b))

@@ -39,11 +39,11 @@ from solvers import boxes
 from solvers.promises.chance import Chance
 
 Array = NDArray[np.float64]
-NOTHING = -1e9
+ASKS_NOTHING = -1e9
 """A line that asks for nothing."""
 MOST_ACTIVE = 3
 """Lines that hold a bound up together, at most."""
-ROOM = float(np.log1p(HOLDS))
+LOG_HOLDS = float(np.log1p(HOLDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class _Row:
         return _sound(self.slope[:, every, i], low[every, i])
 
 
-def _sound(slope: Array, cut: Array, nothing: float = NOTHING) -> Line:
+def _sound(slope: Array, cut: Array, nothing: float = ASKS_NOTHING) -> Line:
     """A line of finite numbers: one that asks for ``nothing`` where there are none."""
     fine = np.isfinite(cut) & np.isfinite(slope).all(0)
     return Line(np.where(fine, slope, 0.0), np.where(fine, cut, nothing))
@@ -188,7 +188,7 @@ def known(wanted: Wanted, low: Array, high: Array) -> Known:
         for row in promised[g]:
             out = np.where(used_up, failing[g], True)
             lines += [row.worst(at, out) for at in (np.zeros_like(down), down)]
-    lines = [Line(x.slope, x.cut - ROOM) for x in lines]
+    lines = [Line(x.slope, x.cut - LOG_HOLDS) for x in lines]
     for r, cap in enumerate(wanted.caps(), len(keys)):
         line, least = _cap(cap, e, r, (boxes_, n), reach, count)
         dead |= least > HOLDS
@@ -296,7 +296,7 @@ def _weighed(weights: Any, centre: Array, cut: Array, slope: Array) -> Line:
     w = np.stack([weights(np.nan_to_num(v, nan=0.0)) for v in centre])
     with np.errstate(invalid="ignore"):
         parts = np.where(w > 0, w * cut, 0.0)
-        # in units of the user NOTHING is a number like others
+        # in units of the user ASKS_NOTHING is a number like others
         return _sound((slope * w).sum(-1), parts.sum(-1), -np.inf)
 
 
@@ -305,7 +305,7 @@ def told(wanted: Wanted, key: float) -> float:
     if wanted.exceeded is None:
         return wanted.sign * key
     # where no logarithm bounds the objective it may be negative
-    return float(np.exp(wanted.sign * key)) if key > NOTHING else -wanted.sign * np.inf
+    return float(np.exp(wanted.sign * key)) if key > ASKS_NOTHING else -wanted.sign * np.inf
 
 
 def key_of(wanted: Wanted, objective: float) -> float:
@@ -344,7 +344,7 @@ def least(goal: Line, lines: Sequence[Line], low: Array, high: Array) -> Array:
     if not lines:
         return best
     a, c = np.stack([x.slope for x in lines]), np.stack([x.cut for x in lines])
-    asks = (c > NOTHING).any(1)
+    asks = (c > ASKS_NOTHING).any(1)
     a, c = a[asks], c[asks]
     # of many variables triples of lines are too many
     active = MOST_ACTIVE if len(low) <= MOST_ACTIVE else MOST_ACTIVE - 1

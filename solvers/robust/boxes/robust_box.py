@@ -25,10 +25,10 @@ from scenarios.question import Decision, Limit, Objective, Question
 from solvers import choices
 from solvers.answer import answer
 
-ROUNDS = 25
-CLOSE = 5e-7
+ADVERSARY_ROUNDS = 25
+ADVERSARY_CLOSE = 5e-7
 """A worst case is found where the adversary's bound is above the worlds' worst by no more than this, relative."""
-BROKEN = 1e-8
+ADVERSARY_BROKEN = 1e-8
 START = 4
 """Numbers without a proved end up to which the first worlds are all their vertices."""
 MEASURE = "measure"
@@ -108,7 +108,7 @@ def _by_adversary(asked: Boxed, found: list[Worst], solve: Solve) -> Solution:
     values = _first(asked)
     sure = {w.key for w in found if w.proved}
     started = _size(values)
-    for _ in range(ROUNDS):
+    for _ in range(ADVERSARY_ROUNDS):
         solution = solve(asked.worlds(values, "case"))
         if solution.status not in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
             # what no design holds in some worlds it does not hold in the box
@@ -175,10 +175,10 @@ def _worse(
             open_ones.append(wanted.name)
             continue
         sign = 1.0 if wanted.maximize else -1.0
-        room = (CLOSE if key is None or key.side == MEASURE else BROKEN) * abs(level)
+        room = (ADVERSARY_CLOSE if key is None or key.side == MEASURE else ADVERSARY_BROKEN) * abs(level)
         if sign * (found.objective - level) > room:
             worse.append({n: float(found.variables[n]) for n in asked.box})
-        elif sign * (found.bound - level) > 2 * CLOSE * abs(level):
+        elif sign * (found.bound - level) > 2 * ADVERSARY_CLOSE * abs(level):
             open_ones.append(wanted.name)
     return worse, open_ones
 

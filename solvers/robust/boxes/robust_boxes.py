@@ -33,19 +33,19 @@ from solvers.sampling import descent
 Array = NDArray[np.float64]
 WORK = 1_000_000
 """Boxes times worlds that are bounded: some five seconds."""
-AT_ONCE = 32_768
-INSIDE, SPARE = 1e-12, 1e-10
+ROBUST_BOXES_AT_ONCE = 32_768
+INSIDE_LIMITS, SPARE = 1e-12, 1e-10
 """By what a design may miss a limit, and what a local search keeps of it, so that rounding does not break it."""
 FIRST = 3
 """Rounds of halving before a design is looked for."""
 STARTS = 3
 TRIED = 512
 """Points of a Sobol sequence that are judged for the first starts."""
-FAR = 1e25
+ROBUST_REACH = 1e25
 """How far beyond the ends of a search a proof that there is no design looks, as of one world (``wider``)."""
 AT_END = 1e-6
 SOLVER = "dse branch and bound over boxes"
-PART = 0.2
+GAP_PART = 0.2
 """Which part of the gap asked for may be left in a box."""
 
 
@@ -105,7 +105,7 @@ def _value(wanted: Wanted, found: Found) -> float:
 
 
 def _farther(worlds: Worlds) -> Worlds:
-    nominal, every = (replace(q, reach=FAR) for q in (worlds.nominal, worlds.every))
+    nominal, every = (replace(q, reach=ROBUST_REACH) for q in (worlds.nominal, worlds.every))
     return replace(worlds, nominal=nominal, every=every)
 
 
@@ -185,7 +185,7 @@ class _Tree:
             return
         self._search(*kept)
         self._let_go()
-        again = 8 * AT_ONCE
+        again = 8 * ROBUST_BOXES_AT_ONCE
         while self.keys.size and self.done < self.most:
             if self.best_x is not None and not self.wanted.worlds.nominal.objectives:
                 return
@@ -200,7 +200,9 @@ class _Tree:
 
     def _halve(self) -> None:
         """Bound both halves of the boxes that promise most."""
-        order = np.argsort(self.keys, kind="stable")[: max(AT_ONCE // self.wanted.worlds.size // 2, 2)]
+        order = np.argsort(self.keys, kind="stable")[
+            : max(ROBUST_BOXES_AT_ONCE // self.wanted.worlds.size // 2, 2)
+        ]
         parts = interval.halves(self.where, self.low[order], self.high[order], self.steep[order])
         rest = np.ones(self.keys.size, bool)
         rest[order] = False
@@ -228,7 +230,7 @@ class _Tree:
         self._keep(open_ones)
 
     def _cutoff(self) -> float:
-        gap = PART * self.wanted.worlds.nominal.gap
+        gap = GAP_PART * self.wanted.worlds.nominal.gap
         size = 1.0 if self.wanted.exceeded is not None else abs(self.best)
         return self.best - gap * size if np.isfinite(self.best) else np.inf
 
@@ -272,7 +274,7 @@ class _Tree:
         x = self.where.point(x.copy())
         rows, goal = statistics(self.wanted, dict(zip(self.where.names, x.T, strict=True)))
         over = np.max([*rows.values(), np.zeros(len(x))], axis=0) - 1.0
-        holds = over <= INSIDE
+        holds = over <= INSIDE_LIMITS
         with np.errstate(all="ignore"):
             keys = np.array([box_lines.key_of(self.wanted, float(v)) for v in goal])
         keys = np.where(holds & np.isfinite(goal) & np.isfinite(keys), keys, np.inf)
@@ -287,7 +289,7 @@ class _Tree:
 
         u = qmc.Sobol(low.size, rng=np.random.default_rng(0)).random(TRIED)
         x = self.where.point(self.where.spread(low, high, u))
-        step = max(AT_ONCE // self.wanted.worlds.size, 1)
+        step = max(ROBUST_BOXES_AT_ONCE // self.wanted.worlds.size, 1)
         over, goal = np.empty(TRIED), np.empty(TRIED)
         for at in range(0, TRIED, step):
             part = slice(at, at + step)
@@ -318,7 +320,7 @@ class _Tree:
         if self.best_x is None or self.where.discrete.all():
             return
         dice, width = np.random.default_rng(1), 0.1
-        count = max(min(AT_ONCE // self.wanted.worlds.size, 256), 8)
+        count = max(min(ROBUST_BOXES_AT_ONCE // self.wanted.worlds.size, 256), 8)
         for _ in range(rounds):
             before = self.best
             steps = width * dice.standard_normal((count, self.best_x.size))

@@ -1,6 +1,6 @@
 """The value of each limit of a conflict that would do, for the infeasible points of a block.
 
-Each way finds them with ``conflicts.values_that_would_do``. What it leaves open is asked as ``solvers.answer`` does for
+Each way finds them with ``conflicts.feasible_values``. What it leaves open is asked as ``solvers.answer`` does for
 one question, and counted. While a block is filled in, NaN is what is not known yet and infinity what is known not to
 exist, because another conflict remains.
 """
@@ -75,12 +75,12 @@ def _alone(question: Question, name: str) -> float | None:
         (value,) = subsets.why(question).values(ONE, (name,))[name]
         return float(value) if math.isfinite(value) else None
     if designs.few(question):
-        return subsets.value_that_would_do(question, name)
+        return subsets.feasible_value(question, name)
     problem = formulate(question)
     p = problem.program
     if p is not None:
         programs = wider.ended(problem) if p.open else [lambda: p]
-        return milp_conflicts.value_that_would_do(programs, name)
+        return milp_conflicts.loosest_feasible_value(programs, name)
     if problem.rows is not None or cases.apply_to(problem):
-        return structured_conflicts.would_do(problem, name)
-    return subsets.value_that_would_do(question, name)
+        return structured_conflicts.structured_feasible_value(problem, name)
+    return subsets.feasible_value(question, name)

@@ -25,7 +25,7 @@ from results.dataset import CONFLICTING, STATUS_CODES, layout
 from results.page import columns
 from results.solution import Status
 from solvers.answer import answer
-from solvers.batched import relaxed_limits, would_do
+from solvers.batched import feasible_values, relaxed_limits
 from solvers.batched.counting import tables, whole
 from solvers.batched.geometric_programs import geometric
 from solvers.batched.geometric_programs.geometric_answers import answered
@@ -161,8 +161,8 @@ def test_every_way_knows_what_one_question_is_told(name: str):
     plan, region = layout(grid), tuple(slice(0, n) for n in grid.shape)
     with handover.collected() as tally:
         arrays, left = way(grid).solve(plan, region)
-        would_do.complete(grid, plan, region, arrays, left)
-    assert would_do.ALONE not in tally.reasons
+        feasible_values.complete(grid, plan, region, arrays, left)
+    assert feasible_values.ALONE not in tally.reasons
     none = ~left & (arrays["status"] == STATUS_CODES[Status.INFEASIBLE])
     assert none.sum() >= 2
     for place in map(tuple, np.argwhere(none).tolist()):
@@ -184,8 +184,8 @@ def test_what_a_block_leaves_open_is_completed_point_by_point():
     assert np.isnan(whole[~clash]).all()
     arrays["would_do"][...] = np.nan
     with handover.collected() as tally:
-        would_do.complete(grid, plan, region, arrays, np.zeros(grid.shape, bool))
-    assert tally.reasons == {would_do.ALONE: int(clash.any(-1).sum())}
+        feasible_values.complete(grid, plan, region, arrays, np.zeros(grid.shape, bool))
+    assert tally.reasons == {feasible_values.ALONE: int(clash.any(-1).sum())}
     # asked by itself or beside others, a value is the same but for the rounding of sums of another length
     np.testing.assert_allclose(arrays["would_do"], whole, rtol=1e-12)
 
