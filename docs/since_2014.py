@@ -281,12 +281,12 @@ TEXT = """# What has changed since 2014
 <!-- made by `python docs/since_2014.py`: changes here are lost -->
 
 Choi et al. measured twelve platforms of 2009 to 2013. The catalogue has their values, and data-sheet figures of the processors and
-accelerators of 2018 to 2025 (`dse machines`). This page sets {count} of them side by side.
+accelerators of 2018 to 2025 (`dse machines`). This page compares {count} of them side by side.
 
 ![Flops per joule, bytes per joule, constant power and balance over the years]({picture})
 
 A joule here is a joule of *design power*: the peak rate over the most power that the device draws for long (π1 + Δπ where it was
-measured, the thermal design power otherwise). It needs no guess about how the power splits.
+measured, the thermal design power otherwise). It needs no assumption about how the power splits.
 
 - **Flops per joule** in single precision rose by a factor of {flops} from the GTX Titan to a GB200 in {years} years: {flops_year} % a
   year. Matrix units in bfloat16 give {matrix} times the flops per joule of the Titan's single precision.
@@ -294,7 +294,7 @@ measured, the thermal design power otherwise). It needs no guess about how the p
 - Server processors (Nehalem to EPYC 9755, {host_years} years) gained a factor of {host_flops} in flops and {host_data} in bytes per joule.
 - **Balance**: the Titan needs {balance_old} flops per byte to be bound by its flops, the GB200 {balance_new} in single precision and
   {balance_matrix} in bfloat16.
-- **Power**: {watts_old} W then, {watts_new} W now. How much of it is constant, nobody publishes. Choi's fits found {least} to {most} % of
+- **Power**: {watts_old} W then, {watts_new} W now. The constant part of it is not published. Choi's fits found {least} to {most} % of
   the most power to be constant. For the machines since 2018 the catalogue gives the interval only: from the idle power (0 where
   none is published) to the design power.
 

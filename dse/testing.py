@@ -154,7 +154,7 @@ class ModelContract:
             found = models.evaluate(self.subject, x)
             assert set(found) - limits == {q.name for q in self.subject.metrics}
             for name, value in found.items():
-                assert not math.isnan(float(value)), f"{name} is no number at {x}"
+                assert not math.isnan(float(value)), f"{name} is not a number at {x}"
 
     def test_totals_are_the_sums_it_declares(self) -> None:
         """The parts of a total that ``sums`` declares are made of numbers there are, and add up to it."""

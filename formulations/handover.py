@@ -18,7 +18,7 @@ from typing import TypeVar
 
 STRICT = "DSE_STRICT"
 ARITHMETIC = (ArithmeticError,)
-"""What is no mistake in a program: a division by zero, an overflow, and what an arithmetic, a way or a model's
+"""What is not a mistake in a program: a division by zero, an overflow, and what an arithmetic, a way or a model's
 equations cannot take (``dse.models.arithmetic.CannotTake``). Any other TypeError or ValueError is a mistake."""
 LONGEST_REASON = 200
 """Characters of a reason: the message of an exception may hold a whole array."""
@@ -119,7 +119,7 @@ def fall_back(where: str, problem: Exception, points: int = 1) -> None:
 
 @contextmanager
 def guarded(where: str, points: int = 1, expected: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Go on after an exception within, and count ``points`` as left; ``expected``: those that are no mistakes."""
+    """Go on after an exception within, and count ``points`` as left; ``expected``: those that are not mistakes."""
     try:
         yield
     except expected as problem:

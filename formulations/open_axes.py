@@ -61,7 +61,7 @@ def _shut(grid: Grid, i: int) -> str:
     if aim.structural:
         return "other numbers of the file change their meaning along it"
     if aim.kind not in {"given", "limit"}:
-        return "it moves an end of what is decided, or a limit that hangs on an optimum"
+        return "it moves an end of what is decided, or a limit that depends on an optimum"
     values = np.asarray(axis.values, dtype=float)
     if not (values > 0).all() or not np.isfinite(values).all():
         return "where it is not positive, terms vanish or change their sign"

@@ -19,7 +19,7 @@ from formulations.row_keys import RowKey
 from formulations.stated import Run
 from scenarios.question import Decision, Question
 
-# why a question with maxima is no ratio of posynomials as it stands
+# why a question with maxima is not a ratio of posynomials as it stands
 LARGER = "the larger of two unknown quantities"
 
 
@@ -340,7 +340,7 @@ def _named(what: str, value: Any) -> Ratio:
 
 
 def _signomial(goal: Goal | None, rows: tuple[Row, ...]) -> str:
-    """Why the problem is no geometric program, in the user's names; empty where it is one."""
+    """Why the problem is not a geometric program, in the user's names; empty where it is one."""
     reasons = [
         f"the limit {r.key.name} ({r.key.side}) divides by a sum of {len(r.denominator.terms)} terms"
         for r in rows

@@ -54,7 +54,7 @@ class Worst:
 def worst(nominal: Question, names: Sequence[str]) -> list[Worst]:
     """Say of each limit and of the objective where they are worst over a box of these given numbers.
 
-    Raises NotPosynomial where the model is no ratio of posynomials in them.
+    Raises NotPosynomial where the model is not a ratio of posynomials in them.
     """
     rest = {n: v for n, v in nominal.given.items() if n not in names}
     unknown = tuple(Decision(n) for n in names)

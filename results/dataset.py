@@ -142,7 +142,7 @@ def only(plan: Layout, names: Container[str]) -> Layout:
 def metrics_named(plan: Layout, metrics: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the variables that hold these metrics (None: all metrics there are).
 
-    Raises UnknownName for a name that is no metric.
+    Raises UnknownName for a name that is not a metric.
     """
     held = [v for v in plan.variables if v.role in {"metric", "family"}]
     if metrics is None:
@@ -176,7 +176,7 @@ def to_arrays(plan: Layout, solutions: Sequence[Solution], points: Sequence[int]
     for variable in plan.variables:
         array, read = arrays[variable.name], _reader(plan, variable)
         for place, solution in zip(places, solutions, strict=True):
-            # the numbers of an answer that failed its own check are no result
+            # the numbers of an answer that failed its own check are not results
             failed = solution.status is Status.ERROR and variable.role not in WITH_ERRORS
             value = None if failed else read(solution)
             if value is not None:

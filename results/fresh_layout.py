@@ -26,7 +26,7 @@ JOIN = " and "
 
 
 def promised(question: Question) -> dict[str, tuple[str, ...]]:
-    """Return the limits that are judged in fresh samples by their label; those that hold together as one more.
+    """Return the limits that are evaluated in fresh samples by their label; those that hold together as one more.
 
     Limits on what is decided and on measures are none of them: the first hold in every world, the others have an
     estimate of their own.
@@ -42,8 +42,8 @@ def promised(question: Question) -> dict[str, tuple[str, ...]]:
 
 
 def coordinate(labels: Sequence[str]) -> Variable:
-    """Return the coordinate of the limits that are judged in fresh samples."""
-    about = {"long_name": "limits, alone or together, that are judged in fresh samples"}
+    """Return the coordinate of the limits that are evaluated in fresh samples."""
+    about = {"long_name": "limits, alone or together, that are evaluated in fresh samples"}
     return Variable(PROMISE, "text", (PROMISE,), about, "coordinate", values=tuple(labels))
 
 

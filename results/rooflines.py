@@ -90,7 +90,7 @@ def _rooflines_of(groups: Iterable[Designs], most: int = MOST_ROOFS) -> tuple[Ro
 
 
 def _names(named: list[Mapping[str, str]], machines: list[dict[str, Any]]) -> list[str]:
-    """Name the machines by what differs among them: names, then all that is no cost, then their number."""
+    """Name the machines by what differs among them: names, then all that is not a cost, then their number."""
     if len(machines) < 2:
         return [""] * len(machines)
     plain = [{n: v for n, v in m.items() if not n.startswith(MACHINE_PREFIX)} for m in machines]

@@ -201,14 +201,14 @@ def per_limit(
     percent = {"units": "1", "long_name": "percent of the objective per percent of the limit"}
     yield Variable("elasticity", "float64", (*dims, LIMIT), percent, "elasticity")
     flags = {
-        "long_name": "whether the limit binds, or stands in the conflict of an infeasible point",
+        "long_name": "whether the limit binds, or is part of the conflict of an infeasible point",
         "flag_values": [NOT_APPLICABLE, NOT_BINDING, BINDING, CONFLICTING],
         "flag_meanings": "not_applicable slack binding conflicting",
     }
     yield Variable("binding", "int8", (*dims, LIMIT), flags, "binding")
     needed = {
-        "long_name": "value at which a limit in conflict would do, all others kept; of a model's own limit the "
-        "factor by which it is missed",
+        "long_name": "value of a limit in conflict at which the question is feasible, all others kept; of a "
+        "model's own limit the factor by which it is missed",
         LIMIT_UNITS: json.dumps({name: _limit_unit(questions, name) for name in limits}),
     }
     yield Variable("would_do", "float64", (*dims, LIMIT), needed, "would_do")
@@ -252,7 +252,7 @@ def names(
 def named(
     found: Names, question: Question, dims: tuple[str, ...], beside: Iterable[str] = ()
 ) -> Iterator[Variable]:
-    """Metrics and decided variables; ``beside``: names of coordinates that are no dimensions.
+    """Metrics and decided variables; ``beside``: names of coordinates that are not dimensions.
 
     A name already taken is prefixed by its role ("decided.memory"). A family is one variable of its own
     name, or, where that is taken too (by the metric ``time``), "time_by_processor".

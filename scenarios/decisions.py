@@ -62,10 +62,10 @@ def _halving_roles(reader: Reader, key: str, entry: Decide, halvings: float) -> 
         add(key, "max_halvings sets both bounds already", right)
     if not 0 <= halvings <= MOST_HALVINGS:
         right = f"write a number from 0 to {MOST_HALVINGS}"
-        add(f"{key}.max_halvings", f"{halvings:g} halvings cannot be had", right)
+        add(f"{key}.max_halvings", f"{halvings:g} halvings are not possible", right)
     if entry.integer and not halvings.is_integer():
         right = "write a whole number, or leave integer out"
-        add(f"{key}.max_halvings", f"{halvings:g} is no whole number of halvings", right)
+        add(f"{key}.max_halvings", f"{halvings:g} is not a whole number of halvings", right)
 
 
 def decision(
@@ -191,6 +191,6 @@ def _listed(
     ]
     read = sorted({n for n in numbers if n is not None})
     if made.integer and any(not n.is_integer() for n in read):
-        wrong = f"{next(n for n in read if not n.is_integer()):g} is no whole number"
+        wrong = f"{next(n for n in read if not n.is_integer()):g} is not a whole number"
         reader.findings.add(at, wrong, "list whole numbers only, or write integer = false")
     return replace(made, values=tuple(read)) if read else None

@@ -57,7 +57,7 @@ def _wrong(shape: Shape, roles: Roles, name: str, given: Mapping[str, float | st
         if base in reader.metrics and base not in given:
             return f"{through} is a metric, which {model.name} computes", "name numbers that are given"
         if base in uncertain:
-            return f"{through} is uncertain, and a menu is the same in every world", "give it, or sweep it"
+            return f"{through} is uncertain, and a menu is the same in every sample", "give it, or sweep it"
         if base in reader.parameters and reader.parameters[base].choices:
             return f"{through} is a choice among names", "name numbers that are given"
         if base not in given and not _told_elsewhere(roles, base):

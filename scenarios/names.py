@@ -88,7 +88,7 @@ def _given(reader: Reader, shape: Shape) -> tuple[str, ...]:
             right = f"write machine = {f'{{ {entry} = {table} }}' if entry else table}"
             add(key, f"{plain} is a machine parameter and belongs in the machine table", right)
         elif name == "machine":
-            add(key, "the machine is no input", 'write machine = "jaketown" at the top of the file')
+            add(key, "the machine is not an input", 'write machine = "jaketown" at the top of the file')
         elif name in shape.decide:
             add(f"decide.{name}", f"{name} is given and decided", "take it out of [given] or out of [decide]")
         elif name in reader.metrics and name not in reader.inputs:
@@ -148,8 +148,8 @@ def _targets(reader: Reader, shape: Shape) -> dict[Slot, Target]:
         _axis_name(reader, shape, axis)
         for slot in axis_slots.slots(shape, axis):
             if shape.sweep[axis].together and slot[1].removeprefix("given.") in shape.sweep:
-                wrong = f"an axis is called {slot[1]} like what changes along it"
-                reader.findings.add(axis_slots.place(shape, slot), wrong, "name the axis otherwise")
+                wrong = f"the axis {slot[1]} has the name of what changes along it"
+                reader.findings.add(axis_slots.place(shape, slot), wrong, "give the axis another name")
             aim = axes.target(reader, shape, slot)
             if aim is None:
                 continue
@@ -171,7 +171,7 @@ def _axis_name(reader: Reader, shape: Shape, axis: str) -> None:
     taken = RESERVED | set(reader.metrics) | set(shape.decide) | dimensions
     if axis in taken:
         wrong = f"the dataset needs the name {axis} for itself"
-        reader.findings.add(f"sweep.{axis}", wrong, f'name the axis otherwise, such as "{axis}_axis"')
+        reader.findings.add(f"sweep.{axis}", wrong, f'give the axis another name, such as "{axis}_axis"')
     elif not _AXIS_NAME.fullmatch(axis):
         wrong = f'"{axis}" cannot name a dimension of a dataset'
         reader.findings.add(f"sweep.{axis}", wrong, "use letters, digits and _, beginning with a letter")
@@ -196,7 +196,7 @@ def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[Slot, Tar
         elif twice:
             add(key, f"{name} has its {twice[0]} under [decide] already", "leave one of the two out")
     elif name in reader.parameters and name not in reader.metrics:
-        add(key, f"{name} is no decided number, so it cannot be limited", "limit a metric, or decide it")
+        add(key, f"{name} is not a decided number, so it cannot be limited", "limit a metric, or decide it")
         return False
     elif name not in reader.metrics and name in {x.name for x in reader.model.limits}:
         right = f'leave it out; waive = ["{name}"] at the top of the file sets it aside'
@@ -221,10 +221,10 @@ def _tied(reader: Reader, shape: Shape, name: str) -> bool:
     """Whether a limit can lie within a share of its metric's own optimum; where not, note why."""
     key, add, share = f"limits.{name}", reader.findings.add, shape.limits[name].within or 0.0
     if name not in reader.metrics or name == HALVINGS.name:
-        add(f"{key}.within", f"{name} is no metric, so it has no optimum of its own", "write min or max")
+        add(f"{key}.within", f"{name} is not a metric, so it has no optimum of its own", "write min or max")
     elif not 0 <= share <= MOST_SHARE:
         right = f"write a number from 0 to {MOST_SHARE:g}: 0.05 is 5 %"
-        add(f"{key}.within", f"{share:g} is no share of an optimum", right)
+        add(f"{key}.within", f"{share:g} is not a share of an optimum", right)
     else:
         return True
     return False
@@ -267,7 +267,7 @@ def _ties(reader: Reader, shape: Shape) -> tuple[str, ...]:
             reader.findings.add(key, f"{name} is listed twice", "list every metric once")
         elif name == HALVINGS.name:
             right = "name a metric, or the machine parameters that are decided"
-            reader.findings.add(key, "halvings settle no ties", right)
+            reader.findings.add(key, "halvings cannot settle ties", right)
         elif name in reader.metrics and better.measured(name, reader.metrics[name].unit):
             wrong = f"ties go to the least value, and {name} is better the larger it is"
             reader.findings.add(key, wrong, f'name what it is the inverse of, or define it: "1 / {name}"')
@@ -301,13 +301,13 @@ def _front(reader: Reader, shape: Shape) -> None:
     if front.points is not None and front.points < 2:
         add(
             "objective.front.points",
-            f"points = {front.points} make no front",
+            f"points = {front.points} is too few for a front",
             "write a whole number of at least 2",
         )
     if front.tolerance is not None and not 0 < front.tolerance < 1:
         add(
             "objective.front.tolerance",
-            f"{front.tolerance:g} is no tolerance",
+            f"{front.tolerance:g} is not a tolerance",
             "write a number between 0 and 1",
         )
 
@@ -326,7 +326,7 @@ def _top(reader: Reader, shape: Shape) -> None:
             )
     if shape.gap is not None and not 0 < shape.gap < 1:
         right = "write a number between 0 and 1, such as 1e-6"
-        reader.findings.add("gap", f"{shape.gap:g} is no relative gap", right)
+        reader.findings.add("gap", f"{shape.gap:g} is not a relative gap", right)
 
 
 def waived(model: Model, asked: Iterable[str]) -> frozenset[str]:

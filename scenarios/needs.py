@@ -20,7 +20,7 @@ def one_each(shape: Shape, roles: Roles) -> None:
         stated = [n for n in group if n in roles.given or n in shape.decide or n in roles.swept]
         if len(stated) > 1:
             where = "decide" if stated[1] in shape.decide else "given"
-            wrong = f"{' and '.join(stated)} say the same twice"
+            wrong = f"{' and '.join(stated)} state the same quantity twice"
             reader.findings.add(f"{where}.{stated[1]}", wrong, f"leave {' or '.join(stated)} out")
         elif not stated and not any(reader.findings.unreadable(f"{w}.{n}") for w in _WHERE for n in group):
             wrong = f"{reader.model.name} needs {' or '.join(group)}, and neither has a value"
@@ -60,7 +60,7 @@ def partless(shape: Shape, roles: Roles) -> None:
             continue
         telling = [n for n in without[0] if _matters(reader.inputs[n].choices, unused, without[0], n, name)]
         told = " and ".join(f"{n} = {shown(without[0][n])}" for n in telling or without[0])
-        wrong = f"{name} plays no part with {told}"
+        wrong = f"{name} is not used with {told}"
         reader.findings.add(places[0], wrong, "leave it out, or choose otherwise")
 
 
@@ -106,5 +106,5 @@ def _texts(shape: Shape, roles: Roles, q: Quantity) -> list[str]:
         told = list(shape.decide[q.name].values or q.choices)
     else:
         told = [shape.given.get(q.name, q.default)]
-    # what is no text is told where it is read
+    # what is not text is told where it is read
     return list(dict.fromkeys(v for v in told if isinstance(v, str) and v in q.choices))

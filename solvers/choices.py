@@ -124,7 +124,7 @@ def _without_design(
         return dataclasses.replace(first, alternatives=told, certificate=text)
     clash = explained(over_choices([why(q) for q in asked]))
     limits = {n: state for q in reversed(asked) for n, state in judgement.asked_limits(q).items()}
-    words = "limits conflict where they do under every choice, and a value would do under one of them"
+    words = "limits conflict if they do under every choice; a value is sufficient if it is under one choice"
     return dataclasses.replace(
         first,
         limits=limits,

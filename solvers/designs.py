@@ -164,12 +164,12 @@ def _axis(where: Space, j: int, low: Array, high: Array) -> Array | range:
 def tables(question: Question) -> Iterator[Table]:
     """Go through the combinations of names, each with the table of its designs, of a question at many points.
 
-    Raises CannotTake where something decided is no short list.
+    Raises CannotTake where something decided is not a short list.
     """
     for chosen, asked in combinations(question):
         found = _widest(asked)
         if found is None or found.size > MANY_DESIGNS:
-            raise CannotTake("something decided is no short list")
+            raise CannotTake("something decided is not a short list")
         rows = found.at(np.arange(found.size)).T
         yield Table(chosen, asked, dict(zip(found.names, rows, strict=True)))
 

@@ -91,7 +91,7 @@ def _lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unknown: Mask)
         own = full(ratio, unknown.shape)
         unknown = unknown & ~(np.isfinite(own) & (own > 1.0 + HOLDS))
     designs = np.flatnonzero(unknown.any(axis=0))
-    # without a value by 0/0 or the logarithm of what is negative it is no design
+    # without a value by 0/0 or the logarithm of what is negative it is not a design
     if not designs.size or not evaluation.beyond_floats(near, t.take(designs).x):
         return np.zeros(len(unknown), dtype=bool)
     return np.asarray(unknown.any(axis=1))
@@ -126,7 +126,7 @@ def minimised(t: Table, at: Mapping[str, Any], which: int = 0) -> Any:
 
 
 def excess(ratios: Mapping[RowKey, Any], shape: tuple[int, int], but: RowKey | None = None) -> Array:
-    """By how much each design breaks some limit at each point, ``but`` one limit; what is no number is broken."""
+    """By how much each design breaks some limit at each point, ``but`` one limit; what is not a number is broken."""
     found = np.full(shape, -np.inf)
     for key, ratio in ratios.items():
         if key != but:

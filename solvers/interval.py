@@ -79,7 +79,7 @@ def solve(question: Question, *, work: int = 200_000, seconds: float = 60.0) -> 
         return Outcome(
             Status.UNBOUNDED,
             x,
-            certificate=f"{runaway} runs to the end of its box",
+            certificate=f"{runaway} reaches the end of its search box",
             solver=SOLVER,
             runaway=runaway,
         )

@@ -113,7 +113,7 @@ class Judged:
         return self.sound & (self.closed | (not self.question.objectives))
 
     def fault(self) -> str:
-        """Why the design of a single point is no answer; empty where it is one."""
+        """Why the design of a single point is not an answer; empty where it is one."""
         worst = max(((-float(self.slack(key)[0]), key) for key in self.ratios), default=(0.0, None))
         if worst[0] > HOLDS and worst[1] is not None:
             return f"re-evaluation breaks {evaluation.label(worst[1], self.ratios)} by {worst[0]:.1e}"

@@ -1,4 +1,4 @@
-"""Questions whose arithmetic is no ratio of posynomials: which method answers them, surest first."""
+"""Questions whose arithmetic is not a ratio of posynomials: which method answers them, surest first."""
 
 from __future__ import annotations
 

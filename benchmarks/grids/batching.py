@@ -28,7 +28,7 @@ CHEAPER = 0.5
 
 
 def benches(points: int = 1_000_000, whole: int = 100_000, searched: int = 10_000) -> list[Bench]:
-    """Deadlines by prices of a flop: real processors into a store, and whole ones; what is no geometric program."""
+    """Deadlines by prices of a flop: real processors into a store, and whole ones; what is not a geometric program."""
     return [_into_a_store(points), _whole(whole), _capped(searched), _transforms(searched)]
 
 

@@ -15,7 +15,7 @@ from benchmarks.harness import Bench, Way, agrees
 from scenarios import load
 from scenarios.uncertain import at_samples, draw, uncertain_of
 
-TITLE = "The optimum in every world"
+TITLE = "The optimum in every sample"
 BODIES, FLOPS = 1e6, 20.0
 Array = np.ndarray[Any, Any]
 
@@ -47,7 +47,7 @@ def benches(worlds: int = 1_000_000) -> list[Bench]:
 
     return [
         Bench(
-            f"{worlds} worlds of an n-body step, two decided",
+            f"{worlds} samples of an n-body step, two decided",
             Way("dse, drawn, solved and audited", certified, bound="yes", points=worlds),
             (Way("closed form in NumPy", closed, points=worlds),),
             check=lambda mine, theirs: agrees(mine, theirs, 1e-6),

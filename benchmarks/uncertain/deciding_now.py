@@ -26,7 +26,7 @@ from scenarios.questions import question
 from solvers.robust.decide_now import answer_now, sampled
 from solvers.robust.robust_geometric import minimise
 
-TITLE = "One design for many worlds"
+TITLE = "One design for many samples"
 BODIES, FLOPS, DEADLINE, MOST = 1e5, 10.0, 0.07, 4096.0
 NEAR = 1e-5
 """Clarabel's exponential cones, and SLSQP, end within this of the optimum."""

@@ -44,7 +44,7 @@ def _bench(rows: int, *, by_hand: bool) -> Bench:
     name = "SciPy SLSQP + SALib" if SALIB else "SciPy SLSQP + sobol_indices"
     others = (Way(name, partial(_by_hand, asked, rows), points=4 * rows),) if by_hand else ()
     return Bench(
-        f"indices of the least energy, {4 * rows} worlds",
+        f"indices of the least energy, {4 * rows} samples",
         Way("dse.what_matters", lambda: _ours(asked, rows), bound="yes", points=4 * rows),
         others,
         Way("optima alone", lambda: _optima(asked, rows), bound="yes", points=4 * rows),

@@ -3,7 +3,7 @@ Energy against time
 ===================
 
 The front of an n-body step, certified point by point. Between the points the front lies inside the shaded enclosure,
-which is proved too. The strips at the bottom say along which designs a limit binds.
+which is proved too. The strips at the bottom show the designs at which each limit binds.
 """
 
 import dse

@@ -2,8 +2,8 @@
 An exact front
 ==============
 
-Twelve regions of a flow solver on a CPU and a GPU. Of divided regions the front is made of straight pieces, and their
-ends are all there is to know.
+Twelve regions of a flow solver on a CPU and a GPU. For divisible regions the front consists of straight segments, and
+their ends determine it.
 """
 
 import dse

@@ -2,7 +2,7 @@
 A front of whole placements
 ===========================
 
-The same regions undivided: finitely many placements, and these are all that no other betters.
+The same regions undivided: there are finitely many placements, and these are all that are not dominated.
 """
 
 import dse

@@ -2,8 +2,8 @@
 Fronts over an axis
 ===================
 
-What leakage costs an n-body step: a front for each of four powers that a processor draws while it only waits. Designs
-that another front betters are hollow and grey.
+The effect of leakage on an n-body step: a front for each of four leakage powers of a processor. Designs
+that another front dominates are hollow and grey.
 """
 
 import tomllib

@@ -2,8 +2,8 @@
 The designs of a front
 ======================
 
-Every design of an n-body step's front is a line through what it reaches and what was decided: to be short of time takes
-many processors with little memory each, to be short of energy the other way round.
+Every design of an n-body step's front is a line through its metrics and decided quantities: a short time needs
+many processors with little memory each, little energy needs few processors with much memory.
 """
 
 import dse

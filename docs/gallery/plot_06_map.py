@@ -1,9 +1,9 @@
 """
-A map with what is out of reach
-===============================
+A map with infeasible regions
+=============================
 
-Least energy of an n-body step over deadline and power cap. Hatched where no design exists, named by the limits that
-forbid it.
+Least energy of an n-body step over deadline and power cap. Infeasible regions are hatched and labelled with the limits
+in conflict.
 """
 
 import tomllib

@@ -1,9 +1,9 @@
 """
-Where the cost of a station goes
-================================
+The parts of a station's cost
+=============================
 
-The cheapest station for each type of processor that can do it: the parts of its cost, stacked. What a total is made of
-is declared by its model.
+The cheapest station for each feasible type of processor: the parts of its cost, stacked. The model declares the parts
+of a total.
 """
 
 import tomllib

@@ -1,9 +1,9 @@
 """
-What the energy goes to, by deadline
+The parts of the energy, by deadline
 ====================================
 
-The phases of a program at the clocks that cost the least energy: the more time there is, the less goes into computing
-and the more into power that is drawn all the while.
+The phases of a program at the clocks of least energy: with a later deadline the share of computing is smaller
+and that of constant power is larger.
 """
 
 import dse

@@ -1,8 +1,8 @@
 """
-What the answer hangs on
-========================
+Sensitivity to the given numbers
+================================
 
-Percent of the energy for one percent more of each number that was given, with the design adapted: the least energy of
+Change of the energy in percent for 1 % more of each given number, with the design adapted: the least energy of
 an n-body step within 8 W.
 """
 

@@ -47,16 +47,16 @@ __all__ = [
 
 
 def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **search: Any) -> Solution:
-    """Answer a scenario: the best design with its certificate, or why there is none; its numbers are in SI units.
+    """Answer a scenario: the best design with its certificate, or why there is none. All numbers are in SI units.
 
     ``solver``: a solver that Pyomo knows ("scip", "highs", "ipopt", "gurobi", …) answers, each choice among names
-    within ``seconds``; its design is re-evaluated, and ``optimal`` only where our own bound says so too.
-    ``search``: keys of the scenario's [search], which they stand in for: ``sampler="TPE"``, ``trials``, ``seed``,
+    within ``seconds``. Its design is re-evaluated, and the answer is ``optimal`` only if our own bound confirms it.
+    ``search``: keys that replace those of the scenario's [search]: ``sampler="TPE"``, ``trials``, ``seed``,
     ``storage``, ``study``, ``workers``, ``compare``. A sampler then answers, without proof.
 
-    Raises ScenarioError where the scenario is wrong, sweeps axes (see ``sweep``) or has several objectives
-    (see ``front``), SolverError where there is no such solver or it takes no such question, and StoreError where
-    trials are to be kept and cannot be.
+    Raises ScenarioError if the scenario is wrong, sweeps axes (see ``sweep``) or has several objectives (see
+    ``front``); SolverError if the solver is unknown, not installed, or cannot take the question; StoreError if the
+    trials of a search cannot be kept.
     """
     from scenarios.questions import question
     from solvers.answer import answer
@@ -85,18 +85,19 @@ def pyomo(
     gdp: bool = False,
     tight: bool = True,
 ) -> Any:
-    """Return the Pyomo model of a scenario: a ConcreteModel to change, and to solve with any solver.
+    """Return the Pyomo model of a scenario: a ConcreteModel that can be changed, and solved with any solver.
 
-    ``form``: "plain", written in the decided quantities, or "log", with the logarithm ``y`` of each beside it, in which
+    ``form``: "plain", written in the decided quantities, or "log", which also has the logarithm ``y`` of each, in which
     geometric programs are convex. Each decided quantity is a variable under its own name (``model.decided`` has them
-    all), its unit in ``doc``; limits are ``model.limits[name, side]``; ``model.objective_value`` is what was asked,
-    in its own unit (``model.objective`` is scaled). ``choice``: what is chosen among names; without it a scenario with
-    such choices gives a mapping, a model for each. Axes of a sweep are mutable parameters, where the structure is the
-    same at all their points; else there is a model for each value, and ``why`` of the mapping says why. ``gdp``: one
-    model with a ``pyomo.gdp.Disjunction`` over the choices and maxima, to be transformed before it is solved.
-    ``tight``: ends of variables are what the limits leave, which helps solvers; False where you take limits out.
+    all), with its unit in ``doc``; limits are ``model.limits[name, side]``; ``model.objective_value`` is the objective
+    of the scenario in its own unit (``model.objective`` is scaled). ``choice``: the choice among names; without it a
+    scenario with such choices gives a mapping with a model for each. Axes of a sweep are mutable parameters if the
+    structure is the same at all their points; else there is a model for each value, and ``why`` of the mapping gives
+    the reason. ``gdp``: one model with a ``pyomo.gdp.Disjunction`` over the choices and maxima, to be transformed
+    before it is solved. ``tight``: the limits tighten the bounds of variables, which helps solvers; use False if you
+    remove limits.
 
-    Raises ScenarioError where the question has no formulas, and says why.
+    Raises ScenarioError if the question has no formulas, with the reason.
     """
     from solvers.others import pyomo_models
 
@@ -106,12 +107,12 @@ def pyomo(
 
 
 def read(model: Any, scenario: Source, solver: str | None = None, seconds: float = 60.0) -> Solution:
-    """Bring the design of a solved model of ``pyomo`` back: judged against its scenario, re-evaluated in plain floats.
+    """Check the design of a solved model of ``pyomo`` against its scenario, re-evaluated in plain floats.
 
-    ``optimal`` only where our own bound of the scenario says so; ``feasible`` with that bound where the model was
-    changed. ``solver``: solves the model first, within ``seconds``.
+    The answer is ``optimal`` only if our own bound of the scenario confirms it; if the model was changed, it is
+    ``feasible`` with that bound. ``solver``: solves the model first, within ``seconds``.
 
-    Raises ScenarioError where the model is of another scenario or of no point of its axes, and SolverError where it
+    Raises ScenarioError if the model is of another scenario or of no point of its axes, and SolverError if it
     has no values, still holds a Disjunction, or cannot be solved.
     """
     from solvers.others import pyomo_models
@@ -138,26 +139,23 @@ def sweep(
     """Answer a scenario at every point of its grid: a labelled dataset.
 
     Its dimensions are the axes of [sweep], in their order; its numbers are in SI units, which the attribute ``units``
-    of each variable names. ``status`` tells by a code how each point was answered.
+    of each variable names. ``status`` is a code for the answer at each point.
 
-    ``store``: path of a Zarr store (or ``s3://…``), filled chunk by chunk and continued where it exists; None: in
+    ``store``: path of a Zarr store (or ``s3://…``), filled chunk by chunk and continued if it exists; None: in
     memory. ``client``: a Dask client; else ``workers`` processes of this machine. ``progress``: True, False, a
-    function (done, total), or None for a bar where there is a terminal. ``metrics``: names of those to keep
-    beside the answers; None: all. ``patience``: seconds that a client's cluster may be without any worker before
-    WorkersLost is raised; None: for ever. ``audit``: how many points are answered again by other means (None: 20,
-    of a thousand and more that a fast way answered); ``retry_failed``: also solve points again that failed in an
-    earlier run; ``extend``: the store may hold the same question with fewer values on its axes, whose points are kept.
-    What the audit found is the attribute ``audit``, as JSON.
+    function (done, total), or None for a bar on a terminal. ``metrics``: names of the metrics to keep; None: all.
+    ``patience``: seconds that a client's cluster may be without any worker before WorkersLost is raised; None: no end.
+    ``audit``: number of points that are answered again by other methods (None: 20 for sweeps of at least a thousand
+    points that a method for many points answered); the result is the attribute ``audit``, as JSON. ``retry_failed``:
+    also solve points again that failed in an earlier run. ``extend``: the store may hold the same question with fewer
+    values on its axes, whose points are kept.
 
-    ``baseline``: a scenario without axes, or with some of the same axes; objective, metrics and what is decided are
-    then there as multiples of its own too (``ratio.objective``, ``ratio.time``), in the store as well.
-
+    ``baseline``: a scenario without axes, or with some of the same axes; the dataset and the store then also have the
+    ratios of objective, metrics and decided quantities to it (``ratio.objective``, ``ratio.time``).
     ``solver``: a solver that Pyomo knows answers every point, each choice among names within ``seconds``, as in
-    ``solve``; ``message`` then quotes what it claimed. That is slow: one model for each structure, whose parameters
-    are set.
-
-    Where numbers are uncertain, the axis ``sample`` has the worlds that were drawn; each is answered by itself. With a
-    measure of the objective (``measure``, ``cvar``) one design for all worlds is decided at each point instead.
+    ``solve``; ``message`` then quotes its claim. This is slow.
+    With uncertain numbers the axis ``sample`` has the samples that were drawn, each answered by itself. With a
+    measure of the objective (``measure``, ``cvar``) each point has one design for all samples instead.
 
     Raises ScenarioError, StoreError and WorkersLost, see ``dse.sweeping.sweeps.sweep``; SolverError as ``solve`` does.
     """
@@ -203,16 +201,17 @@ def uncertainty(
     progress: bool | Report | None = None,
     patience: float | None = None,
 ) -> Worlds:
-    """Answer a scenario with uncertain numbers in every world that is drawn, and say how the answers are distributed.
+    """Answer a scenario with uncertain numbers in every sample, and describe the distribution of the answers.
 
-    Each world has its own certified optimum, as if all were known before the design is chosen: objective, decided
-    numbers and metrics with quantiles, how often each limit binds and each choice wins, how many worlds have no design.
-    Beside it a fixed design in every world: how often it breaks a limit, and what it loses to the best. ``design``: it,
-    as values by name or a solution; None: the optimum with every number at its nominal value. ``samples``: how many
-    worlds, in place of what the file says. ``store``: a Zarr store of the worlds, which is continued, and extended
-    where it holds fewer. ``client`` to ``patience`` as in ``sweep``. The answers themselves are ``Worlds.samples``.
+    Each sample has its own certified optimum, as if all numbers were known before the design is chosen. The result has
+    quantiles and means of objective, decided numbers and metrics, the shares of samples in which each limit binds and
+    each choice wins, and the share without a design. A fixed design is evaluated in every sample too: how often it
+    breaks a limit, and its loss against the optimum. ``design``: this design, as values by name or a solution; None:
+    the optimum with every number at its nominal value. ``samples``: the number of samples, in place of the file's.
+    ``store``: a Zarr store of the samples, which is continued, and extended if it holds fewer. ``client`` to
+    ``patience`` as in ``sweep``. The answers themselves are ``Worlds.samples``.
 
-    Raises ScenarioError where nothing is uncertain, axes are swept, or there are several objectives; StoreError and
+    Raises ScenarioError if nothing is uncertain, axes are swept, or there are several objectives; StoreError and
     WorkersLost as ``sweep`` does.
     """
     from dse.uncertain import uncertainties
@@ -233,13 +232,13 @@ def what_matters(
     progress: bool | Report | None = None,
     patience: float | None = None,
 ) -> Matters:
-    """Say which uncertain numbers of a scenario matter: Sobol' indices, and what is lost through not knowing each.
+    """Compute which uncertain numbers of a scenario matter: Sobol' indices, and the value of knowing each number.
 
-    The indices are those of the certified optimum of each world and of all that is reported of it; with a ``design``
-    (values by name, or a solution) those of its metrics. ``rows``: of Saltelli's samples, a power of two (1024): each
-    is as many worlds as there are uncertain numbers, and two. ``client`` to ``patience`` as in ``sweep``.
+    The indices are those of the certified optimum of each sample and of its metrics; with a ``design`` (values by
+    name, or a solution) those of the metrics of this design. ``rows``: of Saltelli's samples, a power of two (1024);
+    with d uncertain numbers there are rows · (d + 2) samples. ``client`` to ``patience`` as in ``sweep``.
 
-    Raises ScenarioError where nothing is uncertain, axes are swept, there are several objectives, or the uncertain
+    Raises ScenarioError if nothing is uncertain, axes are swept, there are several objectives, or the uncertain
     numbers depend on one another.
     """
     from dse.uncertain import indices
@@ -267,13 +266,15 @@ def front(
 ) -> xr.Dataset:
     """Find the Pareto front of a scenario with several objectives: a dataset along ``front``.
 
-    Of a scenario with [sweep] it is the front at each place of the grid, in one dataset along the axes and ``front``.
+    With [sweep] in the scenario it has one front at each point of the grid, along the axes and ``front``.
     Its numbers are in SI units, which the attribute ``units`` of each variable names.
-    ``points``: how many; ``tolerance``: as many as enclose the front to this share (0.02: 2 %) in one objective or in
-    the other; None: as the scenario says. ``search``: keys of [search] as in
-    ``solve``, for a front that a sampler finds. ``solver``, ``seconds``: as in ``solve``, for every point of the front.
-    Raises ScenarioError where there is one objective, or too many places or axes; StoreError and SolverError as
-    ``solve`` does.
+
+    ``points``: the number of points; ``tolerance``: as many points as enclose the front within this share (0.02: 2 %)
+    in one of the two objectives; None: as the scenario says. ``search``: keys of [search] as in ``solve``, for a front
+    by a sampler. ``solver``, ``seconds``: as in ``solve``, for every point of the front.
+
+    Raises ScenarioError if there is one objective, or if there are too many fronts or axes; StoreError and SolverError
+    as ``solve`` does.
     """
     from dse.fronts import swept_fronts
 
@@ -292,14 +293,14 @@ def evaluate(
     *,
     extend: bool = False,
 ) -> xr.Dataset:
-    """Compute metrics of a scenario in which nothing is decided, over its grid if it has one: all, or those named.
+    """Compute metrics of a scenario without decisions, over its grid if it has one: all metrics, or those named.
 
-    All points at once, as arrays; they are read-only, ``copy(deep=True)`` makes one's own. Limits play no part.
-    ``store``: a Zarr store to fill chunk by chunk instead, for grids that no memory holds; ``client``, ``workers``,
-    ``progress``, ``patience`` and ``extend`` are then as in ``sweep``. The dataset has the axes as
+    All points are computed at once, as arrays; these are read-only, ``copy(deep=True)`` makes a copy. Limits are
+    ignored. ``store``: a Zarr store to fill chunk by chunk instead, for grids larger than memory; ``client``,
+    ``workers``, ``progress``, ``patience`` and ``extend`` are then as in ``sweep``. The dataset has the axes as
     dimensions and SI units, as there.
 
-    Raises ScenarioError where something is decided, UnknownName (a KeyError) where a metric has no such name, and
+    Raises ScenarioError if something is decided, UnknownName (a KeyError) if a metric has no such name, and
     StoreError and WorkersLost as ``sweep`` does.
     """
     from dse.sweeping import evaluating

@@ -28,11 +28,10 @@ def verify(
 ) -> Verdict:
     """Verify the store of a sweep: checksums, and every answer re-evaluated by the model, chunk by chunk.
 
-    ``scenario``: the question, where the stored one cannot be read any more; ``audit``: how many points, and how
-    many of those said to be infeasible, are answered again by other means; ``repair``: first compute what is missing
-    or damaged, from the stored question, as the sweep does that is started again. ``Verdict.passed`` says whether all
-    is well, ``Verdict.troubles`` what is not. Raises StoreError where there is no store of a sweep, and StoreDamaged
-    where it does not say its question.
+    ``scenario``: the question, if the stored one can no longer be read; ``audit``: number of points, and of infeasible
+    points, that are answered again by other methods; ``repair``: first compute missing or damaged parts from the stored
+    question, as the same sweep would. ``Verdict.passed`` says whether there are no errors, ``Verdict.troubles`` lists
+    them. Raises StoreError if there is no store of a sweep, and StoreDamaged if it does not contain its question.
     """
     from dse.sweeping import verifying
 
@@ -43,9 +42,9 @@ def verify(
 
 
 def status(store: str | Path) -> dict[str, Any]:
-    """Say how far the store of a sweep is: points done, failed and pending, the rate (points/s), who fills it.
+    """Return the progress of the store of a sweep: points done, failed and pending, the rate (points/s), the process.
 
-    Raises StoreError where there is no store of a sweep.
+    Raises StoreError if there is no store of a sweep.
     """
     from dse.sweeping import store_status
 
@@ -56,7 +55,7 @@ def open(store: str | Path) -> xr.Dataset:
     """Open a dataset: that of a sweep's store, finished or not (status 0: not computed yet), or an exported one.
 
     ``store``: a Zarr store of a sweep, a front or dataset written as .zarr, or a NetCDF file (.nc). Raises StoreError
-    where there is none.
+    if there is none.
     """
     import results.export.reading
 
@@ -69,14 +68,14 @@ def diff(
     tolerance: float = 1e-9,
     ignore: Sequence[str] = (),
 ) -> Difference:
-    """Tell what differs between two scenarios, two answers or two datasets; false where nothing does.
+    """Compare two scenarios, two answers or two datasets; the result is false if nothing differs.
 
     Each is an object, or a path: of a scenario, a .json file that ``dse solve --json`` printed, a store, a .zarr or a
-    .nc file. Scenarios are compared by what they mean, numbers in SI units, not by their text; time taken and titles
-    make no difference. ``tolerance``: numbers this close are the same, relative; for gaps, elasticities and slack
+    .nc file. Scenarios are compared by meaning, with numbers in SI units, not by their text; times of computation and
+    titles are ignored. ``tolerance``: numbers this close count as equal, relative; for gaps, sensitivities and slack
     absolute. ``ignore``: sections to leave out, of question, grid, statuses, answer, values, provenance.
 
-    Raises ScenarioError, and StoreError where something cannot be read or two are not of one kind.
+    Raises ScenarioError, and StoreError if something cannot be read or the two are not of one kind.
     """
     from dse.comparing import sides as comparing
 
@@ -94,19 +93,17 @@ def compare(
     metric: str | None = None,
     progress: bool | Report | None = None,
 ) -> Comparison:
-    """Answer several questions and set them side by side, with ratios to one of them.
+    """Answer several questions and compare the answers, with ratios to one of them.
 
-    ``questions``: scenarios, each asked on every one of ``machines`` where these are given. ``baseline``: the label
-    (file or machine) or the place of the one that ratios are to; None: the first. Where models, objectives or units
-    differ, what is shared is compared, and ``Comparison.not_shared()`` says what is not.
+    ``questions``: scenarios, each solved on every one of ``machines`` if these are given. ``baseline``: the label
+    (file or machine) or the index of the baseline; None: the first. If models, objectives or units differ, the common
+    numbers are compared, and ``Comparison.not_shared()`` lists the rest.
+    ``over``: a number of the files (given.intensity, limits.time.max). Each crossing with the baseline along it is
+    enclosed to 1e-6 relative, with what bounds prove on both sides (``Comparison.curve``). It is searched from
+    ``start`` to ``stop`` (numbers in SI units or texts; None: as a file's axis says) at ``points`` values (33). Two
+    changes between two of these values are not seen. ``metric``: the number compared, None: the objective.
 
-    ``over``: a number of the files (given.intensity, limits.time.max) along which each place is found where one
-    overtakes the baseline, enclosed to 1e-6 relative with what bounds prove on both sides (``Comparison.curve``). It
-    is searched from ``start`` to ``stop`` (numbers in SI units or texts; None: as a file's axis says) at ``points``
-    values (33); ``metric``: what is compared, None: the objective. What changes twice between two of these values is
-    not seen.
-
-    Raises ScenarioError where a file is wrong, sweeps axes (without ``over``) or has several objectives, or where
+    Raises ScenarioError if a file is wrong, sweeps axes (without ``over``) or has several objectives, or if
     ``baseline``, ``over`` or ``metric`` names nothing that the questions have.
     """
     from dse.comparing import side_by_side
@@ -123,14 +120,14 @@ def compare(
 def export(
     source: Source | Solution | xr.Dataset, path: str | Path, columns: Sequence[str] | None = None
 ) -> Path:
-    """Write results as the format that ``path`` ends in, units and provenance with them; returns the path.
+    """Write results in the format that ``path`` ends in, with units and provenance; returns the path.
 
     ``source``: a dataset, a solution, the path of a store or of a file that ``open`` takes, a .json file that
     ``dse solve --json`` printed, or a scenario, which is answered first. ``path``: .csv, .jsonl, .parquet, .md, .tex,
-    .nc, .zarr, .png, .svg or .pdf. ``columns``: the axes and variables that a table has, in this order, or that a
-    picture shows. Large stores are read and written piece by piece.
+    .nc, .zarr, .png, .svg or .pdf. ``columns``: the axes and variables of a table, in this order, or those that a
+    picture shows. Large stores are read and written in pieces.
 
-    Raises ScenarioError, and StoreError where something cannot be read, written, or shown in that format.
+    Raises ScenarioError, and StoreError if something cannot be read, written, or shown in that format.
     """
     from dse.reporting import exporting
 
@@ -145,9 +142,10 @@ def report(
 ) -> Path:
     """Write one self-contained HTML page about a store, a dataset, an answer, or a scenario; returns its path.
 
-    A scenario is answered first; a ``.json`` file is an answer that `dse solve --json` printed. ``points``: of a
-    front, how many. ``indices``: of a scenario, also what matters (``what_matters``); a number says of how many rows.
-    Raises ScenarioError, StoreError (also where the page cannot be written), ValueError for indices of an answer.
+    A scenario is answered first; a ``.json`` file is an answer that `dse solve --json` printed. ``points``: the number
+    of points of a front. ``indices``: for a scenario, also show which uncertain numbers matter (``what_matters``); a
+    number sets the rows. Raises ScenarioError, StoreError (also if the page cannot be written), and ValueError for
+    indices of an answer.
     """
     import xarray as xr
 
@@ -164,7 +162,7 @@ def report(
         and (reading.is_stored(source) or Path(source).suffix == answer_files.SUFFIX)
     )
     if answered and indices:
-        raise ValueError("indices need answers in worlds of their own: give the scenario, not an answer")
+        raise ValueError("indices need answers in samples of their own: give the scenario, not an answer")
     if isinstance(source, xr.Dataset):
         made = reports.of_dataset(source)
     elif isinstance(source, Solution):

@@ -40,8 +40,8 @@ RECORD = ".json"
 
 POINTS_HELP = "Number of points along the front; fewer where there are no more designs."
 TOLERANCE_HELP = (
-    "Instead of --points, for two objectives: refine until what is proved encloses the front everywhere within this "
-    "(relative, in the one objective or the other)."
+    "Instead of --points, for two objectives: refine until the proved enclosure of the front is nowhere wider than "
+    "this (relative, in either objective)."
 )
 
 SCENARIO = click.argument("scenario", metavar="FILE")
@@ -90,10 +90,10 @@ def solve(
 ) -> int:
     """Answer one question.
 
-    Shows the best design, what limits it, what relaxing a limit would buy, and a certificate.
+    Shows the best design, its limits with the sensitivity to each, and a certificate.
 
     FILE is a scenario file, or the name of a ready scenario (`dse scenarios` lists them). --sampler and the options
-    after it stand in for its [search]: the answer is then feasible, never optimal. With --solver the answer is
+    after it replace its [search]: the answer is then feasible, never optimal. With --solver the answer is
     optimal only where our own bound confirms it.
     """
     from dse import api
@@ -147,7 +147,7 @@ def front(
 ) -> int:
     """Find the Pareto front of several objectives; with [sweep] in the file one at each place of the grid.
 
-    --sampler and the options after it stand in for the [search] of the file: every point is then feasible, and
+    --sampler and the options after it replace the [search] of the file: every point is then feasible, and
     nothing proves that no design is better. With --solver every point is a question of its own to that solver, which is
     slow.
     """
@@ -297,7 +297,7 @@ def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> Non
 @click.option("--rows", is_flag=True, help="Print every row, not only the number of rows by verdict.")
 @AS_JSON
 def reproduce(paper: str | None, output: str | None, rows: bool, as_json: bool) -> int:
-    """Set a paper's results beside our own.
+    """Compare a paper's results with our own.
 
     PAPER is demmel2013, choi2014, choi2016, tang2017, exabounds2012, megatron, act (carbon), gemm,
     vtrain2024 or llmcompass (measurements);

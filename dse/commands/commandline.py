@@ -73,7 +73,7 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 
 @click.group(cls=Door, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print it."
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
 )
 @click.option(
     "--debug", is_flag=True, expose_value=False, help="Show the traceback of an unexpected failure."

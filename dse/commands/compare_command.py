@@ -35,7 +35,7 @@ OUTPUT_HELP = (
     help="Ask every file on this machine; may be repeated.",
 )
 @click.option(
-    "--baseline", metavar="LABEL", help="What ratios are to: a file or machine (default: the first)."
+    "--baseline", metavar="LABEL", help="Baseline of the ratios: a file or machine (default: the first)."
 )
 @click.option("--over", metavar="PATH", help="Also find where one overtakes the other along this number.")
 @click.option(
@@ -64,11 +64,11 @@ def compare(
     outputs: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Set the answers to several questions side by side, with ratios to one of them.
+    """Compare the answers to several questions, with ratios to one of them.
 
     Several files, or one file on several machines: `dse compare nbody_deadline --machine balanced --machine jaketown`.
-    Questions of different models are compared in what they share. With --over a number of the files (given.intensity,
-    limits.time.max), each place where one overtakes the baseline is enclosed to 1e-6, with what proves it on both
+    Questions of different models are compared by their common numbers. With --over a number of the files
+    (given.intensity, limits.time.max), each crossing with the baseline is enclosed to 1e-6, with the proof on both
     sides.
     """
     from dse import api
@@ -80,7 +80,7 @@ def compare(
         if local(output).suffix not in (RECORD, PAGE):
             formats.check(output)
             if over is None and Path(output).suffix.lower() in formats.PICTURES:
-                raise click.UsageError("a picture shows curves: say along what, --over PATH")
+                raise click.UsageError("a picture shows curves: name the quantity along which, --over PATH")
     found = api.compare(
         *questions,
         machines=machines,

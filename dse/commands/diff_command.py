@@ -26,17 +26,17 @@ SECTIONS = ("question", "grid", "statuses", "answer", "values", "provenance")
     type=click.FloatRange(0),
     default=1e-9,
     show_default=True,
-    help="Numbers this close are the same: relative; for gaps, elasticities and slack absolute.",
+    help="Numbers this close count as equal: relative; for gaps, sensitivities and slack absolute.",
 )
 @click.option(
     "--ignore",
     multiple=True,
     type=click.Choice(SECTIONS),
-    help="Leave out what differs there; may be repeated.",
+    help="Leave out the differences in this part; may be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 def diff(first: str, second: str, tolerance: float, ignore: tuple[str, ...], as_json: bool) -> int:
-    """Tell what differs between two scenarios, two answers or two stores.
+    """Show the differences between two scenarios, two answers or two stores.
 
     A and B are both scenarios (files, or names of ready ones), both answers that `dse solve --json` printed into .json
     files, or both datasets (sweep stores, .zarr, .nc). Scenarios are compared by what they mean, numbers in SI units,

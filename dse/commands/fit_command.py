@@ -31,9 +31,7 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
     help="What to fit.",
 )
 @click.option("-o", "--output", metavar="MACHINE", help="Machine file to write, such as my_machine.toml.")
-@click.option(
-    "--force", is_flag=True, help="Replace the machine file if there is one; write it whatever the error."
-)
+@click.option("--force", is_flag=True, help="Replace an existing machine file; write it for any error.")
 @click.option("--name", help="Name of the machine (default: that of FILE).")
 @click.option("--plot", metavar="PICTURE", help="Picture of model against measurement: .png, .svg or .pdf.")
 @click.option("--folds", type=click.IntRange(2), help="Folds of the cross-validation over settings (dvfs).")
@@ -42,14 +40,14 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="Of the intervals.",
+    help="Confidence of the intervals.",
 )
 @click.option("--absolute", is_flag=True, help="Fit errors in joules, not in percent (dvfs).")
 @click.option(
     "--columns",
     multiple=True,
     metavar="NAME=HEADER",
-    help='Where a column stands, such as time=duration_ms or "time=duration [ms]"; several with commas.',
+    help='The header of a column, such as time=duration_ms or "time=duration [ms]"; several with commas.',
 )
 @click.option("--time-only", is_flag=True, help="Fit times alone: no energies were measured (roofline).")
 @click.option("--keep-outliers", is_flag=True, help="Fit all runs, outliers too, by least squares.")
@@ -57,7 +55,7 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
     "--word-size",
     type=click.FloatRange(0, min_open=True),
     metavar="BYTES",
-    help="Bytes of the words in which the machine file counts; 8 without it (network).",
+    help="Bytes of a word in the machine file (network; default 8).",
 )
 @behaviour_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
@@ -151,7 +149,7 @@ def fit(
 
 
 def trusted(distrust: str, force: bool) -> int:
-    """Return the exit code of a fit, and say why it is no model of the runs, if it is none."""
+    """Return the exit code of a fit, and say why it is not a model of the runs, if it is none."""
     if not distrust:
         return ANSWERED
     complain(f"dse: {distrust}{'' if force else '; no machine file is written without --force'}")

@@ -224,7 +224,7 @@ def _for_file(command: str, file: str) -> str:
     "--format", "form", type=click.Choice(["lp", "nl", "gams"]), help="Write the problem as a file."
 )
 @click.option("-o", "--output", metavar="FILE", help="Where to write it.")
-@click.option("--full", is_flag=True, help="Shorten no list, menu or sum.")
+@click.option("--full", is_flag=True, help="Show every list, menu and sum in full.")
 def explain(scenario: str, machine: str | None, form: str | None, output: str | None, full: bool) -> int:
     """Show a question as mathematics.
 
@@ -366,8 +366,8 @@ def _write_problem(problem: Problem, file: Path, form: str, choice: str) -> _Sai
         said.append(f"The file is scaled: {scaled}.")
     if ratio is not None:
         said.append(
-            f"The objective is a ratio, and lp holds linear ones: numerator - {ratio:.9g} denominator, "
-            "least 0 at the optimum."
+            f"The objective is a ratio, and lp files hold linear ones: minimised is numerator - {ratio:.9g} × "
+            "denominator, which is 0 at the optimum."
         )
     note = logarithmic(problem)
     return _Said(said, [note] if note else [])
@@ -381,7 +381,7 @@ def _least_ratio(p: Program) -> float:
     if best is None:
         raise click.UsageError(
             "the objective is a ratio, which lp cannot hold without its least value, and there "
-            "is no optimum: use nl or gams"
+            "is not an optimum: use nl or gams"
         )
     return best.ratio
 

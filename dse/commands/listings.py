@@ -33,7 +33,7 @@ def models(name: str | None, as_json: bool) -> int:
         if as_json:
             say_json({m.name: {"title": m.title, "source": m.source} for m in found})
         else:
-            show(table(("model", "what it costs", "source"), [(m.name, m.title, m.source) for m in found]))
+            show(table(("model", "title", "source"), [(m.name, m.title, m.source) for m in found]))
         for message in catalogue.broken():
             complain(f"dse: {message}")
         return ANSWERED
@@ -85,7 +85,7 @@ def machines(names: tuple[str, ...], columns: str | None, as_json: bool) -> int:
             say_json(told)
         else:
             rows = [(m.name, m.title, " ".join(n) or "no model as it is") for m, n in found]
-            show(table(("machine", "what it is", "serves"), rows))
+            show(table(("machine", "title", "serves"), rows))
         for message in catalogue.broken():
             complain(f"dse: {message}")
         return ANSWERED
@@ -141,7 +141,7 @@ def workloads(name: str | None, as_json: bool) -> int:
         if as_json:
             say_json({w.name: {"title": w.title, "unit": w.unit, "source": w.source} for w in found})
         else:
-            show(table(("workload", "what it is", "counted for"), [(w.name, w.title, w.unit) for w in found]))
+            show(table(("workload", "title", "counted for"), [(w.name, w.title, w.unit) for w in found]))
         return ANSWERED
     asked = catalogue.get(name)
     rows = [(model, n, v) for model, given in asked.given.items() for n, v in given.items()]
@@ -212,7 +212,7 @@ def scenarios(name: str | None, as_json: bool) -> int:
         say_json({n: {"title": d.get("title", ""), "command": _command(d)} for n, d in read.items()})
     else:
         rows = [(n, str(d.get("title", "")), _command(d)) for n, d in read.items()]
-        show(table(("scenario", "what it asks", "command"), rows))
+        show(table(("scenario", "title", "command"), rows))
     return ANSWERED
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--force",
     is_flag=True,
-    help="Write the machine file although the machine is noisy, and over one that is there.",
+    help="Write the machine file although the machine is noisy, and replace an existing one.",
 )
 @click.option("--name", help="Name of the machine (default: its processor's or GPU's).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
@@ -63,8 +63,8 @@ def measure(
 ) -> int:
     """Measure this machine: flops, bytes and accesses a second, and energies where they can be read.
 
-    Every repetition is kept in a file of runs. Where the machine is too noisy, the runs
-    are kept and the exit code is 3; a machine file is then written with --force only.
+    Every repetition is kept in a file of runs. If the machine is too noisy, only the runs are written and the exit code
+    is 3; --force then writes a machine file too.
     """
     if output and Path(output).suffix != ".toml":
         raise click.UsageError(
@@ -108,11 +108,12 @@ def _endings(output: str | None, written: list[str], earlier: str | None) -> Ite
             page = Path(question).with_suffix(".html")
             yield f"A first question: dse solve {question}; as a page: dse report {question} -o {page}"
     elif not output:
-        yield "Nothing is written: with -o here.toml a machine file, the runs and a first question are"
+        yield "Nothing was written. With -o here.toml, dse writes a machine file, the runs and a first question"
     else:
         runs = earlier or (written[0] if written else None)
         if runs:
-            yield f"{output} is not written; with the noise stated in it: dse measure --from {runs} -o {output} --force"
+            again = f"dse measure --from {runs} -o {output} --force"
+            yield f"{output} was not written. To write it with the noise stated in it: {again}"
 
 
 def _named(path: str) -> str:

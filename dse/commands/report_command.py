@@ -15,11 +15,11 @@ from dse.commands.terminal.printing import say
 @click.option(
     "-o", "--output", required=True, metavar="PAGE", help="The page to write: a name that ends in .html."
 )
-@click.option("--points", type=click.IntRange(2), help="Of a front, how many points.")
+@click.option("--points", type=click.IntRange(2), help="Number of points of a front.")
 @click.option(
     "--indices",
     is_flag=True,
-    help="Of a scenario with uncertain numbers also which of them matter: Sobol' indices with intervals, as bars.",
+    help="With uncertain numbers also show which of them matter: Sobol' indices with intervals, as bars.",
 )
 @click.option(
     "--samples",
@@ -42,7 +42,9 @@ def report(source: str, output: str, points: int | None, indices: bool, samples:
     if samples is not None and not indices:
         raise click.UsageError("--samples says how many rows the indices rest on: add --indices")
     if indices and (reading.is_stored(source) or Path(source).suffix == answer_files.SUFFIX):
-        raise click.UsageError(f"--indices asks in worlds of its own: give the scenario in place of {source}")
+        raise click.UsageError(
+            f"--indices asks in samples of its own: give the scenario in place of {source}"
+        )
     folder_for(output)
     written = api.report(source, output, points, samples or True if indices else False)
     say(f"Wrote {written} ({written.stat().st_size / 1e6:.2g} MB): open it in any browser")

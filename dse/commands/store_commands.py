@@ -26,7 +26,7 @@ TROUBLES_SHOWN = 20
 @click.command()
 @click.argument("store", metavar="STORE")
 @click.option(
-    "--scenario", metavar="FILE", help="The question, where the one in the store cannot be read any more."
+    "--scenario", metavar="FILE", help="The scenario, where the question in the store can no longer be read."
 )
 @click.option(
     "--audit",
@@ -34,22 +34,19 @@ TROUBLES_SHOWN = 20
     default=20,
     show_default=True,
     metavar="N",
-    help="Answer so many points, and so many of those said to be infeasible, again by other means.",
+    help="Answer this many points, and this many of the infeasible ones, again by other methods.",
 )
-@click.option(
-    "--repair", is_flag=True, help="First compute what is missing or damaged, and nothing else (then verify)."
-)
+@click.option("--repair", is_flag=True, help="First compute only what is missing or damaged, then verify.")
 @AS_JSON
 @mistakes_as_json
 def verify(store: str, scenario: str | None, audit: int, repair: bool, as_json: bool) -> int:
-    """Check a stored sweep: nothing lost, nothing changed, every answer re-evaluated.
+    """Check a stored sweep: checksums, and every answer re-evaluated.
 
-    Compares checksums, runs the model on every stored design, and holds limits, bounds, gaps and statuses against it;
-    names chunk, point and variable of what is wrong. Ends with 0 where the sweep is finished and all is well, else
-    with 1.
+    Compares checksums, evaluates the model at every stored design, and checks limits, bounds, gaps and statuses; names
+    chunk, point and variable of each error. The exit code is 0 if the sweep is finished and has no errors, else 1.
 
-    --repair starts the sweep again from the question in the store: chunks that are missing or not what was written
-    are computed again, damaged metadata are written anew, and the rest is left as it is.
+    --repair starts the sweep again from the question in the store: missing or damaged chunks are computed again,
+    damaged metadata are written anew, and the rest is not changed.
     """
     from dse import api
 
@@ -72,9 +69,9 @@ def _show_verdict(verdict: Verdict) -> None:
         say(f"note: {note}")
     found = verdict.found
     if verdict.passed:
-        say(f"{verdict.store}: {verdict.points} points in {verdict.chunks} chunks, all as it should be")
+        say(f"{verdict.store}: {verdict.points} points in {verdict.chunks} chunks, no errors")
     else:
-        say(f"{verdict.store}: {verdict.wrong} things are wrong; {verdict.points} points were judged")
+        say(f"{verdict.store}: {verdict.wrong} errors; {verdict.points} points were checked")
         for trouble in verdict.troubles[:TROUBLES_SHOWN]:
             say(f"  {trouble}")
         if verdict.wrong > TROUBLES_SHOWN:
@@ -92,7 +89,7 @@ def _show_verdict(verdict: Verdict) -> None:
         again = verdict.again
         say(
             f"  {again.points} points answered again: {again.agree} agree (within {again.difference:.1e}), "
-            f"{again.differ} do not, of {again.undecided} nothing can be said"
+            f"{again.differ} do not, {again.undecided} undecided"
         )
 
 
@@ -113,20 +110,20 @@ def show_audit(told: dict[str, Any]) -> None:
     if told.get("solved_again"):
         say(
             f"       {told['solved_again']} solved again in {told.get('seconds_solved_again', 0.0):.2g} s by other "
-            f"means: {told['agree']} agree, {told['undecided']} without an answer"
+            f"methods: {told['agree']} agree, {told['undecided']} without an answer"
         )
     if not told["passed"]:
-        say(f"       FAILED: {told['wrong'] + told.get('differ', 0)} things are wrong")
+        say(f"       FAILED: {told['wrong'] + told.get('differ', 0)} errors")
         for place, variable, what in told["examples"]:
             say(f"         point {tuple(place)}, {variable}: {what}")
 
 
 def left_over(points: int, reasons: Mapping[str, int]) -> str:
-    """Say how many points were left to be solved one by one, and why."""
+    """Say how many points were solved one by one, and why."""
     if not points:
-        return f"a way for many points at once was given up: {handover.words(reasons)}"
+        return f"a method for many points at once was abandoned: {handover.words(reasons)}"
     why = f": {handover.words(reasons)}" if reasons else ""
-    return f"{points} points were left to be solved one by one{why}"
+    return f"{points} points were solved one by one{why}"
 
 
 def tell_status(store: str, *, as_json: bool) -> int:

@@ -48,7 +48,7 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
     "--audit",
     type=click.IntRange(0),
     metavar="N",
-    help="Points to answer again by other means (default: 20, of 1000 and more that a fast way answered).",
+    help="Points to answer again by other methods (default: 20, of 1000 and more that a fast way answered).",
 )
 @click.option(
     "--baseline",
@@ -59,7 +59,7 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
 @click.option("--retry-failed", is_flag=True, help="Also solve points again that failed in an earlier run.")
 @EXTEND
 @solving
-@click.option("--status", metavar="STORE", help="Only say how far a store is; needs no FILE.")
+@click.option("--status", metavar="STORE", help="Only show the progress of a store; needs no FILE.")
 @click.option(
     "--summary",
     is_flag=True,
@@ -89,7 +89,7 @@ def sweep(
 ) -> int:
     """Answer a question at every point of its grid.
 
-    Interrupt it at will: the same command continues where it stopped. STORE is a folder, or an address such as
+    It can be interrupted: the same command continues where it stopped. STORE is a folder, or an address such as
     s3://bucket/study.zarr. `dse sweep -o STORE --summary` describes an existing store. With --solver every point is
     built and solved through Pyomo, which is slow; it is optimal only where our own bound confirms it.
     """
@@ -303,7 +303,7 @@ def evaluate(
 ) -> int:
     """Compute the metrics of a question in which nothing is decided, over its grid.
 
-    Limits play no part; `dse sweep` says at which points they hold. Into a store any number of points fits, and the
+    Limits are ignored; `dse sweep` says at which points they hold. A store can have any number of points, and the
     same command continues an interrupted one.
     """
     from dse import api

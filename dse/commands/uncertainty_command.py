@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 @click.command()
 @SCENARIO
 @click.option(
-    "-o", "--output", metavar="STORE", help="Zarr store of the worlds: filled, continued or extended."
+    "-o", "--output", metavar="STORE", help="Zarr store of the samples: filled, continued or extended."
 )
 @MACHINE
-@click.option("--samples", type=click.IntRange(2, 10_000_000), metavar="N", help="How many worlds are drawn.")
+@click.option(
+    "--samples", type=click.IntRange(2, 10_000_000), metavar="N", help="How many samples are drawn."
+)
 @click.option(
     "--design",
     metavar="FILE",
-    help="Set this design beside the best of each world: what `dse solve --json` printed (default: the optimum with "
+    help="Compare this design with the best of each sample: what `dse solve --json` printed (default: the optimum with "
     "every number at its nominal value).",
 )
 @click.option(
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--indices",
     is_flag=True,
-    help="Say instead which uncertain numbers matter: Sobol' indices, and what is lost through not knowing each. With "
+    help="Report instead which uncertain numbers matter: Sobol' indices, and what is lost by not knowing each. With "
     "--samples N: rows of Saltelli's samples, a power of two.",
 )
 @somewhere
@@ -63,9 +65,9 @@ def uncertainty(
     place: Place,
     as_json: bool,
 ) -> int:
-    """Answer a question with uncertain numbers in every world, and say how the answers are distributed.
+    """Answer a question with uncertain numbers in every sample, and say how the answers are distributed.
 
-    Each world is a draw of all that is uncertain, with a certified optimum of its own. The command prints the
+    Each sample is a draw of all that is uncertain, with a certified optimum of its own. The command prints the
     distributions of objective and design, which limits bind, which choices win, and what a fixed design loses.
     """
     from dse import api

@@ -158,7 +158,7 @@ def along(
         right = (
             "name a given number, a machine parameter, a limit (limits.time.max) or a bound (decide.NAME.max)"
         )
-        raise _wrong(questions[0].file, f"{shown(asked.path)} is no number that changes alone", right)
+        raise _wrong(questions[0].file, f"{shown(asked.path)} is not a number that changes alone", right)
     listed = tuple(float(v) for v in grids[0].axes[0].values)
     values = tuple(sorted(listed))
     if any(tuple(g.axes[0].values) != listed for g in grids):
@@ -370,7 +370,7 @@ def _range(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
                 continue
             return {"values": sorted(float(v) for v in found.values)}
     right = f"give --from and --to, or a file an axis with path = {shown(asked.path)}"
-    raise _wrong(questions[0].file, f"nothing says from where to where {asked.path} goes", right)
+    raise _wrong(questions[0].file, f"{asked.path} has no range", right)
 
 
 def _float_or_text(value: float | str) -> float | str:

@@ -87,14 +87,14 @@ def fit(
     try:
         found = _apart(runs, way, keep_outliers)
     except (ArithmeticError, LinAlgError) as problem:
-        wrong = f"the numbers allow no fit: {problem} (columns that differ by many powers of ten?)"
+        wrong = f"the fit failed: {problem} (columns that differ by many powers of ten?)"
         raise FittingError(runs.source, [wrong]) from problem
     left = (f"columns not used: {', '.join(runs.unused)}",) if runs.unused else ()
     return replace(found, notes=(*found.notes, *runs.notes, *left))
 
 
 def _apart(runs: Measurements, way: _Way, keep: bool) -> Fit:
-    """Fit the runs that are no outliers, and put the least squares of all runs beside."""
+    """Fit the runs that are not outliers, and put the least squares of all runs beside."""
     import numpy as np
 
     far = () if keep else way.suspects(runs)

@@ -105,7 +105,7 @@ def _named(texts: Sequence[str], problems: list[str], *, any_name: bool = False)
         name, _, unit = (part.strip() for part in text.partition("="))
         if not name or (not any_name and not _NAME.fullmatch(name)):
             problems.append(
-                f"{text.strip()!r} is no column: write a name of letters, digits and '_', then = and a unit"
+                f"{text.strip()!r} is not a column: write a name of letters, digits and '_', then = and a unit"
             )
         elif not any_name and name in TAKEN:
             problems.append(
@@ -135,7 +135,7 @@ def derived(texts: Sequence[str], wanted: Asked) -> tuple[Derived, ...]:
         except UnitError as error:
             raise FittingError(repr(text), [str(error)]) from None
         if si != unit:
-            raise FittingError(repr(text), [f"{unit} is no SI unit: write the formula for {si}"])
+            raise FittingError(repr(text), [f"{unit} is not an SI unit: write the formula for {si}"])
         terms = tuple(Term(t.factor, t.exponents) for t in sum_of(read[3], names))
         found.append(Derived(name, unit, terms))
     return tuple(found)

@@ -32,7 +32,7 @@ def save(path: str | Path, text: str, source: str, distrust: str, *, force: bool
     not be.
     """
     if distrust and not force:
-        raise FittingError(source, [distrust, "force writes it all the same"])
+        raise FittingError(source, [distrust, "force=True writes it anyway"])
 
     target = local(path)
     with explained(target, "write"):

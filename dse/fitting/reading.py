@@ -94,7 +94,7 @@ def read(
     unit, numbers are SI. ``names``: the header in which a column stands, by the column's name, with another unit
     where need be ("duration [ms]"). ``check`` takes the numbers by column (NaN where a cell is none) and a way to
     name a run, and returns further faults, each with its run (-1: of no run). Raises FittingError with everything
-    wrong at once: lines of another length, missing columns, units of another dimension, cells that are no numbers,
+    wrong at once: lines of another length, missing columns, units of another dimension, cells that are not numbers,
     negative or non-finite values, and values so far from 1 that a fit would overflow; UnknownName where ``names``
     names no column.
     """

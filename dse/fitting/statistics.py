@@ -1,4 +1,4 @@
-"""Figures about a fit: errors as the papers report them, confidence intervals, and what cannot be told apart."""
+"""Figures about a fit: errors as the papers report them, confidence intervals, and what cannot be separated."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def table(data: Any) -> Table:
 def _listed(name: str, values: Any) -> list[Any]:
     plain = values.tolist() if hasattr(values, "tolist") else values
     if isinstance(plain, str) or not isinstance(plain, Iterable):
-        raise FittingError(IN_PYTHON, [f"column {name!r} is no list of values"])
+        raise FittingError(IN_PYTHON, [f"column {name!r} is not a list of values"])
     return list(plain)
 
 

@@ -22,7 +22,7 @@ from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 
-STAIRCASE = "staircase: the designs found above, what is proved impossible below"
+STAIRCASE = "steps: designs found above, proved bounds below"
 CHORDS = "chords above and tangents below, both straight in logarithms"
 EXACT = "exact: the front itself"
 BAND_STEP = 0.05

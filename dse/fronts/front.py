@@ -60,7 +60,7 @@ def front(
     given here stands in for both that the scenario says. With three objectives and more a tolerance has no meaning.
     Of a linear or mixed-integer program with two objectives the front is exact: all its breakpoints, and further
     points of straight segments where more are asked for; or all its designs, where nothing is divisible and they can
-    be enumerated, or are no counts and neither points nor a tolerance are given. ``joined`` says which points a
+    be enumerated, or are not counts and neither points nor a tolerance are given. ``joined`` says which points a
     segment joins to the next one.
     ``by``: a solver that answers every point through Pyomo in place of our own methods; no front is then exact.
     Returns a dataset along ``front``; of an infeasible scenario one of length 0 whose attributes say why.
@@ -167,9 +167,12 @@ def _check(
         other = "dse sweep" if scenario.sweep else "dse solve"
         right = f'write minimize = ["energy", "time"], or use {other}'
     elif points is not None and not (_number(points, Integral) and points >= 2):
-        wrong, right = f"points = {points!r} make no front", "write a whole number of at least 2"
+        wrong, right = f"points = {points!r} is too few for a front", "write a whole number of at least 2"
     elif tolerance is not None and not (_number(tolerance, Real) and 0 < tolerance < 1):
-        wrong, right = f"tolerance = {tolerance!r} is none", "write a number between 0 and 1, such as 0.01"
+        wrong, right = (
+            f"tolerance = {tolerance!r} is not a tolerance",
+            "write a number between 0 and 1, such as 0.01",
+        )
     elif points is not None and tolerance is not None:
         wrong, right = "points and tolerance exclude each other", "keep one of them"
     elif tolerance is not None and len(question.objectives) > 2:

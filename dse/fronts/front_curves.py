@@ -20,7 +20,7 @@ from results.solution import Solution
 from scenarios.question import HALVINGS, Objective
 
 COARSE_POINTS = 9
-COMPLETE = "complete: between no two neighbours there is another design"
+COMPLETE = "complete: no other design lies between two neighbours"
 FINE_BOX = 1e-4
 # of a triangle between chord and tangents: how near its foot the next point is sought
 FOOT = 0.25

@@ -46,7 +46,7 @@ def check(asked: scenarios.Scenario, question: Question, by: By | None = None) -
     ]
     key = right = wrong = ""
     if lacking:
-        key, wrong = "objective.measures", f"nothing says what of {' and '.join(lacking)} counts"
+        key, wrong = "objective.measures", f"no measure of {' and '.join(lacking)} is given"
         right = (
             f'write measure = "mean" (or cvar, quantile) under [objective] for all; or [objective.measures] '
             f'tail = {{ of = "{lacking[0]}", cvar = 0.9 }} and list tail under minimize'
@@ -98,7 +98,7 @@ def finished(found: Front, trouble: Sequence[str] = ()) -> Front:
     points = tuple(_validated(found.question, s) for s in found.points)
     band = found.band
     if band is not None:
-        band = replace(band, how=f"{band.how}; {SAMPLED}, not of the world")
+        band = replace(band, how=f"{band.how}; {SAMPLED}, not of the distributions")
     method = found.method
     if trouble:
         method += (

@@ -125,7 +125,7 @@ def _check(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
     named = next((a.name for a in grid.axes if front_places.needs(a.name)), None)
     if named is not None:
         key, wrong = f"sweep.{named}", f"a dataset of fronts needs the name {named} for itself"
-        right = f'name the axis otherwise, such as "{named}_axis"'
+        right = f'give the axis another name, such as "{named}_axis"'
     elif grid.size > MOST_PLACES:
         lengths = " × ".join(f"{len(a.values)} {a.name}" for a in grid.axes)
         key, wrong = (

@@ -244,10 +244,10 @@ def _fitted(fit: Any) -> dict[str, Any]:
         return {}
     sure, pairs = fit.get("confidence"), fit.get("correlation", [])
     if sure is not None and not (isinstance(sure, float) and 0 < sure < 1):
-        raise ValueError(f"[fit] confidence = {sure!r} is no number between 0 and 1")
+        raise ValueError(f"[fit] confidence = {sure!r} is not a number between 0 and 1")
     listed = isinstance(pairs, list) and all(isinstance(p, list) and len(p) == 3 for p in pairs)
     if not listed or not all(isinstance(r, int | float) and -1 <= r <= 1 for _, _, r in pairs):
-        raise ValueError("[fit] correlation is no list of [name, name, number from -1 to 1]")
+        raise ValueError("[fit] correlation is not a list of [name, name, number from -1 to 1]")
     return {"confidence": sure, "correlation": tuple((str(a), str(b), float(r)) for a, b, r in pairs)}
 
 
@@ -269,13 +269,13 @@ def _figures_of(name: Any) -> dict[str, Value]:
     if name is None:
         return {}
     if not isinstance(name, str) or name not in _own():
-        raise ValueError(f"figures_of = {name!r} is no machine of the catalogue, by its full name")
+        raise ValueError(f"figures_of = {name!r} is not a machine of the catalogue, by its full name")
     return dict(_read(name).figures)
 
 
 def _year(year: Any) -> int | None:
     if year is not None and (isinstance(year, bool) or not isinstance(year, int) or not 1900 <= year <= 2100):
-        raise ValueError(f"year = {year!r} is no year; write year = 2022")
+        raise ValueError(f"year = {year!r} is not a year; write year = 2022")
     return year
 
 

@@ -113,12 +113,12 @@ def parameters(
 
     ``flop``: the figure whose flops are meant by ``time_per_flop`` (``rate`` says which by default). ``stated``:
     parameters (SI) that are known: they are left out, and others follow from them. What lacks a figure is left out;
-    without any power only times follow. Raises ValueError where ``flop`` is no figure here, and where the idle power
+    without any power only times follow. Raises ValueError where ``flop`` is not a figure here, and where the idle power
     is above the design power.
     """
     made = _Made(stated or {})
     if flop and flop not in RATES:
-        raise ValueError(f"rate = {flop!r} is no peak rate of flops{did_you_mean(flop, RATES)}")
+        raise ValueError(f"rate = {flop!r} is not a peak rate of flops{did_you_mean(flop, RATES)}")
     if flop and flop not in figures:
         raise ValueError(f"rate = {flop!r}: the figures have no {flop}")
     flop = flop or rate(figures)

@@ -59,7 +59,7 @@ def served(machine: Machine) -> list[str]:
     far = near.pop(frozenset(), [])
     for lacked, lacking in near.items():
         lines.append(f"Lacks for {', '.join(lacking)}: {', '.join(sorted(lacked))}")
-    lines += [f"Lacks more for {', '.join(far)}"] if far else []
+    lines += [f"Lacks several parameters for {', '.join(far)}"] if far else []
     return [*lines, *_prices(machine)]
 
 
@@ -143,7 +143,7 @@ def page(machine: Machine) -> str:
     """Return a machine's page in Markdown."""
     parts = [f"# {machine.name}: {machine.title}", *head(machine), *served(machine)]
     if (against := beside(machine)) is not None:
-        parts += ["## Beside the data sheet", _markdown(against)]
+        parts += ["## Compared with the data sheet", _markdown(against)]
     stated = parameters(machine)
     if stated:
         parts += ["## Parameters", _markdown(values("parameter", stated))]

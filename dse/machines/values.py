@@ -21,7 +21,7 @@ EVIDENCE = {
     "measured": "measured by those whom the source names",
     "measured on a noisy machine": "measured while other programs ran beside it",
     "fitted to measurements": "a parameter of a model fitted to the runs that the source names",
-    "stated": "stated by whoever measured the rest",
+    "stated": "stated by those who measured the other values",
     "published": "stated in the source, which does not say how it was found",
     "derived": "computed from other values by the formula in the source",
     "assumed": "chosen",
@@ -63,7 +63,7 @@ def read(q: Quantity, entry: Any, evidence: str = "", word_size: float | None = 
     if isinstance(value, str) and not value.strip():
         raise ValueError(f"{q.name} is empty; write a text, or leave it out")
     if not isinstance(value, str | float):
-        raise ValueError(f"{q.name} = {value!r} is no text")  # noqa: TRY004
+        raise ValueError(f"{q.name} = {value!r} is not text")  # noqa: TRY004
     return Value(
         value=value,
         unit=q.unit,
@@ -86,7 +86,7 @@ def kind(evidence: Any, name: str = "") -> str:
     if evidence != "" and evidence not in list(EVIDENCE):
         where = f"evidence of {name}" if name else "evidence"
         near = did_you_mean(str(evidence), tuple(EVIDENCE)) or f"; there are: {', '.join(EVIDENCE)}"
-        raise ValueError(f"{where} = {evidence!r} is no kind of evidence{near}")
+        raise ValueError(f"{where} = {evidence!r} is not a kind of evidence{near}")
     return str(evidence)
 
 

@@ -20,7 +20,7 @@ def completed(text: str, name: str = "machine") -> str:
 
     The file's ``rate`` names the figure whose flops are meant. A parameter that stands above the mark is kept, and
     others follow from it. A file without figures, or without the mark and with
-    parameters of its own, is returned as it is. Raises ValueError where the part above the mark is no machine file.
+    parameters of its own, is returned as it is. Raises ValueError where the part above the mark is not a machine file.
     """
     head, mark, _ = text.partition(MARK)
     data = files.toml(head)

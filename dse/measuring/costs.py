@@ -106,7 +106,11 @@ def _elsewhere(runs: Sequence[Run], threads: int, known: Mapping[str, Cost]) -> 
         if costs:
             value = statistics.median(costs)
             how = f"energy of {len(costs)} runs of {kernel}, less constant power and flops as fitted; median"
-            doubt = "" if value > 0 else f"it drowns in the constant power ({value:.3g} {unit} by the median)"
+            doubt = (
+                ""
+                if value > 0
+                else f"it is too small beside the constant power to be measured ({value:.3g} {unit} by the median)"
+            )
             found.append(Cost(name, max(0.0, value), unit, how, doubt))
     return found
 

@@ -48,7 +48,7 @@ def energy(found: Measured) -> str:
         return f"Energy by {found.meter}: questions of time, energy and power can be asked"
     if found.stated is not None:
         watts = show(found.stated, "W")
-        return f"Power stated, {watts} whatever runs: energies in answers are this power times the time"
+        return f"Power stated as {watts} for all runs: energies in answers are this power times the time"
     reasons = "".join(f"\n  {r}" for r in found.unread)
     return (
         f"Energy is not known: only questions of time can be asked{reasons}\n"

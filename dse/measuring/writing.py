@@ -92,7 +92,7 @@ def machine_file(found: Measured, data: str, digest_of: str) -> str:
 def _notes(found: Measured) -> Iterable[str]:
     yield "times are reciprocals of sustained rates of all threads together"
     if found.against:
-        yield "the machine was noisy, and the file was asked for all the same: [measured] against says how noisy"
+        yield "the machine was noisy, and the file was written on request: [measured] against says how noisy"
     if not found.costs:
         yield "energies and powers are not known, so that only questions of time can be asked"
     yield from found.remarks
@@ -171,8 +171,8 @@ def question(found: Measured, machine: str) -> str:
     lines = []
     if absent:
         lines += [
-            "# Energies were not measured. The model asks for them; they play no part in a time, and the zeros",
-            "# below stand in for them: of the answer only times, rates and intensities mean anything.",
+            "# Energies were not measured. The model requires them, and they do not affect a time: the zeros",
+            "# below stand in for them. Only times, rates and intensities of the answer are meaningful.",
         ]
     named = {"base": machine, **absent} if absent else machine
     lines.append(

@@ -18,11 +18,12 @@ MACHINE_PREFIX = "machine."
 
 @dataclass(frozen=True, slots=True)
 class ModelLimit:
-    """A limit that belongs to a model: the equations return a ratio under this name that must be <= 1.
+    """A limit that belongs to a model: the equations return a ratio under this name that must be at most 1.
 
-    ``always``: it says what a design is (shares come to one), so that it is part of no conflict. ``divides``: one
-    number divides another or does not (``arithmetic.divides``), so that the ratio is no measure of what is missing;
-    the names of the number to be divided, then of those whose product divides it. ``either``: or the other way round.
+    ``always``: it is part of the definition of a design (shares sum to 1), so it is never part of a conflict.
+    ``divides``: the limit requires that one number divides another (``arithmetic.divides``), so the ratio does not
+    measure a distance; the name of the number to be divided, then the names whose product divides it. ``either``: or
+    the other way round.
     """
 
     name: str
@@ -36,9 +37,9 @@ class ModelLimit:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """An input that is decided wherever nothing else is said of it.
+    """An input that is decided unless the question gives it.
 
-    ``integer``: in whole numbers, also where it is given or swept; ``why`` says what makes it so.
+    ``integer``: in whole numbers, also if it is given or swept; ``why`` gives the reason.
     """
 
     name: str
@@ -48,29 +49,29 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model family: what goes in, what comes out, what always holds.
+    """A model: its inputs, machine parameters, metrics and limits, and the equations between them.
 
     ``equations`` takes a namespace with one attribute per input, ``machine`` (a namespace of machine
     parameters) and the labels ``flop``, ``word``, ``message``, ``instruction`` (1, or units where units are
-    proven); it returns one entry per metric and one ratio (<= 1) per limit; a limit is absent where the machine
-    does not state what it needs. ``notes``: what else its page should say.
+    checked). It returns one entry per metric and one ratio (<= 1) per limit; a limit is absent if the machine
+    does not state what it needs. ``notes``: further text of its page.
 
-    ``black_box``: why the equations take plain numbers only, one design at a time (a table is looked up, a
-    simulator called); empty where they are arithmetic that symbols, intervals and arrays may run through.
+    ``black_box``: why the equations take plain numbers only, one design at a time (they look up a table, or call a
+    simulator); empty if they are arithmetic that works on symbols, intervals and arrays.
 
     ``one_of``: groups of optional inputs of which a question gives exactly one. ``any_of``: groups of inputs of
-    which at least one must be above 0, or there is nothing to run. ``needs``: the optional machine parameters that
-    become necessary with the texts chosen for such inputs as are choices among names. ``sums``: what totals are made
-    of. ``work``: inputs, machine parameters and metrics whose product is the flops of a run; empty: not said so.
-    ``further``: optional parameters ("bytes_L2", "machine.torus_dimensions") with which it is another model, of other
+    which at least one must be above 0. ``needs``: the optional machine parameters that become necessary with the texts
+    chosen for inputs that are choices among names. ``sums``: the parts of totals. ``work``: inputs, machine parameters
+    and metrics whose product is the flops of a run; empty: not declared.
+    ``further``: optional parameters ("bytes_L2", "machine.torus_dimensions") with which it is another model, with other
     metrics, that may need more of a machine; ``extend`` takes the model and those of them that a question states, and
-    returns the model of this question. It raises ValueError ("wrong; right") where they do not go together.
-    ``hardware``: what a run keeps busy, on which its cost and its carbon rest (``dse.models.shared.economics``);
-    empty: not said so. ``valid``: the range in which it was derived, as limits that are in force only where a
-    question asks for it (``dse.models.shared.validity``); each is called like a metric that is a ratio <= 1 inside.
-    ``start``: the question of a starter file, where its numbers are not simply the defaults.
-    ``checked``: the metric that says whether answers were checked near a design; where it is named, answers also say
-    where the numbers of their machine come from.
+    returns the model of this question. It raises ValueError ("wrong; right") if they cannot be combined.
+    ``hardware``: what a run keeps busy, from which its cost and its carbon follow (``dse.models.shared.economics``);
+    empty: not declared. ``valid``: the range in which the model was derived, as limits that apply only if a
+    question asks for it (``dse.models.shared.validity``); each has the name of a metric that is a ratio <= 1 inside.
+    ``start``: the question of a starter file, if the defaults are not enough.
+    ``checked``: the metric that says whether answers were checked near a design; if it is named, answers also state
+    the sources of the numbers of their machine.
     """
 
     name: str
@@ -109,7 +110,7 @@ class Model:
 
 
 def extended(model: Model, stated: Iterable[str]) -> Model:
-    """Return the model of a question that states these parameters; names that are not ``further`` play no part.
+    """Return the model of a question that states these parameters; names that are not ``further`` are ignored.
 
     Raises ValueError as ``extend`` does.
     """
@@ -121,11 +122,11 @@ def extended(model: Model, stated: Iterable[str]) -> Model:
 
 
 def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[str, Any]:
-    """Run a model's equations on any arithmetic.
+    """Evaluate a model's equations with any arithmetic.
 
     ``values``: one entry per name of ``model.parameters()`` (absent ones must not be needed by the
-    equations): floats, arrays, Pyomo expressions, posynomials, intervals or pint quantities; of a black box
-    floats, or arrays that are gone through one design after another. ``labels``: flop, word, message, instruction.
+    equations): floats, arrays, Pyomo expressions, posynomials, intervals or pint quantities; for a black box
+    floats, or arrays that are evaluated one design after another. ``labels``: flop, word, message, instruction.
     """
     if model.black_box:
         from dse.models.described import pointwise  # with NumPy, which listing models does without
@@ -150,7 +151,7 @@ def _run(model: Model, values: Mapping[str, Any], labels: Mapping[str, Any]) -> 
 
 
 def _refused(problem: Exception, values: Mapping[str, Any]) -> bool:
-    """Whether equations, not what computes with them, refuse values that are no plain numbers."""
+    """Whether equations, not what computes with them, refuse values that are not plain numbers."""
     if all(isinstance(v, int | float | str) for v in values.values()):
         return False
     at = problem.__traceback__

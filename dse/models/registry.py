@@ -128,7 +128,7 @@ def broken() -> tuple[str, ...]:
 def register(model: Model) -> None:
     """Make a model of your own available by its name.
 
-    Raises TypeError for what is no Model; ValueError where another model has the name, where it declares one name
+    Raises TypeError for what is not a Model; ValueError where another model has the name, where it declares one name
     twice, or where it declares a known machine parameter in another unit.
     """
     if not isinstance(model, Model):
@@ -178,7 +178,7 @@ def _check(model: Model, known: Mapping[str, Quantity]) -> None:
     for x in model.valid:
         if x.name not in ratios:
             raise ValueError(
-                f"model {model.name!r} states its range by {x.name!r}, which is no metric without unit"
+                f"model {model.name!r} states its range by {x.name!r}, which is not a metric without unit"
             )
     for q in model.machine:
         if q.name in known and known[q.name].unit != q.unit:

@@ -23,7 +23,7 @@ class Verdict(StrEnum):
 
     ``DISAGREES``: the paper's own formulas and constants give something else than its text.
     ``UNCHECKED``: it cannot be checked, because it needs measurements that the paper does not print.
-    ``TRANSCRIBED``: our number was typed in from the paper; that it is the same is no agreement.
+    ``TRANSCRIBED``: our number was typed in from the paper; that it is the same is not agreement.
     """
 
     AGREES = "agrees"
@@ -42,7 +42,7 @@ class Statement:
 
     ``fault`` is empty, or names the documented error ("misprint", "gap": a case the paper leaves out,
     "inconsistent": the paper contradicts itself, "disagrees": its constants give something else) and
-    ``correction`` says in our words what holds instead. ``fault`` "unchecked" is no error: ``correction`` says
+    ``correction`` says in our words what holds instead. ``fault`` "unchecked" is not an error: ``correction`` says
     what it would take to check.
     """
 

@@ -13,12 +13,12 @@ class Quantity:
     """A named input or metric.
 
     ``minimum`` and ``maximum`` are its mathematical domain. ``floor`` and ``ceiling`` are finite, positive
-    ends that give a decided variable a box where the domain itself is open: an optimum held only by one of
-    these two is no optimum but ``unbounded``. ``default`` is used where nothing is given; an ``optional``
-    quantity may be absent altogether. ``choices``: the texts allowed, for a quantity that is no number.
-    ``flags``: what the values 0, 1, 2 ... mean, for a metric that says which case holds. ``menu``: the names of
-    the entries 1, 2, 3 ... that a whole number picks from. ``index``: which element of an indexed family this
-    is, as (dimension, label) pairs; its name is then the family's with the labels behind, joined by dots.
+    ends of the search box of a decided variable whose domain is open: an optimum that only they bound is
+    ``unbounded``. ``default``: the value if none is given; an ``optional`` quantity may be absent.
+    ``choices``: the texts allowed, for a quantity that is not a number.
+    ``flags``: the meaning of the values 0, 1, 2 ... of a metric that says which case holds. ``menu``: the names of
+    the entries 1, 2, 3 ... that a whole number selects. ``index``: the labels of an element of an indexed family, as
+    (dimension, label) pairs; its name is that of the family and the labels, joined by dots.
     A decided quantity whose ``floor`` is 0 may be 0. ``open``: the ``minimum`` itself is outside the domain.
     ``whole``: it counts things, so that it is decided in whole numbers unless a question says ``integer = false``.
     """

@@ -33,7 +33,7 @@ def to_si(value: float | str, unit: str, word_size: float | None = None) -> floa
     if isinstance(value, str):
         return _read(value, unit, word_size)
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise UnitError(f"{value!r} is no number; write {_examples(unit)}")
+        raise UnitError(f"{value!r} is not a number; write {_examples(unit)}")
     try:
         number = float(value)
     except OverflowError:
@@ -144,7 +144,7 @@ def dimension(unit: str) -> dict[str, int]:
 
 
 def written_unit(text: str) -> str:
-    """Return the unit in a text such as "10 kW" ("" where there is none). Raises UnitError where it is no number."""
+    """Return the unit in a text such as "10 kW" ("" where there is none). Raises UnitError where it is not a number."""
     match = _TEXT.fullmatch(text) if len(text) <= 200 else None
     if match is None:
         raise UnitError(f"{_short(text)} is not one number with a unit; write {_examples('W')}")

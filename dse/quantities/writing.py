@@ -12,7 +12,7 @@ from dse.quantities.units import PREFIXES
 _SHOWN = {"flop/s": "FLOPS", "flop/J": "FLOPS/W", "byte": "B", "byte/s": "B/s"}
 # the prefixes shown, by powers of 1000: people read pJ and EFLOPS, but not qJ
 _LEAST_PREFIX, _LARGEST_PREFIX = -4, 6
-# half a word is no mword, nor half a dollar 500 mUSD
+# half a word is not a mword, nor half a dollar 500 mUSD
 _COUNTS = frozenset(
     [
         "flop",

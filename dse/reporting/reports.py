@@ -221,7 +221,7 @@ def _worlds(dataset: xr.Dataset, study: worlds.Worlds | None) -> Iterator[Sectio
 
     found = study or worlds.summarised(dataset)
     try:
-        words = "Distributions of the objective and of what is decided, and shares of the worlds; as numbers below"
+        words = "Distributions of the objective and of what is decided, and shares of the samples; as numbers below"
         pictures = [(plot.svg(plot.worlds(found)), words)]
     except ValueError:
         # all designs are alike, or there is none
@@ -326,7 +326,7 @@ def _parameters(
         known = machines.get(name) if name else None
     except (UnknownName, MachineError):
         known = None
-    columns = ("parameter", "value", "where it comes from")
+    columns = ("parameter", "value", "source")
     heading = ": ".join(n for n in (entry, name) if n)
     if known is None:
         return heading, columns, [(n, _amount(n, v), "") for n, v in sorted(values.items())]

@@ -181,7 +181,7 @@ class _Watch:
             self._refused += 1
             message = f"the worker {worker} {why}; install the same where the workers run"
             if self._refused >= REFUSALS:
-                raise WorkersLost(f"no worker that comes can take part: {message}")
+                raise WorkersLost(f"no worker that joined can take part: {message}")
             _log.warning("%s (the sweep goes on without it)", message)
         self._told_points(self._said.points(self.running.__contains__))
 

@@ -95,7 +95,7 @@ def refuse_fewer(stored: int, asked: Scenario, store: str) -> None:
     table = None if entry is None else asked.tables.get(entry.table or "")
     if table is not None and table.rows < stored:
         raise StoreError(
-            f"{store} holds {stored} worlds of this question, and {table.rows} are asked for: ask for samples = "
+            f"{store} holds {stored} samples of this question, and {table.rows} are asked for: ask for samples = "
             f"{stored} or more under [uncertain.sampling] (what is there is not computed again), or choose another path"
         )
 

@@ -214,7 +214,7 @@ def _naming(tally: _Tally, where: Target) -> Iterator[None]:
         # whatever was missed first
         gone = f"the store is gone, and with it {kept} that were stored"
         raise results.stores.store.StoreError(
-            f"{where.path} was taken away while it was filled: {gone}"
+            f"{where.path} was removed while it was being filled: {gone}"
         ) from problem
 
 

@@ -106,7 +106,7 @@ def _cells(line: tuple[int, str], separator: str, faults: Faults) -> list[str] |
         return next(csv.reader([text], delimiter=separator, strict=True))
     except csv.Error as error:
         why = "a quote is not closed, or has text behind it" if '"' in text else str(error)
-        faults.append((number, f"line {number} is no CSV: {why}"))
+        faults.append((number, f"line {number} is not CSV: {why}"))
         return None
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 INDEX_ROWS = 1024
 FEWEST_ROWS = 16
-OPTIMUM, DESIGN = "the optimum of each world", "a fixed design"
+OPTIMUM, DESIGN = "the optimum of each sample", "a fixed design"
 _NOT_TOLD = frozenset({*LEFT_OUT, "objective", "status"})
 
 
@@ -99,7 +99,7 @@ def _independent(asked: Scenario) -> Uncertain:
 
 def _power_of_two(asked: Scenario, rows: int) -> int:
     if rows < FEWEST_ROWS or rows & (rows - 1):
-        wrong = f"{rows} rows of samples make no indices"
+        wrong = f"{rows} rows of samples cannot be used for indices"
         least = max(FEWEST_ROWS, 1 << (max(rows, 1) - 1).bit_length())
         right = f"write a power of two, {FEWEST_ROWS} at least: {least}"
         raise ScenarioError([Problem(asked.file, "indices", wrong, right)])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dse.system.progress import Report
 
 NOMINAL = "the optimum with every number at its nominal value"
-DECIDED = "the one that the file asks for, decided before the worlds are known"
+DECIDED = "the one that the file asks for, decided before the samples are known"
 GIVEN = "the design that was given"
 
 
@@ -57,7 +57,7 @@ def _askable(asked: Scenario) -> None:
         )
     if asked.sweep:
         wrong = f"this scenario sweeps {', '.join(asked.sweep)}"
-        right = "use `dse sweep FILE -o STORE`, which asks in every world at each point of the axes"
+        right = "use `dse sweep FILE -o STORE`, which asks in every sample at each point of the axes"
         raise ScenarioError([Problem(asked.file, "sweep", wrong, right)])
     if several:
         wrong = "this scenario has several objectives"
@@ -67,7 +67,7 @@ def _askable(asked: Scenario) -> None:
 def _decided_now_notes(asked: Scenario) -> tuple[str, ...]:
     """Say what of the file speaks of one design for all worlds."""
     first = worlds.decided_now(asked)
-    return (f"each world is decided by itself: {first} counts for the fixed design only",) if first else ()
+    return (f"each sample is decided by itself: {first} counts for the fixed design only",) if first else ()
 
 
 def _fixed(

@@ -27,7 +27,7 @@ def _same_worlds(asked: Scenario) -> None:
     for axis, entry in asked.sweep.items():
         for path in (entry.path, *(entry.paths or ()), *(entry.columns or ())):
             if path is not None and path.partition(".")[0] in ("uncertain", "objective"):
-                wrong = f"{path} is swept, and each world is decided by itself"
+                wrong = f"{path} is swept, and each sample is decided by itself"
                 right = 'write measure = "mean", quantile = 0.95 or cvar = 0.9 under [objective]: one design a point'
                 raise ScenarioError([Problem(asked.file, f"sweep.{axis}", wrong, right)])
 
@@ -40,7 +40,7 @@ def swept(asked: Scenario) -> Scenario:
     is swept.
     """
     if (first := decided_now(asked)) and not asked.sweep:
-        wrong = "this asks for one design for all worlds, and no axis is swept"
+        wrong = "this asks for one design for all samples, and no axis is swept"
         right = f"use `dse solve {asked.file}`; or leave it out, for the best design in each of them"
         raise ScenarioError([Problem(asked.file, first, wrong, right)])
     if first:
@@ -51,10 +51,10 @@ def swept(asked: Scenario) -> Scenario:
 def measured(asked: Scenario) -> None:
     """Refuse one design for all worlds where nothing says what of its objective's distribution is to be best."""
     if asked.uncertain is not None and not has_measure(asked):
-        wrong = "numbers are uncertain, and nothing says what of the objective is to be best"
+        wrong = "numbers are uncertain, and no measure of the objective is given"
         right = (
             'write measure = "mean", measure = "worst", quantile = 0.95 or cvar = 0.9 under [objective]; '
-            "`dse uncertainty FILE` tells the best design in each world"
+            "`dse uncertainty FILE` finds the best design in each sample"
         )
         raise ScenarioError([Problem(asked.file, "objective.measure", wrong, right)])
 

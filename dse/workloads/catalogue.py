@@ -46,7 +46,7 @@ class Workload:
         return next(iter(self.given))
 
     def times(self, size: float) -> dict[str, float | str]:
-        """Return the inputs of so many units; what is no amount of work (an intensity, a text) stays as it is."""
+        """Return the inputs of so many units; what is not an amount of work (an intensity, a text) stays as it is."""
         own = self.given[self.model]
         counted = {n for group in extended(models.get(self.model), own).any_of for n in group}
         return {n: v * size if n in counted and isinstance(v, float) else v for n, v in own.items()}

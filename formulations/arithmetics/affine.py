@@ -133,7 +133,7 @@ def symbol(d: Decision) -> Linear:
 
 
 def linear(value: Any) -> Linear:
-    """Read a result of a model's equations; raises NotPosynomial where it is no ratio of affine forms."""
+    """Read a result of a model's equations; raises NotPosynomial where it is not a ratio of affine forms."""
     read = _operand(value)
     if isinstance(read, Refused):
         raise NotPosynomial(read.reason)
@@ -282,7 +282,7 @@ def _differs(a: Linear, b: Any) -> Linear | Refused:
             return Linear(Affine(dict.fromkeys(same[:1], -1.0), 1.0))
     names = picker(a), picker(other)
     if names[0] is None or names[1] is None:
-        return Refused("a difference of what are no picks from a menu")
+        return Refused("a difference of what are not picks from a menu")
     return Linear(Affine({Differs(names[0], names[1]): 1.0}))
 
 

@@ -8,7 +8,7 @@ t = u = the maximum the question stands as it was.
 
 Which of the two stands where is read off the exponents, never declared.
 
-A sum under a power that is no whole number, (a + b)^0.5, becomes an unknown in the same way: the largest of one term.
+A sum under a power that is not a whole number, (a + b)^0.5, becomes an unknown too: the largest of one term.
 """
 
 from __future__ import annotations

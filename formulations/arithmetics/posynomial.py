@@ -109,7 +109,7 @@ ONE = constant(1.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refused:
-    """What is no ratio of posynomials, and why; it spoils only the metrics and limits that it enters."""
+    """What is not a ratio of posynomials, and why; it spoils only the metrics and limits that it enters."""
 
     reason: str
 
@@ -127,7 +127,7 @@ class Refused:
 
 
 class Apart:
-    """What is no ratio of posynomials but knows itself what comes of it (``formulations.arithmetics.differences``)."""
+    """Not a ratio of posynomials, but an object that handles it itself (``formulations.arithmetics.differences``)."""
 
     __slots__ = ()
     reason = "a difference"

@@ -202,7 +202,7 @@ def _bounded(d: Decision, side: str, along: Any) -> Decision:
 
 
 def batch(spread: Spread, region: Region) -> Batch | None:
-    """Run the model's arithmetic once for a piece; None where that is no geometric program."""
+    """Run the model's arithmetic once for a piece; None where that is not a geometric program."""
     first = structure(spread.grid.question(tuple(s.start for s in region)))
     if first is None:
         return None

@@ -1,6 +1,6 @@
 """Ratios of sums at every point of a grid: one run of the model's arithmetic, the coefficients as arrays.
 
-What is average power, or any other quotient of two sums, is no posynomial: its divisor stays. The arrays are those of
+Average power, or any other quotient of two sums is not a posynomial: its divisor stays. The arrays are those of
 ``formulations.canonical`` with one row of coefficients for each point, so that relaxations and restrictions of many
 points at once are made by the same functions.
 """

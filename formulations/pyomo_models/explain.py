@@ -116,7 +116,7 @@ def _why(problem: Problem) -> list[str]:
         return []
     if problem.kind is Kind.BLACK_BOX:
         return [f"           the equations are not arithmetic: {problem.refusal}"]
-    start = "no geometric program: " if problem.rows is not None else "not posynomial: "
+    start = "not a geometric program: " if problem.rows is not None else "not posynomial: "
     if is_linear(problem.question):
         start = "not linear: "
     if problem.cases:
@@ -142,7 +142,7 @@ def _method(problem: Problem, designs: int | None) -> list[str]:
     if designs is not None:
         how, proof = (
             f"enumeration: every one of {designs} combinations is tried",
-            "optimal, since there are no others",
+            "optimal, by complete enumeration",
         )
     elif problem.program is not None:
         how, proof = method(problem.program)
@@ -226,7 +226,7 @@ def _limits(problem: Problem, formulas: Formulas | None = None) -> list[str]:
         if stated and key not in known and own.name not in question.waive:
             continue
         waived = " (waived by the scenario)" if own.name in question.waive else ""
-        held = "as asked" if own.name.startswith(validity.PREFIX) else "always on"
+        held = "as asked" if own.name.startswith(validity.PREFIX) else "always applies"
         formula = _as_row(problem, key, formulas)
         lines.append(f"  {own.name}: {own.formula}, {held}{waived}{formula}")
     return lines or ["  none"]

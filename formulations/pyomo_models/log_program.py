@@ -367,7 +367,7 @@ def _not_refused(x: Any) -> Any:
 def _goal(program: _Builder, objective: Expression, maximize: bool) -> tuple[LogRow, bool]:
     """Make the goal variable.
 
-    Return the row that keeps it above what is minimised, and whether it is no logarithm.
+    Return the row that keeps it above what is minimised, and whether it is not a logarithm.
     """
     value = _value(objective.terms, program.box(), 0.0)
     if float(value.lo) > 0:

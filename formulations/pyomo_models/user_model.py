@@ -100,7 +100,7 @@ def user_model(
     try:
         return _of_logarithms(question, form, box, left, disjunctions=disjunctions)
     except NotPosynomial as found:
-        raise NoModel(f"it turns on {found}, which no formula for solvers says") from None
+        raise NoModel(f"it depends on {found}, which cannot be written as a formula for solvers") from None
     except (ArithmeticError, TypeError) as found:
         raise NoModel(f"its equations do not run on formulas ({found})") from None
 

@@ -38,7 +38,7 @@ class Weighing:
         part[:whole] = 1.0
         if worst.shape[-1] > whole:
             part[whole] = max(tail - whole, 0.0)
-        # of infinite losses outside the tail nothing enters; what is no number sorts last, and has no measure
+        # of infinite losses outside the tail nothing enters; what is not a number sorts last, and has no measure
         total = np.where(part > 0, worst, 0.0) @ (part / part.sum())
         total = np.where(np.isnan(losses).any(-1), np.nan, total)
         return np.asarray(-total if maximize else total)
@@ -59,7 +59,7 @@ class Weighing:
 class Quantile:
     """A measure: the least value that at least the share ``level`` of the worlds does not exceed.
 
-    Of what is maximised the greatest value that as many worlds reach. It is no mean with weights, and not convex.
+    Of what is maximised the greatest value that as many worlds reach. It is not a mean with weights, and not convex.
     """
 
     level: float

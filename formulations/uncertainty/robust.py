@@ -33,7 +33,7 @@ Point = Mapping[str, float]
 MOST_APART = 256
 """Worlds that are run one by one where they do not have the same terms."""
 GAINS = "a maximum from which something gains"
-RATIOS = "the mean of a ratio of sums over the worlds"
+RATIOS = "the mean of a ratio of sums over the samples"
 SUM = "the larger of two quotients by sums"
 
 
@@ -58,7 +58,7 @@ def posed(worlds: Worlds) -> Posed:
     """Run the model on symbols with arrays for coefficients; raises NotPosynomial with the reason where it cannot.
 
     Where exponents are uncertain, or numbers are 0 in some worlds only, each of up to MOST_APART worlds is run alone.
-    Refused, beside what is no ratio of posynomials: maxima from which something gains.
+    Refused, beside what is not a ratio of posynomials: maxima from which something gains.
     """
     nominal = formulate(worlds.nominal)
     if nominal.rows is None and not nominal.cases:
@@ -89,11 +89,11 @@ def _caps(worlds: Worlds, rows: tuple[Row, ...]) -> tuple[dict[RowKey, Row], tup
 def _apart(worlds: Worlds, nominal: Problem, why: str) -> Posed:
     """Run the model in each world by itself: terms that some worlds do not have are 0 there."""
     if worlds.size > MOST_APART:
-        raise NotPosynomial(f"exponents or zeros that differ between more than {MOST_APART} worlds ({why})")
+        raise NotPosynomial(f"exponents or zeros that differ between more than {MOST_APART} samples ({why})")
     each = replace(worlds, every=worlds.with_caps_in_each())
     problems = [formulate(each.at(i)) for i in range(worlds.size)]
     if any(p.rows is None or p.cases for p in problems):
-        raise NotPosynomial("maxima whose exponents or zeros differ between worlds")
+        raise NotPosynomial("maxima whose exponents or zeros differ between samples")
     every = [{r.key: r for r in p.rows or ()} for p in problems]
     keys = dict.fromkeys(key for rows in every for key in rows)
     none = Posynomial({})
@@ -257,7 +257,7 @@ def exact_goal(asked: Posed, measure: Weighing) -> Goal | None:
         return replace(goal, numerator=Posynomial({key: float(level)}), denominator=ONE)
     if goal.log2 and measure.share * asked.worlds.measured > 1:
         # the mean of logarithms lies below the logarithm of the mean
-        raise NotPosynomial("the mean of a logarithm of a sum over the worlds")
+        raise NotPosynomial("the mean of a logarithm of a sum over the samples")
     if goal.sign < 0 and measure is not WORST and measure.share > 0:
         raise NotPosynomial(RATIOS)
     if measure.share >= 1.0 and goal.sign > 0 and not _maxima_in(whole):

@@ -149,7 +149,7 @@ def posed(worlds: Worlds) -> Posed:
     for places, p in _alike(worlds, np.arange(worlds.size)):
         parts.append(_part(places, p, {c.key for c in worlds.caps}))
         if len(parts) > MOST_WORLD_PARTS:
-            raise NotPosynomial(f"worlds that fall into more than {MOST_WORLD_PARTS} kinds")
+            raise NotPosynomial(f"samples that fall into more than {MOST_WORLD_PARTS} kinds")
     first = _names(parts[0])
     if any(_names(part) != first or not np.array_equal(part.base, parts[0].base) for part in parts):
         raise NotPosynomial(AMOUNTS)
@@ -232,4 +232,4 @@ def _losses(p: Program, count: int) -> Array | None:
         return goal / under[:, -1:]
     if p.sign < 0 and not goal[:, :-1].any():
         return -under / goal[:, -1:]
-    raise NotPosynomial("the mean of a ratio of sums of shares and counts over the worlds")
+    raise NotPosynomial("the mean of a ratio of sums of shares and counts over the samples")

@@ -164,7 +164,7 @@ def of_grid(grid: Grid, nominal: Question, word: str = SAMPLE) -> Worlds:
     """
     spread = over_grid.spread(grid)
     if len(grid.axes) != 1 or spread.runs > 1:
-        raise ValueError("worlds are one axis of plain numbers")
+        raise ValueError("samples are one axis of plain numbers")
     every = batch.asked(spread, over_grid.whole(grid))
     return Worlds(nominal, every, grid.size, word)
 

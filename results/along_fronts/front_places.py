@@ -25,7 +25,7 @@ PLACE_CODES = {ANSWERED: 1} | {
     s.value: STATUS_CODES[s] for s in (Status.INFEASIBLE, Status.UNBOUNDED, Status.ERROR)
 }
 ABOUT = {
-    "front_conflict": "limits that exclude each other, and the value of each that would do, as JSON",
+    "front_conflict": "limits that exclude each other, and the value of each that is feasible, as JSON",
     "front_certificate": "what proves that there is no front",
     "front_message": "what went wrong, where the status is error",
     "front_method": "how the front was found",

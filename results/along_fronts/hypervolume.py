@@ -84,9 +84,7 @@ def volumes(values: Array, trials: Sequence[int], total: int, corner: Array) -> 
 def with_growth(dataset: xr.Dataset, growth: Growth) -> xr.Dataset:
     """Add the hypervolume along the dimension ``trial``, and its reference point as an attribute."""
     goals = " and ".join(growth.reference)
-    told = (
-        f"hypervolume of {goals} that the designs of the trials until then better, up to the reference point"
-    )
+    told = f"hypervolume of {goals} that the designs of the trials until then dominate, up to the reference point"
     count = {"long_name": "trials done", "units": "1"}
     found = dataset.assign_coords({TRIAL: (TRIAL, np.arange(1.0, len(growth.volumes) + 1), count)})
     found[HYPERVOLUME] = (TRIAL, np.asarray(growth.volumes), {"units": growth.unit, "long_name": told})

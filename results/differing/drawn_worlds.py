@@ -33,7 +33,7 @@ def differences(first: xr.Dataset, second: xr.Dataset, section: str) -> Iterator
     ways = found[0][1], found[1][1]
     alike = ways[0] == ways[1]
     if not alike:
-        yield Row(section, "how worlds were drawn", *ways, "", ways)
+        yield Row(section, "how samples were drawn", *ways, "", ways)
     counts = first.sizes[AXIS], second.sizes[AXIS]
     both = min(counts)
     names = [tuple(flat.of_rows(d, AXIS)) for d in (first, second)]

@@ -40,7 +40,7 @@ def from_json(record: Mapping[str, Any]) -> Solution:
     """Make an answer again from what ``results.export.jsonable.to_json`` gave.
 
     What JSON does not have is missing: of a metric that stands for a sentence the sentence, of lists which
-    name belongs to which row. Raises KeyError, TypeError or ValueError where the record is no answer.
+    name belongs to which row. Raises KeyError, TypeError or ValueError where the record is not an answer.
     """
     if not record.keys() >= KEYS:
         raise KeyError("not an answer")
@@ -96,13 +96,13 @@ def _known(value: Any) -> float | None:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | None):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return math.nan if value is None else float(value)
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not text")
     return value
 
 

@@ -115,8 +115,8 @@ function startFront() {
     if (widths.length && Math.max(...widths) === 0) said.push("The front is known exactly, between the designs as well.");
     else if (widths.length) said.push(`Between the designs the front lies inside the shaded area, which is at most ${Number((100 * Math.max(...widths)).toPrecision(2))} % wide; proof: ${drawn.find((p) => p.proof).proof}.`);
     const unproved = drawn.flatMap(members).filter((i) => status(i) === "feasible").length;
-    if (unproved) said.push(`${several ? `${unproved} designs` : "Diamonds"}: feasible, without a proof that nothing is better.`);
-    if (dominated) said.push("Hollow: a design at another place of the axes is at least as good in all objectives and better in one.");
+    if (unproved) said.push(`${several ? `${unproved} designs` : "Diamonds"}: feasible, not proved optimal.`);
+    if (dominated) said.push("Hollow: a design of another front is at least as good in all objectives and better in one.");
     const empty = drawn.filter((p) => !p.count);
     if (empty.length) said.push(`Without a front: ${empty.map((p) => `${p.at.join(", ")} (${p.refusal})`).slice(0, 6).join("; ")}${empty.length > 6 ? "; …" : ""}.`);
     return said.join(" ");

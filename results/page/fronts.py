@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FRONT, TRIAL, HYPERVOLUME = "front", "trial", "hypervolume"
 AT, LOWER, UPPER = "enclosure_at", "enclosure_lower", "enclosure_upper"
-# curves are drawn by straight lines: so many to a stretch that is no line on the page
+# curves are drawn by straight lines: so many to a stretch that is not a line on the page
 PIECES = 8
 MOST_TRIALS = 400
 LINE_DIGITS = 6

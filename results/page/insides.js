@@ -83,7 +83,7 @@ function drawDesignRates() {
   const reach = (n) => Math.max(...all.map((i) => Math.abs(INSIDES.rates[n][i] || 0)));
   names.sort((a, b) => reach(a) - reach(b));
   tornado(box, names, all.map((i) => ({ name: nameOf(i), values: names.map((n) => INSIDES.rates[n][i] || 0) })));
-  document.getElementById("design-rates-note").textContent = names.length ? `At ${all.map(nameOf).join(", ")}.` : `At ${all.map(nameOf).join(", ")} no limit is worth anything.`;
+  document.getElementById("design-rates-note").textContent = names.length ? `At ${all.map(nameOf).join(", ")}.` : `At ${all.map(nameOf).join(", ")} the objective is not sensitive to any limit.`;
   behind(document.getElementById("design-rates-table"), "The same as a table", ["limit", ...all.map(nameOf)], names.map((n) => [n, ...all.map((i) => `${number(INSIDES.rates[n][i] || 0)} %`)]));
 }
 

@@ -18,7 +18,7 @@ function startParallel() {
   makeRanges(places);
   listeners.push((what) => { if (what === "ranges" || what === "brush") fillRanges(); });
   if (places.length) drawParallel(places);
-  else document.getElementById("parallel").textContent = "All designs are the same in everything that is told of them.";
+  else document.getElementById("parallel").textContent = "All designs have the same values.";
 }
 
 // More lines than can be told apart are not drawn: every second, third, ... stands for the others

@@ -39,7 +39,7 @@ def roofline(
     ``source``: a sweep, a front or an answer of a model that knows an intensity (a curve for each machine, at most
     six, and the designs under them), the name of a machine, or a table shaped like [machine]; ``metrics``: which
     panels (default: performance, efficiency and power); ``ax``: axes of one's own, as many. Dashed is what the machine
-    would do without its power cap; of one machine the background says what bounds it. All is computed by the
+    would reach without its power cap; of one machine the background says what bounds it. All is computed by the
     equations of the model. Returns the figure. Raises ValueError where there is no intensity, and for a metric that
     has no curve; ScenarioError for a machine that is not known or lacks parameters.
     """
@@ -77,12 +77,12 @@ def _found(source: Any) -> tuple[Roofline, ...]:
         found = (rooflines.of_machine(source),)
     if len(found) > len(LINES):
         raise ValueError(
-            f"there are more than {len(LINES)} machines, which no picture tells apart: choose with isel"
+            f"there are more than {len(LINES)} machines, too many for one picture: choose with isel"
         )
     if not found:
         raise ValueError(
-            "there is no roofline here: it takes a machine, or designs of a model that knows an intensity "
-            "(roofline, blocks) and says what was asked"
+            "there is no roofline here: it takes a machine, or designs of a model with an intensity "
+            "(roofline, blocks) and the scenario"
         )
     return found
 

@@ -77,7 +77,8 @@ def undrawable(sizes: Mapping[str, int], numbers: Collection[str]) -> str:
     if many <= len(LINES) or (len(long) == 1 and set(long) <= set(numbers) and many <= MOST_COLOURED):
         return ""
     told = " × ".join(f"{n} {name}" for name, n in sizes.items())
-    return f"{told} are {many} fronts; a picture tells {len(LINES)} apart, or {MOST_COLOURED} along one axis of numbers"
+    several = f"{told} are {many} fronts"
+    return f"{several}; a picture shows at most {len(LINES)}, or {MOST_COLOURED} along one axis of numbers"
 
 
 def _curves(dataset: xr.Dataset, outer: list[str], scaled: bool) -> Iterator[_Curve]:

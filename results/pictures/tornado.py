@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_TORNADO_BARS = 12
 TORNADO_BAR, AROUND_TORNADO = 0.42, 1.9
-ONE_SIDED = "only as far as it betters the objective"
+ONE_SIDED = "only in the direction that improves the objective"
 # what is less than this share of the longest bar cannot be seen
 VISIBLE = 0.005
 LABEL_ROOM = 0.22

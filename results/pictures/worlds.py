@@ -22,7 +22,7 @@ MOST_DECIDED_DRAWN, MOST_CHOICES_DRAWN, MOST_WORLD_BARS = 4, 2, 8
 MOST_BINS = 60
 # values that differ by less than this share are one value to the eye
 ONE_VALUE = 1e-9
-MEDIAN, NINETY, FIXED = "median", "90 % of worlds", "fixed design"
+MEDIAN, NINETY, FIXED = "median", "90 % of samples", "fixed design"
 
 
 def worlds(found: Worlds) -> Figure:
@@ -42,7 +42,7 @@ def worlds(found: Worlds) -> Figure:
     binding = tuple(sorted((s for s in found.binding if s.count), key=lambda s: -s.count))
     shares += [("which limit binds", binding)] if binding else []
     if not (numbers or shares):
-        raise ValueError("no world has a design that differs from the others: there is nothing to draw")
+        raise ValueError("no sample has a design that differs from the others: there is nothing to draw")
     paper = sheet(_title(found), len(numbers) + len(shares), sharex=False, sharey=False)
     marks: dict[str, Any] = {}
     for n, panel in zip(numbers, paper.panels, strict=False):
@@ -56,7 +56,7 @@ def worlds(found: Worlds) -> Figure:
 def _title(found: Worlds) -> str:
     none = found.none.estimate.value
     rest = f", {100 * none:.3g} % without a design" if found.none.count else ""
-    return f"{found.title or 'A question in every world'}: {found.count} worlds{rest}"
+    return f"{found.title or 'A question in every sample'}: {found.count} samples{rest}"
 
 
 def _values(found: Worlds, n: Number) -> tuple[Any, xr.DataArray]:
@@ -107,7 +107,7 @@ def _histogram(panel: Axes, found: Worlds, n: Number) -> dict[str, Any]:
         marks[FIXED] = panel.axvline(
             float(fixed[0]) * scale.factor, color=VERMILLION, linestyle="--", linewidth=1.6, zorder=5
         )
-    panel.set_ylabel("share of worlds (%)", fontsize=MEDIUM)
+    panel.set_ylabel("share of samples (%)", fontsize=MEDIUM)
     panel.tick_params(labelbottom=True)
     return marks
 
@@ -154,7 +154,7 @@ def _bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None:
     panel.set_ylim(max(2, len(shown)) - 0.4, -0.6)
     panel.set_xlim(0, 125)
     panel.set_xticks([0, 25, 50, 75, 100])
-    panel.set_xlabel(f"{title} (% of worlds)", fontsize=MEDIUM)
+    panel.set_xlabel(f"{title} (% of samples)", fontsize=MEDIUM)
     panel.grid(visible=False, axis="y")
     panel.tick_params(labelbottom=True)
     if len(shares) > len(shown):

@@ -103,7 +103,7 @@ class Comparison:
     def _row(self, section: str, name: str) -> Row:
         values = tuple(s.numbers(section).get(name) for s in self.sides)
         units = self._units(name)
-        # codes of cases and entries of menus are no amounts
+        # codes of cases and entries of menus are not amounts
         coded = any(
             v is not None and words.named(s.solution, name, v)
             for s, v in zip(self.sides, values, strict=True)
@@ -148,7 +148,7 @@ class Comparison:
             yield f"objectives differ ({'; '.join(goals)}), so that only metrics are compared"
         if self.goal and len({_kind(s.solution) for s in self.sides}) > 1:
             told = "; ".join(f"{s.label}: {_measure(s.solution)}" for s in self.sides)
-            yield f"measures differ ({told}), so that a ratio of objectives is between different things"
+            yield f"measures differ ({told}), so that a ratio of objectives compares different measures"
         answered = [s for s in self.sides if s.answered]
         for s in self.sides:
             if not s.answered:
@@ -244,7 +244,7 @@ class Comparison:
             "machine": (QUESTION, [s.machine for s in self.sides], {"long_name": "machine"}),
         }
         if self._measured():
-            told_as = {"long_name": "what the objective is over which worlds"}
+            told_as = {"long_name": "what the objective is over which samples"}
             found["measure"] = (QUESTION, [_measure(s.solution) for s in self.sides], told_as)
         goal = self._objective()
         for name in ("bound", "gap") if goal is not None else ():

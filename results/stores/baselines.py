@@ -92,7 +92,7 @@ def _shared(dataset: xr.Dataset, baseline: xr.Dataset) -> Iterator[str]:
 
 
 def _json_numbers(values: Any) -> Any:
-    """Return numbers as JSON has them; what is no number is null."""
+    """Return numbers as JSON has them; what is not a number is null."""
     numbers = np.where(np.isfinite(values), values, np.nan)
     return json.loads(json.dumps(numbers.tolist()).replace("NaN", "null"))
 

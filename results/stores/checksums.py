@@ -61,5 +61,5 @@ def damage(group: Any, index: ChunkIndex, note: Mapping[str, Any]) -> str:
             # a decoder may raise anything on damaged bytes
             return f"{name} cannot be read: {problem}"
         if expected and checksum(stored) != expected:
-            return f"{name} is not what was written"
+            return f"{name} differs from what was written"
     return ""

@@ -87,7 +87,9 @@ def root(where: Folder) -> dict[str, Any]:
         if found.get(ATTRIBUTES, {}).get("format") == FORMAT:
             return found
         if not ours(where):
-            raise StoreError(f"{where} is no store of a dse sweep; it is left untouched, choose another path")
+            raise StoreError(
+                f"{where} is not a store of a dse sweep; it is left untouched, choose another path"
+            )
     raise damaged(where, {ROOT: why or "is that of another dataset"})
 
 
@@ -107,7 +109,7 @@ def _document(where: Folder, name: str) -> tuple[dict[str, Any], str]:
     try:
         return seals.loaded(texts[name]), ""
     except ValueError:
-        return {}, "is not what was written"
+        return {}, "differs from what was written"
 
 
 def attributes(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,7 +161,7 @@ def compared(expected: seals.Record | None, data: bytes | None, unread: str | No
         return "is missing" if expected else "should not be there" if data is not None else ""
     if len(data) != expected[0]:
         return f"has {len(data)} bytes instead of {expected[0]}"
-    return "" if seals.record(data) == expected else "is not what was written"
+    return "" if seals.record(data) == expected else "differs from what was written"
 
 
 def claimed(where: Folder, mine: Mapping[str, Any]) -> bool:

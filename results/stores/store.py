@@ -387,6 +387,6 @@ def open(place: Place) -> xr.Dataset:
     with decoded(where):
         found = xr.open_zarr(_checksummed(where, document), consolidated=False, chunks=None).drop_encoding()
     found.attrs = roots.attributes(document)
-    # what is no variable of the sweep says what stands in the rows of an axis
+    # what is not a variable of the sweep says what stands in the rows of an axis
     rows = [n for n in found.data_vars if n not in order]
     return baselines.attached(found.set_coords(rows)[order])

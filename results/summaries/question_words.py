@@ -78,7 +78,7 @@ def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
         level = "each of the probabilities asked" if key in swept else f"probability {probability:g}"
         yield f"{' and '.join(map(words, names))} with {level}"
     numbers = _listed([words(n.removeprefix("machine.")) for n in question.uncertain.marginals])
-    yield f"uncertain: {numbers} ({question.uncertain.sampling.samples} worlds)"
+    yield f"uncertain: {numbers} ({question.uncertain.sampling.samples} samples)"
 
 
 def _amount(question: Question, name: str, value: float) -> str:
@@ -90,7 +90,7 @@ def _decided(question: Question) -> Iterator[str]:
     """Go through what is decided; elements of a list that are decided alike are told together."""
     alike: dict[str, list[str]] = {}
     for d in question.decide:
-        # a choice among names, of machines say, is no quantity
+        # a choice among names, of machines say, is not a quantity
         q = None if d.choices is not None else quantity(question.model, d.name)
         one = _decision(question, d)
         together = one.replace(words(d.name), words(family_name(q)), 1) if q is not None and q.index else one

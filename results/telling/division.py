@@ -53,7 +53,7 @@ def divisions(limits: Iterable[ModelLimit], values: Mapping[str, Any]) -> dict[s
 def reached(d: Division) -> str:
     """Say of a design whether its number divides the other one: "12 does not divide 64"."""
     if d.either and d.whole is not None and d.part is not None and d.part > d.whole:
-        verb = "is a multiple of" if d.holds else "is no multiple of"
+        verb = "is a multiple of" if d.holds else "is not a multiple of"
         return f"{d.part:.12g} {verb} {d.whole:.12g}"
     verb = "divides" if d.holds else "does not divide"
     return f"{d.part:.12g} {verb} {d.whole:.12g}"
@@ -67,7 +67,7 @@ def divides_if(d: Division) -> str:
     every = divisors(int(whole))
     if d.either and d.part is not None and d.part > whole:
         less = math.floor(d.part / whole) * whole
-        return f"{d.part:.12g} is no multiple of {whole:.12g}; {less:.12g} and {less + whole:.12g} would do"
+        return f"{d.part:.12g} is not a multiple of {whole:.12g}; {less:.12g} and {less + whole:.12g} are"
     if d.part is None:
         shown = ", ".join(f"{v:.12g}" for v in every[:MOST_DIVISORS]) + (
             ", …" if len(every) > MOST_DIVISORS else ""
@@ -76,7 +76,7 @@ def divides_if(d: Division) -> str:
     below = [v for v in every if v < d.part][-1:]
     above = [v for v in every if v > d.part][:1]
     near = " and ".join(f"{v:.12g}" for v in (*below, *above))
-    return f"{whole:.12g} is not divisible by {d.part:.12g}; {near} would do"
+    return f"{whole:.12g} is not divisible by {d.part:.12g}, but by {near}"
 
 
 def _product(values: Mapping[str, Any], names: Iterable[str]) -> float | None:

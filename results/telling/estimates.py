@@ -47,7 +47,7 @@ def share(count: int, of: int, level: float = ESTIMATE_LEVEL) -> Estimate:
     from scipy.special import betaincinv
 
     if not 0 <= count <= of:
-        raise ValueError(f"{count} of {of} is no share")
+        raise ValueError(f"{count} of {of} is not a share")
     if not of:
         return Estimate(math.nan, 0.0, 1.0)
     outside = (1.0 - level) / 2.0

@@ -13,7 +13,7 @@ from results.telling.fresh import Fresh
 
 
 class Status(StrEnum):
-    """What an answer promises."""
+    """What is proved of an answer."""
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"
@@ -24,7 +24,7 @@ class Status(StrEnum):
 
 
 class ByValue:
-    """Equality by value: numbers that do not exist (NaN) are the same, and what is not compared plays no part."""
+    """Equality by value: NaN equals NaN, and fields that are not compared are ignored."""
 
     __slots__ = ()
 
@@ -51,12 +51,12 @@ def same(a: Any, b: Any) -> bool:
 class LimitState(ByValue):
     """A limit at the answer.
 
-    ``value``: what came out, NaN where there is no answer; ``bound``: what was asked; ``side``: "max",
-    "min", or "model" for a model's own limit (a ratio, bound 1); ``slack``: relative room left (negative:
-    violated). ``elasticity``: percent of the objective per percent of the limit, None where there is none;
+    ``value``: the value reached, NaN if there is no answer; ``bound``: the bound asked for; ``side``: "max",
+    "min", or "model" for a model's own limit (a ratio, bound 1); ``slack``: relative distance from the bound (negative:
+    violated). ``elasticity``: percent of the objective per percent of the limit, None if there is none;
     ``one_sided``: it holds for relaxing only. For integer problems instead ``next_change``, the value of
-    the limit at which the answer next changes, and ``next_objective``, the objective there. ``share``: of one design
-    for many worlds, the share of these in which the limit binds; value and slack are then those of the worst one.
+    the limit at which the answer next changes, and ``next_objective``, the objective there. ``share``: for one design
+    for many samples, the share of these in which the limit binds; value and slack are then those of the worst sample.
     """
 
     value: float
@@ -74,7 +74,7 @@ class LimitState(ByValue):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alternative(ByValue):
-    """One categorical choice with its best objective, or why it has none."""
+    """One categorical choice with its best objective, or the conflict that makes it infeasible."""
 
     choice: Mapping[str, str]
     status: Status
@@ -84,7 +84,7 @@ class Alternative(ByValue):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NextBest(ByValue):
-    """The design that would be best if all that are as good as the answer were taken away, and its objective."""
+    """The best design that is worse than the answer, and its objective."""
 
     variables: Mapping[str, float | str]
     objective: float
@@ -92,33 +92,33 @@ class NextBest(ByValue):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts(ByValue):
-    """The answer to one question; all numbers SI floats. Two are equal where all but ``seconds`` is the same.
+    """The answer to one question; all numbers SI floats. Two are equal if all fields but ``seconds`` are equal.
 
-    ``limits`` goes by the names of ``results.telling.limits.limit_names``; where there is no answer it still holds
-    what was asked of every limit in ``conflict``. ``conflict``: a minimal set of limits that cannot hold
-    together, each with the value that would do with all else kept (for a model's own limit the factor by
-    which it is missed), or None where further conflicts, listed in ``conflicts``, remain. ``ranges``:
-    lowest and highest optimal value of what is not unique. ``parameters``: percent of the objective per
-    percent of each machine parameter; ``one_sided``: those of them whose worth holds only for the change that
-    betters the objective. ``runaway``: the variable that an unbounded question sends to
-    infinity or zero. ``held``: the variables that nothing but an end of what the model knows of them holds (p >= 1),
+    ``limits`` has the names of ``results.telling.limits.limit_names``; if there is no answer it still holds
+    the bound of every limit in ``conflict``. ``conflict``: a minimal set of limits that cannot hold
+    together, each with the value at which the problem is feasible with all else kept (for a model's own limit the
+    factor by which it is missed), or None if further conflicts, listed in ``conflicts``, remain. ``ranges``:
+    lowest and highest optimal value of variables that are not unique. ``parameters``: percent of the objective per
+    percent of each machine parameter; ``one_sided``: those whose sensitivity holds only for the change that
+    improves the objective. ``runaway``: the variable that an unbounded question sends to
+    infinity or zero. ``held``: the variables that only an end of their domain bounds (p >= 1),
     each with the side of that end. ``outside``: the ratios that are at most 1 in the range in which the
-    model was derived, and above it here. ``sources``: where numbers of the machine come from, a kind
-    by name. ``message``: what went wrong, if anything did. ``flags``: what 0, 1, 2 ... mean in a metric that says which
+    model was derived, and above it here. ``sources``: the sources of the numbers of the machine, a kind
+    by name. ``message``: the error, if there is one. ``flags``: the meaning of 0, 1, 2 ... in a metric that says which
     case holds.
 
     ``index``: family and (dimension, label) pairs of each element of an indexed family, by its name
     ("share.a.cpu": "share", region a, processor cpu); ``given``: those elements that were not decided but given.
-    ``menus``: what 1, 2, 3 ... pick in a number that picks from a menu. ``whole``: the variables that were to be
-    whole numbers. ``meanings``: what the model's own limits in a conflict say; ``divisions``: of those by which
-    one number divides another, which numbers these are.
+    ``menus``: the names of 1, 2, 3 ... in a number that selects from a menu. ``whole``: the variables that had to be
+    whole numbers. ``meanings``: the meanings of the model's own limits in a conflict; ``divisions``: for limits by
+    which one number divides another, these numbers.
 
-    ``measure``: what the objective is where something is uncertain ("mean of energy over 1024 samples"), and ``worlds``
-    over how many worlds, each a ``world``: "sample", or "vertex" or "world" of a box. Over samples ``metrics`` are
-    means, and ``spread`` is what 5 % and 95 % of them are below; of a box they are nominal, with least and greatest.
-    ``fresh``: what the design comes to in samples that it was not chosen on. ``measures``: of names among the metrics
-    that stand for a measure of another one which it is ("mean of energy"). ``sampling``: which samples, and why these.
-    ``next_best``: where every design was tried, the next better one; None where there is no other, or none known.
+    ``measure``: the measure of the objective over uncertain numbers ("mean of energy over 1024 samples"), and
+    ``worlds`` over how many samples, each a ``world``: "sample", or "vertex" or "case" of a box. Over samples
+    ``metrics`` are means, and ``spread`` their 5 % and 95 % quantiles; for a box they are nominal, with least and
+    greatest. ``fresh``: the design in samples that it was not chosen on. ``measures``: for metrics that
+    are a measure of another one, which measure ("mean of energy"). ``sampling``: which samples were drawn, and why.
+    ``next_best``: if every design was tried, the best one worse than this; None if there is none, or none known.
     """
 
     status: Status

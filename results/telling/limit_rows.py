@@ -73,7 +73,13 @@ def _row(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
             words.bound(state),
             words.value(state.value, state.unit),
         )
-    return name, asked, reached, words.slack(state) + words.share(state), words.buys(solution, name, state)
+    return (
+        name,
+        asked,
+        reached,
+        words.slack(state) + words.share(solution, state),
+        words.buys(solution, name, state),
+    )
 
 
 def _divided(state: LimitState, d: division.Division) -> tuple[str, str]:

@@ -57,14 +57,12 @@ def head(solution: Facts) -> list[tuple[str, str]]:
             ("held by", "; ".join(words.end(solution, n, side) for n, side in solution.held.items()))
         )
     if reached := [n for n, x in solution.limits.items() if x.binding and of_range(n)]:
-        beyond = f"the range of the measurements ({', '.join(reached)}); farther out the model is a guess"
+        beyond = f"the range of the measurements ({', '.join(reached)}); outside it the model extrapolates"
         found.append(("held by", beyond))
     if solution.waived:
         found.append(("set aside", f"the model's own limits {', '.join(solution.waived)} (as asked)"))
     if any(map(of_range, solution.waived)):
-        found.append(
-            ("beware", "without the range of the measurements the model may be asked where nothing was")
-        )
+        found.append(("beware", "without the range of the measurements the model may extrapolate"))
     if solution.outside:
         beyond = ", ".join(f"{n} {v:.6g}" for n, v in solution.outside.items())
         found.append(("outside", f"the range in which the model was derived: {beyond}, at most 1"))
@@ -141,7 +139,7 @@ def _of_metrics(solution: Facts) -> Part:
     wider = tuple((*row, end) for row, end in zip(rows, ends, strict=True))
     if solution.world == "sample":
         return Part(f"metrics over {solution.worlds} samples", ("name", "mean", "5 % … 95 %"), wider)
-    return Part("metrics, and their range in the worlds tried", ("name", "nominal", "range"), wider)
+    return Part("metrics, and their range over the values tried", ("name", "nominal", "range"), wider)
 
 
 def _fresh(solution: Facts) -> list[Part]:
@@ -167,7 +165,7 @@ def _fresh(solution: Facts) -> list[Part]:
     heading = f"estimated in {fresh.count} fresh samples (random, seed {fresh.seed})"
     return [
         Part(heading, ("limit", "asked", "holds in", "95 % interval", ""), held),
-        Part(f"{name} in fresh samples", ("of it", "estimate", "at least", "at most"), rows),
+        Part(f"{name} in fresh samples", ("statistic", "estimate", "at least", "at most"), rows),
         Part("measures in fresh samples", ("measure", "estimate", "at least", "at most"), measures),
     ]
 

@@ -58,7 +58,7 @@ def value(amount: float | str, unit: str, digits: int = VALUE_DIGITS) -> str:
 def end(solution: Facts, name: str, side: str) -> str:
     """Say which end of its domain holds a variable, and where that is."""
     which = "smallest" if side == "min" else "largest"
-    return f"{name} is at the {which} value that the model knows ({metric(solution, name, solution.variables[name])})"
+    return f"{name} is at the {which} value that the model allows ({metric(solution, name, solution.variables[name])})"
 
 
 def metric(solution: Facts, name: str, amount: float | str) -> str:
@@ -125,9 +125,10 @@ def _told_apart(amount: float, other: float, unit: str) -> str:
     )
 
 
-def share(state: LimitState) -> str:
-    """Say in how many of many worlds a limit binds; nothing where it binds in none."""
-    return f" (binds in {percent(100 * state.share)} of worlds)" if state.share else ""
+def share(solution: Facts, state: LimitState) -> str:
+    """Say in how many samples, or vertices or cases of a box, a limit binds; empty if in none."""
+    of = {"vertex": "vertices", "case": "cases"}.get(solution.world, "samples")
+    return f" (binds in {percent(100 * state.share)} of {of})" if state.share else ""
 
 
 def percent(amount: float) -> str:

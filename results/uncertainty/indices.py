@@ -132,7 +132,7 @@ def _indices(sums: Any, d: int) -> tuple[Array, Array, Any]:
     count = sums[..., -1:]
     mean, square = sums[..., 2 * d : 2 * d + 1] / (2 * count), sums[..., 2 * d + 1 : 2 * d + 2] / (2 * count)
     variance = square - mean**2
-    # what is left by rounding is no variance
+    # what is left by rounding is not a variance
     variance = np.where(variance > 1e-12 * square, variance, np.nan)
     first = sums[..., :d] / count / variance
     total = sums[..., d : 2 * d] / count / (2.0 * variance)

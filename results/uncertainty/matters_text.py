@@ -26,19 +26,19 @@ LEAST_INDEX = 0.01
 def sentences(found: Matters) -> list[str]:
     """Say what was computed."""
     worlds = found.rows * (len(found.indices[0].inputs) + 2) if found.indices else 0
-    lines = [f"{worlds} worlds ({found.rows} rows of Saltelli's samples, seed {found.seed}): {found.of}."]
+    lines = [f"{worlds} samples (Saltelli's design of {found.rows} rows, seed {found.seed}): {found.of}."]
     if found.left_out:
         share = 100 * found.left_out / found.rows
         lines.append(
-            f"{share:.3g} % of the rows hold a world without a design: the indices are those of the others."
+            f"{share:.3g} % of the rows hold a sample without a design: the indices are those of the others."
         )
     if found.indices and found.still:
         verb = "does" if len(found.still) == 1 else "do"
         lines.append(
-            f"{_listed(found.still)} {verb} not vary: there is nothing that could move {_them(found.still)}."
+            f"{_listed(found.still)} {verb} not vary: no uncertain number affects {_them(found.still)}."
         )
     if not found.indices:
-        lines = ["No number varies: nothing that is uncertain plays a part."]
+        lines = ["No number varies: the uncertain numbers affect none of them."]
     return lines
 
 
@@ -102,7 +102,11 @@ def _losses(found: Losses) -> Table:
     ]
     share = "" if floor is None or not base else f"{100 * floor / base:.3g} %"
     rows.append(("(by chance: a number of no influence)", text(floor, found.by_chance.designs), share, ""))
-    return f"What not knowing it costs in the mean of {found.name}", ("", "lost", "of the mean", ""), rows
+    return (
+        f"What not knowing a number costs in the mean of {found.name}",
+        ("", "lost", "of the mean", ""),
+        rows,
+    )
 
 
 def _value(e: Estimate) -> str:

@@ -166,7 +166,7 @@ def summarised(dataset: xr.Dataset, fixed: Fixed | None = None, notes: tuple[str
     Raises ValueError for a dataset that has other dimensions, or no such axis.
     """
     if tuple(map(str, dataset["status"].dims)) != (AXIS,):
-        raise ValueError(f"worlds stand along {AXIS}; choose one place of the other axes with isel")
+        raise ValueError(f"samples stand along {AXIS}; choose one place of the other axes with isel")
     held = dataset.load()
     status = held["status"].values
     answered = np.isin(status, ANSWERED)

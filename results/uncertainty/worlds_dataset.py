@@ -44,25 +44,28 @@ def to_dataset(found: Worlds) -> xr.Dataset:
         data[name] = ("quantile", [q.value for q in n.quantiles], about | _method("quantile"))
         data[f"{name}_interval"] = (("quantile", "end"), [q.interval for q in n.quantiles], _around(about))
         data |= _mean(f"{name}_mean", n.mean, {**about, "long_name": f"mean {n.name}"})
-    data |= _share("probability_no_design", [found.none.estimate], (), "worlds without any design")
+    data |= _share("probability_no_design", [found.none.estimate], (), "samples without any design")
     if found.binding:
         names["limit"] = np.array([s.name for s in found.binding])
         estimates = [s.estimate for s in found.binding]
-        data |= _share("probability_binding", estimates, ("limit",), "worlds in which the limit binds")
+        data |= _share("probability_binding", estimates, ("limit",), "samples in which the limit binds")
     for name, shares in found.winners.items():
         dim = f"choice_{_free(name, names)}"
         names[dim] = np.array([s.name for s in shares])
         data |= _share(
-            f"probability_{name}", [s.estimate for s in shares], (dim,), f"worlds in which {name} is so"
+            f"probability_{name}", [s.estimate for s in shares], (dim,), f"samples in which {name} is so"
         )
     if found.broken is not None:
-        told = "worlds in which the fixed design breaks a limit"
+        told = "samples in which the fixed design breaks a limit"
         data |= _share("probability_broken", [found.broken.estimate], (), told)
     if found.regret is not None:
-        about = {"units": "1", "long_name": "what the fixed design loses, relative to the best of each world"}
+        about = {
+            "units": "1",
+            "long_name": "what the fixed design loses, relative to the best of each sample",
+        }
         data |= _mean("regret_mean", found.regret.mean, about)
-        data |= _mean("regret_high", found.regret.high, {**about, "comment": "95 % of worlds lose no more"})
-    quantile = {"units": "1", "long_name": "share of worlds below", "path": "quantile"}
+        data |= _mean("regret_high", found.regret.high, {**about, "comment": "95 % of samples lose no more"})
+    quantile = {"units": "1", "long_name": "share of samples below", "path": "quantile"}
     coordinates = {
         "quantile": ("quantile", list(LEVELS), quantile),
         "end": ("end", np.array(["low", "high"]), {"long_name": "end of the 95 % interval of an estimate"}),

@@ -38,7 +38,7 @@ def _open(low: float, high: float, first: str, last: str) -> str:
     if not (math.isinf(low) or math.isinf(high)):
         return ""
     if math.isinf(low) and math.isinf(high):
-        return "too few worlds to say"
+        return "too few samples to say"
     return f"at least {first}" if math.isinf(high) else f"at most {last}"
 
 
@@ -46,12 +46,12 @@ def sentences(found: Worlds) -> list[str]:
     """Say the main results in sentences: how many worlds, those without a design first, what is known of the rest."""
     none = found.none
     told = ", ".join(f"{n} {status}" for status, n in found.statuses.items())
-    lines = [f"{found.count} worlds: {told}."]
+    lines = [f"{found.count} samples: {told}."]
     share = none.estimate
     if none.count:
-        lines.append(f"No design at all in {percent(share.value)} of the worlds ({between(share)}).")
+        lines.append(f"No design at all in {percent(share.value)} of the samples ({between(share)}).")
     else:
-        lines.append(f"Every world that was drawn has a design (none: at most {percent(share.high)}).")
+        lines.append(f"Every sample that was drawn has a design (none: at most {percent(share.high)}).")
     return [*lines, *found.notes]
 
 
@@ -60,9 +60,9 @@ def tables(found: Worlds) -> list[Table]:
     made: list[Table] = []
     answered = sum(n for s, n in found.statuses.items() if s in ("optimal", "feasible", "evaluated"))
     if found.numbers:
-        head = ("", "median", "90 % of worlds", "mean", "its 95 % interval")
+        head = ("", "median", "90 % of samples", "mean", "its 95 % interval")
         rows = [_number(n) for n in found.numbers]
-        made.append((f"Over the {answered} worlds with a design", head, rows))
+        made.append((f"Over the {answered} samples with a design", head, rows))
     for name, shares in found.winners.items():
         rows = [_share(s) for s in shares]
         made.append((f"Which {axes.words(name)} wins", ("", "share", "95 % interval"), rows))
@@ -120,14 +120,18 @@ def _fixed_rows(found: Worlds) -> Iterator[list[str]]:
         yield [axes.words(name), told, ""]
     if found.broken is not None:
         share = found.broken.estimate
-        yield ["worlds in which it breaks a limit", percent(share.value), between(share)]
+        yield ["samples in which it breaks a limit", percent(share.value), between(share)]
         for s in found.broken_by:
             yield [f"  {axes.words(s.name)} first", percent(s.estimate.value), between(s.estimate)]
     r = found.regret
     if r is None:
         return
     unit = next((n.unit for n in found.numbers if n.role == "objective"), "")
-    yield [f"where it holds ({r.worlds} worlds) it loses, on average", percent(r.mean.value), between(r.mean)]
+    yield [
+        f"where it holds ({r.worlds} samples) it loses, on average",
+        percent(r.mean.value),
+        between(r.mean),
+    ]
     yield ["  in 95 % of them at most", percent(r.high.value), between(r.high)]
     yield ["  at worst", percent(r.worst), ""]
     value = _range(r.absolute.low, r.absolute.high, unit)

@@ -53,7 +53,7 @@ class Target:
 
 
 def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
-    """Find what a path changes; None, and a mistake noted, where it leads nowhere."""
+    """Find what a path changes; None, and a mistake noted, where it names nothing in this question."""
     (axis, path), key = slot, axis_slots.place(shape, slot)
     if reader.is_machine(path.removesuffix(".base")):
         return _machine(reader, shape, key, path)
@@ -74,7 +74,9 @@ def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
         right = "sweep a bound of it (decide.…), or take it out of [decide]"
         reader.findings.add(key, f"{name} is decided, so it cannot be swept as well", right)
     elif name.startswith(MACHINE_PREFIX) and name == WORD_SIZE and shape.sweep[axis].factors is not None:
-        reader.findings.add(f"sweep.{axis}.factors", "word sizes take no factors", "list them as values")
+        reader.findings.add(
+            f"sweep.{axis}.factors", "factors cannot be applied to a word size", "list them as values"
+        )
     else:
         return Target("given", name, divided=name in divided_numbers(reader.model, shape))
     return None
@@ -112,13 +114,13 @@ def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> T
     sides = ("min", "max") if section == "limits" else ("min", "max", "max_halvings")
     if side not in sides or not name:
         ways = " or ".join(f"{section}.{name or rest}.{s}" for s in sides[:2])
-        reader.findings.add(key, f"{section}.{rest} is no bound", f"write {ways}")
+        reader.findings.add(key, f"{section}.{rest} is not a bound", f"write {ways}")
     elif name in shape.decide and reader.countable(name):
         return _bound_of_decided(reader, shape, key, Target(_KINDS[section], name, side))
     elif section == "decide":
         decided = ", ".join(n for n in shape.decide if n in reader.parameters) or "nothing is decided"
         right = f"add {name} under [decide], or sweep a bound of: {decided}"
-        reader.findings.add(key, f"{name} is no decided number, so it has no bounds", right)
+        reader.findings.add(key, f"{name} is not a decided number, so it has no bounds", right)
     elif name not in reader.metrics:
         names = [f"limits.{n}.{side}" for n in reader.countable_names(shape.decide)]
         reader.findings.unknown(key, f"limit of {reader.model.name}", f"limits.{rest}", names)
@@ -168,7 +170,7 @@ def _nowhere(reader: Reader, shape: Shape, key: str, path: str) -> None:
         names = [*reader.parameters, "machine", *limits, *decided]
         if path.startswith("given."):
             names = [f"given.{n}" for n in reader.inputs]
-        reader.findings.add(key, f'the path "{path}" leads nowhere', meant(path, names))
+        reader.findings.add(key, f'the path "{path}" names nothing in this question', meant(path, names))
 
 
 def quantity(reader: Reader, aim: Target) -> Quantity | None:
@@ -237,7 +239,7 @@ def _stepped(reader: Reader, key: str, entry: Sweep, steps: list[str]) -> bool:
         right = "give values, or factors, or start, stop and num"
         reader.findings.missing(key, "the axis is empty", right)
     elif entry.num is not None and not 2 <= entry.num <= MOST_VALUES_SWEPT:
-        wrong = f"an axis of {entry.num} values cannot lead from start to stop"
+        wrong = f"num = {entry.num} is not possible for an axis from start to stop"
         right = f"write a whole number from 2 to {MOST_VALUES_SWEPT:.0e}; one value goes into values"
         reader.findings.add(f"{key}.num", wrong, right)
     else:

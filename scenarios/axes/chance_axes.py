@@ -11,13 +11,11 @@ from scenarios.language.schema import Shape
 
 Aim = tuple[str, str, str]
 """What an axis changes: its kind, a name, and a side (``scenarios.axes.axes.Target``)."""
-PROBABILITY_AXIS = Quantity(
-    "probability", "P", "", "probability with which it holds in the world", maximum=1.0
-)
+PROBABILITY_AXIS = Quantity("probability", "P", "", "probability with which the limit holds", maximum=1.0)
 LEVEL_AXES = {
-    "cvar": Quantity("cvar", "b", "", "share of the worlds above which the worst are averaged", maximum=1.0),
+    "cvar": Quantity("cvar", "b", "", "share of the samples above which the worst are averaged", maximum=1.0),
     "quantile": Quantity(
-        "quantile", "q", "", "share of the worlds that stay within the objective", maximum=1.0
+        "quantile", "q", "", "share of the samples that stay within the objective", maximum=1.0
     ),
 }
 SPREAD = "spread"
@@ -34,7 +32,7 @@ def level(reader: Reader, shape: Shape, key: str, rest: str) -> Aim | None:
     entry = None if goal is None else goal.measures.get(name) if head else goal
     if kind not in LEVEL_AXES or (head and not name):
         right = "write objective.cvar, objective.quantile, or objective.measures.NAME.cvar"
-        reader.findings.add(key, f"objective.{rest} is no level of a measure", right)
+        reader.findings.add(key, f"objective.{rest} is not a level of a measure", right)
     elif entry is None or getattr(entry, kind) is None:
         what = f"objective.measures.{name}" if head else "objective"
         right = f"write {kind} = 0.9 there too, in place of another measure"
@@ -51,7 +49,7 @@ def spread(reader: Reader, shape: Shape, key: str, rest: str) -> Aim | None:
     if side != SPREAD or not name:
         there = shape.uncertain is not None and rest in shape.uncertain.spreads
         right = f"write uncertain.{rest if there else name or rest}.{SPREAD}, of a normal or lognormal distribution"
-        reader.findings.add(key, f"uncertain.{rest} is no spread of a distribution", right)
+        reader.findings.add(key, f"uncertain.{rest} is not a spread of a distribution", right)
     elif entry is None:
         known = [] if shape.uncertain is None else list(shape.uncertain.spreads)
         reader.findings.unknown(key, "uncertain number", name, [f"uncertain.{n}.{SPREAD}" for n in known])
@@ -93,5 +91,5 @@ def possible(reader: Reader, key: str, value: float | None, side: str) -> bool:
     if value is None or (0 < value < 1) or (value == 0 and side == "cvar"):
         return True
     ends = "from 0 to below 1" if side == "cvar" else "between 0 and 1"
-    reader.findings.add(key, f"{value:.12g} is no {side} {ends}", "write a number such as 0.95")
+    reader.findings.add(key, f"{value:.12g} is not a {side} {ends}", "write a number such as 0.95")
     return False

@@ -49,7 +49,7 @@ def numbers(
         right = f"{q.name} is a number: write one in every row, its unit in the header"
         odd = [(row, text) for row, text in enumerate(cells.values) if not is_number(str(text))]
         _note_rows(
-            reader, key, table, [(row, f"{shown(text)} is no finite number") for row, text in odd], right
+            reader, key, table, [(row, f"{shown(text)} is not a finite number") for row, text in odd], right
         )
         return None
     values = _in_si(reader, key, table, cells, q, word_size)

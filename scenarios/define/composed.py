@@ -212,7 +212,7 @@ def _size(tree: Expression, unit: str | None, lift: Lift) -> Run:
     """
     sums = tree.parts if isinstance(tree, Chain) and tree.parts[0][0] == "+" else (("+", tree),)
     runs = [compiled(x, lift) for _, x in sums]
-    # nothing over nothing would be no number
+    # nothing over nothing would not be a number
     nothing = None if unit is None and lift is not plain_lift else lift(_TINY, unit) if unit else _TINY
 
     def run(at: Mapping[str, Any]) -> Any:
@@ -321,5 +321,5 @@ def domain(model: Model, name: str) -> tuple[float | None, float | None]:
 
 
 def definitions_of(model: Model) -> tuple[Definition, ...]:
-    """Return the definitions a model was made with; none where it is no composed one."""
+    """Return the definitions a model was made with; none where it is not a composed one."""
     return model.equations.definitions if isinstance(model.equations, Equations) else ()

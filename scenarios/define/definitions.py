@@ -94,7 +94,7 @@ def _reader(own: Names, made: list[Definition], used: frozenset[str]) -> Reader 
         inside = [n for n in group if n in defined]
         other = [n for n in group if n in own.shape.given or n in own.shape.decide]
         if inside and other:
-            wrong = f"{inside[0]} and {other[0]} say the same twice"
+            wrong = f"{inside[0]} and {other[0]} state the same quantity twice"
             own.findings.add(f"define.{inside[0]}", wrong, f"leave one of {' and '.join(group)} out")
     kept |= twice
     before = frozenset(_needed_by_base(made))
@@ -234,7 +234,7 @@ def _unknown(own: Names, used: str) -> str:
     if used == "machine" or r.is_machine(used):
         return f"{used} is a whole machine, not a number"
     if table().find(used) is not None:
-        return f"there is no quantity {shown(used)}\na unit stands behind a number and one blank: 1 {used}"
+        return f"there is no quantity {shown(used)}\na unit follows a number and one blank: 1 {used}"
     every = [*own.shape.define, *own.shape.given, *own.shape.decide, *r.inputs, *r.metrics, *r.parameters]
     every = [name for name in every if name != HALVINGS.name]
     return f"there is no quantity {shown(used)}\n{meant(used, dict.fromkeys(every))}"

@@ -146,20 +146,20 @@ def _strange(text: str, at: int) -> NoReturn:
     sign = text[at]
     right = "use letters, digits, _, dots, + - * / **, brackets and commas; any other name goes in backquotes"
     if sign == "^":
-        raise ExpressionError(text, at, "^ is no operator", "write powers with **: x**2")
+        raise ExpressionError(text, at, "^ is not an operator", "write powers with **: x**2")
     if sign == "%":
         raise ExpressionError(text, at, "% is neither an operator nor a unit here", "write 0.05 for 5 %")
     if sign == "`":
         raise ExpressionError(text, at, "this backquote is not closed", "write `name` with two of them")
     if sign == "=":
-        raise ExpressionError(text, at, "an expression holds no =", "write what stands behind it only")
+        raise ExpressionError(text, at, "an expression holds no =", "write only the part after it")
     if sign in "\"'":
         raise ExpressionError(
             text, at, "an expression holds no texts", "names with other signs go in backquotes"
         )
     if sign in "<>!&|~":
         raise ExpressionError(
-            text, at, f"{sign} is no operator here", "a condition is a limit: write it in [limits]"
+            text, at, f"{sign} is not an operator here", "a condition is a limit: write it in [limits]"
         )
     if ord(sign) > 126:
         called = unicodedata.name(sign, f"U+{ord(sign):04X}")

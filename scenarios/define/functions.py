@@ -39,7 +39,7 @@ def read(shape: Shape, findings: Findings) -> dict[str, Function] | None:
                 findings.add(key, f"model file {error.file}: {wrong}", right)
             continue
         if fit is None:
-            wrong = f"{named} is no fitted model, and only such are functions"
+            wrong = f"{named} is not a fitted model, and only such are functions"
             findings.add(
                 key, wrong, 'write a model file such as "./gemm.toml", or make it a kernel: [[kernels]]'
             )

@@ -61,11 +61,15 @@ class Names:
         if q.choices or q.menu:
             add(
                 key,
-                f"{name} is a choice among names, which no expression gives",
+                f"{name} is a choice among names, which an expression cannot define",
                 "give it, decide it or sweep it",
             )
         elif name in r.whole:
-            add(key, f"{name} is a whole number that is decided, which no expression gives", "leave it out")
+            add(
+                key,
+                f"{name} is a whole number that is decided, which an expression cannot define",
+                "leave it out",
+            )
         elif name.rpartition(".")[2] == "word_size":
             right = "write it in the machine table: the file's numbers in bytes are read with it"
             add(key, "the size of a word cannot be defined", right)
@@ -105,7 +109,7 @@ class Names:
         elif name in FUNCTIONS:
             add(key, f"{name} is a function", "choose another name")
         elif name in _WORDS:
-            add(key, f"{name} has a meaning of its own", "choose another name")
+            add(key, f"{name} is a reserved name", "choose another name")
         elif any(x.name == name for x in r.model.limits):
             add(key, f"{name} is a limit of {self.reader.model.name} itself", "choose another name")
         elif table().find(name) is not None:
@@ -113,7 +117,11 @@ class Names:
         elif any(name == kernel.name for kernel in self.shape.kernels):
             add(key, f"{name} is a kernel", "choose another name")
         elif name in self.shape.sweep:
-            add(key, f"{name} is also the name of an axis", f'call the axis otherwise, such as "{name}_axis"')
+            add(
+                key,
+                f"{name} is also the name of an axis",
+                f'give the axis another name, such as "{name}_axis"',
+            )
         elif f"{MACHINE_PREFIX}{name}" in self.in_tables():
             add(key, f"{name} is also a number of the machine table", "choose another name")
         else:

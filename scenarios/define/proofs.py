@@ -156,7 +156,7 @@ class _Proof:
         if base.dimension == NONE:
             return Meaning(NONE, positive if value is None else value >= 0, value)
         if not whole or e is None:
-            what = f"the power {e:g}" if e is not None else "a power that is no fixed number"
+            what = f"the power {e:g}" if e is not None else "a power that is not a fixed number"
             right = "divide by a unit first, such as (clock / 1 GHz)**1.3"
             raise self.wrong(at, f"only plain numbers have {what}, and its base is {base.told}", right)
         if abs(e) > MOST_PROVED_POWER:

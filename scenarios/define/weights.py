@@ -27,7 +27,7 @@ def with_weights(shape: Shape, findings: Findings) -> Shape:
         wrong = f"weights and {way} exclude each other"
         findings.add("objective", wrong, "keep one; negative weights are for what is to be large")
     if not goal.weights:
-        findings.add(KEY, "there is no weight", 'write { energy = "1 1/J", time = "20 W/J" }')
+        findings.add(KEY, "no weight is given", 'write { energy = "1 1/J", time = "20 W/J" }')
     if NAME in shape.define:
         findings.add(f"define.{NAME}", f"{NAME} is what the sum by weights is called", "choose another name")
     findings.places[f"define.{NAME}"] = KEY
@@ -58,7 +58,7 @@ def _term(name: str, value: float | str, findings: Findings) -> str:
         findings.add(key, f"the weight of {name} is 0", "leave it out")
         return ""
     if "`" in name or not name.strip():
-        findings.add(key, f"{shown(name)} is no name of a quantity", "name a metric or a decided quantity")
+        findings.add(key, f"{shown(name)} is not a name of a quantity", "name a metric or a decided quantity")
         return ""
     named = name if _PLAIN.fullmatch(name) else f"`{name}`"
     return f"{number!r} {unit.replace('^', '**')}".rstrip() + f" * {named}"

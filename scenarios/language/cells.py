@@ -69,7 +69,7 @@ def _text(value: Any) -> str:
 def _definition(value: Any) -> str:
     if not isinstance(value, str):
         right = 'write it as text, such as "9000 USD * processors"; a plain number belongs under [given]'
-        raise Wrong("this is no expression", right)
+        raise Wrong("this is not an expression", right)
     return value
 
 
@@ -91,19 +91,19 @@ def _values(value: Any) -> tuple[float | str, ...]:
 
 def _weights(value: Any) -> dict[str, float | str]:
     if not isinstance(value, Mapping):
-        raise Wrong("this is no table of weights", 'write { energy = "1 1/J", time = "20 W/J" }')
+        raise Wrong("this is not a table of weights", 'write { energy = "1 1/J", time = "20 W/J" }')
     return {str(name): _number(v) for name, v in value.items()}
 
 
 def _lists(value: Any) -> dict[str, tuple[float | str, ...]]:
     if not isinstance(value, Mapping) or not value:
-        raise Wrong("this is no table of lists", "write { bodies = [1e5, 1e6], processors = [64, 512] }")
+        raise Wrong("this is not a table of lists", "write { bodies = [1e5, 1e6], processors = [64, 512] }")
     found = {}
     for path, listed in leaves(value).items():
         try:
             found[path] = _values(listed)
         except Wrong as error:
-            wrong = error.wrong.replace("this is", f"what stands for {path} is", 1)
+            wrong = error.wrong.replace("this is", f"the entry for {path} is", 1)
             raise Wrong(wrong, error.right) from None
     return found
 
@@ -122,11 +122,11 @@ def leaves(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 def _headers(value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping) or not value:
-        raise Wrong("this names no columns", 'write { bodies = "n", "limits.time.max" = "T" }')
+        raise Wrong("no columns are named", 'write { bodies = "n", "limits.time.max" = "T" }')
     found = leaves(value)
     for path, head in found.items():
         if not isinstance(head, str):
-            raise Wrong(f"what stands for {path} is no header of a column", 'write { bodies = "n" }')
+            raise Wrong(f"the entry for {path} is not a column header", 'write { bodies = "n" }')
     return found
 
 
@@ -140,53 +140,53 @@ def _factors(value: Any) -> tuple[float, ...]:
 
 def _spacing(value: Any) -> str:
     if not isinstance(value, str) or value not in {"linear", "log"}:
-        raise Wrong("this is no spacing", 'write "log" or "linear"')
+        raise Wrong("this is not a spacing", 'write "log" or "linear"')
     return value
 
 
 def _sampler(value: Any) -> str:
     if not isinstance(value, str) or value not in SAMPLERS:
         hint = did_you_mean(value, SAMPLERS).removeprefix("; ") if isinstance(value, str) else ""
-        raise Wrong("this is no sampler", f"{hint} " * bool(hint) + f"there are: {', '.join(SAMPLERS)}")
+        raise Wrong("this is not a sampler", f"{hint} " * bool(hint) + f"there are: {', '.join(SAMPLERS)}")
     return value
 
 
 def _method(value: Any) -> str:
     if not isinstance(value, str) or value not in METHODS:
-        raise Wrong("this is no way to draw samples", f"there are: {', '.join(METHODS)}")
+        raise Wrong("this is not a sampling method", f"there are: {', '.join(METHODS)}")
     return value
 
 
 def _measure(value: Any) -> str:
     if not isinstance(value, str) or value not in MEASURES[:2]:
         right = 'write measure = "mean" or "worst"; or quantile = 0.95, or cvar = 0.9'
-        raise Wrong("this is no measure", right)
+        raise Wrong("this is not a measure", right)
     return value
 
 
 def _level(value: Any) -> float:
     number = _bare(value)
     if not 0 < number < 1:
-        raise Wrong("this is no probability between 0 and 1", "write a number such as 0.95")
+        raise Wrong("this is not a probability between 0 and 1", "write a number such as 0.95")
     return number
 
 
 def _confidence(value: Any) -> float:
     number = _bare(value)
     if not 0 <= number < 1:
-        raise Wrong("this is no confidence", "write a number from 0 to below 1, such as 0.99")
+        raise Wrong("this is not a confidence", "write a number from 0 to below 1, such as 0.99")
     return number
 
 
 def _pairs(value: Any) -> tuple[tuple[str, str, float], ...]:
     right = 'write [["machine.time_per_flop", "machine.energy_per_flop", 0.7]]'
     if not isinstance(value, list | tuple):
-        raise Wrong("this is no list of correlations", right)
+        raise Wrong("this is not a list of correlations", right)
     for row in value:
         named = isinstance(row, list | tuple) and len(row) == 3 and all(isinstance(n, str) for n in row[:2])
         counted = named and isinstance(row[2], Real) and not isinstance(row[2], bool)
         if not counted or not -1 <= float(row[2]) <= 1:
-            raise Wrong("this is no list of two names and a number from -1 to 1 each", right)
+            raise Wrong("this is not a list of two names and a number from -1 to 1 each", right)
     return tuple((str(a), str(b), float(r)) for a, b, r in value)
 
 
@@ -200,7 +200,7 @@ def _positive(value: Any) -> int:
 def _seed(value: Any) -> int:
     number = _count(value)
     if not 0 <= number < 2**32:
-        raise Wrong(f"{number} is no seed", "write a whole number from 0 to 4294967295")
+        raise Wrong(f"{number} is not a seed", "write a whole number from 0 to 4294967295")
     return number
 
 
@@ -210,11 +210,15 @@ def _storage(value: Any) -> str:
     known = scheme.partition("+")[0] in DATABASES and rest if sign else text.endswith(FILES)
     if not known:
         # nothing of a URL is repeated: it may hold a password
-        wrong = f"no trials can be kept in a {scheme!r} database" if sign else "this is no place for trials"
+        wrong = (
+            f"no trials can be kept in a {scheme!r} database"
+            if sign
+            else "this is neither a file nor a database for trials"
+        )
         raise Wrong(wrong, STORAGE_EXAMPLES)
     if sign and _password(text):
         # the scenario's text stands in every result
-        wrong = "a password does not belong into a question, which every result repeats"
+        wrong = "a password must not stand in a question: every result repeats it"
         raise Wrong(wrong, "leave it out of the URL and put it into PGPASSWORD or ~/.pgpass")
     return text
 
@@ -229,7 +233,9 @@ def _password(url: str) -> bool:
 def _machine(value: Any) -> str | dict[str, Any]:
     if isinstance(value, str | dict):
         return value
-    raise Wrong("this is no machine", 'write a name such as "jaketown", or a table { base = "jaketown", … }')
+    raise Wrong(
+        "this is not a machine", 'write a name such as "jaketown", or a table { base = "jaketown", … }'
+    )
 
 
 Cell = float | str

@@ -223,7 +223,7 @@ def _replaced(
 def _change_at(table: Any, place: Place, change: Callable[[str], str]) -> None:
     key: Any
     key, *rest = place
-    # what is no table where one belongs is told of when the file is judged
+    # what is not a table where one belongs is told of when the file is judged
     fits = isinstance(key, int) if isinstance(table, list) else isinstance(table, dict) and key in table
     if not fits:
         return

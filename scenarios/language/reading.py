@@ -95,7 +95,7 @@ class Reader:
     def _entry(self, key: str, value: str, q: Quantity) -> float | None:
         if value in q.menu:
             return q.menu.index(value) + 1.0
-        self.findings.add(key, f"{shown(value)} is no {_family(q)}", meant(value, q.menu))
+        self.findings.add(key, f"{shown(value)} is not a {_family(q)}", meant(value, q.menu))
         return None
 
     def inside(self, key: str, value: float | None, q: Quantity, *, positive: bool = False) -> float | None:
@@ -108,7 +108,7 @@ class Reader:
         about = f"{q.name} ({q.meaning})"
         if q.menu and not (value.is_integer() and 1 <= value <= len(q.menu)):
             right = f"{meant('', q.menu)}; or write a whole number from 1 to {len(q.menu)}"
-            self.findings.add(key, f"{value:.12g} is no {_family(q)}", right)
+            self.findings.add(key, f"{value:.12g} is not a {_family(q)}", right)
         elif value < q.minimum:
             what = f"{value:.12g} is negative" if value < 0 <= q.minimum else f"{value:.12g} is too small"
             least = "is above" if q.open else "is at least"
@@ -140,7 +140,9 @@ class Reader:
             return value
         why = f", since {w}" if (w := self.whole[q.name].why) else ""
         what = "0 or 1" if (q.minimum, q.maximum) == (0.0, 1.0) else "a whole number"
-        self.findings.add(key, f"{value:.12g} is no whole number", f"{q.name} ({q.meaning}) is {what}{why}")
+        self.findings.add(
+            key, f"{value:.12g} is not a whole number", f"{q.name} ({q.meaning}) is {what}{why}"
+        )
         return None
 
     def name_of_parameter(self, key: str, name: str) -> bool:
@@ -202,10 +204,10 @@ def choice(reader: Reader, key: str, value: Any, q: Quantity) -> str | None:
     named = _text_of(value, q)
     if named:
         reader.findings.add(
-            key, f"{shown(value)} is no text, and {q.name} is one", f'write "{named}", in quotes'
+            key, f"{shown(value)} is not text, and {q.name} is text", f'write "{named}", in quotes'
         )
         return None
-    reader.findings.add(key, f"{shown(value)} is no {q.name}", right)
+    reader.findings.add(key, f"{shown(value)} is not a choice of {q.name}", right)
     return None
 
 

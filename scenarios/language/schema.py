@@ -56,7 +56,7 @@ class Decide(Part):
     """Only whole numbers that divide this given number, or each of a list: "heads", or ["heads", "layers"]. Names of
     inputs, machine parameters ("machine.NAME"), or definitions of such."""
     max_halvings: Bare | None = None
-    """A machine parameter may be halved up to so many times from its catalogue value."""
+    """How many times a machine parameter may be halved from its catalogue value."""
 
 
 class Bounds(Part):
@@ -67,24 +67,24 @@ class Bounds(Part):
     max: Number | None = None
     """Greatest value allowed: an SI number or text with a unit."""
     within: Bare | None = None
-    """Of a metric: at most so far (0.05: 5 %) from its own optimum under all limits without within."""
+    """For a metric: greatest distance from its own optimum under all limits without within (0.05: 5 %)."""
     probability: Level | None = None
-    """Of a question with [uncertain]: with which probability the limit holds; without it, in every sample."""
+    """With [uncertain]: the probability with which the limit holds; without it, it holds in every sample."""
     confidence: Confidence | None = None
-    """With a probability: how sure it is that the design keeps it (0.99 unless set); 0: in the samples only."""
+    """With a probability: the confidence that the design keeps it (0.99 unless set); 0: in the samples only."""
     worst: Flag = False
-    """Of a question with [uncertain]: the limit holds whatever the uncertain numbers are within their ends."""
+    """With [uncertain]: the limit holds for all values of the uncertain numbers within their ends."""
     of: Names | None = None
     """Of [limits.joint] only: which limits hold together with its probability."""
 
 
 class Judging(Part):
-    """A metric with what of its distribution counts, under a name of its own."""
+    """A measure of a metric's distribution, under a name of its own."""
 
     of: Text = ""
-    """Which metric."""
+    """The metric."""
     measure: MeasureName | None = None
-    """What of it counts: "mean" or "worst"."""
+    """The measure: "mean" or "worst"."""
     quantile: Level | None = None
     """Instead of measure: the value that it stays within with this probability."""
     cvar: Level | None = None
@@ -92,16 +92,16 @@ class Judging(Part):
 
 
 class Front(Part):
-    """How finely a Pareto front is drawn."""
+    """The resolution of a Pareto front."""
 
     points: Count | None = None
     """Number of points along the front."""
     tolerance: Bare | None = None
-    """Instead: how narrowly the front must be enclosed everywhere, relative."""
+    """Instead: the greatest relative width of the enclosure of the front."""
 
 
 class Goal(Part):
-    """What is to be as small or as large as possible; several names ask for a Pareto front."""
+    """What is minimised or maximised; several names ask for a Pareto front."""
 
     minimize: Names | None = None
     """Metric or decided quantity to minimise, or a list of them."""
@@ -111,19 +111,19 @@ class Goal(Part):
     """Instead of minimize: the weight of each metric in a sum that is minimised, { energy = "1 1/J", time = "20 W/J" }.
     Each weight times its metric has the same unit. The sum is the metric "weighted"."""
     ties: Names | None = None
-    """Which of several designs that are equally good is handed out: that with the least of these, one after the other;
+    """Which of several equally good designs is the answer: that with the least values of these, one after the other;
     metrics or decided quantities. After them come time, energy and cost, then the decided quantities in file order."""
     measure: MeasureName | None = None
-    """Of a question with [uncertain]: by what a design is judged, "mean" or "worst"."""
+    """With [uncertain]: the measure of the objective that is optimised, "mean" or "worst"."""
     quantile: Level | None = None
     """Instead of measure: the value that the objective stays within with this probability."""
     cvar: Level | None = None
     """Instead of measure: the mean of the worst, 0.9 of the worst tenth."""
     measures: dict[str, Judging] = {}
-    """Of a question with [uncertain]: metrics with what of them counts, each under a name of the file's own, which is
+    """With [uncertain]: measures of metrics, each under a name of the file's own, which is
     minimised or limited: tail_energy = { of = "energy", cvar = 0.9 }."""
     front: Front | None = None
-    """How finely the Pareto front of several objectives is drawn."""
+    """The resolution of the Pareto front of several objectives."""
 
 
 class Sweep(Part):
@@ -165,14 +165,14 @@ class Sweep(Part):
 
 
 class Searching(Part):
-    """Looking for good designs without proof."""
+    """A search for good designs, without proof."""
 
     sampler: Sampler = USUAL.sampler
-    """Who proposes designs: TPE, NSGA-II (unless said otherwise), NSGA-III, CMA-ES (one objective only) or random."""
+    """Proposes designs: TPE, NSGA-II (the default), NSGA-III, CMA-ES (one objective only) or random."""
     trials: Positive = USUAL.trials
     """How many designs are tried (2000 unless set), those that the storage has already included."""
     seed: Seed = USUAL.seed
-    """Where random numbers start (0 unless set); the same seed gives the same answer as long as one worker tries."""
+    """Seed of the random numbers (0 unless set); with one worker the same seed gives the same answer."""
     storage: Storage | None = None
     """Where trials are kept and continued: a file such as "study.db", or the URL of a PostgreSQL database."""
     study: Text = USUAL.study
@@ -187,7 +187,7 @@ class KernelEntry(Part):
     """One of several kernels that run on one machine."""
 
     name: Text = ""
-    """What it is called; its own inputs and metrics are then NAME.input and NAME.metric."""
+    """Its name; its own inputs and metrics are then NAME.input and NAME.metric."""
     model: Text = ""
     """Name of its model: any that is asked about single inputs on one machine."""
     workload: Text = ""
@@ -230,7 +230,7 @@ class Spread(Part):
 
 
 class Drawing(Part):
-    """How worlds are drawn from what is uncertain."""
+    """How samples are drawn from what is uncertain."""
 
     samples: Positive = Sampling().samples
     """How many (1024 unless set)."""
@@ -238,7 +238,7 @@ class Drawing(Part):
     """sobol: a scrambled Sobol sequence; random: independent; latin: a Latin hypercube. Unless set, sobol, and random
     where a limit has a probability."""
     seed: Seed = Sampling().seed
-    """Where random numbers start (0 unless set)."""
+    """Seed of the random numbers (0 unless set)."""
     correlation: Correlations = ()
     """Pairs of uncertain numbers with the correlation of the normal variables behind them (a Gaussian copula)."""
 
@@ -249,7 +249,7 @@ class Uncertainty(Part):
     _others = "spreads"
 
     sampling: Drawing = Drawing()
-    """How worlds are drawn."""
+    """How samples are drawn."""
     spreads: dict[str, Spread] = {}
     """The distributions by name."""
 
@@ -258,11 +258,11 @@ class Shape(Part):
     """A scenario's keys."""
 
     title: Text = ""
-    """One line that says what is asked."""
+    """One line that describes the question."""
     model: Text = ""
     """Name of the model: what is computed; or, in its place, [[kernels]]."""
     machine: MachineEntry | None = None
-    """Name of a machine, a table with a base and what differs from it, or a whole machine as a table; for some
+    """Name of a machine, a table with a base and changes to it, or a whole machine as a table; for some
     models a table of several machines, each under a name of its own."""
     kernels: tuple[KernelEntry, ...] = ()
     """Several kernels on one machine, each with a model of its own, in place of model."""
@@ -275,7 +275,7 @@ class Shape(Part):
     gemm = "./gemm.toml" an expression may hold gemm.latency(m, n, k)."""
     define: dict[str, Definition] = {}
     """Quantities of the file's own as expressions: name = "9000 USD * processors + 0.2 USD/kWh * energy"; also of an
-    input or a machine parameter of the model ("machine.time_per_flop"), which then has no other role. Such metrics
+    input or a machine parameter of the model ("machine.time_per_flop"), which then needs no value. Such metrics
     are minimised, limited and reported like those of the model."""
     decide: dict[str, Decide] = {}
     """Quantities to be chosen, with their bounds; machine parameters as "machine.energy_per_flop". Some models
@@ -285,11 +285,11 @@ class Shape(Part):
     limits: dict[str, Bounds] = {}
     """Limits on metrics and decided quantities."""
     uncertain: Uncertainty | None = None
-    """Numbers that are not known for sure: their distributions, and how worlds are drawn from them."""
+    """Uncertain numbers: their distributions, and how samples are drawn from them."""
     search: Searching | None = None
     """Look for designs with a sampler, without proof, instead of with a method that proves its answer."""
     sweep: dict[str, Sweep] = {}
-    """Axes over which the question is asked again and again."""
+    """Axes: the question is solved at each of their values."""
     waive: Names = ()
     """The model's own limits that are set aside."""
     valid: Flag = False
@@ -298,7 +298,7 @@ class Shape(Part):
     """Whether processors may idle (power is then not simply energy/time of the run). Of several kernels: whether
     processors that a kernel does not use are "off" (unless set), or "on" and leak."""
     gap: Bare | None = None
-    """Relative gap between answer and proved bound that is good enough (1e-6 unless set)."""
+    """Relative gap between answer and proved bound at which a search may stop (1e-6 unless set)."""
 
     @classmethod
     def prepared(cls, data: dict[str, Any]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def problems_of(
             wrong, right = found.wrong, found.right
             wrong = wrong.replace("this is", f"{shown(_at(data, place))} is", 1)
         elif kind == EXTRA and _twice(place, data):
-            wrong, right = f"{shown(dotted(place[1:]))} stands there twice", "keep one of the two"
+            wrong, right = f"{shown(dotted(place[1:]))} is given twice", "keep one of the two"
         elif kind == EXTRA:
             near = full and number < MOST_MISTAKES
             wrong, right = _unknown(place) if near else (f"unknown key {shown(str(place[-1]))}", "")
@@ -99,9 +99,7 @@ def problems_of(
             place = (*place, "path")
             wrong, right = _missing(place, file)
         else:
-            wrong = (
-                f"{shown(found.value)} is {'no list of tables' if place == ('kernels',) else 'not a table'}"
-            )
+            wrong = f"{shown(found.value)} is {'not a list of tables' if place == ('kernels',) else 'not a table'}"
             right = _TABLES.get(str(place[0]) if place else "", "write a table")
             if place == ("decide", "machine") and isinstance(found.value, str):
                 one = shown(found.value)
@@ -156,7 +154,7 @@ def _missing(place: Place, file: str) -> tuple[str, str]:
             f'write model = "nbody" at the top of {file}; `dse models` lists the models',
         )
     right = 'write path = "limits.time.max", or another input, limit or bound; or paths, or table and columns'
-    return "no path says what is swept", right
+    return "the axis has no path", right
 
 
 def _at(data: Any, place: Place) -> Any:

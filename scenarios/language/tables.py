@@ -222,7 +222,7 @@ def _column(at: str, sheet: Sheet, file: str, head: str, findings: Findings) -> 
     if not bad:
         return Cells(tuple(texts))
     for line, text in bad[:TOLD]:
-        told = f"{shown(text)} is no finite number" if text else "the cell is empty"
+        told = f"{shown(text)} is not a finite number" if text else "the cell is empty"
         findings.add(at, f"{file} line {line}: {told}", f"column {shown(head)} needs a value in every row")
     _and_more(findings, at, file, len(bad))
     sound = _numbers([t if is_number(t) else "0" for t in texts]) if counted else None

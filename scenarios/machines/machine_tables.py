@@ -22,7 +22,7 @@ STATED, DEFAULT = "stated in the question", "the model's default"
 def known(findings: Findings, key: str, name: Any) -> bool:
     """Whether ``name`` is a machine (or alias) of the catalogue, or a file; where not, note it at ``key``."""
     if not isinstance(name, str):
-        findings.add(key, f"{shown(name)} is no machine", f"write a name; {meant('', machines.names())}")
+        findings.add(key, f"{shown(name)} is not a machine", f"write a name; {meant('', machines.names())}")
         return False
     try:
         machines.get(name)

@@ -80,7 +80,9 @@ def _one_rate(shape: Shape, said: _Said, findings: Findings) -> Shape:
     if isinstance(told, str) and told in GRIDS:
         findings.add(key, f"{shown(told)} is the name of a grid", f"write {name} = {shown(told)}")
     elif all(n in said.keys and n not in said.used for n in (number, name)):
-        findings.add(said.keys[name], f"{number} and {name} say the same twice", "leave one of them out")
+        findings.add(
+            said.keys[name], f"{number} and {name} state the same quantity twice", "leave one of them out"
+        )
     else:
         return shape
     return _without(shape, [number], findings)

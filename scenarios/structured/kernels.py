@@ -97,7 +97,9 @@ def _named(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
         return None
     if entry.size is not None and not (entry.workload and entry.size > 0):
         wrong = (
-            "size counts units of a workload" if not entry.workload else f"{entry.size:g} units are no work"
+            "size counts units of a workload"
+            if not entry.workload
+            else f"size = {entry.size:g} is not an amount of work"
         )
         findings.add(f"{key}.size", wrong, "write a number above 0 beside workload, or leave it out")
     if entry.workload and entry.workload not in workloads.names():
@@ -146,7 +148,7 @@ def _names(entries: Sequence[KernelEntry], read: Sequence[Model], findings: Find
             right = "use letters, digits and _, beginning with a letter"
             findings.add(key, f"{shown(name)} cannot name a kernel", right)
         elif name in taken:
-            findings.add(key, f"{name} means something else already", "call the kernel otherwise")
+            findings.add(key, f"{name} is already used for something else", "give the kernel another name")
         elif times[name] > 1 and any(e.name == name for e in entries[:i]):
             findings.add(key, f"two kernels are called {name}", "give each kernel a name of its own")
 
@@ -167,7 +169,7 @@ def _given(shape: Shape, read: Sequence[Model], findings: Findings) -> dict[str,
             if name == kernel_quantities.REPEAT.name and elsewhere and "repeat" not in entry.model_fields_set:
                 continue
             if flat in found:
-                findings.add(key, f"{flat} stands there twice", "keep one of the two")
+                findings.add(key, f"{flat} is given twice", "keep one of the two")
             findings.places[f"given.{flat}"] = key
             found[flat] = value
     return found
@@ -271,7 +273,7 @@ def _of_whole(shape: Shape, kernels: Sequence[Kernel], findings: Findings, *, sw
             right = f"ask for {' or '.join(whole)}, or fit {lacking} too: {fitted}"
             findings.add(key, wrong, right)
         elif having and name not in whole and name not in inputs:
-            wrong = f"{name} is no metric of the whole, each kernel has its own"
+            wrong = f"{name} is not a metric of the whole, each kernel has its own"
             each = " or ".join(f"{k}.{name}" for k in having)
             findings.add(key, wrong, f"write {each}; the whole has {', '.join(whole)}")
 

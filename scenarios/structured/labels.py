@@ -21,12 +21,12 @@ def is_label(findings: Findings, key: str, name: Any, what: str) -> bool:
         )
     elif not name.strip() or name != name.strip() or not name.isprintable():
         right = "write letters, digits and such, without blanks at the ends"
-        findings.add(key, f"{shown(name)} is no name of a {what}", right)
+        findings.add(key, f"{shown(name)} is not a name of a {what}", right)
     elif "." in name:
         right = f"write {shown(name.replace('.', '-'))}, say"
         findings.add(key, f"{shown(name)} holds a dot, which parts the names of quantities", right)
     elif name in OWN_KEYS:
-        wrong = f"{shown(name)} has a meaning of its own and cannot name a {what}"
+        wrong = f"{shown(name)} is a reserved name and cannot name a {what}"
         findings.add(key, wrong, f"write another name, such as {shown(name + '_1')}")
     elif len(name) > LONGEST_LABEL:
         findings.add(key, f"{shown(name)} is too long a name", f"write at most {LONGEST_LABEL} letters")

@@ -58,7 +58,7 @@ def _entry(findings: Findings, name: str, value: Any, what: str) -> bool:
         return False
     if not isinstance(value, str | dict):
         right = 'write a name such as "i7-2600k", or a table { base = "i7-2600k", … }'
-        findings.add(key, f"{shown(value)} is no machine", right)
+        findings.add(key, f"{shown(value)} is not a machine", right)
         return False
     return True
 
@@ -72,7 +72,7 @@ def _names_one(
         return False
     one = next(iter(entries), "cpu")
     if not entry or entry in own:
-        wrong = f"{path} is not one thing: there is one machine for each {what}"
+        wrong = f"{path} is ambiguous: there is one machine for each {what}"
         findings.add(key, wrong, f'write "machine.{one}{"." * bool(entry)}{entry}"')
         return False
     return True

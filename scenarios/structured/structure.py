@@ -55,7 +55,7 @@ def plain(shape: Shape, findings: Findings, *, swept: bool) -> Plain | None:
         findings.add("model", f"units of model {model.name}: {wrong}", right)
     lists = model.structure
     if shape.idle and lists is not None:
-        wrong = f"{model.name} knows no idling: what its parts draw as time passes is in its own equations"
+        wrong = f"{model.name} does not support idle: its own equations contain the power drawn over time"
         findings.add("idle", wrong, "leave it out")
     if lists is None or (lists.optional and not any(t.name in shape.given for t in lists.tables)):
         model = extensions.of_question(model, shape, findings, swept=swept)
@@ -74,7 +74,7 @@ def _unnested(shape: Shape, model: Model, findings: Findings) -> Shape:
     found = {n: v for n, v in shape.given.items() if n not in nested}
     for name, number in _given(nested, Structure(), model, findings).items():
         if name in found:
-            findings.add(f"given.{name}", f"{shown(name)} stands there twice", "keep one of the two")
+            findings.add(f"given.{name}", f"{shown(name)} is given twice", "keep one of the two")
         found[name] = number
     return shape.model_copy(update={"given": found})
 
@@ -129,7 +129,7 @@ def _without_part(given: dict[str, Any], model: Model, flat: Model, findings: Fi
     """Take out, and note, inputs that the question's lists leave without a part."""
     used = {q.name for q in flat.inputs}
     for name in [q.name for q in model.inputs if q.name in given and q.name not in used]:
-        wrong = f"{name} plays no part beside the lists of this question, which say it more exactly"
+        wrong = f"{name} is not used beside the lists of this question, which state it in more detail"
         findings.add(f"given.{name}", wrong, "leave it out, or take the list out")
         del given[name]
 
@@ -148,7 +148,7 @@ def _given(
             continue
         for flat, number in _leaves(name, value):
             if flat in found:
-                findings.add(f"given.{flat}", f"{shown(flat)} stands there twice", "keep one of the two")
+                findings.add(f"given.{flat}", f"{shown(flat)} is given twice", "keep one of the two")
             found[flat] = number
     return found
 

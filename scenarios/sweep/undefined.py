@@ -1,6 +1,6 @@
 """Where definitions have no value: a root of what is negative, a logarithm of what is not positive, a divisor of 0.
 
-A design at which a definition has no value is no design. Whether there are such is looked for at a few hundred designs
+A design at which a definition has no value is not a design. A few hundred designs are tried
 between the bounds of what is decided. What stands under a root or a logarithm and is negative at one of them becomes a
 limit ``NAME.defined``, so that it is proved, not sampled, whether any design is left. A definition that divides by 0
 at all of them is a mistake, and so is an objective that divides by what is negative at some designs within the limits
@@ -223,7 +223,7 @@ def _spread(d: Decision, q: Any, share: Array) -> Array:
 
 
 def _a_limit(d: Definition, suspects: list[Suspect], tried: list[_Tried]) -> bool:
-    """Tell whether a limit says that a definition has no value: a few designs are no proof that none has one."""
+    """Tell whether a limit says that a definition has no value: a few designs are not proof that none has one."""
     own = [(k, s) for k, s in enumerate(suspects) if s.definition is d]
     under = any((t.values[k] < 0).any() for t in tried for k, s in own if not s.divisor)
     return under and not any(t.alone for t in tried)

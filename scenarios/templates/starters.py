@@ -47,7 +47,7 @@ def starter(model: Model, structure: Structure) -> str:
             *prices(flat),
             *(row for table in structure.tables for row in table_lines(table, {structure.entries: entries})),
             "",
-            "[decide]  # each of these is decided without a word: narrow it here, or give its value under [given]",
+            "[decide]  # each of these is decided by default: narrow it here, or give its value under [given]",
             *_decided(flat),
             "",
             "[objective]  # or maximize; a list of metrics asks for a Pareto front",
@@ -120,13 +120,13 @@ def _scalar(flat: Model, q: Quantity) -> str:
 def table_lines(table: Table, known: Mapping[str, Sequence[str]] | None = None) -> Iterator[str]:
     """Write the rows of a table, commented out where it may be left out; all that a row may say in the first.
 
-    ``known``: names of what columns refer to that is no table, as ``Column.refers`` calls it.
+    ``known``: names of what columns refer to that is not a table, as ``Column.refers`` calls it.
     """
     mark = "" if table.required else "# "
     header = f"{mark}[[given.{table.name}]]"
     yield from ("", line(header, f"one for each {table.dimension}: {table.meaning}"))
     if table.required:
-        yield line(f"name = {shown(_ROWS[0])}", "numbered where nothing is said")
+        yield line(f"name = {shown(_ROWS[0])}", "rows without a name are numbered")
     others = {c.refers: iter((known or {}).get(c.refers, _ROWS)) for c in table.columns}
     for c in table.columns:
         value, may_lack = (next(others[c.refers]), mark) if c.refers else (c.default, "# ")

@@ -57,9 +57,7 @@ LIMITS = {
 }
 
 
-UNCERTAIN = (
-    "# [uncertain]  # numbers that are not known for sure: what is best in each world, by `dse uncertainty`"
-)
+UNCERTAIN = "# [uncertain]  # uncertain numbers: the best design in each sample, by `dse uncertainty`"
 
 
 def shown_key(name: str) -> str:
@@ -111,9 +109,7 @@ def ties(m: Model) -> str:
     """Write the order of ties, as a comment."""
     names = [q.name for q in m.metrics]
     first = [f'"{n}"' for n in ("time", "power", "cost", *names) if n in names][:2]
-    return line(
-        f"# ties = [{', '.join(first)}]", "of designs that are equally good the one with the least of these"
-    )
+    return line(f"# ties = [{', '.join(first)}]", "of equally good designs the one with the least of these")
 
 
 def example(q: Quantity) -> str:

@@ -61,8 +61,8 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
         right = "write [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }, or leave the table out"
         reader.findings.missing("uncertain", "nothing is uncertain", right)
     if AXIS in shape.sweep:
-        wrong = f"an axis is called {AXIS}, like that along which worlds are drawn"
-        reader.findings.add(f"sweep.{AXIS}", wrong, "name the axis otherwise")
+        wrong = f"an axis is called {AXIS}, the name of the dimension of samples"
+        reader.findings.add(f"sweep.{AXIS}", wrong, "give the axis another name")
     if len(found) < len(_every(shape, roles)):
         return question
     uncertain = Uncertain(found, _sampling(shape, roles, found))
@@ -124,7 +124,7 @@ def _measure(reader: Reader, goal: Goal | None) -> Measure | None:
     names = measured.ranked(goal)
     own = goal.measures.get(names[0]) if len(names) == 1 else None
     if own is not None and told:
-        wrong = f"{names[0]} is a measure of its own, and {told[0]} another one"
+        wrong = f"{names[0]} is a measure, and {told[0]} is another one"
         reader.findings.add(f"objective.{told[0]}", wrong, "leave one of them out")
     if len(told) > 1:
         wrong = f"{' and '.join(told)} exclude each other"
@@ -137,7 +137,7 @@ def _joint(reader: Reader, shape: Shape) -> Joint | None:
         key = f"limits.{name}"
         if entry.confidence is not None and entry.probability is None:
             right = "write probability = 0.95 beside it, or leave it out"
-            reader.findings.missing(f"{key}.confidence", "there is no probability to be sure of", right)
+            reader.findings.missing(f"{key}.confidence", "confidence needs a probability", right)
         if entry.probability is not None and entry.worst:
             wrong = "probability and worst exclude each other"
             reader.findings.add(key, wrong, "keep one of them")
@@ -305,7 +305,7 @@ def _table(
     aim = Target("given", name)
     read = table_values.numbers(reader, f"{key}.column", table, name, aim, q, word)
     if read is None or (reader.findings.count and not all(map(math.isfinite, read.tolist()))):
-        # cells that are no numbers are told where the file is read
+        # cells that are not numbers are told where the file is read
         return None
     return Marginal("table", tuple(read.tolist()), table=table.name)
 
@@ -417,7 +417,7 @@ def _correlations(reader: Reader, shape: Shape, uncertain: Uncertain) -> None:
     worst = (goal is not None and goal.measure == "worst") or any(x.worst for x in shape.limits.values())
     if worst:
         right = "leave the correlation out, or ask for mean, quantile, cvar or a probability"
-        wrong = "the worst over all values that numbers can have knows no correlation"
+        wrong = "a worst case over all values cannot use a correlation"
         reader.findings.add("uncertain.sampling.correlation", wrong, right)
 
 

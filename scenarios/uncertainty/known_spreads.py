@@ -36,7 +36,7 @@ def read(shape: Shape, roles: Roles, key: str, name: str, origin: str | None) ->
         return _residuals(shape, roles, key, name)
     if origin != "machine":
         right = 'write { from = "machine" } or { from = "residuals" }'
-        add(f"{key}.from", f"{shown(origin)} is no source of a distribution", right)
+        add(f"{key}.from", f"{shown(origin)} is not a source of a distribution", right)
         return None
     found = _machine(shape, roles, name)
     if found is None:

@@ -98,14 +98,14 @@ def _sound(shape: Shape, goal: Goal, name: str, entry: Judging, findings: Findin
     if len(told) > 1:
         findings.add(key, f"{' and '.join(told)} exclude each other", "keep one of them")
     elif not told:
-        findings.missing(key, f"nothing says what of {entry.of or 'it'} counts", _ONE_OF)
+        findings.missing(key, f"no measure of {entry.of or 'it'} is given", _ONE_OF)
     if not entry.of:
         findings.missing(f"{key}.of", "no metric is named", f"write {EXAMPLE}")
     elif entry.of in goal.measures:
         findings.add(f"{key}.of", f"{entry.of} is a measure itself", "name the metric that it is of")
     elif entry.of in shape.decide or entry.of in shape.given:
         what = "decided" if entry.of in shape.decide else "given"
-        right = f"name a metric; {entry.of} is the same in every world where it is decided"
+        right = f"name a metric; {entry.of} is the same in every sample where it is decided"
         findings.add(f"{key}.of", f"{entry.of} is {what}, and no metric", right)
     if name in shape.define:
         findings.add(key, f"{name} is defined already", "choose another name")

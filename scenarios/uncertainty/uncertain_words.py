@@ -51,7 +51,7 @@ def distribution(of: Marginal, unit: str) -> str:
 
 def sampling(of: Sampling) -> str:
     """Say in a line how worlds are drawn."""
-    return f"{of.samples} worlds, {_METHODS[of.method]}, seed {of.seed}"
+    return f"{of.samples} samples, {_METHODS[of.method]}, seed {of.seed}"
 
 
 def why(question: Question) -> str:
@@ -69,7 +69,7 @@ def why(question: Question) -> str:
 def measure(of: Measure | None) -> str:
     """Say by what of its distribution an objective is judged."""
     if of is None:
-        return "none: each world is decided by itself"
+        return "none: each sample is decided by itself"
     if of.kind == "mean" or (of.kind == "cvar" and not of.level):
         return "the mean"
     if of.kind == "worst":
@@ -77,7 +77,7 @@ def measure(of: Measure | None) -> str:
     level = of.level or 0.0
     share = f"{100 * level:.6g} %"
     return (
-        f"the value within which {share} of worlds stay"
+        f"the value within which {share} of samples stay"
         if of.kind == "quantile"
         else f"the mean of the worst {100 * (1 - level):.6g} %"
     )

@@ -247,7 +247,7 @@ def _with(asked: Question, aim: Target, values: Many) -> Question:
         return replace(asked, limits=tuple(_bound(x, aim, number) for x in asked.limits))
     if aim.kind == "decide" and aim.side in {"min", "max"}:
         return replace(asked, decide=tuple(_bound(d, aim, number) for d in asked.decide))
-    raise CannotTake(f"an axis that changes {aim.kind} {aim.side} is no number")
+    raise CannotTake(f"an axis that changes {aim.kind} {aim.side} is not a number")
 
 
 def _bound(held: Held, aim: Target, number: Any) -> Held:

@@ -42,7 +42,7 @@ NO_WAY = (
     "were decided"
 )
 SAMPLED = "a sampler searches at every point"
-MANY_WORLDS = "one design for many worlds is decided point by point"
+MANY_WORLDS = "one design for many samples is decided point by point"
 TIED_CHOICES = "the order of ties in the file decides between names too, which is done point by point"
 
 

@@ -1,6 +1,6 @@
 """Judged designs of many points, and conflicts, put into the arrays of their block.
 
-A design that fails its own check (``solvers.judgement``) is no answer, and its point is left to be solved by itself.
+A design that fails its own check (``solvers.judgement``) is not an answer; its point is left to be solved alone.
 """
 
 from __future__ import annotations

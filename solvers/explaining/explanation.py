@@ -35,7 +35,7 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
     if problem.rows is not None and found.y is not None and not places:
         places = (Place(problem, found.y, found.known),)
     if not places and not all(_numbers(solution).values()):
-        # percent of nothing is no rate
+        # percent of nothing is not a rate
         return solution
     judged = judgement.judge(problem.question, _numbers(solution))
     known = kinks.worth(judged, places) if places else kinks.without_structure(judged)

@@ -281,7 +281,7 @@ def _dividing(question: Question) -> Question:
 def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int, int]) -> NDArray[np.int64]:
     """For each design at each point the set of limits that it breaks, as bits in the order of ``names``."""
     place = {name: 1 << i for i, name in enumerate(names)}
-    # what breaks a limit that nothing may break is no design at all
+    # what breaks a limit that nothing may break is not a design at all
     everything = (1 << len(names)) - 1
     masks = np.zeros(shape, dtype=np.int64)
     for key, value in ratios.items():
@@ -299,7 +299,7 @@ def _not_allowed(t: Table, names: Sequence[str]) -> NDArray[np.int64]:
         if not d.integer or d.menu is not None:
             values = np.array(d.values)
             allowed = values[np.abs(x[:, None] - values).argmin(1)]
-        # half a replica is no design
+        # half a replica is not a design
         free = d.name in names and d.menu is None and not d.count
         bit = 1 << names.index(d.name) if free else (1 << len(names)) - 1
         masks |= np.where(np.abs(allowed - x) <= 1e-9 * np.abs(allowed), 0, bit)

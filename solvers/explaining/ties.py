@@ -148,7 +148,7 @@ def _tangents(c: Canonical, y: Array) -> Table:
 
 
 def of_batch(batch: Batch, solve: Solver) -> Stages | None:
-    """The tie rule of many optima; None where something that it asks for is no posynomial over a monomial."""
+    """The tie rule of many optima; None where something that it asks for is not a posynomial over a monomial."""
     assert batch.problem.goal is not None, "a batch has a goal"
     wanted = tie_goals(batch.problem, batch.problem.goal.name)
     if not all(g.denominator.is_monomial for g in wanted):

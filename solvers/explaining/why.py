@@ -109,7 +109,7 @@ def _any_within(kept: Bools, some: Bools) -> Bools:
 def explained(why: Why) -> Conflicts:
     """The conflicts of one question by name, with the values that would do."""
     if why.whole:
-        # where even divisible numbers do not help, whole numbers are no part of any set
+        # where even divisible numbers do not help, whole numbers are not part of any set
         rows = [n not in why.whole for n in why.names]
         if np.asarray(why.met(ONE, np.array([rows])))[0] == CANNOT_HOLD:
             why = _fewer(why, tuple(itertools.compress(why.names, rows)))

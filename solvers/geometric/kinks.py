@@ -47,7 +47,7 @@ def worth(judged: Judged, places: Sequence[Place]) -> Worth:
 
 
 def without_structure(judged: Judged) -> Worth:
-    """Weigh an optimum whose equations are no ratios of posynomials, by differences of the model's own."""
+    """Weigh an optimum whose equations are not ratios of posynomials, by differences of the model's own."""
     d = sensitivity.numeric_duals(judged.question, judged.x)
     if not d.known.all():
         return Worth(d, {}, ())

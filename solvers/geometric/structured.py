@@ -272,7 +272,7 @@ def _linear(problem: Problem, goal: Goal, c: Canonical) -> Optimum | None:
 
 
 def _unbounded(name: str, solver: str) -> Outcome:
-    proof = f"the objective keeps improving as {name} runs away; no limit stops it"
+    proof = f"the objective keeps improving as {name} grows or falls without limit"
     return Outcome(Status.UNBOUNDED, certificate=proof, solver=solver, runaway=name)
 
 

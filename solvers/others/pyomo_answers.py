@@ -1,4 +1,4 @@
-"""Answers of other solvers: a design out of a Pyomo model, judged by the scenario alone, beside our own bound."""
+"""Answers of other solvers: a design out of a Pyomo model, checked against the scenario only, beside our own bound."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def beside(
     """
     if solution.status is Status.ERROR or not question.objectives:
         return dataclasses.replace(
-            solution, certificate=_joined(claim, changed, "judged by the scenario alone")
+            solution, certificate=_joined(claim, changed, "checked against the scenario only")
         )
     bound = ours.bound
     if bound is None and ours.status in (Status.OPTIMAL, Status.EVALUATED):
@@ -227,7 +227,7 @@ def beside(
     if beyond and missed:
         # where an objective changes without end with a limit, a hair of the limit is much of the objective
         hair = ", ".join(f"{name} by {share:.1e}" for name, share in missed.items())
-        said = f"it is better than our own bound by what limits are missed by, within tolerance ({hair})"
+        said = f"it is better than our own bound by the violation of limits within tolerance ({hair})"
         told = _joined(claim, changed, said)
         return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=told)
     if beyond:

@@ -73,7 +73,9 @@ def _models(
 def open_axes(grid: Grid) -> Axes:
     """Return which axes of a grid stay open in a model, and why the others do not."""
     if grid.axes and anchors.has_anchors(grid.question((0,) * len(grid.axes))):
-        return Axes((), {a.name: "a limit hangs on an optimum, which may move along it" for a in grid.axes})
+        return Axes(
+            (), {a.name: "a limit depends on an optimum, which may change along it" for a in grid.axes}
+        )
     return axes(grid) if grid.axes else Axes()
 
 
@@ -142,7 +144,7 @@ def _with_numbers(question: Question) -> Question:
     """Return a question with numbers in place of limits that hang on an optimum."""
     at = anchors.anchored(question, lambda q: answer(q, neighbours=False))
     if at.refusal is not None:
-        raise NoModel("a limit hangs on an optimum that is not there")
+        raise NoModel("a limit depends on an optimum that does not exist")
     return at.question
 
 
@@ -203,7 +205,7 @@ def _chosen(
             _refuse(
                 asked,
                 "choice",
-                f"{value!r} is no choice of {name}" if name in choice else f"no choice of {name}",
+                f"{value!r} is not a choice of {name}" if name in choice else f"no choice of {name}",
                 f"take one of {', '.join(options) or ', '.join(named)}{did_you_mean(str(value), options)}",
             )
     return {name: choice[name] for name in named}
@@ -218,7 +220,10 @@ def read(model: Any, asked: Scenario, solver: str | None = None, seconds: float 
     origin = getattr(model, "origin", None)
     if not isinstance(origin, Origin):
         _refuse(
-            asked, "model", "this is no model that dse.pyomo made", "take the model from dse.pyomo(scenario)"
+            asked,
+            "model",
+            "this is not a model that dse.pyomo made",
+            "take the model from dse.pyomo(scenario)",
         )
     if origin.scenario != asked.hash:
         _refuse(asked, "model", "the model is of another scenario", "give the one that it was made of")
@@ -226,13 +231,13 @@ def read(model: Any, asked: Scenario, solver: str | None = None, seconds: float 
     if solver is not None:
         said = pyomo_solvers.run(model, solver, seconds)
         if not said.design:
-            raise SolverError(f"{said}: the model has no design to bring back")
+            raise SolverError(f"{said}: the model holds no design")
         claim = str(said)
     else:
         pyomo_solvers.no_disjunctions(model)
         if origin.start and values(model) == origin.start:
             raise SolverError(
-                "the model holds what it was handed out with: was it solved, and its values loaded?"
+                "the model still holds its initial values: was it solved, and were its values loaded?"
             )
         claim = "the design of a Pyomo model"
     choice = origin.choice
@@ -261,7 +266,7 @@ def _place(model: Any, asked: Scenario, origin: Origin) -> tuple[int, ...]:
         now = float(pyo.value(model.axes[axis.name]))
         near = min(range(len(axis.values)), key=lambda k: abs(float(axis.values[k]) - now))
         if abs(float(axis.values[near]) - now) > AXIS_VALUE * abs(now):
-            wrong = f"the model stands at {axis.name} = {now:g}, which is no point of the axis"
+            wrong = f"the model stands at {axis.name} = {now:g}, which is not a point of the axis"
             _refuse(asked, f"sweep.{axis.name}", wrong, f"the nearest one is {axis.values[near]!r}")
         found.append(near)
     return tuple(found)

@@ -117,7 +117,7 @@ def takes(model: Any, name: str) -> None:
     check(name)
     continuous(model, name)
     if name in LINEAR and not _is_linear(model):
-        raise SolverError(f"{name} is for linear models, and this is none; scip takes any of ours")
+        raise SolverError(f"{name} is for linear models, and this one is not linear; scip takes any of ours")
 
 
 def _is_linear(model: Any) -> bool:
@@ -147,7 +147,7 @@ def no_disjunctions(model: Any) -> None:
     ]
     if held:
         raise SolverError(
-            f"the model still holds {_few_solvers(held)}, which solvers leave out without a word: "
+            f"the model still holds {_few_solvers(held)}, which solvers ignore without a message: "
             "transform it first, pyomo.environ.TransformationFactory('gdp.bigm').apply_to(model)"
         )
 

@@ -43,7 +43,7 @@ MOST_CHOICES = 64
 FARTHEST_EXPONENT = 690.0
 LEVEL_KEY = RowKey(LEVEL, SIDE)
 SOLVER = "dse removal of support samples"
-TOGETHER = "a probability or quantile together with a mean or CVaR that is no posynomial of its own"
+TOGETHER = "a probability or quantile together with a mean or CVaR that is not a posynomial of its own"
 
 
 class Hard(CannotTake):
@@ -82,7 +82,7 @@ def minimise(
     """Find the best design of which each of ``chances`` fails in no more samples than it may.
 
     ``measure``: of the objective where no chance has its level; ``kept``: names of the limits that count; ``easily``:
-    in few programs or not at all. Raises NotPosynomial where a limit or the measure is no posynomial, Hard where the
+    in few programs or not at all. Raises NotPosynomial where a limit or the measure is not a posynomial, Hard where the
     sets of samples are not so few.
     """
     asked = _kept(asked, kept)
@@ -130,9 +130,9 @@ def _best(asked: Posed, problem: Sampled, searched: removal_whole.Search) -> Rem
 
 def _words(found: Removed, size: int, chances: Sequence[Chance], word: str) -> str:
     names = [f"{' and '.join(c.names) or 'the level'} may fail in {c.may_fail}" for c in chances]
-    how = "every set of them that matters was searched"
+    how = "every set of them that can matter was searched"
     if not found.whole:
-        how = "the bound is that of sets of them of which one must hold"
+        how = "the bound is that of sets of samples, one of which must hold"
     programs = f"{found.programs} geometric programs, each with its Lagrangian bound"
     return f"of {size} {word}s {', '.join(names)}; {how}: {programs}"
 
@@ -259,7 +259,7 @@ def _raised(p: Posynomial, power: float) -> Posynomial:
     if p.is_monomial:
         return p.power(power)
     if power != int(power) or not 0 < power <= 4:
-        raise NotPosynomial("a maximum of sums to a broken power")
+        raise NotPosynomial("a maximum of sums to a fractional power")
     product = p
     for _ in range(int(power) - 1):
         product = product * p

@@ -60,7 +60,7 @@ def minimise(
         pool = levels if not pool.size else np.concatenate([pool, levels], axis=1)
         if pool.shape[1]:
             pool = pool[:, pool[0] <= pool[0].min() + TIE * abs(pool[0].min())]
-    text = f"every design ({every.size}) judged in every {worlds.word} ({worlds.size})"
+    text = f"every design ({every.size}) evaluated in every {worlds.word} ({worlds.size})"
     if not pool.size:
         none = f"{text}; each fails in more than it may"
         return Chosen(Outcome(Status.INFEASIBLE, certificate=none, solver=ENUMERATION), whole=True)

@@ -43,8 +43,8 @@ FEW_DECIDED = 3
 FEW_SAMPLES = 16
 """Samples that tell whether an objective is the same in all of them."""
 UNPROVED = (
-    "that confidence is proved for one probability and an objective that is the same in every sample; here the fresh "
-    "samples tell"
+    "the confidence is proved only for one probability and an objective that is the same in every sample; here it is "
+    "estimated by fresh samples"
 )
 
 
@@ -115,9 +115,8 @@ def _few(promise: Promise, size: int, needed: int) -> str:
     what = " and ".join(promise.names)
     sure = f" with {100 * promise.confidence:g} % confidence" if promise.confidence else ""
     at = f"at limits.{promise.names[0] if len(promise.names) == 1 else JOINT}.probability = {promise.probability:g}"
-    text = (
-        f"{at} {size} samples cannot tell whether {what} holds with probability {promise.probability:g}{sure}"
-    )
+    wanted = f"{what} holds with probability {promise.probability:g}{sure}"
+    text = f"{at} {size} samples are too few to decide whether {wanted}"
     return (
         f"{text}: that takes {needed} at least; write samples = {needed} or more under [uncertain.sampling]"
     )
@@ -252,9 +251,7 @@ def _settled(asked: robust.Posed, measure: Weighing, found: Found) -> Found:
     other = again.outcome
     if other.status is not Status.OPTIMAL or other.x is None or other.bound is None:
         return replace(found, unweighed=robust_geometric.UNKNOWN)
-    words = (
-        f"{outcome.certificate}; ties and sensitivities are those with the samples that fail left as they are"
-    )
+    words = f"{outcome.certificate}; ties and sensitivities are for a fixed set of failing samples"
     worth = {key: (value, True) for key, (value, _) in again.worth.items()}
     return replace(
         found,
@@ -320,12 +317,12 @@ def _chances(worlds: Worlds, measure: Measured, asked: Sequence[Counted]) -> lis
 
 
 def told(asked: Sequence[Counted], size: int, *, proved: bool = True) -> str:
-    """Say what is promised of the world, and what that comes to in the samples; ``proved``: see ``covered``."""
+    """Say what is promised of the distributions, and what that comes to in the samples; ``proved``: see ``covered``."""
     words = []
     for p, k in asked:
         what = " and ".join(p.names)
-        where = f"in the world with {100 * p.confidence:g} % confidence" if p.confidence else "in the samples"
-        words.append(f"{what} with probability {p.probability:g} {where}: may fail in {k} of {size} samples")
+        where = f", {100 * p.confidence:g} % confidence" if p.confidence else " in the samples"
+        words.append(f"{what} with probability {p.probability:g}{where}: may fail in {k} of {size} samples")
     if not proved and any(p.confidence for p, _ in asked):
         words.append(UNPROVED)
     return "; ".join(words)

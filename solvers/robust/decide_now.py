@@ -50,7 +50,7 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
     ``brief``: without why there is no design. Never raises for a well-formed question.
     """
     began = time.perf_counter()
-    assert question.uncertain is not None, "only what is uncertain has worlds"
+    assert question.uncertain is not None, "only what is uncertain has samples"
     original = question
     try:
         question, caps = parted(question)
@@ -93,7 +93,7 @@ def parted(question: Question) -> tuple[Question, tuple[Cap, ...]]:
 
 def validated(question: Question, solution: Solution) -> Fresh:
     """Judge the design of an answer in samples that it was not chosen on; ``question``: as ``parted`` returns it."""
-    assert question.uncertain is not None, "only what is uncertain has worlds"
+    assert question.uncertain is not None, "only what is uncertain has samples"
     seed = question.uncertain.sampling.seed + validation.VALIDATION_SEED
     values = draw(question.uncertain, validation.FRESH, method="random", seed=seed)
     chosen = {n: v for n, v in solution.variables.items() if isinstance(v, str)}
@@ -113,7 +113,7 @@ def validated(question: Question, solution: Solution) -> Fresh:
 def sampled(question: Question, count: int | None = None, *, seed: int | None = None) -> Worlds:
     """Return the worlds of a question, drawn as it says; ``count``, ``seed``: others than its own."""
     uncertain = question.uncertain
-    assert uncertain is not None, "only what is uncertain has worlds"
+    assert uncertain is not None, "only what is uncertain has samples"
     values = draw(uncertain, uncertain.sampling.samples if count is None else count, seed=seed)
     return of_values(dataclasses.replace(question, uncertain=None, measure=None), values)
 
@@ -121,7 +121,7 @@ def sampled(question: Question, count: int | None = None, *, seed: int | None = 
 def _over(question: Question, samples: Worlds, measure: Measure, *, brief: bool) -> Solution:
     """Answer over the samples, or at the worst over the box of all values where that is asked."""
     uncertain = question.uncertain
-    assert uncertain is not None, "only what is uncertain has worlds"
+    assert uncertain is not None, "only what is uncertain has samples"
     goal = question.objectives[0].name if question.objectives else ""
     ends = box(uncertain)
     bounded = all(math.isfinite(x) for e in ends.values() for x in e)
@@ -152,14 +152,14 @@ def _over(question: Question, samples: Worlds, measure: Measure, *, brief: bool)
             return answered(Asked(w, weighed, words, promised), brief=brief)
 
         if combinations is not None:
-            solution = solved(asked.worlds(combinations, "world"))
+            solution = solved(asked.worlds(combinations, "case"))
         else:
             solution = robust_box.answered(asked, solved)
         return dataclasses.replace(solution, measure=words)
     words = _words(measure, goal, drawn)
     if measure.kind == "worst" or wide:
         endless = ", ".join(n for n, e in ends.items() if not all(map(math.isfinite, e)))
-        since = f"{endless} has no end" if endless else "the rows of a table are worlds of their own"
+        since = f"{endless} has no end" if endless else "the rows of a table are samples of their own"
         words += "; worst means these samples" + (f", since {since}" if endless or open_rows else "")
     return answered(Asked(samples, weighing(measure), words, promised), brief=brief)
 

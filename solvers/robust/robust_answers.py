@@ -261,8 +261,8 @@ def _certificate(worlds: Worlds, found: Found) -> str:
     if found.cuts > 1:
         text += f"; {found.cuts} cuts of the measure"
     if needed:
-        text += f"; of the limits those in {len(needed)} of {worlds.size} worlds were needed"
-    text += f"; judged in plain floats in all {count}"
+        text += f"; limits of {len(needed)} of {worlds.size} samples were needed"
+    text += f"; evaluated in plain floats in {count}"
     if found.unweighed and not found.worth and worlds.nominal.objectives and worlds.nominal.limits:
         text += f"; no sensitivities: {found.unweighed}"
     return text

@@ -141,7 +141,7 @@ class _Master:
         """Add the cut of the measure that is exact at a design."""
         goal = self.goal
         assert goal is not None, "only an objective has a measure"
-        assert at.objective is not None, "and a value in every world"
+        assert at.objective is not None, "and a value in every sample"
         losses = goal.sign * at.objective if goal.log2 else at.objective**goal.sign
         whole, weights = folded(goal), self.measure.weights(losses)
         if whole is not None:
@@ -228,7 +228,7 @@ def minimise(
         return Found(dataclasses.replace(found.outcome, status=Status.FEASIBLE, x=x, message=words))
     if tied:
         found, x = _tied(master, searched, found, x, exact)
-    outcome = dataclasses.replace(found.outcome, x=x, solver="dse cuts over worlds")
+    outcome = dataclasses.replace(found.outcome, x=x, solver="dse cuts over samples")
     worth, why = _worth(master, problem, found)
     return Found(
         outcome,

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 PROGRAM_ROUNDS = 300
 STEP, FELT = 1e-4, 1e-3
 """A limit is relaxed by STEP to see what it is worth; what lies below FELT percent per percent is rounding."""
-SOLVER = "HiGHS and cuts over worlds"
+SOLVER = "HiGHS and cuts over samples"
 
 
 class _Master:
@@ -138,7 +138,7 @@ def minimise(
 
     ``weigh``: tell what the limits are worth, where nothing is whole. ``tied``: settle ties by the question's rule.
 
-    Raises NotPosynomial where the worlds are no programs of this kind, with the reason.
+    Raises NotPosynomial where the worlds are not programs of this kind, with the reason.
     """
     asked = posed(worlds)
     master, sign = _Master(asked, kept), asked.program.sign

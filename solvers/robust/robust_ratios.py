@@ -47,7 +47,7 @@ LIMIT_ROUNDS = 30
 TERMS = 60_000
 SETS = 6
 """Sets of weights that a node is bounded with: the last ones found."""
-SOLVER = "dse branch and bound over worlds"
+SOLVER = "dse branch and bound over samples"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def minimise(asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = N
     """
     goal = asked.goal
     if goal is None or goal.denominator.is_monomial:
-        raise NotPosynomial("a mean of what is no ratio of sums")
+        raise NotPosynomial("a mean of what is not a ratio of sums")
     if goal.log2:
         raise NotPosynomial("the mean of a logarithm of a ratio of sums")
     if any(is_maximum(v) for p in (goal.numerator, goal.denominator) for k in p.terms for v, _ in k):
@@ -235,7 +235,7 @@ class _Tree:
                 text = "no design meets all limits; lower bounds of all intervals from Lagrangian duality"
                 return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
             return Outcome(Status.ERROR, solver=SOLVER, message="the search ended before a design was found")
-        text = f"branch and bound with monomial secants above the divisor in every world; {self.nodes} nodes"
+        text = f"branch and bound with monomial secants above the divisor in every sample; {self.nodes} nodes"
         value, x = self.best
         bound = min(math.exp(least), value)
         proved = value - bound <= 2 * RATIO_GAP * abs(value)
@@ -248,7 +248,7 @@ class _Tree:
         own = ptr[1]
         blocks = self.ratio.terms(node.z_low, node.z_high, self.weights[-SETS:])
         if sum(len(gb) for _, gb in blocks) > TERMS:
-            raise NotPosynomial(f"the mean of a ratio of sums over {self.asked.worlds.measured} worlds")
+            raise NotPosynomial(f"the mean of a ratio of sums over {self.asked.worlds.measured} samples")
         low, high, rest = node.low, node.high, a[0][own:]
         if len(blocks) > 1:
             # the measure is the largest of the means: one more unknown above them all
@@ -359,5 +359,5 @@ def _coordinates(differences: Array, forms: Array) -> Array:
     """Write rows of exponents as sums of the forms."""
     found, *_ = np.linalg.lstsq(forms.T, differences.T, rcond=None)
     if not np.allclose(found.T @ forms, differences, atol=1e-9):
-        raise NotPosynomial("divisors of other forms in other worlds")
+        raise NotPosynomial("divisors of other forms in other samples")
     return np.asarray(found.T)

@@ -29,7 +29,7 @@ PROBES = 8
 def listed(worlds: Worlds, kept: frozenset[str] | None = None) -> designs.Grid | None:
     """Return all designs that may meet the limits ``kept`` (None: all); None where they cannot be listed.
 
-    What breaks a limit in one world is no design, so intervals may exclude what they exclude in the first.
+    What breaks a limit in one world is not a design, so intervals may exclude what they exclude in the first.
     """
     every = designs.everything(worlds.nominal)
     if every is None or every.size > designs.TRIED_TOGETHER:
@@ -91,7 +91,7 @@ def minimise(worlds: Worlds, measure: Weighing, *, kept: frozenset[str] | None =
         pool = levels if not pool.size else np.concatenate([pool, levels], axis=1)
         if pool.shape[1]:
             pool = pool[:, pool[0] <= pool[0].min() + TIE * abs(pool[0].min())]
-    text = f"every design ({every.size}) judged in {worlds.words}"
+    text = f"every design ({every.size}) evaluated in {worlds.words}"
     if not pool.size:
         return Found(Outcome(Status.INFEASIBLE, certificate=f"{text}; none holds", solver=ENUMERATION))
     count = len(every.names)
@@ -118,7 +118,7 @@ def _may_hold(
     ratios = [r for k, r in at.ratios.items() if kept is None or k.name in kept]
     held = np.ones(len(points), bool)
     for ratio in ratios:
-        # what is no number may be one that floats do not reach
+        # what is not a number may be one that floats do not reach
         held &= ((ratio <= 1 + HOLDS) | ~np.isfinite(ratio)).all(-1)
     return held
 
@@ -134,7 +134,7 @@ def refuse_lost(
     """Raise OverflowError where a design is not ``judged``, but breaks no limit for sure: floats end before it.
 
     ``may_fail``: in how many worlds a limit may be broken. What has no value by 0/0 or by the logarithm of what is
-    negative is no design.
+    negative is not a design.
     """
     rest = np.flatnonzero(~judged)
     for ratio in ratios:
@@ -145,7 +145,7 @@ def refuse_lost(
     if rest.size and evaluation.beyond_floats(
         worlds.every, {n: c[:, None] for n, c in zip(names, points[rest].T, strict=True)}
     ):
-        raise OverflowError("a design that may hold leaves the range of floats in some world")
+        raise OverflowError("a design that may hold leaves the range of floats in some sample")
 
 
 def _all_hold(ratio: Array, hard: list[int]) -> NDArray[np.bool_]:

@@ -58,7 +58,7 @@ def minimise(worlds: Worlds, measure: Weighing, known: Mapping[str, float] | Non
     x, tried = _search(worlds, measure)
     if x is None:
         return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"no design was found in {tried} trials"))
-    text = f"searched without proof: {tried} designs judged in every {worlds.word}, seed {SEARCH_SEED}"
+    text = f"searched without proof: {tried} designs evaluated in every {worlds.word}, seed {SEARCH_SEED}"
     if hindsight is not None:
         text += f"; bound: the {_named(worlds)} of the best design of each {worlds.word} by itself"
     outcome = Outcome(Status.FEASIBLE, x, hindsight, text, SOLVER)

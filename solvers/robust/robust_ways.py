@@ -84,4 +84,6 @@ def _by_boxes(
             told = f"{found.outcome.certificate}; no proof: {'; '.join(dict.fromkeys(why))}"
             found = dataclasses.replace(found, outcome=dataclasses.replace(found.outcome, certificate=told))
         return found if held is None else robust_boxes.better(wanted, held, found)
-    return Found(Outcome(Status.ERROR, message=f"no method here decides this now: {'; '.join(why)}"))
+    return Found(
+        Outcome(Status.ERROR, message=f"no method finds one design for all samples here: {'; '.join(why)}")
+    )

@@ -20,7 +20,7 @@ ARRAY, SHAPE = "array", "shape"
 
 
 class UnreadableState(ValueError):
-    """What a study keeps of CMA-ES is no state of it; the message names the trial."""
+    """What a study keeps of CMA-ES is not a state of it; the message names the trial."""
 
 
 class CmaEs(optuna.samplers.CmaEsSampler):  # type: ignore[misc]

@@ -184,7 +184,7 @@ def best_of(found: Found) -> Tried | None:
 
 def _best(found: Found, most: int) -> list[Tried]:
     """Return the best different designs that meet all limits, the best first."""
-    # what divides by zero somewhere is no answer as long as there is another
+    # what divides by zero somewhere is not an answer as long as there is another
     finite = [t for t in found.held if not t.worth.goals or abs(t.worth.goals[0]) < WORST_GOAL]
     kept: dict[tuple[object, ...], Tried] = {}
     for tried in sorted(finite or found.held, key=rank):

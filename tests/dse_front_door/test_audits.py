@@ -59,7 +59,7 @@ def test_a_wrong_answer_of_a_fast_way_fails_the_sweep(grid_file: Any, tmp_path: 
         main, ["sweep", str(grid_file(8)), "-o", str(tmp_path / "s.zarr"), "--workers", "1"]
     )
     assert found.exit_code == 1, found.output
-    assert f"point {WRONG}, objective: not what the model says" in found.output
+    assert f"point {WRONG}, objective: differs from what the model computes" in found.output
     told = json.loads(dse.open(tmp_path / "s.zarr").attrs["audit"])
     assert told["passed"] is False
     assert told["wrong"] == 1

@@ -266,7 +266,7 @@ def test_a_connection_in_the_open_is_told_of_once(
     assert "encrypted" not in caplog.text, "on the loopback nobody can read it"
     monkeypatch.setattr(credentials, "unprotected", lambda address: address.startswith("tcp://"))
     clusters.connected(open_scheduler).close()
-    assert caplog.text.count("neither encrypted nor guarded") == 1
+    assert caplog.text.count("neither encrypted nor authenticated") == 1
     assert "give --scheduler tls://" in caplog.text
 
 

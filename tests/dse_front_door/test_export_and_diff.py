@@ -53,7 +53,7 @@ def test_a_store_goes_out_in_every_format(files: Path):
         # what was exported goes out again, and to the same
         assert typed("export", files / f"out{ending}", "-o", files / "again.csv").exit_code == 0
         assert (files / "again.csv").read_bytes() == (files / "out.csv").read_bytes()
-    # a folder that was exported is no store that a sweep would go on with
+    # a folder that was exported is not a store that a sweep would go on with
     again = typed("sweep", files / "swept.toml", "-o", files / "out.zarr")
     assert again.exit_code == 2
 

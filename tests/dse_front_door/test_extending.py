@@ -194,7 +194,7 @@ def test_an_extension_cut_off_between_its_steps_loses_nothing(
 
 
 def test_what_is_left_of_an_extension_is_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Cut off after the two stores changed places, the one that was extended is left; it is no unfinished work."""
+    """Cut off after the two stores changed places, the one that was extended is left; it is not an unfinished work."""
     store = tmp_path / "s.zarr"
     swept(SMALL, store)
     larger = {"T": SMALL["T"], "e": {**SMALL["e"], "factors": [1, 0.5, 0.25]}}

@@ -140,15 +140,15 @@ def test_chips_of_every_number_of_cores_lie_inside(whole: bool, tolerance: float
     assert len(np.unique(chips, axis=0)) == found.sizes["front"]
     assert (found.status == 1).all()
     assert found.attrs["enclosure_width"] <= tolerance
-    assert found.attrs["enclosure"].startswith("staircase" if whole else "chords")
+    assert found.attrs["enclosure"].startswith("steps" if whole else "chords")
     assert found.attrs["method"].startswith("refined until the front is enclosed")
 
 
 def test_a_front_under_a_power_cap_lies_between_stairs():
-    """Average power is no posynomial: branch and bound proves each point, monotonicity what lies between."""
+    """Average power is not a posynomial: branch and bound proves each point, monotonicity what lies between."""
     cap, n = 20e3, balanced_nbody.N
     found = dse.front(MACHINE | {"limits": {"power": {"max": cap}}}, tolerance=0.25)
-    assert found.attrs["enclosure"].startswith("staircase")
+    assert found.attrs["enclosure"].startswith("steps")
     assert found.attrs["enclosure_width"] <= 0.25
     # with memory M the fastest run takes as many processors as replication and the cap allow
     memory = np.geomspace(n / 256, balanced_nbody.M0, 200_000)

@@ -19,7 +19,7 @@ NOTHING = "nothing is decided"
 UNCERTAIN = "numbers are uncertain"
 SEVERAL = "a Pyomo model has one objective"
 LARGER = "the larger of two quantities that may be negative"
-STEP = "it turns on a step"
+STEP = "it depends on a step"
 NO_MODEL = {
     "dvfs_sure_energy_or_time_front": UNCERTAIN,
     "matmul_mean_energy_or_sure_time_front": UNCERTAIN,
@@ -33,7 +33,7 @@ NO_MODEL = {
     "roofline_titan_or_arndale_unknown_intensity": UNCERTAIN,
     "dvfs_energy_time_front": SEVERAL,
     "hardware_memory_bandwidth_per_core_sweep": NOTHING,
-    "hardware_units_or_caches": "it turns on a step",
+    "hardware_units_or_caches": "it depends on a step",
     "kernels_conjugate_gradients_on_twelve_platforms": NOTHING,
     "kernels_fmm_overlapped_sweep": NOTHING,
     "matmul_energy_time_front": SEVERAL,
@@ -72,7 +72,7 @@ NO_MODEL = {
     "training_power_cap_for_energy": STEP,
     "training_time_by_devices_sweep": LARGER,
     # one of its technologies has no room for a core, which is a step
-    "platforms_technology_sweep": "it turns on a step",
+    "platforms_technology_sweep": "it depends on a step",
     "roofline_least_carbon": NOTHING,
     "roofline_platform_double_precision": NOTHING,
     "roofline_platform_efficiency_sweep": NOTHING,

@@ -107,7 +107,7 @@ def test_fronts_are_series_of_points_while_they_can_be_told_apart():
     many = sketch.front(front(9))
     assert many is not None
     assert [len(s.x) for s in many.series] == [27]
-    assert sketch.front(front().isel(front=[0])) is None, "one point is no plot"
+    assert sketch.front(front().isel(front=[0])) is None, "one point is not a plot"
 
 
 def swept(caps: int, sense: str = "min") -> xr.Dataset:
@@ -131,7 +131,7 @@ def test_few_values_of_the_other_axes_are_lines():
 @pytest.mark.parametrize(("sense", "word", "best"), [("min", "least", 2.0), ("max", "greatest", 8.0)])
 def test_of_many_values_of_the_other_axes_the_best_answer_is_taken(sense: str, word: str, best: float):
     many = swept(8, sense)
-    many["status"].loc[{"cap": 1.0}] = 3  # no design: its number is no answer
+    many["status"].loc[{"cap": 1.0}] = 3  # no design: its number is not an answer
     planned = sketch.sweep(many.transpose())
     assert planned is not None
     assert planned.title == f"{word} energy (J) over deadline (s), the best of cap"

@@ -121,7 +121,7 @@ def test_another_structure_is_another_model_and_why_is_said():
         assert answer.objective == pytest.approx(float(own["objective"][0, k]), rel=SAME)
     tied = nbody([0.2, 0.8])
     tied["limits"]["power"] = {"within": 0.05}
-    assert "deadline, since a limit hangs on an optimum" in points(tied).why
+    assert "deadline, since a limit depends on an optimum" in points(tied).why
 
 
 def test_what_a_solver_claims_is_no_proof(monkeypatch: pytest.MonkeyPatch):

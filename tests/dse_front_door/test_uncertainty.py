@@ -177,7 +177,7 @@ def test_more_worlds_extend_a_store_and_keep_what_is_there(tmp_path: Path) -> No
     assert dse.verify(store).passed
     assert not dse.diff(store, store)
     page = dse.report(store, tmp_path / "page.html").read_text()
-    assert "90 % of worlds" in page
+    assert "90 % of samples" in page
     assert "Which limit binds" in page
 
 
@@ -187,7 +187,7 @@ def test_a_sweep_of_an_uncertain_question_has_its_worlds_as_an_axis() -> None:
     found = dse.sweep(data, workers=1, progress=False)
     assert dict(found["status"].sizes) == {"sample": 16, "work": 3}
     assert (found["status"] == 1).all()
-    with pytest.raises(ScenarioError, match="one design for all worlds, and no axis is swept"):
+    with pytest.raises(ScenarioError, match="one design for all samples, and no axis is swept"):
         dse.sweep({**data, "sweep": {}, "objective": {"minimize": "energy", "measure": "mean"}})
 
 
@@ -289,7 +289,7 @@ def test_a_metric_that_is_alike_in_all_samples_has_no_range() -> None:
 def test_no_command_picks_a_measure_by_itself(tmp_path: Path) -> None:
     """One design for all worlds needs a measure: it is asked for, and never taken to be the worst without a word."""
     data = asked(bodies={"uniform": [0.8e6, 1.2e6]}, sampling={"samples": 256})
-    wanted = "nothing says what of the objective is to be best"
+    wanted = "no measure of the objective is given"
     for ask in (dse.solve, lambda q: dse.compare(q, "nbody_deadline")):
         with pytest.raises(ScenarioError, match=wanted):
             ask(data)
@@ -310,5 +310,5 @@ def test_a_report_shows_what_the_file_asks_for(tmp_path: Path) -> None:
     assert "mean of energy over 64 samples" in page.read_text(encoding="utf-8")
     dse.report(data, page)
     assert "mean of energy over 64 samples" not in page.read_text(encoding="utf-8")
-    with pytest.raises(ScenarioError, match="nothing says what of energy and time counts"):
+    with pytest.raises(ScenarioError, match="no measure of energy and time is given"):
         dse.report({**data, "objective": {"minimize": ["energy", "time"]}}, page)

@@ -325,7 +325,7 @@ def test_a_fit_that_describes_nothing_ends_in_3_and_writes_nothing(tmp_path: Pat
         (("--target", "latency", "--of", "m", "--form", "a * m", "--terms", "3"), "forms that are found"),
         (("--target", "latency", "--of", "m", "--also", "x = y"), "there is no y"),
         (("--target", "latency", "--of", "m", "--group", "host"), "all runs are one group"),
-        (("--target", "latency", "--of", "m/2"), "is no column"),
+        (("--target", "latency", "--of", "m/2"), "is not a column"),
     ],
 )
 def test_wrong_use_is_exit_code_2_with_one_clear_message(options: tuple[str, ...], said: str, gemm_csv: Path):

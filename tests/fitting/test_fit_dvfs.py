@@ -148,19 +148,19 @@ def test_runs_that_cannot_tell_constants_apart_are_refused(circuit: dict[str, fl
     runs = dvfs_runs(circuit, 0)
     many = len(runs["time"])
     told = refusal(changed(runs, core_voltage=[0.9] * many))
-    assert "core_leakage_current, other_power cannot be told apart" in told
+    assert "core_leakage_current, other_power cannot be separated" in told
     assert "the core has only 1 voltage (0.9 V)" in told
     told = refusal(changed(runs, memory_voltage=runs["core_voltage"]))
     assert "core_leakage_current, memory_leakage_current cannot" in told
     assert "change together" in told
     told = refusal(changed(runs, flops_double=[2 * x for x in runs["flops"]]))
-    assert "capacitance_per_flop, capacitance_per_flop_double cannot be told apart" in told
+    assert "capacitance_per_flop, capacitance_per_flop_double cannot be separated" in told
     assert "in proportion in all runs" in told
     steady = changed(
         runs, flops=[t * 1e11 / v**2 for t, v in zip(runs["time"], runs["core_voltage"], strict=True)]
     )
     told = refusal(steady)
-    assert "capacitance_per_flop, other_power cannot be told apart: time is in proportion" in told
+    assert "capacitance_per_flop, other_power cannot be separated: time is in proportion" in told
     few = {k: v[:9] for k, v in runs.items()}
     assert "9 runs are too few for 9 constants" in refusal(few)
 

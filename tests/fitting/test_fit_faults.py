@@ -174,7 +174,7 @@ def test_a_refusal_names_the_terms_that_are_missing():
     with pytest.raises(FittingError) as caught:
         dse.fit(measured(held, intensity * moved, moved, 0.02, 3), "roofline")
     told = str(caught.value)
-    assert "cannot be told apart: all runs are cap-bound, none is compute-bound or memory-bound" in told
+    assert "cannot be separated: all runs are cap-bound, none is compute-bound or memory-bound" in told
     assert "no launch time is visible" in told
 
 
@@ -187,16 +187,16 @@ def test_a_fit_that_misses_its_runs_is_no_model(tmp_path: Path):
     assert done.exit_code == 3
     assert "roofline, " in done.stdout
     assert (
-        "above 50 %: this is no model of these runs; no machine file is written without --force"
+        "above 50 %: this is not a model of these runs; no machine file is written without --force"
         in done.stderr
     )
     assert not machine.exists()
-    with pytest.raises(FittingError, match="no model of these runs"):
+    with pytest.raises(FittingError, match="not a model of these runs"):
         dse.fit(file, "roofline").save(machine)
     done = dse_(*asked, "--force")
     assert done.exit_code == 0
-    assert "no model of these runs" in done.stderr
-    assert "no model of these runs" in machine.read_text()
+    assert "not a model of these runs" in done.stderr
+    assert "not a model of these runs" in machine.read_text()
 
 
 def test_watts_do_in_place_of_joules_and_columns_can_be_mapped(tmp_path: Path):

@@ -134,7 +134,7 @@ def test_an_outlier_is_named():
         ({"members": [1.0] * 110}, "a collective of one member sends nothing"),
         ({"collective": ["allredce"] * 110}, "'collective' of run 1 is allredce, not one of send, broadcast"),
         ({"members": None}, "column members is missing"),
-        ({"size": [64.0] * 110, "members": [4.0] * 110}, "latency and bandwidth cannot be told apart"),
+        ({"size": [64.0] * 110, "members": [4.0] * 110}, "latency and bandwidth cannot be separated"),
     ],
 )
 def test_runs_that_tell_nothing_are_refused(change: dict[str, Any], said: str):

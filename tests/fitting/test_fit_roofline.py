@@ -112,7 +112,7 @@ def test_runs_that_are_all_compute_bound_are_refused(roofline_runs: Make):
     # noise must not make up a regime that is not there
     assert "energy_per_flop, constant_power cannot" in refusal({k: v[high] for k, v in noisy.items()})
     told = refusal({k: v[high] for k, v in runs.items()})
-    assert "energy_per_flop, constant_power cannot be told apart: all runs are compute-bound" in told
+    assert "energy_per_flop, constant_power cannot be separated: all runs are compute-bound" in told
     assert "add runs of other intensities" in told
 
 

@@ -53,7 +53,7 @@ OF_LINES: tuple[Damage, ...] = (
     shape(lambda c: ",".join([*c, "9"]), "has 6 cells, the header has 5"),
     shape(lambda c: c[0], "has 1 cell, the header has 5"),
     shape(lambda c: ",".join(["1,5", *c[1:]]), "has 6 cells, the header has 5"),
-    shape(lambda c: ",".join([*c[:-1], '"a']), "is no CSV: a quote"),
+    shape(lambda c: ",".join([*c[:-1], '"a']), "is not CSV: a quote"),
     shape(lambda c: ",".join([*c[:-1], "\udcff"]), "is not UTF-8 text"),
 )
 OF_HEADS: tuple[tuple[int, str, str], ...] = (

@@ -83,7 +83,7 @@ def test_a_frame_and_a_mapping_are_read_like_a_file(file: Path):
         ("flops,time\n" + "1,-1\n" * 9, ["run 3", "run 9 (line 10)"]),
         ("flops,time\n" + "1,-1\n" * 130, ["run 100 (line 101)", "… and 30 more"]),
         ("flops,time\n1_000,1\n", ["is 1_000, not"]),
-        ('flops,time\n1,"2\n', ["line 2 is no CSV: a quote is not closed"]),
+        ('flops,time\n1,"2\n', ["line 2 is not CSV: a quote is not closed"]),
         ("1,2\n3,4\n", ["the first line has numbers only"]),
         ("flops,time_J\n1,1\n", ["an energy (J), but a time (s)"]),
         ("flops,time\n1\n1,x\n1,2,3\n1,2\n", ["line 2 has 1", "(line 3) is x", "line 4 has 3"]),

@@ -140,8 +140,8 @@ def test_ratios_add_scale_invert_and_take_maxima(
         (lambda g: pick(g.x, MENU), "a pick by more than one decided quantity"),
         (lambda g: pick(g.a + g.b, MENU), "a pick by more than one decided quantity"),
         (lambda g: pick(g.a, (1.0, math.inf, 1.0, 1.0)), "a menu with an infinite entry"),
-        (lambda g: differs(g.x, g.y), "a difference of what are no picks from a menu"),
-        (lambda g: differs(g.x, 1.0), "a difference of what are no picks from a menu"),
+        (lambda g: differs(g.x, g.y), "a difference of what are not picks from a menu"),
+        (lambda g: differs(g.x, 1.0), "a difference of what are not picks from a menu"),
         (lambda g: some(1.0 / (g.x + 1.0)), "whether there is any of a ratio"),
     ],
 )

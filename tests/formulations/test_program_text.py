@@ -44,7 +44,7 @@ def asked(goal: str, *limits: Limit, maximize: bool = False) -> Question:
 @pytest.mark.parametrize("maximize", [False, True])
 def test_objectives_are_formulas(goal: str, text: str, maximize: bool) -> None:
     if goal == "cost" and maximize:
-        # what gains from an indicator is no program
+        # what gains from an indicator is not a program
         return
     found = Formulas(program(asked(goal, maximize=maximize))).objective()
     assert found.replace("(max(2·x, -y + 3))", "max(2·x, -y + 3)") == text

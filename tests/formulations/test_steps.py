@@ -81,7 +81,7 @@ def test_a_step_keeps_out_of_log_programs_that_do_not_turn_on_it(tmp_path: Path)
     turning = question(load(ROOFLINE | {"limits": {"regime": {"max": 1}}}))
     with pytest.raises(NotPosynomial, match="step"):
         log_program(turning)
-    with pytest.raises(ValueError, match="it turns on a step"):
+    with pytest.raises(ValueError, match="it depends on a step"):
         write(formulate(turning), tmp_path / "turning.nl", "nl")
 
 

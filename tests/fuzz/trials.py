@@ -113,7 +113,7 @@ def _json(words: Words, done: Result) -> Finding | None:
 
 
 def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _names_a_place(words: Words, done: Result) -> bool:

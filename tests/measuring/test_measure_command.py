@@ -74,7 +74,7 @@ def test_json_has_numbers_in_si(runs: Path, steady: Measured):
         (["--device", "tpu"], "there are cpu, gpu, and gpu:1"),
         (["--device", "gpu"], "cupy is not installed; torch is not installed"),
         (["--device", "gpu", "--threads", "2"], "leave them out for a GPU"),
-        (["--power", "65 J"], "no power such as 65 W"),
+        (["--power", "65 J"], "not a power such as 65 W"),
         (["--from", "none.csv"], "the file cannot be read"),
         (["--from", "none.csv", "--quick"], "--from measures nothing"),
     ],

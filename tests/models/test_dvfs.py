@@ -208,7 +208,7 @@ def test_only_what_the_phases_need_is_asked_of_the_machine():
     own = {"energy_per_flop", "energy_per_byte_shared", "constant_power", "core_frequency"}
     wanted = needed | {f"{s}.{k}" for s in MENU[:2] for k in own}
     assert {q.name for q in plain.machine if not q.optional} == wanted
-    # what a machine states beyond that is no mistake
+    # what a machine states beyond that is not a mistake
     assert {"flops_double_per_cycle", "capacitance_per_flop"} <= {q.name for q in plain.machine}
     assert [u.name for u in plain.unknowns] == ["setting.a"]
     assert next(q for q in plain.inputs if q.name == "setting.a").menu == tuple(MENU[:2])

@@ -234,7 +234,7 @@ def test_a_free_size_is_answered_honestly():
         ({"data_reuse": [{"distance": "1 s", "share": 1}]}, r"is a time \(s\)"),
         ({"data_reuse": [{"distance": "1 KiB"}]}, r"distance \"1\" has no share"),
         ({"data_reuse": [{"distanc": "1 KiB", "share": 1}]}, "did you mean 'distance'"),
-        ({"data_reuse": REUSE, "miss_rate.L1D": 0.1}, r"miss_rate\.L1D plays no part beside the lists"),
+        ({"data_reuse": REUSE, "miss_rate.L1D": 0.1}, r"miss_rate\.L1D is not used beside the lists"),
         ({"data_reuse": {"distance": 3}}, "data_reuse is a list of tables"),
         ({"data_reus": REUSE}, "takes no tables such as data_reus.*did you mean 'data_reuse'"),
     ],

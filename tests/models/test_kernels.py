@@ -71,7 +71,7 @@ class TestOverlap(ModelContract):
 
     model = "roofline"
     tries = 2
-    # the balance that a cap never reaches is infinite by intent, and a regime is no formula
+    # the balance that a cap never reaches is infinite by intent, and a regime is not a formula
     not_symbolic = frozenset(
         f"{k}.{n}" for k in ("a", "b") for n in ("balance_low", "balance_high", "regime", "peak_power")
     )

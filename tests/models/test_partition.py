@@ -237,7 +237,7 @@ def pair(
     ],
 )
 def test_every_energy_category(cpu: Any, gpu: Any, static: float, category: str):
-    """Gradients of exactly zero are no category of the paper's; the guideline names the two processors."""
+    """Gradients of exactly zero are not category of the paper's; the guideline names the two processors."""
     found = run(pair(cpu, gpu, static), [(1.0, 1.0)], "CO")
     assert flat(1).metric("energy_category").flags[int(found["energy_category"])] == category
     named = flat(1, ("host", "card")).metric("energy_category").flags[int(found["energy_category"])]

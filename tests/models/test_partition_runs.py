@@ -273,7 +273,7 @@ def test_a_divided_region_and_one_after_it():
         ({"links": [{"from": "cpu", "to": "gpu"}, {"from": "gpu", "to": "cpu"}]}, "both join cpu and gpu"),
         ({"links": [{"from": "cpu", "to": "cpu"}]}, "name two different processors"),
         ({"links": [{"from": "cpu", "to": "gpus"}]}, "did you mean 'gpu'"),
-        ({"order": "listed", "link_overlap": "serial"}, "link_overlap plays no part with order"),
+        ({"order": "listed", "link_overlap": "serial"}, "link_overlap is not used with order"),
         ({"order": "listed", "transfers": [{"from": "r2", "to": "r1", "bytes": 0}]}, "stands before it"),
         ({"order": "last"}, "there are: free, listed"),
         ({"unused": "maybe"}, "there are: on, off"),

@@ -64,7 +64,7 @@ def test_only_a_declared_failure_rate_is_shown_in_fit(value: float, unit: str, t
 
 
 def test_the_axis_of_a_picture_counts_failures_in_fit_too():
-    """The factor of an axis is that of the text, which is no power of ten for a failure rate."""
+    """The factor of an axis is that of the text, which is not a power of ten for a failure rate."""
     assert axes.prefix_of([0.1 / 3.6e6, 0.2 / 3.6e6], "USD/J") == (pytest.approx(3.6e6), "USD/kWh")
     assert axes.prefix_of([0.4 / 3.6e6], "kg/J") == (pytest.approx(3.6e9), "g/kWh")
     rates = [5e3 / 3.6e12, 25e3 / 3.6e12]

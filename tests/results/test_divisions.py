@@ -38,14 +38,14 @@ def test_what_divides_is_said_with_its_numbers() -> None:
 
 def test_what_does_not_divide_is_said_with_what_would_do() -> None:
     text = told(tensor_parallel=16)
-    assert "40 is not divisible by 16; 10 and 20 would do" in " ".join(text.split())
+    assert "40 is not divisible by 16, but by 10 and 20" in " ".join(text.split())
     assert cells(text, "heads_split") == ["16", "does", "not", "divide", "40", "violated"]
 
 
 def test_of_a_product_the_product_is_said() -> None:
     text = told(interleaving=3)
     assert cells(text, "layers_split") == ["6", "does", "not", "divide", "40", "violated"]
-    assert "40 is not divisible by 6; 5 and 8 would do" in " ".join(text.split())
+    assert "40 is not divisible by 6, but by 5 and 8" in " ".join(text.split())
 
 
 def test_where_degrees_are_decided_the_divisors_are_listed() -> None:
@@ -63,8 +63,8 @@ def test_where_degrees_are_decided_the_divisors_are_listed() -> None:
     ("whole", "part", "holds", "text"),
     [
         (64.0, 16.0, True, ""),
-        (64.0, 12.0, False, "64 is not divisible by 12; 8 and 16 would do"),
-        (8.0, 16.0, False, "8 is not divisible by 16; 8 would do"),
+        (64.0, 12.0, False, "64 is not divisible by 12, but by 8 and 16"),
+        (8.0, 16.0, False, "8 is not divisible by 16, but by 8"),
         (40.5, 8.0, False, ""),
         (None, 8.0, False, ""),
     ],
@@ -96,7 +96,7 @@ def test_where_no_choice_has_a_design_the_loosest_value_is_told_and_each_says_wh
     assert (answer.status, min(needed, key=lambda n: needed[n] or 0)) == ("infeasible", "dgx-b200-bf16")
     assert answer.conflict["step_time"] == needed["dgx-b200-bf16"]
     text = " ".join(str(answer).split())
-    assert "limits conflict where they do under every choice" in text
+    assert "limits conflict if they do under every choice" in text
     assert text.count("infeasible unless step_time ≤") == 3
     for machine, time in needed.items():
         one = asked | {"machine": machine, "limits": {"step_time": {"max": time}, "devices": {"max": 64}}}

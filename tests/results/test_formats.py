@@ -96,7 +96,7 @@ def test_netcdf_keeps_the_cf_conventions(ds: xr.Dataset, tmp_path: Path):
             assert len(flags) == len(words), name
             assert all(map(CF_MEANING.fullmatch, words)), name
         if name in raw.dims:
-            assert array.dtype.kind in "fi", f"coordinate variable {name} is no number"
+            assert array.dtype.kind in "fi", f"coordinate variable {name} is not a number"
             assert "_FillValue" not in array.attrs, name
             steps = np.diff(array.values)
             assert (steps > 0).all() or (steps < 0).all(), name

@@ -100,7 +100,7 @@ def test_another_question_is_refused(place: str, plan: Layout):
 
 def test_what_is_not_ours_is_not_touched(place: str, plan: Layout):
     ObjectFolder(place).put("notes.txt", b"precious")
-    with pytest.raises(StoreError, match="no store of a dse sweep"):
+    with pytest.raises(StoreError, match="not a store of a dse sweep"):
         store.create(place, plan, IDENTITY)
     assert ObjectFolder(place).read("notes.txt") == b"precious"
 

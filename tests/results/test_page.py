@@ -145,7 +145,7 @@ def test_fronts_over_an_axis_lie_one_after_the_other_and_those_without_points_sa
     assert none.refusal == "no design: power and Fronts cannot hold together"
     table = page.of_dataset(fronts())
     columns = {c.name: c for c in table.columns}
-    # what fills the fronts up to the longest is no design
+    # what fills the fronts up to the longest is not a design
     assert columns["cap"].values == (1.0, 1.0, 1.0, 2.0)
     assert [columns["dominated"].labels[int(v)] for v in columns["dominated"].values] == [
         "not_dominated", "not_dominated", "not_dominated", "dominated",

@@ -308,7 +308,7 @@ def test_a_tornado_has_the_longest_bars_first():
     assert [bool(p.get_hatch()) for p in panel.patches] == [False, False, True, True]
     assert panel.get_xlabel() == "change of energy for 1 % more (%)"
     assert "1 smaller ones left out" in [t.get_text() for t in panel.texts]
-    assert "only as far as it betters the objective" in legend(figure)
+    assert "only in the direction that improves the objective" in legend(figure)
     with pytest.raises(ValueError, match="nothing here has an elasticity"):
         plot.tornado(answer(parameters={}, limits={}))
 

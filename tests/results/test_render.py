@@ -28,7 +28,7 @@ def test_one_limit_alone_does_not_hold_together_with_others():
 
 
 def test_limits_that_each_fail_alone_are_not_said_to_clash():
-    """Two conflicts of one limit each are no conflict of two, in the table, the headline and beside choices."""
+    """Two conflicts of one limit each are not one conflict of two, in the table, the headline and beside choices."""
     found = {"conflict": {"heads_split": None, "kv_heads_split": None}}
     alone = Solution(Status.INFEASIBLE, conflicts=(("heads_split",), ("kv_heads_split",)), **found)
     assert "none of these limits can be met" in to_text(alone)

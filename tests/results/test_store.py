@@ -118,7 +118,7 @@ def test_foreign_paths_are_never_touched(tmp_path: Path, plan: Layout):
     directory.mkdir()
     (directory / "cat.png").write_bytes(b"cat")
     for taken in (file, directory):
-        with pytest.raises(StoreError, match="no store of a dse sweep"):
+        with pytest.raises(StoreError, match="not a store of a dse sweep"):
             store.create(taken, plan, IDENTITY)
     with pytest.raises(StoreError, match="is a file, not a directory"):
         store.create(file / "study.zarr", plan, IDENTITY)
@@ -128,7 +128,7 @@ def test_foreign_paths_are_never_touched(tmp_path: Path, plan: Layout):
 
 def test_an_ordinary_zarr_group_is_not_taken_over(tmp_path: Path, plan: Layout):
     xr.Dataset({"a": ("x", [1.0])}).to_zarr(tmp_path / "a.zarr", consolidated=False)
-    with pytest.raises(StoreError, match="no store of a dse sweep"):
+    with pytest.raises(StoreError, match="not a store of a dse sweep"):
         store.create(tmp_path / "a.zarr", plan, IDENTITY)
 
 
@@ -232,7 +232,7 @@ def test_files_in_each_others_place_are_noticed_when_they_are_read(path: Path, p
     here.write_bytes(texts[1].ljust(len(texts[0]), b"\0")[: len(texts[0])])
     found = store.open(path)
     assert not np.isnan(found.energy.isel(deadline=slice(0, 10)).values).all()
-    with pytest.raises(StoreDamaged, match="energy/c/1/0 is not what was written"):
+    with pytest.raises(StoreDamaged, match="energy/c/1/0 differs from what was written"):
         _ = found.energy.values
 
 
@@ -268,10 +268,10 @@ def test_a_chunk_that_is_written_anew_while_it_is_read_is_no_damage(
     [
         ("s3://", "names no bucket"),
         ("s3:///", "names no bucket"),
-        ("memory://s.zarr", "would be gone"),
+        ("memory://s.zarr", "would be lost"),
         ("file://s.zarr", "names no path"),
-        ("nonsense://a/b", "is no place for a store"),
-        ("S3://bucket/s.zarr", "is no address of a store"),
+        ("nonsense://a/b", "is not a place for a store"),
+        ("S3://bucket/s.zarr", "is not an address of a store"),
     ],
 )
 def test_addresses_at_which_nothing_could_be_kept_are_refused(

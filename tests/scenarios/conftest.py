@@ -44,7 +44,7 @@ MODE = Quantity("mode", "", "", "how work is shared", default="even", choices=("
 COUNT = Quantity("count", "n", "", "how many are on", floor=0.0, ceiling=1e6)
 RATE = Quantity("rate", "r", "flop/s", "speed of all of them", floor=0.0, ceiling=1e15, optional=True)
 LANE = Quantity("lane", "", "", "lane of a job", minimum=1.0, maximum=2.0, menu=LANES, optional=True)
-OVERHEAD = Quantity("overhead", "", "W", "power of all that is no machine", default=0.0)
+OVERHEAD = Quantity("overhead", "", "W", "power of all that is not a machine", default=0.0)
 TIME = Quantity("time", "T", "s", "time of all")
 
 

@@ -47,7 +47,7 @@ def test_a_count_is_real_where_the_file_says_so() -> None:
 def test_lists_and_menus_of_counts_are_whole_by_themselves() -> None:
     assert decided({"replicas": {"values": [1, 3]}}) == Decision("replicas", values=(1.0, 3.0), count=True)
     assert (decided({"tensor_parallel": {"divides": "heads"}}).values or ())[:3] == (1.0, 2.0, 4.0)
-    with pytest.raises(ScenarioError, match=r"(?s)2\.5 is no whole number.*list whole numbers only"):
+    with pytest.raises(ScenarioError, match=r"(?s)2\.5 is not a whole number.*list whole numbers only"):
         decided({"replicas": {"values": [1, 2.5]}})
 
 

@@ -239,11 +239,11 @@ class TestWeights:
         [
             ({"energy": 1, "time": 2}, "an energy (J) and a time (s) do not add up"),
             ({"enrgy": 1}, 'there is no quantity "enrgy"'),
-            ({}, "there is no weight"),
+            ({}, "no weight is given"),
             ({"energy": 0}, "the weight of energy is 0"),
             ({"energy": "x"}, "'x' is not one number with a unit"),
             ({"energy": "1 parsec"}, "unknown unit 'parsec'"),
-            ({"a`b": 1}, '"a`b" is no name of a quantity'),
+            ({"a`b": 1}, '"a`b" is not a name of a quantity'),
         ],
     )
     def test_what_is_no_weighted_sum(self, weights: dict[str, Any], part: str):

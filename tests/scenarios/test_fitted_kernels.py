@@ -42,7 +42,7 @@ def test_a_model_that_is_no_function_is_refused(folder: Path):
     given = {"bodies": 1, "flops_per_pair": 1, "processors": 1, "memory": 1}
     (folder / "broken.toml").write_text(GEMM.replace("[target]", "[goal]"))
     for named, said in {
-        "nbody": "nbody is no fitted model",
+        "nbody": "nbody is not a fitted model",
         "gemm-h10": "did you mean 'gemm-h100'",
         "./none.toml": "it cannot be read",
         str(folder / "broken.toml"): "goal",

@@ -65,7 +65,7 @@ def test_kernels_have_their_own_levels():
 
 BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"machine": "arndale-gpu-choi2014"}, "machine", "has no time_per_byte_L2, energy_per_byte_L2"),
-    ({"given": {**TITAN["given"], "level": "L1"}}, "given.level", '"L1" is no level'),
+    ({"given": {**TITAN["given"], "level": "L1"}}, "given.level", '"L1" is not a choice of level'),
     (
         {"given": {"flops": 1, "flops_double": 1, "bytes": 1, "precision": "double"}},
         "given.precision",

@@ -119,7 +119,7 @@ def test_definitions_of_that_name_are_the_files_own():
         (NBODY, SITE, {"machine": "jaketown"}, "machine", "no purchase_price"),
         (ROOFLINE, {"carbon_intensity": "usa"}, {}, "given.carbon_intensity", 'write grid = "usa"'),
         (ROOFLINE, {"grid": "mars"}, {}, "given.grid", "iceland"),
-        (ROOFLINE, {"grid": "usa", "carbon_intensity": 1e-7}, {}, "given.grid", "say the same twice"),
+        (ROOFLINE, {"grid": "usa", "carbon_intensity": 1e-7}, {}, "given.grid", "state the same quantity twice"),
         (ROOFLINE, {}, {}, "given.lifetime", "asks for neither"),
         (ROOFLINE, {"grid": "usa", "lifetime": 0}, {}, "given.lifetime", "too small"),
         (ROOFLINE, {"grid": "usa", "utilisation": 1.5}, {}, "given.utilisation", "too large"),

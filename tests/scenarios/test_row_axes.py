@@ -199,19 +199,19 @@ def test_machines_in_a_table_are_those_of_the_catalogue(tmp_path: Path):
             "the lists differ in length: 2 of bodies, 1 of",
         ),
         ({"paths": {"bodies": []}}, "the axis is empty"),
-        ({"paths": {}}, "no table of lists"),
-        ({"paths": {"bodies": 3}}, "what stands for bodies is not a list"),
+        ({"paths": {}}, "not a table of lists"),
+        ({"paths": {"bodies": 3}}, "the entry for bodies is not a list"),
         ({"paths": {"bodies": [1e5]}, "num": 3}, "paths and num exclude each other"),
         ({"paths": {"bodies": [1e5]}, "table": "x.csv"}, "exclude each other"),
         ({"path": "bodies", "paths": {"flops_per_pair": [1]}}, "paths and path exclude each other"),
         ({"table": "x.csv"}, "columns is missing"),
         ({"columns": {"bodies": "n"}}, "table is missing"),
-        ({"paths": {"bodys": [1]}}, "leads nowhere"),
+        ({"paths": {"bodys": [1]}}, "names nothing in this question"),
         ({"paths": {"bodies": ["3 s"]}}, "paths.bodies[0]"),
         ({"paths": {"bodies": [1e5], "given.bodies": [1e5]}}, "are the same"),
         ({"paths": {"processors": [4]}}, "is decided, so it cannot be swept"),
         ({"paths": {"limits.time.max": [-1]}}, "is negative"),
-        ({}, "no path says what is swept"),
+        ({}, "the axis has no path"),
     ],
 )
 def test_wrong_axes_of_rows_are_refused(axis: dict[str, Any], words: str):
@@ -219,5 +219,5 @@ def test_wrong_axes_of_rows_are_refused(axis: dict[str, Any], words: str):
 
 
 def test_an_axis_is_not_called_like_its_own_column():
-    with pytest.raises(ScenarioError, match="name the axis otherwise"):
+    with pytest.raises(ScenarioError, match="give the axis another name"):
         load(QUESTION | {"sweep": {"bodies": {"paths": {"bodies": [1e5]}}}})

@@ -28,7 +28,7 @@ def test_the_scenario_these_tests_spoil_is_right(good: Mapping[str, Any]) -> Non
         ({"model": 3}, "model", "3 is not text", "quotes"),
         ({"machine": "jaketwon"}, "machine", '"jaketwon"', "did you mean 'jaketown'"),
         ({"machine": None}, "machine", "no machine", 'machine = "jaketown"'),
-        ({"machine": 5}, "machine", "5 is no machine", "jaketown"),
+        ({"machine": 5}, "machine", "5 is not a machine", "jaketown"),
         ({"machine": {"cpu": "jaketown", "gpu": "gtx590"}}, "machine", "map of machines", "base"),
         (
             {"machine": {"base": "jaketown", "energy_per_flp": 1}},
@@ -57,7 +57,7 @@ def test_the_scenario_these_tests_spoil_is_right(good: Mapping[str, Any]) -> Non
         ({"uncertain": {"n": {"uniform": [1, 2]}}}, "uncertain.n", '"n"', "there are: bodies"),
         ({"waive": ["replicaton"]}, "waive[0]", '"replicaton"', "did you mean 'replication'"),
         ({"idle": 1}, "idle", "1 is neither", "true or false"),
-        ({"gap": 2}, "gap", "2 is no relative gap", "between 0 and 1"),
+        ({"gap": 2}, "gap", "2 is not a relative gap", "between 0 and 1"),
         ({"title": 4}, "title", "4 is not text", "quotes"),
     ],
 )
@@ -178,7 +178,7 @@ def test_models_over_lists_know_no_idling(model: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         load(data | {"idle": True})
     (found,) = caught.value.problems
-    assert (found.key, found.wrong.startswith(f"{model} knows no idling")) == ("idle", True)
+    assert (found.key, found.wrong.startswith(f"{model} does not support idle")) == ("idle", True)
 
 
 @pytest.mark.parametrize("work", [{"flops": 0, "bytes": "0 B"}, {"flops": "0 flop", "intensity": 2}])

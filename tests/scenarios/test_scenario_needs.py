@@ -21,9 +21,9 @@ def refused(**entries: Any) -> str:
 def test_bytes_or_intensity_not_both_not_neither():
     assert "roofline needs bytes or intensity" in refused(given={"flops": 1})
     both = refused(given={"flops": 1, "bytes": 1, "intensity": 1})
-    assert "given.intensity: bytes and intensity say the same twice" in both
+    assert "given.intensity: bytes and intensity state the same quantity twice" in both
     assert "decide.intensity" in refused(given={"flops": 1, "bytes": 1}, decide={"intensity": {}})
-    assert "say the same" in refused(sweep={"q": {"path": "bytes", "values": [1, 2]}})
+    assert "state the same quantity" in refused(sweep={"q": {"path": "bytes", "values": [1, 2]}})
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def test_a_machine_file_beside_the_scenario_can_be_an_entry(toy: Any, tmp_path: 
         ({"cpu": CPU}, "machine", "at least 2 machines, and the map of them names only cpu", "gpu ="),
         ({}, "machine", "at least 2 machines", "gpu ="),
         ({"cpu": CPU, "a.b": GPU}, "machine.a.b", "holds a dot", '"a-b"'),
-        ({"cpu": CPU, "min": GPU}, "machine.min", "meaning of its own", '"min_1"'),
-        ({"cpu": CPU, "gpu": 5}, "machine.gpu", "5 is no machine", "base"),
+        ({"cpu": CPU, "min": GPU}, "machine.min", "reserved name", '"min_1"'),
+        ({"cpu": CPU, "gpu": 5}, "machine.gpu", "5 is not a machine", "base"),
         ({"cpu": CPU, "gpu": "i7-2600"}, "machine.gpu", 'no machine "i7-2600"', "i7-2600k"),
         ({"cpu": CPU, "gpu": "gtx-titan"}, "machine.gpu", "ambiguous", "in full"),
         ({"cpu": CPU, "gpu": {"base": "nix"}}, "machine.gpu.base", 'no machine "nix"', "there are"),
@@ -65,7 +65,7 @@ def test_a_machine_file_beside_the_scenario_can_be_an_entry(toy: Any, tmp_path: 
         ({"cpu": CPU, "gpu": {"base": GPU, "usable_power": "5 J"}}, "machine.gpu.usable_power", "an energy", "W"),
         ({"cpu": CPU, "gpu": {"time_per_flop": 1}}, "machine.gpu", "has no energy_per_flop", "machine.gpu = {"),
         ({"cpu": CPU, "gpu": {"a": CPU, "b": GPU}}, "machine.gpu", "one machine as gpu", "jaketown"),
-        (5, "machine", "5 is no machine", "jaketown"),
+        (5, "machine", "5 is not a machine", "jaketown"),
     ],
 )  # fmt: skip
 def test_mistakes_in_maps(complaint: Any, machine: Any, key: str, wrong: str, right: str) -> None:
@@ -127,7 +127,7 @@ def test_one_entry_given_and_one_chosen(ask: Any) -> None:
         ({"machine.cpu": {"values": [CPU]}}, "decide.machine.cpu", "given and decided", "cpu = …"),
         ({"machine.third": {}}, "decide.machine.third", "no machine to choose", "values"),
         ({"machine.third": {"values": ["nix"]}}, "decide.machine.third.values[0]", '"nix"', "there are"),
-        ({"machine.third": {"values": [3]}}, "decide.machine.third.values[0]", "3 is no machine", "name"),
+        ({"machine.third": {"values": [3]}}, "decide.machine.third.values[0]", "3 is not a machine", "name"),
         ({"machine.third": {"values": [CPU], "max": 2}}, "decide.machine.third", "has no max", "values only"),
         ({"machine.third": {"values": ["fmm-settings"]}}, "decide.machine.third", "no time_per_flop", "off the"),
         ({"machine.usable_power": {}}, "decide.machine.usable_power", "one machine", "machine.cpu.usable_power"),
@@ -174,7 +174,7 @@ def test_two_entries_can_be_swept_and_changes_kept(ask: Any) -> None:
         ({"path": "machine.cpu", "values": ["nix"]}, ".values[0]", 'no machine "nix"', "there are"),
         ({"path": "machine.cpu", "values": [CPU, CPU]}, ".values", "more than once", "once"),
         ({"path": "machine.time_per_flop", "values": [1]}, ".path", "one machine for each", "machine.cpu.time"),
-        ({"path": "machine.cpu.time_per_flp", "values": [1]}, ".path", "leads nowhere", "time_per_flop"),
+        ({"path": "machine.cpu.time_per_flp", "values": [1]}, ".path", "names nothing", "time_per_flop"),
         ({"path": "machine.cpu", "values": ["fmm-settings"]}, ".values[0]", "has no time_per", "machine.cpu.base"),
     ],
 )  # fmt: skip

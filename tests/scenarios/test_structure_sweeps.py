@@ -47,15 +47,15 @@ def test_limits_of_single_elements_can_be_swept(ask: Any) -> None:
 @pytest.mark.parametrize(
     ("axis", "key", "wrong", "right"),
     [
-        ({"path": "jobs.c.flops", "values": [1]}, "path", "leads nowhere", "jobs.a.flops"),
-        ({"path": "jobs[0].flops", "values": [1]}, "path", "leads nowhere", "jobs.a.flops"),
+        ({"path": "jobs.c.flops", "values": [1]}, "path", "names nothing in this question", "jobs.a.flops"),
+        ({"path": "jobs[0].flops", "values": [1]}, "path", "names nothing in this question", "jobs.a.flops"),
         ({"path": "time.cpu", "values": [1]}, "path", "is a metric", "limits.time.cpu.max"),
-        ({"path": "limits.time.cpu", "values": [1]}, "path", "is no bound", "limits.time.max"),
+        ({"path": "limits.time.cpu", "values": [1]}, "path", "is not a bound", "limits.time.max"),
         ({"path": "limits.time.tpu.max", "values": [1]}, "path", "no limit", "limits.time.cpu"),
         ({"path": "decide.count.cpu.max", "values": [1]}, "", "", ""),
-        ({"path": "rate.cpu", "values": [1]}, "path", "plays no part", "leave it out"),
-        ({"path": "lane.a", "values": ["quick"]}, "values[0]", "no lane", "slow, fast"),
-        ({"path": "lane.a", "start": 1, "stop": 2, "num": 3}, "stop", "1.5 is no lane", "slow, fast"),
+        ({"path": "rate.cpu", "values": [1]}, "path", "is not used with", "leave it out"),
+        ({"path": "lane.a", "values": ["quick"]}, "values[0]", "is not a lane", "slow, fast"),
+        ({"path": "lane.a", "start": 1, "stop": 2, "num": 3}, "stop", "1.5 is not a lane", "slow, fast"),
         ({"path": "jobs.a.flops", "values": ["1 W"]}, "values[0]", "a power (W)", "flop"),
     ],
 )

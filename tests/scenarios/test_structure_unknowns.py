@@ -80,16 +80,16 @@ def test_zero_is_a_value_where_the_floor_is_zero(ask: Any) -> None:
         ({"count": {"gpu": {"mx": 5}}}, "decide.count.gpu.mx", "unknown key", "did you mean 'max'"),
         ({"count": {"gpv": {"max": 5}}}, "decide.count.gpv", 'no input or machine parameter', "count.gpu"),
         ({"count": {"max": 5}}, "decide.count", "no input or machine parameter", "count.cpu"),
-        ({"count.gpu": {"values": [1.5]}}, "decide.count.gpu.values", "1.5 is no whole number", "integer = false"),
+        ({"count.gpu": {"values": [1.5]}}, "decide.count.gpu.values", "1.5 is not a whole number", "integer = false"),
         ({"count.gpu": {"min": -1}}, "decide.count.gpu.min", "-1 is negative", "at least 0"),
         ({"count.gpu": {"min": 1.2, "max": 1.8}}, "decide.count.gpu", "no whole number", "integer = false"),
-        ({"count.gpu": {}, "count": {"gpu": {"max": 5}}}, "decide.count.gpu", "stands there twice", "keep one"),
-        ({"lane.a": {"values": ["medium"]}}, "decide.lane.a.values[0]", '"medium" is no lane', "slow, fast"),
-        ({"lane.a": {"values": [3]}}, "decide.lane.a.values[0]", "3 is no lane", "from 1 to 2"),
+        ({"count.gpu": {}, "count": {"gpu": {"max": 5}}}, "decide.count.gpu", "is given twice", "keep one"),
+        ({"lane.a": {"values": ["medium"]}}, "decide.lane.a.values[0]", '"medium" is not a lane', "slow, fast"),
+        ({"lane.a": {"values": [3]}}, "decide.lane.a.values[0]", "3 is not a lane", "from 1 to 2"),
         ({"lane.a": {"values": []}}, "decide.lane.a.values", "empty", "at least one"),
         ({"lane.a": {"max": 1}}, "decide.lane.a", "from a menu and has no max", 'values = ["slow", "fast"]'),
         ({"lane.c": {}}, "decide.lane.c", "no input or machine parameter", "lane.a"),
-        ({"rate.cpu": {"max": 5}}, "decide.rate.cpu", 'plays no part with mode = "even"', "leave it out"),
+        ({"rate.cpu": {"max": 5}}, "decide.rate.cpu", 'is not used with mode = "even"', "leave it out"),
         ({"time.cpu": {"max": 5}}, "decide.time.cpu", "is a metric", "[limits]"),
     ],
 )  # fmt: skip
@@ -104,14 +104,14 @@ def test_mistakes_in_decisions(complaint: Any, decide: Any, key: str, wrong: str
         ({"count": {"cpv": 1}}, "given.count.cpv", 'no input of toy "count.cpv"', "did you mean 'count.cpu'"),
         ({"count": {"cpu": 1, "gpu": "2 W"}}, "given.count.gpu", "a power (W)", "20"),
         ({"count": {"cpu": -1}}, "given.count.cpu", "-1 is negative", "at least 0"),
-        ({"count.cpu": 1, "count": {"cpu": 1}}, "given.count.cpu", "stands there twice", "one of the two"),
-        ({"count.cpu": 1.5}, "given.count.cpu", "1.5 is no whole number", "how many are on) is a whole number"),
-        ({"lane": {"a": 1.5}}, "given.lane.a", "1.5 is no lane", "slow, fast"),
-        ({"lane.a": "quick"}, "given.lane.a", '"quick" is no lane', "slow, fast"),
+        ({"count.cpu": 1, "count": {"cpu": 1}}, "given.count.cpu", "is given twice", "one of the two"),
+        ({"count.cpu": 1.5}, "given.count.cpu", "1.5 is not a whole number", "how many are on) is a whole number"),
+        ({"lane": {"a": 1.5}}, "given.lane.a", "1.5 is not a lane", "slow, fast"),
+        ({"lane.a": "quick"}, "given.lane.a", '"quick" is not a lane', "slow, fast"),
         ({"lane.a": ["fast"]}, "given.lane.a", 'no list of toy "lane.a"', "jobs, links"),
-        ({"rate.cpu": 5}, "given.rate.cpu", 'plays no part with mode = "even"', "leave it out"),
+        ({"rate.cpu": 5}, "given.rate.cpu", 'is not used with mode = "even"', "leave it out"),
         ({"machine": {"cpu": {"usable_power": 5}}}, "given.machine.cpu.usable_power", "machine table", "cpu = {"),
-        ({"mode": "evn"}, "given.mode", '"evn" is no mode', "did you mean 'even'"),
+        ({"mode": "evn"}, "given.mode", '"evn" is not a choice of mode', "did you mean 'even'"),
     ],
 )  # fmt: skip
 def test_mistakes_in_given_unknowns(complaint: Any, given: Any, key: str, wrong: str, right: str) -> None:
@@ -121,7 +121,7 @@ def test_mistakes_in_given_unknowns(complaint: Any, given: Any, key: str, wrong:
 
 def test_swept_unknowns_are_whole(complaint: Any) -> None:
     found = complaint(sweep={"boxes": {"path": "count.gpu", "values": [0, 0.5]}})
-    assert (found.key, found.wrong) == ("sweep.boxes.values[1]", "0.5 is no whole number")
+    assert (found.key, found.wrong) == ("sweep.boxes.values[1]", "0.5 is not a whole number")
 
 
 def _placed(region: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def test_a_region_that_is_not_divisible_has_no_half_share() -> None:
     with pytest.raises(ScenarioError) as caught:
         load(_placed({"divisible": False}, **{"share.a.cpu": 0.5}))
     (found,) = caught.value.problems
-    assert (found.key, found.wrong) == ("given.share.a.cpu", "0.5 is no whole number")
+    assert (found.key, found.wrong) == ("given.share.a.cpu", "0.5 is not a whole number")
     assert found.right.endswith("is 0 or 1, since region a is not divisible")
     assert question(load(_placed({"divisible": False}, **{"share.a.cpu": 1}))).given["share.a.cpu"] == 1.0
     assert question(load(_placed({}, **{"share.a.cpu": 0.5}))).given["share.a.cpu"] == 0.5
@@ -183,7 +183,7 @@ def test_chosen_texts_drop_unknowns_once_they_are_chosen(ask: Any) -> None:
 
 def test_an_objective_that_may_play_no_part_is_refused(complaint: Any) -> None:
     found = complaint(decide={"mode": {}, "rate.cpu": {}}, objective={"maximize": "rate.cpu"})
-    assert 'rate.cpu plays no part with mode = "even"' in found.wrong
+    assert 'rate.cpu is not used with mode = "even"' in found.wrong
 
 
 def test_a_decided_unknown_may_be_limited_and_ranked_without_being_listed(ask: Any) -> None:
@@ -202,7 +202,7 @@ def test_nested_inputs_of_a_model_without_lists(toy: Any, monkeypatch: pytest.Mo
     given = {"count": {"cpu": 1, "gpu": 2}, "jobs": {"a": {"flops": "3 flop"}}}
     asked = question(load({"model": "flat_toy", "given": given}))
     assert [asked.given[n] for n in ("count.cpu", "count.gpu", "jobs.a.flops")] == [1.0, 2.0, 3.0]
-    with pytest.raises(ScenarioError, match=r'"count.cpu" stands there twice'):
+    with pytest.raises(ScenarioError, match=r'"count.cpu" is given twice'):
         load({"model": "flat_toy", "given": given | {"count.cpu": 3}})
     with pytest.raises(ScenarioError, match=r"given.jobs.a.flop: there is no input"):
         load({"model": "flat_toy", "given": given | {"jobs": {"a": {"flop": 3, "flops": 2}}}})

@@ -176,4 +176,4 @@ def test_a_cell_that_is_no_number_is_one_mistake(tmp_path: Any) -> None:
     with pytest.raises(scenarios.ScenarioError) as told:
         scenarios.grid(scenarios.load(file))
     (problem,) = told.value.problems
-    assert problem.wrong == 't.csv line 3: "many" is no finite number'
+    assert problem.wrong == 't.csv line 3: "many" is not a finite number'

@@ -96,12 +96,12 @@ WRONG = [
         "cannot be read",
         "path of a CSV file",
     ),
-    (asked({"bodies": {"from": "nowhere"}}), "uncertain.bodies.from", "is no source", '"machine"'),
+    (asked({"bodies": {"from": "nowhere"}}), "uncertain.bodies.from", "is not a source", '"machine"'),
     (asked({"*": {"from": "machine"}}), "uncertain.*", "taken all together", "machine.*"),
     (
         asked({"bodies": BODIES, "sampling": {"method": "sobl"}}),
         "uncertain.sampling.method",
-        "no way",
+        "is not a sampling method",
         "sobol",
     ),
     (
@@ -151,7 +151,7 @@ WRONG = [
             objective__measure="worst",
         ),
         "uncertain.sampling.correlation",
-        "knows no correlation",
+        "cannot use a correlation",
         "leave the correlation out",
     ),
     (asked(objective__measure="mean"), "objective.measure", "nothing is uncertain", "[uncertain]"),
@@ -169,8 +169,18 @@ WRONG = [
         "measure and cvar exclude each other",
         "keep",
     ),
-    (asked({"bodies": BODIES}, objective__measure="median"), "objective.measure", "no measure", '"worst"'),
-    (asked({"bodies": BODIES}, objective__quantile=1.5), "objective.quantile", "no probability", "0.95"),
+    (
+        asked({"bodies": BODIES}, objective__measure="median"),
+        "objective.measure",
+        "is not a measure",
+        '"worst"',
+    ),
+    (
+        asked({"bodies": BODIES}, objective__quantile=1.5),
+        "objective.quantile",
+        "is not a probability",
+        "0.95",
+    ),
     (
         asked({"bodies": BODIES}, limits={"time": {"max": 10, "probability": 0.9, "worst": True}}),
         "limits.time",
@@ -180,7 +190,7 @@ WRONG = [
     (
         asked({"bodies": BODIES}, limits={"time": {"max": 10, "confidence": 0.9}}),
         "limits.time.confidence",
-        "no probability",
+        "needs a probability",
         "beside it",
     ),
     (
@@ -231,8 +241,8 @@ WRONG = [
     (
         asked({"bodies": BODIES}, sweep={"sample": {"path": "flops_per_pair", "values": [1, 2]}}),
         "sweep.sample",
-        "along which worlds are drawn",
-        "otherwise",
+        "the dimension of samples",
+        "another name",
     ),
 ]
 

@@ -144,7 +144,7 @@ def test_a_range_is_stated_by_a_metric_that_is_a_ratio(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(registry, "_registered", {})
     limit = ModelLimit("time", "T <= 1", "short", "nowhere")
-    with pytest.raises(ValueError, match="no metric without unit"):
+    with pytest.raises(ValueError, match="is not a metric without unit"):
         dse.models.register(replace(dse.models.get("nbody"), name="other", valid=(limit,)))
 
 

@@ -17,7 +17,7 @@ from results.dataset import Arrays
 from solvers.answer import answer
 from solvers.batched import feasible_values
 
-# how points were solved, and how long it took, is no part of an answer; a gap is rounding either way
+# how points were solved, and how long it took, is not part of an answer; a gap is rounding either way
 APART = {"seconds", "message", "gap"}
 Compare = Callable[..., tuple[Arrays, Any]]
 

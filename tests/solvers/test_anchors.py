@@ -113,8 +113,8 @@ def test_an_anchor_without_proof_leaves_no_proof(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("limits", "part"),
     [
-        ({"energy": {"within": -0.05}}, "-0.05 is no share of an optimum"),
-        ({"memory": {"within": 0.05}}, "memory is no metric"),
+        ({"energy": {"within": -0.05}}, "-0.05 is not a share of an optimum"),
+        ({"memory": {"within": 0.05}}, "memory is not a metric"),
         ({"enrgy": {"within": 0.05}}, 'there is no metric of nbody "enrgy"'),
         ({"energy": {"within": "5 %"}}, "is not a number"),
     ],

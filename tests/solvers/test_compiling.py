@@ -44,7 +44,7 @@ def test_processes_that_start_together_compile_once(tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_be_locked_it_is_compiled_all_the_same(tmp_path: Path) -> None:
-    """A folder that is no folder for locks only costs the wait."""
+    """A folder that is not a folder for locks only costs the wait."""
     script = tmp_path / "small.py"
     script.write_text(CODE)
     (tmp_path / "kept").mkdir()

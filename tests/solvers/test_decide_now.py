@@ -346,7 +346,7 @@ def test_without_a_measure_the_question_is_wrong(tmp_path: Path, capsys: pytest.
     with pytest.raises(SystemExit) as ended:
         main(["solve", str(path)])
     assert ended.value.code == 2
-    assert "nothing says what of the objective is to be best" in capsys.readouterr().err
+    assert "no measure of the objective is given" in capsys.readouterr().err
 
 
 def test_a_sweep_of_deadlines_prices_robustness_and_is_judged_in_every_world() -> None:

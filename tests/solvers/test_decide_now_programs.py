@@ -1,4 +1,4 @@
-"""One design for many worlds where the question is no geometric program: shares, whole numbers, choices of machines."""
+"""One design for many worlds where the question is not a geometric program: shares, counts, choices of machines."""
 
 from __future__ import annotations
 

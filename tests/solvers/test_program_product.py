@@ -1,4 +1,4 @@
-"""Least energy times time, and other questions that are no programs over amounts that may be 0."""
+"""Least energy times time, and other questions that are not programs over amounts that may be 0."""
 
 import itertools
 from typing import Any

@@ -88,7 +88,7 @@ def survive_a_kill(folder: Path, storage: str) -> None:
 
     def kill() -> None:
         wait_for(lambda: seen and (folder / f"blocked-{seen[0][0]}").exists())
-        # a trial that never said that it runs is no trial that falls silent
+        # a trial that never said that it runs is not a trial that falls silent
         wait_for(lambda: heard_of_all(database))
         os.kill(seen[0][0], signal.SIGKILL)
 

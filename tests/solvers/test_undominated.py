@@ -146,7 +146,7 @@ DEADLINES = {"path": "limits.time.max", "start": 1e3, "stop": 1e9, "num": 24, "s
 
 
 def test_a_sweep_uses_every_block_that_a_limit_allows():
-    """50 is no power of two less one: counts built of powers of two alone stopped at 32."""
+    """50 is not a power of two less one: counts built of powers of two alone stopped at 32."""
     found = dse.sweep(
         dse.load({**BLOCKS, "sweep": {"deadline": DEADLINES}}), workers=1, progress=False
     ).load()

@@ -81,11 +81,11 @@ def test_of_three_axes_at_once_all_hold():
 
 
 BAD = [
-    ("objective.cvr", [0.5], "sweep.along.path", "no level of a measure"),
+    ("objective.cvr", [0.5], "sweep.along.path", "is not a level of a measure"),
     ("objective.quantile", [0.5], "sweep.along.path", "objective has no quantile to sweep"),
     ("objective.measures.one.cvar", [0.5], "sweep.along.path", "objective.measures.one has no cvar"),
-    ("objective.cvar", [0.5, 1.0], "sweep.along.values[1]", "1 is no cvar"),
-    ("uncertain.rise", [1.5], "sweep.along.path", "no spread of a distribution"),
+    ("objective.cvar", [0.5, 1.0], "sweep.along.values[1]", "1 is not a cvar"),
+    ("uncertain.rise", [1.5], "sweep.along.path", "is not a spread of a distribution"),
     ("uncertain.rice.spread", [1.5], "sweep.along.path", 'no uncertain number "rice"'),
     ("uncertain.rise.spread", [1.5, 1.0], "sweep.along.values[1]", "outside its domain"),
     ("uncertain.fall.spread", [0.2, 1.0], "sweep.along", "outside its domain"),
@@ -102,7 +102,7 @@ def test_mistakes_are_told_by_their_key(path: str, values: list[float], key: str
 
 
 def test_a_spread_is_not_swept_where_each_world_is_decided_by_itself():
-    with pytest.raises(ScenarioError, match="each world is decided by itself"):
+    with pytest.raises(ScenarioError, match="each sample is decided by itself"):
         dse.sweep(over("uncertain.rise.spread", [1.5], objective={"minimize": "price"}), progress=False)
 
 

@@ -102,7 +102,7 @@ def test_worlds_without_a_design_are_left_out_and_told():
     data = {**SQUARE, "limits": {"price": {"max": 2.4}}}
     found = dse.what_matters(data, rows=128, progress=False)
     assert 0 < found.left_out < 128
-    assert f"{100 * found.left_out / 128:.3g} % of the rows hold a world without a design" in str(found)
+    assert f"{100 * found.left_out / 128:.3g} % of the rows hold a sample without a design" in str(found)
     assert found.indices[0].rows == 128 - found.left_out
 
 
@@ -128,7 +128,7 @@ def test_the_command_and_its_picture(tmp_path: Path):
             {"sampling": {"correlation": [["rise", "fall", 0.5]]}},
             "indices say how much each number matters by itself, and these depend on one another",
         ),
-        ({}, "100 rows of samples make no indices"),
+        ({}, "100 rows of samples cannot be used for indices"),
     ],
 )
 def test_what_cannot_be_asked(change: dict[str, Any], message: str):
@@ -164,6 +164,6 @@ def test_an_objective_that_does_not_vary_is_said_not_to():
     found = dse.what_matters(asked, rows=32, progress=False)
     assert found.still[0] == "price"
     assert "price" in str(found).splitlines()[2]
-    assert "do not vary: there is nothing that could move them" in str(found)
+    assert "do not vary: no uncertain number affects them" in str(found)
     assert found.record()["do_not_vary"][0] == "price"
     assert found.indices[0].name == "other"

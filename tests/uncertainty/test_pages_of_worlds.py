@@ -131,7 +131,7 @@ def test_the_difference_of_two_studies_names_the_draws_or_the_distribution(world
     assert first.startswith("median 1")
     assert second.startswith("median 1.1")
     draws, *numbers = told(sampling={"samples": 64, "seed": 5})
-    assert draws[:3] == ("how worlds were drawn", "sobol, seed 0", "sobol, seed 5")
+    assert draws[:3] == ("how samples were drawn", "sobol, seed 0", "sobol, seed 5")
     assert [(n[0], n[3]) for n in numbers] == [
         (f"uncertain {n}", "the draws differ") for n in ("rise", "fall")
     ]
@@ -172,7 +172,7 @@ def test_a_sweep_of_designs_decided_now_shows_ninety_percent_of_fresh_samples(sw
 def test_the_page_says_measure_and_what_is_uncertain(swept: xr.Dataset):
     told = dict(reports.of_dataset(swept).answer)["question"]
     assert told.startswith("Least mean of price of roofline")
-    assert "uncertain: rise, fall (64 worlds)" in told
+    assert "uncertain: rise, fall (64 samples)" in told
     columns = {c.name for c in page.of_dataset(swept).columns}
     assert {"fresh_mean", "fresh_q05", "fresh_q95"} <= columns
     assert not {"fresh_mean_low", "promised"} & columns
@@ -195,5 +195,5 @@ def test_an_end_that_few_worlds_do_not_tell_is_not_written_as_infinite():
     assert "inf " not in str(few)
     assert "at least" in str(few)
     assert worlds_text.between(Estimate(0.2, -math.inf, 0.3)) == "at most 30 %"
-    assert worlds_text.between(Estimate(0.2, -math.inf, math.inf)) == "too few worlds to say"
+    assert worlds_text.between(Estimate(0.2, -math.inf, math.inf)) == "too few samples to say"
     assert worlds_text.between(Estimate(0.2, 0.1, 0.3)) == "10 to 30 %"

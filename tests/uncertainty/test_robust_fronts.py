@@ -204,7 +204,7 @@ def test_a_front_without_a_design_names_the_conflict(tmp_path: Path):
 
 
 BAD: list[tuple[dict[str, Any], str, str]] = [
-    ({"minimize": ["price", "slow"]}, "objective.measures", "nothing says what of price and slow counts"),
+    ({"minimize": ["price", "slow"]}, "objective.measures", "no measure of price and slow is given"),
     (
         {"minimize": "one", "measures": {"one": {"of": "prize", "cvar": 0.9}}},
         "objective.measures.one",
@@ -213,7 +213,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (
         {"minimize": "one", "measures": {"one": {"of": "price"}}},
         "objective.measures.one",
-        "nothing says what",
+        "no measure of",
     ),
     (
         {"minimize": "one", "measures": {"one": {"cvar": 0.9}}},
@@ -228,7 +228,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (
         {"minimize": "one", "measures": {"one": {"of": "price", "cvar": 1.5}}},
         "objective.measures.one.cvar",
-        "no probability",
+        "is not a probability",
     ),
     (
         {"minimize": "price", "measure": "mean", "measures": {"one": {"of": "slow", "cvar": 0.9}}},
@@ -243,7 +243,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (
         {"minimize": "one", "measure": "mean", "measures": {"one": {"of": "price", "cvar": 0.9}}},
         "objective.measure",
-        "a measure of its own",
+        "one is a measure",
     ),
     ({"minimize": "one", "measures": {"one": {"off": "price"}}}, "objective.measures.one.off", "unknown key"),
 ]
@@ -270,6 +270,6 @@ def test_the_command_tells_samples_and_world_apart(tmp_path: Path):
     assert ran.exit_code == 0, ran.output
     assert "one: mean of price; two: mean of the worst 10 % of price" in ran.output
     assert "certified on these samples" in ran.output
-    assert "in 10000 fresh samples" in ran.output
+    assert "10000 fresh samples" in " ".join(ran.output.split())
     head = table.read_text().splitlines()[0]
     assert "two_fresh_low" in head

@@ -110,9 +110,9 @@ def _exchange(found: Front, goals: Sequence[str]) -> list[Column]:
     if not np.isfinite(rates).any():
         return []
     cells = tuple(_rate(rate, [v[i : i + 2] for v in values]) for i, rate in enumerate(rates))
-    about = f"exchange: change of {goals[1]} for 1 % more {goals[0]}, on average as far as the next point"
+    about = f"exchange: change of {goals[1]} for 1 % more {goals[0]}, on average up to the next point"
     if any(" for " in cell for cell in cells):
-        about += f"; where the next point is much nearer than 1 % of {goals[0]}, the change as far as there"
+        about += f"; where the next point is much nearer than 1 % of {goals[0]}, the change up to that point"
     return [Column("exchange", cells, about)]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from results.telling.fresh import Estimate
     from scenarios.question import Question
 
-NOT_WORLD = "The points are certified on these samples. What follows is estimated of the world"
+NOT_WORLD = "The points are certified on these samples. The figures below estimate the distributions"
 
 
 def show_worlds(found: Front) -> None:
@@ -33,18 +33,14 @@ def show_worlds(found: Front) -> None:
     show_measures(question)
     unproved = sum(s.status.value == "feasible" for s in found.points)
     if unproved:
-        say(
-            textwrap.fill(
-                f"Of {unproved} points nothing proves that no design is better: see their gaps", PAGE_WIDTH
-            )
-        )
+        say(textwrap.fill(f"{unproved} points are not proved optimal: see their gaps", PAGE_WIDTH))
     fresh = next((s.fresh for s in found.points if s.fresh is not None), None)
     columns = [c for name in question.measures for c in _column(found, name)]
     columns += [c for k in range(len(fresh.limits) if fresh else 0) for c in _held_column(found, k)]
     if fresh is None or not columns:
         return
     say("")
-    say(f"{NOT_WORLD}: in {fresh.count} fresh samples (random, seed {fresh.seed})")
+    say(textwrap.fill(f"{NOT_WORLD}: {fresh.count} fresh samples (random, seed {fresh.seed})", PAGE_WIDTH))
     every = [Column("", tuple(str(i) for i in range(len(found.points)))), *columns]
     heads = [c.heading for c in every]
     show(table(heads, list(zip(*(c.cells for c in every), strict=True)), frozenset(heads)))

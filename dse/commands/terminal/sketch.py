@@ -53,7 +53,7 @@ class Sketch:
 
 
 def terminal() -> Terminal | None:
-    """Return what standard output can show; None where it is no terminal, or one that is too small for a plot."""
+    """Return what standard output can show; None where it is not a terminal, or one that is too small for a plot."""
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return None
     import shutil
@@ -210,4 +210,4 @@ def histogram(values: Any, title: str) -> Sketch | None:
     steps = Series(
         "", np.concatenate([ends[0], x, ends[1]]), np.concatenate([ends[2], y, ends[2]]), line=True
     )
-    return Sketch(f"share of worlds (%) over {title}", (steps,), (False, False))
+    return Sketch(f"share of samples (%) over {title}", (steps,), (False, False))

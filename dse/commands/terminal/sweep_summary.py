@@ -85,7 +85,7 @@ def _value(axis: xr.DataArray, value: Any) -> str:
 
 def show_ranges(dataset: xr.Dataset) -> None:
     """Print the least and the greatest of every variable."""
-    show(table(("variable", "least", "greatest", "what it is"), _ranges(dataset)))
+    show(table(("variable", "least", "greatest", "meaning"), _ranges(dataset)))
 
 
 def _ranges(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:

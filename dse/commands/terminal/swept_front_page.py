@@ -44,7 +44,8 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
         axes = " × ".join(a.name for a in found.grid.axes)
         say(
             textwrap.fill(
-                f"dominated: a design elsewhere on {axes} is as good in all and better in one", PAGE_WIDTH
+                f"dominated: a design elsewhere on {axes} is as good in all objectives and better in one",
+                PAGE_WIDTH,
             )
         )
     answered = [p for f in found.found.values() for p in f.points]

@@ -71,7 +71,7 @@ class Behaviour:
 
     @property
     def distrust(self) -> str:
-        """Why the fit is no model of the runs; empty where it is one."""
+        """Why the fit is not a model of the runs; empty where it is one."""
         if self.held.mean <= DOUBTFUL:
             return ""
         return f"runs held out are missed by {self.held.mean:.0%} on average: the form does not describe them"
@@ -155,7 +155,7 @@ def fit(
     if not 0 < coverage < 1:
         raise ValueError(f"a coverage lies between 0 and 1, such as 0.9, not {coverage!r}")
     if terms is not None and terms < 1:
-        raise ValueError(f"terms = {terms} is no number of terms")
+        raise ValueError(f"terms = {terms} is not a number of terms")
     cells = table(data)
     wanted = asked(cells, target, of, group, headers or {})
     runs = read(data, wanted.columns(), wanted.names())
@@ -359,7 +359,8 @@ class _Fit:
                 found.append(f"{', '.join(gone)} not visible in these runs: 0, and left out of the file")
         if not self.wanted.group and self._repeats() > 0.2:
             found.append(
-                "many runs share their columns with others: hold out whole groups with --group to be honest"
+                "many runs share their columns with others: hold out whole groups with --group, so that no run held "
+                "out is a copy of a fitted one"
             )
         if hullless:
             found.append("the convex hull was left out: the runs span no volume in these columns")

@@ -89,7 +89,7 @@ def _short(text: str) -> str:
 
 
 def _function(name: str, columns: frozenset[str]) -> str:
-    """Say why a name before a bracket is no function."""
+    """Say why a name before a bracket is not a function."""
     if name in ("maximum", "Max", "MAX"):
         return f"there is no function {name}: write max(…, …)"
     if name in columns:
@@ -144,7 +144,7 @@ class _Parser:
         found = self._product()
         while self._next() in ("+", "-"):
             if self._take() == "-":
-                raise _Wrong("there can be no minus: every coefficient is 0 or more")
+                raise _Wrong("a form cannot contain a minus: every coefficient is 0 or more")
             found = found + self._product()
         if len(found) > MOST_FORM_TERMS:
             raise _Wrong(f"it has more than {MOST_FORM_TERMS} terms")
@@ -199,11 +199,11 @@ class _Parser:
             self._take(")")
             return found
         if token == "-":
-            raise _Wrong("there can be no minus: every coefficient is 0 or more")
+            raise _Wrong("a form cannot contain a minus: every coefficient is 0 or more")
         if token[0].isdigit() or token[0] == ".":
             number = float(token)
             if not 1e-300 < number < 1e300:
-                raise _Wrong(f"{token} is no positive number that can be computed with")
+                raise _Wrong(f"{token} is not a positive number that can be computed with")
             return [Monomial(number)]
         if token in _LARGEST and self._next() == "(":
             return self._largest(token)
@@ -261,5 +261,5 @@ def _raised(terms: list[Monomial], e: float, how: str) -> Monomial:
     except OverflowError:
         factor = 0.0
     if not 1e-300 < factor < 1e300:
-        raise _Wrong(f"{t.factor:g}^{e:g} is no number that can be computed with")
+        raise _Wrong(f"{t.factor:g}^{e:g} is not a number that can be computed with")
     return Monomial(factor, "", {n: x * e for n, x in t.exponents.items()})

@@ -18,7 +18,7 @@ MOST_SIDES = 60
 
 
 def facets(x: Array, names: Sequence[str]) -> tuple[Facet, ...]:
-    """Return the sides of the hull of runs ``x`` (logarithms, (N, d)) that are no sides of their box.
+    """Return the sides of the hull of runs ``x`` (logarithms, (N, d)) that are not sides of their box.
 
     Where the hull has more than MOST_SIDES sides, those that cut off most of the box are kept.
     None where the runs span no volume, or there are more than MOST_DIMENSIONS columns.

@@ -193,7 +193,7 @@ def _refuse(runs: Measurements, problem: _Problem, settings: Sequence[Setting]) 
     """Raise FittingError where the runs do not determine every constant, saying what is missing."""
     needed, n = len(problem.names), problem.energy.size
     groups = dependent(problem.rows / problem.energy[:, None], problem.names)
-    wrong = [f"{', '.join(g)} cannot be told apart: {_why(g, settings)}" for g in groups]
+    wrong = [f"{', '.join(g)} cannot be separated: {_why(g, settings)}" for g in groups]
     if n <= needed:
         few = f"{n} runs are too few for {needed} constants ({', '.join(problem.names)})"
         wrong = [f"{few}: at least {needed + 1} are needed, and more make the intervals narrower"]

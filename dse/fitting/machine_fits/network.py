@@ -137,7 +137,7 @@ def fit(runs: Measurements, name: str, date: str, confidence: float, word_size: 
     tried = _tried(runs, kinds)
     best = tried[0]
     if dependent(best.rows / time[:, None], ("latency", "bandwidth")):
-        wrong = "latency and bandwidth cannot be told apart: the time per step is the same in all runs"
+        wrong = "latency and bandwidth cannot be separated: the time per step is the same in all runs"
         raise FittingError(runs.source, [f"{wrong}; add messages of other sizes"])
     model = best.rows @ best.found
     folds, signed = linear.held_out(best.rows, time)
@@ -230,7 +230,7 @@ def _estimates(best: _Chosen, time: Array, confidence: float, word: float) -> tu
             "s/message",
             float(low[0]),
             float(high[0]),
-            "latency: time to send a message however short",
+            "latency: time of a message of any length",
             about(latency, 0),
         ),
         Estimate(

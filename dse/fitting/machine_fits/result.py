@@ -143,12 +143,12 @@ class Fit:
 
     @property
     def distrust(self) -> str:
-        """Why this fit is no model of the runs: its error exceeds 50 %; empty where it does not."""
+        """Why this fit is not a model of the runs: its error exceeds 50 %; empty where it does not."""
         what, mean = self.held_out
         if mean <= MOST_ERROR:
             return ""
         error = f"the error of {what} is {100 * mean:.0f} % on average, above {100 * MOST_ERROR:.0f} %"
-        return f"{error}: this is no model of these runs"
+        return f"{error}: this is not a model of these runs"
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -157,7 +157,7 @@ def _problem(runs: Measurements) -> tuple[Problem, Array]:
     )
     if len(kinds) > len(ALWAYS):
         for group in dependent(amounts.T / amounts.sum(axis=0)[:, None], [k.count for k in kinds]):
-            wrong = f"{', '.join(group)} are in proportion in all runs: their costs cannot be told apart"
+            wrong = f"{', '.join(group)} are in proportion in all runs: their costs cannot be separated"
             raise FittingError(runs.source, [f"{wrong}; add runs with more of one and less of the others"])
     size = np.array([np.median(a[a > 0]) for a in amounts])
     t, e = float(np.median(time)), 1.0 if energy is None else float(np.median(energy))
@@ -189,7 +189,7 @@ def _refuse_dependent(source: str, found: Found) -> None:
     raise FittingError(
         source,
         [
-            f"{', '.join(g)} cannot be told apart: all runs are {' or '.join(held)}, {lacking}{launch}; add runs of "
+            f"{', '.join(g)} cannot be separated: all runs are {' or '.join(held)}, {lacking}{launch}; add runs of "
             "other intensities (flops per byte), or short ones"
             for g in groups
         ],

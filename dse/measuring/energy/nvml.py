@@ -65,7 +65,7 @@ class Nvml:
         try:
             watts = self._watts()
         except self._nvml.NVMLError as problem:
-            raise Unavailable(f"NVML tells neither energy nor power of this GPU: {problem}") from None
+            raise Unavailable(f"NVML reports neither energy nor power of this GPU: {problem}") from None
         log = Log()
         log.add(time.monotonic(), 0.0)
         threading.Thread(target=self._poll, args=(log, watts), daemon=True).start()

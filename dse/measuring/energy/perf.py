@@ -69,7 +69,7 @@ class Perf:
             )
             if told and self._log.times and self._log.times[-1] >= moment:
                 return
-            why = " ".join(self._words.split()) or f"it told nothing for {_PATIENCE:g} s"
+            why = " ".join(self._words.split()) or f"it gave no output for {_PATIENCE:g} s"
         raise Unavailable(
             f"perf reads no energy: {why[:300]} (where it is not allowed: sudo sysctl kernel.perf_event_paranoid=0, "
             "or give perf the capability CAP_PERFMON)"

@@ -31,7 +31,7 @@ def stated(power: str) -> float | str:
     try:
         watts = to_si(power, "W")
     except UnitError as problem:
-        wrong = f"--power {power}: there is no such file, and it is no power such as 65 W: {problem}"
+        wrong = f"--power {power}: there is no such file, and it is not a power such as 65 W: {problem}"
         raise MeasuringError(wrong) from None
     if not 0 < watts < float("inf"):
         raise MeasuringError(f"--power {power}: a power is more than 0 W")
@@ -47,7 +47,7 @@ def logged(path: str) -> Log:
         found = read(path, _COLUMNS)
     except FittingError as problem:
         told = "\n".join(f"  {p}" for p in problem.problems)
-        raise MeasuringError(f"{path} is no record of power:\n{told}") from None
+        raise MeasuringError(f"{path} is not a record of power:\n{told}") from None
     times = [_moment(path, i, t) for i, t in enumerate(found.texts["time"], 1)]
     watts = found.numbers["power"].tolist()
     if any(b <= a for a, b in pairwise(times)):
@@ -81,7 +81,7 @@ def with_energy(runs: Sequence[Run], log: Log, path: str) -> list[Run]:
             for t in (log.times[0], log.times[-1])
         )
         raise MeasuringError(
-            f"{path} tells the power from {begun} to {ended}, and {len(outside)} of {len(runs)} runs lie outside: "
+            f"{path} has the power from {begun} to {ended}, and {len(outside)} of {len(runs)} runs lie outside: "
             "record all the time, by a clock that agrees with this machine's"
         )
     return [replace(r, energy=log.between(r.start, r.start + r.time)) for r in runs]

@@ -1,7 +1,7 @@
 """The distributed machine of Demmel et al. 2013: counts in, time and energy out (equations (1) and (2)).
 
 Each of ``p`` processors does ``F`` flops, sends ``W`` words in ``S`` messages and holds ``M`` words. Nothing
-overlaps, and memory and leakage cost power as long as the run lasts:
+overlaps, and memory and leakage draw power during the run:
 
     T = γt F + βt W + αt S                                      (1)
     E = p (γe F + βe W + αe S + δe M T + εe T)                  (2)
@@ -9,7 +9,8 @@ overlaps, and memory and leakage cost power as long as the run lasts:
 A machine may state its network (``torus_dimensions`` or ``fat_tree_arity``); words and messages then go over h links,
 by ``dse.models.platforms.network``, and cost h times as much.
 
-An algorithm is its counts and the limits within which they hold; constants are left out, as in the paper.
+An algorithm is given by its counts and the limits within which they are valid; constant factors are left out, as in
+the paper.
 """
 
 from __future__ import annotations
@@ -62,12 +63,12 @@ MACHINE = (
     Quantity(
         "time_per_word", "βt", "s/word", "time to send one word (reciprocal bandwidth)", f"{SOURCE} (1)"
     ),
-    Quantity("time_per_message", "αt", "s/message", "time to send a message however short", f"{SOURCE} (1)"),
+    Quantity(
+        "time_per_message", "αt", "s/message", "time of a message of any length (latency)", f"{SOURCE} (1)"
+    ),
     Quantity("energy_per_flop", "γe", "J/flop", "energy of one flop", f"{SOURCE} (2)"),
     Quantity("energy_per_word", "βe", "J/word", "energy to send one word", f"{SOURCE} (2)"),
-    Quantity(
-        "energy_per_message", "αe", "J/message", "energy to send a message however short", f"{SOURCE} (2)"
-    ),
+    Quantity("energy_per_message", "αe", "J/message", "energy of a message of any length", f"{SOURCE} (2)"),
     Quantity(
         "memory_power_per_word",
         "δe",
@@ -128,7 +129,7 @@ MESSAGE_SHARE = Quantity(
     "message_share",
     "m/M",
     "",
-    "largest message over memory used; the paper supposes at most 1, asked for by valid = true",
+    "largest message divided by memory used; the paper assumes at most 1, which valid = true enforces",
     f"{SOURCE}, section II",
 )
 

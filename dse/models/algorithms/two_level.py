@@ -6,11 +6,11 @@
     T = γt F + βn W_n + αn S_n + βl W_l + αl S_l
     E = p (γe F + βl_e W_l + αl_e S_l) + p_n (βn_e W_n + αn_e S_n) + (p_n δn M_n + p δl M_l + p εe) T
 
-The paper drops the messages of these two equations, so they cost nothing here unless the machine says
-otherwise; and it states no range of memories in which they hold. Therefore nothing is always on: the range
-that single-level theory implies is reported as the metrics ``node_copies`` (at least 1: the nodes hold the
-data once), ``node_replication`` and ``core_replication`` (at most 1: beyond, the counts fall below the
-memory-independent bounds), to be limited at will.
+The paper drops the messages of these two equations, so they cost nothing unless the machine states a time or
+an energy for them. It states no range of memories in which the equations hold, so no limit on memory applies by
+default. The range that single-level theory implies is reported as metrics, which a question can limit:
+``node_copies`` (at least 1: the nodes hold the data once), ``node_replication`` and ``core_replication`` (at
+most 1: beyond, the counts fall below the memory-independent bounds).
 """
 
 from __future__ import annotations

@@ -327,7 +327,7 @@ def _metrics(fitted: Fitted, source: str) -> Iterator[Quantity]:
 
 
 def _limits(fitted: Fitted, source: str) -> Iterator[ModelLimit]:
-    beyond = "the runs reach no farther: beyond them the fit is a guess"
+    beyond = "the runs end here: beyond them the fit is an extrapolation"
     for c in fitted.columns:
         yield ModelLimit(f"{RANGE}.{c.name}.min", f"{c.name} >= {show(c.least, c.unit)}", beyond, source)
         yield ModelLimit(f"{RANGE}.{c.name}.max", f"{c.name} <= {show(c.greatest, c.unit)}", beyond, source)

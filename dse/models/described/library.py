@@ -14,15 +14,16 @@ from dse.quantities import Quantity
 
 
 def evaluate(model: Model | str, values: Mapping[str, Any], **labels: Any) -> Mapping[str, Any]:
-    """Run a model's equations: metrics, and one ratio for each limit of the model, which is at most 1 where it holds.
+    """Evaluate a model's equations: its metrics, and one ratio for each of its limits, at most 1 if the limit holds.
 
     ``model``: a model or its name. ``values``: numbers in SI units by the names of ``model.parameters()``, machine
     parameters as ``machine.NAME``: floats, or arrays that broadcast against each other; also quantities of pint,
-    intervals, posynomials, Pyomo expressions. What has a default and is absent has it. ``labels``: what ``flop``,
-    ``word``, ``message``, ``instruction`` count as (1; units where units are proven). Results are SI floats or arrays
-    of the common shape. Raises UnknownName for a name that is no model's, and ValueError that names what the equations
-    ask for and ``values`` has not. Of a model asked for by its name unknown names are UnknownName too,
-    and texts that are no choice a ValueError.
+    intervals, posynomials, Pyomo expressions. Absent values have their defaults. ``labels``: the values of ``flop``,
+    ``word``, ``message``, ``instruction`` (1; units where units are checked). Results are SI floats or arrays
+    of the common shape.
+
+    Raises UnknownName if there is no such model, and ValueError if a needed value is missing, with its name. For a
+    model given by its name, unknown names of values raise UnknownName, and texts that are not a choice ValueError.
 
     >>> from dse import machines, models
     >>> titan = {f"machine.{n}": v for n, v in machines.get("gtx-titan-choi2014").parameters.items()}

@@ -194,17 +194,17 @@ class _Reader:
             self.problems.append(f"{where} is a name of letters, digits and '_', not {_quoted_value(value)}")
             return ""
         if value in TAKEN or value in taken:
-            why = "has a meaning of its own" if value in TAKEN else "stands there twice"
+            why = "is a reserved name" if value in TAKEN else "is given twice"
             self.problems.append(f"{where}: {value!r} {why}; choose another name")
         return value
 
     def _unit(self, where: str, value: Any) -> str:
         try:
             if not isinstance(value, str):
-                raise UnitError(f"{_quoted_value(value)} is no unit")
+                raise UnitError(f"{_quoted_value(value)} is not a unit")
             if si_unit(value) != value:
                 raise UnitError(
-                    f"{value!r} is no SI unit: such a file has SI units throughout, {si_unit(value)!r} here"
+                    f"{value!r} is not an SI unit: such a file has SI units throughout, {si_unit(value)!r} here"
                 )
         except UnitError as error:
             self.problems.append(f"{where}: {error}")
@@ -364,7 +364,7 @@ class _Reader:
                 y = math.inf
             if not 0 < y < math.inf:
                 self.problems.append(
-                    f"with every column at its {which} value {made.target} comes to {y}: no number"
+                    f"with every column at its {which} value {made.target} comes to {y}, which is not a number"
                 )
 
 

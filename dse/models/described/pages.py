@@ -14,9 +14,9 @@ from dse.models.shared import economics
 from dse.models.shared.structure import Column, Structure
 from dse.quantities import Quantity
 
-ASKED = "Of a question that asks for `cost` or `carbon`, or gives what only they need"
+ASKED = "Present if the question asks for `cost` or `carbon`, or gives an input that only they need"
 VALID = (
-    "With `valid = true` each is a limit called `valid.NAME`; without it an answer that is outside says so"
+    "With `valid = true` each is a limit called `valid.NAME`; without it an answer outside the range says so"
 )
 LIST_HEAD = ("key", "value", "meaning", "source")
 _HEAD = ("name", "symbol", "unit", "domain", "meaning", "source")
@@ -80,7 +80,7 @@ def documented(model: Model, docs: Path) -> str:
     ]
     parts = [page(model).rstrip()]
     if mine:
-        also = "What holds for all models stands under [assumptions and limits](../assumptions.md)."
+        also = "[Assumptions and limits](../assumptions.md) lists those of all models."
         told = re.sub(r"\]\((?!https?:|#)", "](../", "\n\n".join(text.strip() for text in mine))
         parts.append(f"## Assumptions\n\n{told}\n\n{also}")
     papers = [
@@ -89,8 +89,8 @@ def documented(model: Model, docs: Path) -> str:
         if _lead(model.source) and _cited(p) == _lead(model.source)
     ]
     parts += [
-        "## Errata\n\nWhere the paper cannot be right or leaves something open, and what is used instead, stands on"
-        f" [the paper's page](../papers/{name}.md), with all that is reproduced of it."
+        f"## Errata\n\n[The paper's page](../papers/{name}.md) lists errors and gaps of the paper, what is used "
+        "instead, and the results that are reproduced."
         for name in papers
     ]
     return "\n\n".join(parts) + "\n"

@@ -27,7 +27,7 @@ _judged: dict[int, tuple[Model, tuple[str, ...]]] = {}
 def wrong(model: Model) -> tuple[str, ...]:
     """Return what is wrong with the units of a model's equations, a sentence each; none where nothing is, or is known.
 
-    Nothing is known of equations that are no arithmetic, where no parameter has a unit, and where the numbers tried are
+    Nothing is known of equations beyond arithmetic, where no parameter has a unit, and where the numbers tried are
     outside their domain.
     """
     if id(model) not in _judged:

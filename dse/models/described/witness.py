@@ -18,7 +18,7 @@ LONGEST_WITNESS = 160
 
 
 class NotArithmetic(TypeError):
-    """Equations did to a number what is no arithmetic; the text says what."""
+    """Equations did to a number what is not arithmetic; the text says what."""
 
 
 class Witness:
@@ -69,7 +69,7 @@ class Witness:
 
 
 def refusal(model: Model, values: Mapping[str, Any], free: Iterable[str]) -> str:
-    """Say why a model's equations are no plain arithmetic in the inputs ``free``; empty where they are.
+    """Say why a model's equations are not plain arithmetic in the inputs ``free``; empty where they are.
 
     ``values``: all other inputs, as plain numbers and texts.
     """

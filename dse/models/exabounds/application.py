@@ -32,7 +32,7 @@ _APPLICATION = (
         ),
         CACHES[:3],
     ),
-    share("activity", "s_0", "share of the most transitions per cycle", f"{SOURCE} (17)", 1.0),
+    share("activity", "s_0", "share of the maximum number of transitions per cycle", f"{SOURCE} (17)", 1.0),
 )
 _APPLICATION_LEVELS = (
     counted(
@@ -66,7 +66,7 @@ OVERHEAD = stated(
     "overhead_work",
     "L_ovhd",
     "instruction",
-    "instructions more on every core for dividing work at this level",
+    "additional instructions on every core for dividing work at this level",
     f"{SOURCE} (8)",
     0.0,
 )

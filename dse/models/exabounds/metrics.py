@@ -18,7 +18,7 @@ _PARTS = {
 
 
 def _q(name: str, symbol: str, unit: str, meaning: str, where: str) -> Quantity:
-    return Quantity(name, symbol, unit, meaning, f"{SOURCE} {where}")
+    return Quantity(name, symbol, unit, meaning, f"{SOURCE}{where if where.startswith(',') else f' {where}'}")
 
 
 _RUN = (
@@ -43,24 +43,25 @@ _RUN = (
     ),
 )
 _SCALING = (
-    _q("weak_scaling", "dC/dL", "Hz", "performance gained per instruction more", "(11)"),
-    _q("work_law", "", "s", "bound on the time by perfect division of the work", ", 4.4.3"),
+    _q("weak_scaling", "dC/dL", "Hz", "additional performance per additional instruction", "(11)"),
+    _q("work_law", "", "s", "lower bound on the time: the work divided perfectly among all units", ", 4.4.3"),
     _q(
         "span_law",
         "",
         "s",
-        "bound on the time by the parallelism; 0 where that is not stated at all levels",
+        "lower bound on the time by the parallelism; 0 if a level does not state it",
         ", 4.4.3",
     ),
     *by_level(
-        _q("strong_scaling", "dC/dn", "instruction/s", "performance gained per unit more", "(10)"), ABOVE_CORE
+        _q("strong_scaling", "dC/dn", "instruction/s", "additional performance per additional unit", "(10)"),
+        ABOVE_CORE,
     ),
     *by_level(
         _q(
             "isoefficiency",
             "dL/dn",
             "instruction",
-            "work more per unit more at equal performance; 0 where overhead is none",
+            "additional work per additional unit at equal performance; 0 without overhead",
             "(12), sign corrected",
         ),
         ABOVE_CORE,
@@ -240,7 +241,7 @@ LIMITS = (
     ModelLimit(
         "area", "needed <= effective area", "the circuits fit on their stack of dies", f"{SOURCE} (27)"
     ),
-    ModelLimit("duty", "peak + idle <= 1", "the shares of the lifetime are at most all of it", "definition"),
+    ModelLimit("duty", "peak + idle <= 1", "the shares of the lifetime add up to at most 1", "definition"),
     *(
         ModelLimit(
             f"pins.{level}",

@@ -7,17 +7,17 @@
     cpi.l2data    f_L2D F_mem ((1-s) max(0, T_L3 - n_ROB/n̂_0) + s max(0, T_DRAM - n_ROB/n̂_0))       (5)
     cpi.bandwidth rest max_i(0, B_app,i f_0/share_i - 1),  share_i = B_i n_io,i/(cores at work in it)  (6)
 
-Corrected: n_pipe in (3) is a length in cycles (Table 4's 120 is a capacity in instructions); (7) pays for
-every branch, where only the mispredicted ones cost anything, so F_ctrl is multiplied by the misprediction
+Corrected: n_pipe in (3) is a length in cycles (Table 4's 120 is a capacity in instructions); (7) charges
+every branch, although only mispredicted ones cost cycles, so F_ctrl is multiplied by the misprediction
 rate; (5) becomes negative where the reorder buffer hides all of the latency, so it is clamped at 0; its
 miss rate is per access to memory. L3 is absent from the paper's equations though Table 4 has one: s is the
-share of L2 misses that it misses too, and the default of 1 is the paper. (6) prints n̂_0 twice, of which
-one must be n_io, and gives 1/F even where bandwidth is ample; here queueing slows the rest down by demand
-over supply, and is zero where the supply is ample. The level that slows most counts, since a core waits for
-all of its links at once. B_app is per cycle of a core, as the paper has it, also while the core waits for
-memory: on a queue a faster clock only asks for more, and overhead instructions queue like all others.
+share of L2 misses that also miss L3, and the default of 1 reproduces the paper. (6) prints n̂_0 twice, of which
+one must be n_io, and gives 1/F even where bandwidth is ample; here queueing multiplies the other parts by
+demand/supply, and adds nothing where the supply is ample. The most congested level counts, since a core waits
+for all of its links at once. B_app is per cycle of a core, as in the paper, also while the core waits for
+memory: at a congested link a faster clock only raises the demand. Overhead instructions queue like all others.
 
-(8) prints C = (L + L_ovhd)/d, which has no clock and counts overhead as progress; here
+(8) prints C = (L + L_ovhd)/d, which has no clock frequency and counts overhead as useful work; here
 
     t = (L_1 + Σ L_ovhd) d_0/f_0,  C_7 = L_sys/t, as (25) needs it.
 

@@ -4,13 +4,13 @@
     P_i      = (n_i P_{i-1} + P_glu + P_ohmic + K_dmo B + K_mem M)/η_i,  i >= 1                    (19)
     P_ohmic  = (n_i P_{i-1}/(n_supply V_{i-1}))² R n_supply                                        (20)
 
-B in (19) is the bandwidth of all pins of a unit together, not per pin as Table 3 has it: K_dmo is energy
-per byte. The same terms count for the core, which the paper leaves out. Where a level's bandwidth is not
-known, what its cores ask for is moved. Both forms of (20) agree; its 5 W at 300 mΩ and 600 pins are 100 A,
-while Table 3 has a resistance of 1 µΩ. All n_i units draw power, whether there is work for them or not:
-that is the paper's bound.
+B in (19) is the bandwidth of all pins of a unit together, not per pin as in Table 3: K_dmo is energy
+per byte. The core has the same terms, which the paper leaves out. If a level's bandwidth is not
+known, the demand of its cores is used. Both forms of (20) agree; its 5 W at 300 mΩ and 600 pins are 100 A,
+while Table 3 has a resistance of 1 µΩ. All n_i units draw power, with or without work:
+this is the paper's bound.
 
-Idle power is the same sum with cores that leak only.
+Idle power is the same sum with the leakage of the cores alone.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@ unit:
 
     MTBF_i = 1/(N_i λ_i),  MTBF = 1/Σ N_i λ_i,  N_i = Π_{j>i} n_j
 
-(23) as printed, an integral or the hypergeometric function that it equals, means nothing: 1 - λ e^(-λt)
-takes a density (1/time) from a plain number, and for small λ it is about 1/λ whatever n is. The least of N
-exponential times has the mean 1/(N λ); so more devices make failures more frequent in proportion to 1/n,
-not "exponentially". Rates are in failure/s; FIT, failures in 1e9 hours, is a unit: "100 FIT". Work of failed
-units: see ``work`` (24).
+(23) as printed, an integral or the hypergeometric function that it equals, is not meaningful: 1 - λ e^(-λt)
+subtracts a density (1/time) from a plain number, and for small λ it is about 1/λ whatever n is. The least of N
+exponential times has the mean 1/(N λ). So the mean time between failures of n devices falls as 1/n, not
+"exponentially". Rates are in failure/s; FIT, failures in 1e9 hours, is a unit: "100 FIT". ``work`` (24)
+subtracts the failed units.
 """
 
 from __future__ import annotations

@@ -7,13 +7,14 @@ With C = L_sys/t, t = (L_1 + O) d/f and L_1 = L_sys/Π n̂:
     dL/dn_z = -(dC/dn_z)/(dC/dL)                                                      (12)
     AMDAHL  = n (C(n) - C(1))/((n - 1) C(n))                                          (14)
 
-[n_z in use]: 1 while the level's parallelism exceeds its units, else 0: more units then do nothing.
-[queueing]: 1 where the link that slows most belongs to level z or above, for then more units only queue
-longer. Along constant C the total derivative dC = 0 gives (12) its minus sign, which the paper leaves out.
-Without overhead dC/dL is 0, and so (12) is given as 0 where it has no value. (13), (14) are right as
-printed; with n = 1 nothing can be said, and AMDAHL is given as 0.
+[n_z in use]: 1 while the level's parallelism exceeds its units, else 0: more units have no effect.
+[queueing]: 1 if the most congested link belongs to level z or above: more units then only queue longer.
+At constant C the total derivative dC = 0 gives (12) its minus sign, which the paper leaves out.
+Without overhead dC/dL is 0 and (12) is undefined; it is reported as 0. (13) and (14) are correct as
+printed; for n = 1 they are undefined, and AMDAHL is reported as 0.
 
-The work law bounds the time by perfect division, L_sys d/(f Π n), the span law by Π ALP.
+The work law is the lower bound on the time of perfectly divided work, L_sys d/(f Π n); the span law has Π ALP in
+place of Π n.
 """
 
 from __future__ import annotations

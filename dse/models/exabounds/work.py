@@ -8,8 +8,8 @@ fraction taken from a number of units; with the MTBF of the level, 1/(n λ), it 
 of units that are out of service, which is what the text describes and what is used here. λ and MTTR are
 those of the units that are counted, so of the level below. The paper's L_i is the work of one unit of level
 i-1; here ``work.<level>`` is that of one unit of the level named, so that L_1, the instructions of one
-core, is ``work.core``. L_0 would divide by the parallelism of instructions, which (7) does already, and is
-left out.
+core, is ``work.core``. L_0 divides by the parallelism of instructions, which (7) does already, so it
+is left out.
 """
 
 from __future__ import annotations

@@ -18,14 +18,15 @@ the map taking what is left; a region that is not divisible goes as a whole (sha
 - p-DP: all processors end at once, fractions in proportion to each one's speed on the whole work (19);
 - CO, GO: everything on the first, on the second processor.
 
-Beyond the paper, regions may pass data to each other. Of a transfer of D bytes, the part that is not where it is
-needed crosses the link: D ½ Σ_p |share_from,p - share_to,p| (bytes shares of independent regions), and each
+Beyond the paper, regions may pass data to each other. The part of a transfer of D bytes that is needed on another
+processor crosses the link: D ½ Σ_p |share_from,p - share_to,p| (bytes shares of independent regions), and each
 transfer of which anything crosses costs one latency. The link is shared, one transfer after another; its time
 is one more term of T ("overlapped") or comes on top ("serial").
 
-``links`` gives pairs of processors links of their own; pairs without one go on sharing the link above. Of three or more
-processors one end of each transfer must then be a whole region, on p say: what q needs of it takes the link of p and
-q, D max(0, share_from,p + share_to,q - 1) bytes in this direction. Links work at once, each one transfer after another.
+``links`` gives pairs of processors links of their own; pairs without one share the link above. With three or more
+processors one end of each transfer must then be a whole region. If it is on p, the part that q needs uses the link of
+p and q: D max(0, share_from,p + share_to,q - 1) bytes in this direction. Links work at the same time, each with one
+transfer after another.
 
 ``order = "listed"`` runs regions one after another on every processor, in the order of the list; a region starts when
 all regions that it gets a transfer from have ended and their data have arrived (0 bytes: it only has to wait):
@@ -34,8 +35,8 @@ all regions that it gets a transfer from have ended and their data have arrived 
     free_p    = begin_r,p + T_r,p,   end_r = max over p of free_p,   T = max over r of end_r
 
 T_r,p is (15) for the part of region r on p: flops and bytes overlap within a region, not among regions. A transfer
-starts when its region has ended and its link has carried those before it, so that ``link_overlap`` plays no part.
-Which of several orders is best is asked by listing regions otherwise.
+starts when its region has ended and its link has carried those before it, so ``link_overlap`` is not used.
+The order is given: to compare orders, list the regions in each of them.
 
 ``unused = "off"``: processors without any work are switched off and draw nothing. ``period``: the run repeats; its work
 must end within the period, and until that ends each processor that is on draws its ``idle_power``. With both,

@@ -106,7 +106,7 @@ def _gradient(name: str, symbol: str, one: str, equation: str) -> Quantity:
         name,
         symbol,
         f"J/{one}",
-        f"energy that moving one {one} to the dearer processor adds, less the constant power it saves",
+        f"energy that moving one {one} to the more expensive processor adds, less the constant power it saves",
         f"{SOURCE} {equation}",
         minimum=-math.inf,
     )

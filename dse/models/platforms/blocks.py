@@ -3,17 +3,17 @@
 A block is a processor of the capped roofline. Alone it would need the time T_b for the whole work, and draw
 π1 plus the power D_b of its flops and bytes. Of each kind n_b blocks are on; they run at full speed
 (``sharing`` "proportional": the work is shared in proportion to speed, so that all end together), or together
-as fast as u_b of them would ("free": u_b <= n_b; whatever they do not do, they draw π1 until the end). With the
-fixed power P0 of all that is no block,
+as fast as u_b of them ("free": u_b <= n_b; all of them draw π1 until the end). With the
+fixed power P0 of all that is not a block,
 
     rate   R = Σ u_b/T_b                    (u_b = n_b in proportion)
     time   T = 1/R
     power  P = Σ n_b π1_b + Σ u_b D_b + P0
     energy E = P/R
 
-The nameplate power of a block is what it may draw at most, π1 + Δπ/k with the throttle k; for a machine that
-states no usable power it is what flops and bytes at full speed together draw. P0 counts in ``power`` and
-``energy``, but neither in ``nameplate_power`` nor in ``block_power``, which are what budgets are set on.
+The nameplate power of a block is the most that it may draw, π1 + Δπ/k with the throttle k; for a machine that
+states no usable power it is that of flops and bytes at full speed together. P0 counts in ``power`` and
+``energy``, but not in ``nameplate_power`` and ``block_power``, which are meant for budgets.
 
 Work of several levels or of both precisions is that of ``roofline``, with the same inputs: ``flops_double``,
 ``bytes_L2``, ``bytes_L1``, ``accesses``.
@@ -63,7 +63,7 @@ INPUTS = (
         "fixed_power",
         "P0",
         "W",
-        "power of all that is no block (host, network), until the end",
+        "power of all that is not a block (host, network), until the end",
         f"{SOURCE}, section V.D",
         default=0.0,
     ),
@@ -85,7 +85,7 @@ BUSY = Quantity(
     "busy",
     "u",
     "",
-    "how many blocks of this kind at full speed would do what those that are on do, under free sharing",
+    "number of blocks of this kind at full speed with the same rate as those that are on, under free sharing",
     "speeds chosen freely up to those of (3)",
     floor=0.0,
     ceiling=MOST_BLOCKS,

@@ -7,10 +7,10 @@ shared memory, from the L2 cache and from memory). At a setting s it takes, and 
     E_s = Σ count_k ε_k,s + π0_s t_s                                        (9)
 
 with rate_k operations per cycle of the clock f of the core (of the memory for bytes from memory) as the machine
-states them. ε and π0 are those that the setting states, else they follow from its voltages and the machine's
+states them. ε and π0 are stated by the setting, or follow from its voltages and the machine's
 circuit constants by (6) to (8). Phases run one after another, in the order of the file. Each time that a phase
-has another setting than the one before it, ``switch_time`` and ``switch_energy`` are added once, and nothing
-else: ``switch_energy`` is all that a switch costs, and ``power.<phase>`` is that of the phase without its switch.
+has another setting than the one before it, ``switch_time`` and ``switch_energy`` are added once.
+``switch_energy`` is the whole energy of a switch, and ``power.<phase>`` is that of the phase without its switch.
 
 ``setting.<phase>`` is the setting of one phase, a number of the menu counted from 1; ``setting`` is one for all
 phases that have none of their own.
@@ -22,9 +22,9 @@ With a ``period`` the run repeats: its work must end within the period, and unti
 
 Power and performance are then averages over the period, and race-to-halt idles for as long as it is faster.
 
-Race-to-halt runs as fast as it can: each phase at the setting of least time (of those the one of least energy,
-of those the first), or, where one setting serves all, the setting of least total time. ``race_time`` and
-``race_energy`` are what that would take and cost, switches included; ``race_saving`` is what of that energy is
+Race-to-halt runs as fast as possible: each phase at the setting of least time (of several the one of least energy,
+of several the first), or, if one setting is used for all phases, the setting of least total time. ``race_time`` and
+``race_energy`` are its time and energy, switches included; ``race_saving`` is the share of that energy that is
 saved.
 """
 
@@ -218,7 +218,7 @@ def _costs(
     for setting, stated, (each, constant) in zip(plan.settings, entries, prices, strict=True):
         time = _time(g, phase, setting, counts, stated)
         spent = {o: getattr(counts, o.count) * each[o.energy] for o in phase.operations}
-        # nothing of a kind is no energy, which has a unit like the others
+        # nothing of a kind is not an energy, which has a unit like the others
         none = 0.0 * constant * time
         compute = sum((e for o, e in spent.items() if o.unit != "byte"), none)
         data = sum((e for o, e in spent.items() if o.unit == "byte"), none)

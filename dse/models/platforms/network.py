@@ -18,8 +18,8 @@ machine states one of these (p: processors, or nodes of the models with two leve
       h = 2 log_a p
 
   links up and down. Links get fatter towards the root, so that the time of words stays what it is; h is a factor
-  of the time of messages and of the energy of both. The logarithm is no monomial: with the processors decided, the
-  question is no geometric program.
+  of the time of messages and of the energy of both. The logarithm is not a monomial: with the processors decided, the
+  question is not a geometric program.
 
 The metrics ``words`` and ``messages`` count what is sent, ``hops`` is h. A network that adds other traffic or has
 shorter ways is stated by a definition of ``machine.time_per_word`` and the like.

@@ -7,8 +7,8 @@ the launch time λ of the run, which the paper does not have (0 where the machin
     T = λ + max(W τf, Q τm, (W εf + Q εm) k/Δπ)                 (3)
     E = W εf + Q εm + π1 T                                      (1)
 
-The launch time counts in time and energy, and so in all that follows from them. The regime, the balances and
-the peak power below are those of runs so long that it does not matter.
+The launch time counts in time and energy, and so in all metrics derived from them. The regime, the balances and
+the peak power below are those of runs so long that the launch time is negligible.
 
 With the intensity I = W/Q the run is compute-bound for I >= B+, memory-bound for I <= B-, and throttled by the
 cap between the two, where B = τm/τf and

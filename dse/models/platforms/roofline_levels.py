@@ -12,8 +12,8 @@ once, at the level that it comes from: the costs of Table I are inclusive (secti
 from memory hold its way through the caches.
 
 Beside the two inputs that stand for them, ``flops`` are in single precision and ``bytes`` those of memory. One
-balance does not describe such a run, so the balances are left out; the time that each part alone would take is told
-instead where there are several levels (``time_flops``, ``time_memory``, ``time_L2``, ...), with its energy
+balance does not describe such a run, so the balances are left out. With several levels the time of each part alone
+is a metric instead (``time_flops``, ``time_memory``, ``time_L2``, ...), with its energy
 (``energy_memory``, ...), and ``flops_total`` where there are two precisions.
 """
 

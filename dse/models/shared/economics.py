@@ -7,7 +7,7 @@ A run of energy E and time T on hardware of price C, used for a lifetime L of wh
 
 with the price k and the carbon intensity CI of electricity, the power usage effectiveness PUE of the site, and the
 carbon C_CO2 of making the hardware. C is the price of all processors that the run keeps busy, and of the words of
-memory that it uses where these are bought apart; so is C_CO2. ``grid`` names a carbon intensity in place of a number.
+memory that it uses, if memory is priced separately; so is C_CO2. ``grid`` names a carbon intensity.
 
 Both are sums of products of what models compute, so what was a geometric program stays one.
 """
@@ -32,13 +32,18 @@ ACT = "Gupta et al. 2022 (ACT)"
 SUM = "electricity and the share of the purchase"
 
 GRID = Quantity(
-    "grid", "", "", "whose electricity it is: a carbon intensity by name", OF_GRIDS, choices=tuple(GRIDS)
+    "grid",
+    "",
+    "",
+    "grid or source of the electricity, in place of carbon_intensity",
+    OF_GRIDS,
+    choices=tuple(GRIDS),
 )
 CARBON_INTENSITY = Quantity(
     "carbon_intensity",
     "CI",
     "kg/J",
-    "greenhouse gases of a joule of electricity; grid names one in place of a number",
+    "greenhouse gases per joule of electricity; or give grid",
     f"{ACT} (2)",
     ceiling=1e3,
 )
@@ -95,7 +100,7 @@ COST = Account(
     rate=Quantity("electricity_price", "k", "USD/J", "price of electricity", SUM, ceiling=1e9),
     processor=Quantity("purchase_price", "", "USD", "price of one processor (one core of a two-level machine)",
                        "bought once a lifetime"),
-    word=Quantity("memory_price_per_word", "", "USD/word", "price of a word of memory that is bought apart",
+    word=Quantity("memory_price_per_word", "", "USD/word", "price of a word of separately priced memory",
                   "bought once a lifetime", default=0.0),
 )  # fmt: skip
 CARBON = Account(
@@ -106,7 +111,7 @@ CARBON = Account(
                     f"{ACT} (1), (3)"),
     rate=CARBON_INTENSITY,
     processor=Quantity("embodied_carbon", "", "kg", "greenhouse gases of making one processor", f"{ACT} (3)"),
-    word=Quantity("memory_carbon_per_word", "", "kg/word", "those of making a word of memory that is bought apart",
+    word=Quantity("memory_carbon_per_word", "", "kg/word", "greenhouse gases of making a word of such memory",
                   f"{ACT} (6)", default=0.0),
 )  # fmt: skip
 ACCOUNTS = (COST, CARBON)

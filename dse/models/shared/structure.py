@@ -12,7 +12,7 @@ from dse.system.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A key of a row that is no number: true or false (``default`` says which), or the name of another row.
+    """A key of a row that is not a number: true or false (``default`` says which), or the name of another row.
 
     ``refers``: the table whose rows it names, or the entries of the map of machines (``Structure.entries``); empty
     for true or false.

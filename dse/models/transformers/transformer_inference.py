@@ -18,14 +18,14 @@ generate (disaggregation) are not in the model.
 the caches of all B sequences at their full length, S + O tokens and at most a page less one token more, and the
 activations of one prompt, S (2 h + (matrices) f/t) ba. All of it fits ``memory_share`` of the capacity.
 
-**Energy.** Flops, bytes and what links carry cost as the machine says, constant power is drawn by all processors
-all the time. Flops are those of the tokens that are served. Where fewer requests arrive than could be served, bytes
-and messages are counted as if replicas made step after step in full batches all the same. That is an estimate, no
+**Energy.** Flops, bytes and data on links have the machine's energies; all processors draw constant power
+all the time. Flops are those of the tokens that are served. If fewer requests arrive than could be served, bytes
+and messages are counted as if replicas ran steps with full batches all the time. This is an estimate, not a
 bound: steps of smaller batches move fewer bytes each, but follow each other faster.
 
 **Queue.** Requests arrive at random (Poisson) with the rate λ, and take any free place of any replica, each for
 O TPOT on average: M/M/c with the load ρ = λ O TPOT and its share u = ρ/c of the places. Erlang's probability to wait
-is taken as its upper bound by Janssen, van Leeuwaarden and Zwart (Operations Research 59, 2011, theorem 2), which
+is replaced by its upper bound by Janssen, van Leeuwaarden and Zwart (Operations Research 59, 2011, theorem 2), which
 refines square-root staffing c = ρ + β √ρ:
 
     α = 1/(u + (1 - u)(√c Φ(x)/φ(x) + 2/3)),   x² = -2 c (1 - u + log u),     mean wait = α O TPOT/(c - ρ)

@@ -22,8 +22,8 @@ parameters split, these and one more layer, which is gathered ahead. A layer sto
 (4 b a s/t in place of 5 a s² b/t where attention is fused), and the first stage stores as many layers as are in
 flight: L in a plain one-forward-one-backward schedule, in an interleaved one L (1 + (p-1)/(p v)), and in both no more
 than m micro batches of its L/p; the last stage stores one micro batch of its L/p, in an interleaved schedule L ((v-1)
-p + 1)/(p v), and the logits, 4 b s V/t bytes. Beside that one layer's activations exist while it is computed again.
-Bytes of parameters, gradients, the optimiser and activations are inputs, which is how mixed precision is said; the
+p + 1)/(p v), and the logits, 4 b s V/t bytes. In addition one layer's activations exist while it is computed again.
+Bytes of parameters, gradients, the optimiser and activations are inputs, by which mixed precision is stated; the
 rate of arithmetic is that of the machine.
 
 **Time.** A layer takes the times of ``dse.models.transformers.transformer_layer``, c forward and c_b backward, of

@@ -82,7 +82,7 @@ def _phases(folder: Path) -> Picture:
     path = drawing.save(figure, folder / "phases.png")
     caption = (
         "Time and energy of six phases at every setting of Table I. "
-        "Titles: the least time and the least energy. The phases are our own, of the kinds that the text tells: "
+        "Titles: the least time and the least energy. The phases are our own, of the kinds that the text names: "
         "U bound by the core, V by memory; the paper prints no counts."
     )
     return Picture(path, caption)

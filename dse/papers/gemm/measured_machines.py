@@ -102,8 +102,8 @@ def file(machine: str) -> str:
     source = f"least squares of {runs} times of gemm_{machine}_sxm_bf16.csv; 95 % interval"
     notes = (
         f"The launch time of a kernel, and rates that measured matrix products in bfloat16 reach on an {name} SXM. "
-        f"They miss products of other shapes (n, k) of the same measurements by {found.error:.0f} % on average, the "
-        f"data sheet by {found.sheet:.0f} %. Intervals by drawing shapes again. No energies were measured: they "
+        f"Their mean error on products of other shapes (n, k) of the same measurements is {found.error:.0f} %, that of "
+        f"the data sheet {found.sheet:.0f} %. Intervals by resampling of shapes. No energies were measured: they "
         "follow from the figures at these rates."
     )
     lines = [

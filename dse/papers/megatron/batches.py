@@ -38,7 +38,7 @@ COLUMNS = {
     "micro_batch": "micro_batch",
 }
 PARTS = ("compute", "recompute", "tensor", "pipeline", "bubble", "data", "optimiser")
-# what is decided elsewhere: whether a plan fits is no question here
+# what is decided elsewhere: whether a plan fits is not a question here
 WAIVED = ("memory_capacity",)
 
 

@@ -102,7 +102,7 @@ def file() -> str:
         'figures_of = "dgx-a100"',
         'rate = "peak_bf16"',
         'notes = "What matrix products reach of the peak rate and of the memory bandwidth, and what messages reach '
-        'within a node. Nothing of it comes from training. No energies were measured: they follow from the figures."',
+        'within a node. Nothing is fitted to training runs. No energies were measured: they follow from the figures."',
         "",
         "[parameters.core_time_per_word]",
         f'value = "{word}"',

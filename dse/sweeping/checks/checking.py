@@ -112,7 +112,12 @@ def _in_order(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, b
 def _statuses(part: Part, found: Findings) -> None:
     """Judge what each status promises, numbers aside."""
     status = part.arrays["status"]
-    found.tell(~np.isin(status, list(STATUS_CODES.values())), part.origin, "status", "no status of an answer")
+    found.tell(
+        ~np.isin(status, list(STATUS_CODES.values())),
+        part.origin,
+        "status",
+        "not a status that an answer can have",
+    )
     question = part.question()
     designed = (status == OPTIMAL) | (status == FEASIBLE) | (status == EVALUATED)
     for name in ("objective", "bound", "gap"):
@@ -154,7 +159,7 @@ def _gaps(part: Part, question: Question, found: Findings) -> None:
     goal = question.objectives[0]
     beyond = (objective - bound) * (1.0 if not goal.maximize else -1.0)
     better = (status == FEASIBLE) & (beyond < -question.gap * np.maximum(np.abs(objective), 1e-12))
-    found.tell(better, part.origin, "bound", "the objective is better than its proven bound")
+    found.tell(better, part.origin, "bound", "the objective is better than its proved bound")
 
 
 def _numbers(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array, found: Findings) -> None:
@@ -163,7 +168,7 @@ def _numbers(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array
     x = {d.name: values for d in question.decide if (values := _stored(part, d.name, mask)) is not None}
     missing = [d.name for d in question.decide if d.name not in x]
     if missing:
-        found.tell(mask, part.origin, missing[0], "decided and not stored")
+        found.tell(mask, part.origin, missing[0], "decided, but not stored")
         return
     at = {**chosen, **_metrics(question, x, int(mask.sum()))}
     told = _Told(part, mask, found)
@@ -213,7 +218,7 @@ class _Told:
         stored, computed = pair
         same = (stored == computed) | (np.isnan(stored) & np.isnan(computed))
         off = np.where(same, 0.0, np.abs(stored - computed) / np.maximum(np.abs(stored), np.abs(computed)))
-        self.tell(~(off <= ARRAYS_AGREE), name, "not what the model says of the design")
+        self.tell(~(off <= ARRAYS_AGREE), name, "differs from what the model computes for the design")
         fine = np.where(off <= ARRAYS_AGREE, off, 0.0)
         self.found.difference = max(self.found.difference, float(np.max(fine, initial=0.0)))
 
@@ -299,11 +304,11 @@ def _designs(question: Question, x: Mapping[str, Any], told: _Told) -> None:
         values = x[d.name]
         q = evaluation.quantity(question.model, d.name)
         outside = (values < q.minimum * (1 - HOLDS)) | (values > q.maximum * (1 + HOLDS)) | np.isnan(values)
-        told.tell(outside, d.name, "no value that it can have")
+        told.tell(outside, d.name, "outside its domain")
         if d.integer:
             told.tell(values != np.round(values), d.name, "not a whole number")
         if d.values is not None:
-            told.tell(~_listed(values, d.values), d.name, "none of the values allowed")
+            told.tell(~_listed(values, d.values), d.name, "not one of the allowed values")
 
 
 def _listed(values: Any, allowed: Any) -> Any:

@@ -32,7 +32,7 @@ def check(
 ) -> None:
     """Judge one stored answer with a design; ``at``: the numbers stored at its ``place``, by variable."""
     uncertain = question.uncertain
-    assert uncertain is not None, "only what is uncertain has worlds"
+    assert uncertain is not None, "only what is uncertain has samples"
     texts = {
         v.key: _text(v.attributes, at[v.name])
         for v in plan.variables
@@ -57,7 +57,7 @@ def check(
     for key, ratio in rows.items():
         missed = float(np.max(ratio)) - 1.0
         if not missed <= HOLDS:
-            tell(key.name, f"the limit is broken by {missed:.2g} in some world")
+            tell(key.name, f"the limit is broken by {missed:.2g} in some sample")
         found.limit = max(found.limit, missed)
     told, _ = _at(asked, x, {}) if whole else (metrics, rows)
     sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
@@ -70,7 +70,7 @@ def check(
         stored = float(at["objective"])
         if whole:
             if float(np.max(sign * values)) > sign * stored + 2e-6 * abs(stored):
-                tell("objective", "some world of the box is worse than the worst")
+                tell("objective", "a point of the box is worse than the stored worst case")
         elif (level := _measured(measure, sign * values)) is not None:
             _agree("objective", stored, sign * level, found, tell)
 
@@ -149,7 +149,7 @@ def _agree(name: str, stored: float, computed: float, found: Findings, tell: Any
     size = max(abs(stored), abs(computed))
     off = 0.0 if stored == computed or np.isnan([stored, computed]).all() else abs(stored - computed) / size
     if not off <= MEASURES_AGREE:
-        tell(name, "not what the model says of the design over all worlds")
+        tell(name, "differs from what the model computes for the design over all samples")
     else:
         found.difference = max(found.difference, off)
 

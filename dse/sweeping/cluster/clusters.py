@@ -45,7 +45,7 @@ _log = logging.getLogger("dse")
 
 
 class NoAddress(ValueError):
-    """What was given is no address of a Dask scheduler."""
+    """What was given is not an address of a Dask scheduler."""
 
 
 def connected(address: str) -> Any:
@@ -68,11 +68,11 @@ def connected(address: str) -> Any:
         why = f"; {problem.__cause__ or problem}" if address.startswith("tls") else ""
         raise WorkersLost(f"no Dask scheduler answers at {address}{why}") from problem
     except ValueError as problem:
-        raise NoAddress(f"{address!r} is no address of a Dask scheduler: {problem}") from problem
+        raise NoAddress(f"{address!r} is not an address of a Dask scheduler: {problem}") from problem
     if credentials.unprotected(resolved):
         _log.warning(
-            "the connection to %s is neither encrypted nor guarded: who reaches its ports can run programs as their "
-            "user; start scheduler and workers with TLS and give --scheduler tls://… (docs/security.md)",
+            "the connection to %s is neither encrypted nor authenticated: who reaches its ports can run programs as "
+            "their user; start scheduler and workers with TLS and give --scheduler tls://… (docs/security.md)",
             address,
         )
     try:

@@ -31,7 +31,7 @@ def evaluated(grid: Grid, design: Design) -> xr.Dataset:
 def pinned(question: Question, design: Design) -> Question:
     """Return the question with all that is decided given.
 
-    Without an objective that is no metric of the model (a decided quantity, halvings), which is then a given number.
+    Without an objective that is not a metric of the model (a decided quantity, halvings), which is then a given number.
     """
     chosen = {d.name: str(design[d.name]) for d in question.decide if d.choices is not None}
     left = fixed(question, chosen)

@@ -33,7 +33,7 @@ class ObjectFolder:
             text = f"{address}: {problem}; install what it needs: pip install 'codesign-dse[s3]'"
             raise StoreError(text) from problem
         except ValueError as problem:
-            raise StoreError(f"{address} is no place for a store: {problem}") from problem
+            raise StoreError(f"{address} is not a place for a store: {problem}") from problem
 
     def __fspath__(self) -> str:
         return self.address

@@ -81,13 +81,13 @@ def named(place: Place) -> str:
     if not mark:
         return text
     if not _URL.match(text):
-        raise StoreError(f"{text} is no address of a store; one is s3://bucket/study.zarr")
+        raise StoreError(f"{text} is not an address of a store; one is s3://bucket/study.zarr")
     if kind in LOCAL:
         if not rest.startswith("/"):
             raise StoreError(f"{text} names no path; write {kind}:///folder/study.zarr, or the path alone")
         return unquote(rest)
     if kind in FLEETING:
-        raise StoreError(f"{text} would be gone with this command; name a folder, such as study.zarr")
+        raise StoreError(f"{text} would be lost when this command ends; name a folder, such as study.zarr")
     if not rest.strip("/"):
         raise StoreError(f"{text} names no bucket; write {kind}://bucket/study.zarr")
     return text

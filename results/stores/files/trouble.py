@@ -20,7 +20,7 @@ _REASONS = {
     errno.EEXIST: "a part of the path is a file, not a directory",
 }
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-# what the libraries behind an object store raise that is no OSError
+# what the libraries behind an object store raise that is not an OSError
 _FAR = frozenset({"botocore", "aiobotocore", "aiohttp"})
 
 
@@ -61,7 +61,7 @@ def explained(target: object, what: str) -> Iterator[None]:
         kind = NoRoom if problem.errno in _FULL else StoreError
         raise kind(f"cannot {what} {target}: {why}") from problem
     except NotImplementedError as problem:
-        raise StoreError(f"cannot {what} {target}: this kind of address knows no such thing") from problem
+        raise StoreError(f"cannot {what} {target}: this kind of address does not support it") from problem
     except Exception as problem:
         if type(problem).__module__.partition(".")[0] not in _FAR:
             raise

@@ -74,7 +74,7 @@ class Counts:
 def counts(question: Question, count: int) -> Counts:
     """Read a question; raises NotLeast or NotPosynomial where it is of another kind."""
     if not all(d.integer and d.values is None and d.choices is None for d in question.decide):
-        raise NotLeast("something decided is no whole number")
+        raise NotLeast("something decided is not a whole number")
     s = stated(question)
     if s.goal is None or s.others:
         raise NotLeast("there is not one objective")

@@ -115,7 +115,7 @@ class Sums:
     ``cap`` (C,): beyond it no design will do; ``enough`` (C,): below it less is no better (minus infinity: it is);
     ``tight`` (C,): below it the limit holds wherever it is (infinite: it is no limit). ``goal`` (C,): the criteria of
     which the objective is made, and ``margin`` (C,) by how much less is surely better; ``ratio``: the objective, where
-    it is one of two criteria; ``largest`` (C,): criteria that are no sum of their terms, but the largest of them (None:
+    it is one of two criteria; ``largest`` (C,): criteria that are the largest of their terms, not their sum (None:
     there are none); ``ties``: whether of designs that are as good all are kept, or one.
     """
 

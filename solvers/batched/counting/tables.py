@@ -122,7 +122,7 @@ def answered(told: Told, question: Question, block: Block, points: Points, listi
     first, which = block.alike_given(points)
     plain = [asked for _, asked in combinations(block.grid.question(block.place(int(points[0]))))]
     if not _read(plain[0]):
-        raise CannotTake("this is no question that a list of designs answers")
+        raise CannotTake("this is not a question that a list of designs answers")
     every, wide, near = (
         list(combinations(q)) for q in (question, block.question(points, 1), block.question(points[first], 1))
     )

@@ -18,7 +18,7 @@ BOUND_ROUNDING_UP = 1e-9
 
 
 class NotSums(CannotTake):
-    """The question is no sum over what is decided, or nothing ends it."""
+    """The question is not a sum over what is decided, or nothing ends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Terms:
             elif isinstance(atom, Some) and atom.amount.constant == 0.0 and _rises(atom.amount):
                 jump += c
             else:
-                raise NotSums("something that is no multiple of a number")
+                raise NotSums("something that is not a multiple of a number")
         return step, jump, np.zeros(0)
 
     def of_largest(self, arguments: tuple[Affine, ...]) -> Array:
@@ -104,7 +104,7 @@ class Terms:
             return float(
                 sum(c * self._at(a, k) for a, c in atom.amount.terms.items()) + atom.amount.constant > 0.0
             )
-        raise NotSums("something that is no pick from a menu")
+        raise NotSums("something that is not a pick from a menu")
 
     def terms(self, kept: list[Criterion]) -> tuple[Array | None, Array, Array]:
         """Its numbers in all criteria: (C,), (C,), (V, C)."""

@@ -99,7 +99,7 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
         at = _both(at, at.moved(s, take * step, j, take))
         left -= take
         effort.spend(SORTED * at.x.size * effort.PAIR)
-        # with a last step that is no power of two a number can be made in two ways
+        # with a last step that is not a power of two a number can be made in two ways
         at = at.take(np.sort(np.unique(at.x, axis=0, return_index=True)[1]))
         more = Stage(stage.name, stage.values, stage.terms, step, np.zeros_like(jump), 0.0, left)
         at = _still_best(s, at, after.before(more) if left else after)

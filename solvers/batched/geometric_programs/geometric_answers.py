@@ -35,7 +35,7 @@ from solvers.judgement import Judged, judge
 Bools = NDArray[np.bool_]
 Reasons = NDArray[np.object_]
 
-NOT_FINITE = "a coefficient that is no finite number"
+NOT_FINITE = "a coefficient that is not a finite number"
 UNSOLVED = "the interior point ended without a proof"
 CONFLICT = "a conflict that was not proved to be minimal, or that an end of the search box has part in"
 PINNED = "limits without a common interior"
@@ -43,7 +43,7 @@ AT_EDGE = "an optimum held by an end of the search box"
 IN_DOUBT = "limits of which it is not settled whether they bind"
 TIED = "designs equally good between which the tie rule did not decide"
 NOT_UNIQUE = "multipliers that are not unique"
-OTHER_TIES = "a tie rule that asks for what is no posynomial"
+OTHER_TIES = "a tie rule that asks for what is not a posynomial"
 WHOLE = "whole numbers that one branching does not settle"
 MISSED = "a design that misses a limit, or a gap that is not closed"
 

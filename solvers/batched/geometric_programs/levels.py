@@ -95,7 +95,7 @@ class Levels:
 
 
 def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) -> Levels | None:
-    """Prepare a question; None where it is no geometric program, or one of several cases.
+    """Prepare a question; None where it is not a geometric program, or one of several cases.
 
     ``bounded``: the objectives that will have limits.
     """

@@ -169,7 +169,7 @@ def _of_branches(told: Told, p: Program, question: Question, points: Points) -> 
 
 
 def _with_rows(p: Program, extra: Array) -> Program:
-    """A program with further rows, that are no limits, and no maxima to be held."""
+    """A program with further rows, that are not limits, and no maxima to be held."""
     zeros = np.zeros_like(extra)
     shape = np.broadcast_shapes(p.numerators.shape[:-2], p.denominators.shape[:-2], extra.shape[:-2])
 

@@ -69,7 +69,7 @@ def told_none(
 def _missed(p: Program, found: Vertices, mask: Mask, turned: bool) -> Array:
     """By how much of its size every design breaks some limit at least (see ``milp_conflicts.least_violation``).
 
-    ``turned``: rows that are no limits and have no denominator choose the term of a maximum; these may give as well.
+    ``turned``: rows that are not limits and have no denominator choose the term of a maximum; these may give as well.
     """
     n = Rows(p, mask)
     named = np.array([k is not None for k in p.keys], dtype=bool)

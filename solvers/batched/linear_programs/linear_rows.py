@@ -15,7 +15,7 @@ Mask = NDArray[np.bool_]
 
 
 class NotLinear(CannotTake):
-    """The question is no linear program that can be solved for many points at once."""
+    """The question is not a linear program that can be solved for many points at once."""
 
 
 def linear_cost(p: Program) -> Array:

@@ -100,7 +100,7 @@ def front(
 def owners(question: Question) -> tuple[Owner, ...]:
     """One owner per combination of categorical choices.
 
-    None at all where one of them is no linear or mixed-integer program, or there are too many, or another number
+    None at all where one of them is not a linear or mixed-integer program, or there are too many, or another number
     of objectives than two.
     """
     if len(question.objectives) != 2:

@@ -274,7 +274,7 @@ def _goal(
             flat = np.where(lo > 0, sign * np.log(lo if sign > 0 else hi), -np.inf)
         place = count - 1 - wanted.exceeded
         return row.exceeded(wanted.exceeded), np.partition(flat, place, axis=1)[:, place]
-    assert not isinstance(wanted.measure, Quantile), "a quantile is exceeded in so many worlds"
+    assert not isinstance(wanted.measure, Quantile), "a quantile is exceeded in so many samples"
     cut, slope, flat = _above(e, r, shape, reach, count, sign)
     centre = (e.centre_low if sign > 0 else e.centre_high)[r].reshape(shape)[:, :count]
     return _weighed(wanted.measure.weights, sign * centre, cut, slope), wanted.measure.value(flat)

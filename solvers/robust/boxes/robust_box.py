@@ -110,7 +110,7 @@ def _by_adversary(asked: Boxed, found: list[Worst], solve: Solve) -> Solution:
     sure = {w.key for w in found if w.proved}
     started = _size(values)
     for _ in range(ADVERSARY_ROUNDS):
-        solution = solve(asked.worlds(values, "world"))
+        solution = solve(asked.worlds(values, "case"))
         if solution.status not in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
             # what no design holds in some worlds it does not hold in the box
             return solution
@@ -120,8 +120,8 @@ def _by_adversary(asked: Boxed, found: list[Worst], solve: Solve) -> Solution:
         values = {n: np.append(v, [w[n] for w in worse]) for n, v in values.items()}
     else:
         open_ones = ["the worst case"]
-    text = "the worst world of the box at this design is found with proof, by an adversary"
-    text += f"; worlds that it added: {_size(values) - started}"
+    text = "the worst values in the box at this design are found with proof, by an adversary problem"
+    text += f"; points that it added: {_size(values) - started}"
     if open_ones:
         text = f"not proved to be worst in the box: {', '.join(open_ones)}"
         status = Status.FEASIBLE if solution.status is Status.OPTIMAL else solution.status

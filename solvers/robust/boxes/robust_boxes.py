@@ -362,7 +362,7 @@ def _found(tree: _Tree) -> Found:
         )
     least, ended = box_lines.told(wanted, tree.bound), _ended(tree)
     if ended:
-        text = f"{text}; {ended} lies at an end of the search that nobody asked for"
+        text = f"{text}; {ended} lies at an end of the search box that the question does not state"
     bound = _allowed(wanted, x, least) if np.isfinite(least) and not ended else None
     value = box_lines.told(wanted, tree.best)
     closed = bound is not None and bool(relative_gap(value, bound) <= nominal.gap)

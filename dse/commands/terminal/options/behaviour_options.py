@@ -26,7 +26,7 @@ _DECORATIONS = (
     click.option(
         "--terms", type=click.IntRange(1, 40), help="How many terms (default: as held-out runs say)."
     ),
-    click.option("--free", is_flag=True, help="Let the exponents of a posynomial leave the lattice."),
+    click.option("--free", is_flag=True, help="Refine the exponents of a posynomial off the lattice."),
     click.option(
         "--group", metavar="COLUMNS", help='Hold out whole values of these columns, such as "n, k".'
     ),
@@ -38,7 +38,7 @@ _DECORATIONS = (
     click.option(
         "--coverage",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        help="Of the prediction interval (0.9).",
+        help="Coverage of the prediction interval (0.9).",
     ),
     click.option("--hull", is_flag=True, help="Limit the model to the convex hull of the runs, too."),
     click.option(

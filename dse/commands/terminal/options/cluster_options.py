@@ -21,7 +21,7 @@ _OPTIONS = (
     click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Dask scheduler to use: tls://10.0.0.1:8786, or tcp://…, which is open to all.",
+        help="Dask scheduler to use: tls://10.0.0.1:8786, or tcp://…, which has no authentication.",
     ),
     click.option(
         "--cluster",
@@ -35,7 +35,7 @@ _OPTIONS = (
         metavar="TIME",
         default=PATIENCE,
         show_default=True,
-        help='How long a cluster may be without any worker: "2 hours" where jobs queue for long.',
+        help='How long a cluster may be without any worker: "2 hours" if jobs queue for long.',
     ),
 )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 HELP = (
-    "Another machine in place of the file's: a name (`dse machines`), a machine file (./mine.toml), or of a map of "
-    "machines ENTRY=NAME. The stored question says so."
+    "Another machine in place of the file's: a name (`dse machines`), a machine file (./mine.toml), or in a map of "
+    "machines ENTRY=NAME. The stored question has that machine."
 )
 
 

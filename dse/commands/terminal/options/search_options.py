@@ -16,7 +16,7 @@ _OPTIONS = (
         "--sampler", metavar="NAME", help="Search without proof: TPE, NSGA-II, NSGA-III, CMA-ES, random."
     ),
     click.option("--trials", type=int, help="Designs the sampler tries (default 2000)."),
-    click.option("--seed", type=int, help="Where its random numbers start (default 0)."),
+    click.option("--seed", type=int, help="Seed of its random numbers (default 0)."),
     click.option(
         "--storage",
         metavar="FILE|URL",
@@ -27,7 +27,7 @@ _OPTIONS = (
     click.option(
         "--compare/--no-compare",
         default=None,
-        help="Whether to say how far the sampler is from a certified method, where there is one (default: yes).",
+        help="Whether to report the distance from a certified method, if there is one (default: yes).",
     ),
 )
 

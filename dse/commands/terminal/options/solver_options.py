@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import click
 
 Command = TypeVar("Command", bound=Callable[..., int])
-SOLVER_HELP = "Let a solver that Pyomo knows answer: scip, highs, ipopt, gurobi, ..."
+SOLVER_HELP = "A solver of Pyomo that answers: scip, highs, ipopt, gurobi, ..."
 SECONDS_HELP = "With --solver: how long it may take for each choice among names (default 60)."
 
 
