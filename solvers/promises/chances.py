@@ -31,8 +31,9 @@ from scenarios.uncertainty.drawing import draw
 from solvers import designs
 from solvers.promises import chance, chance_scan
 from solvers.promises.chance import Chance
-from solvers.robust import robust_boxes, robust_geometric
-from solvers.robust.box_lines import Wanted
+from solvers.robust import robust_geometric
+from solvers.robust.boxed import box_tree, robust_boxes
+from solvers.robust.boxed.box_lines import Wanted
 from solvers.robust.robust_geometric import DISCRETE, Found
 
 MOST_NAMES = 64
@@ -306,7 +307,7 @@ def _least_quantile(
     found = robust_boxes.minimise(wanted)
     if not found.closed(nominal) or found.outcome.x is None:
         return None
-    value = float(robust_boxes.statistics(wanted, found.outcome.x)[1][0])
+    value = float(box_tree.statistics(wanted, found.outcome.x)[1][0])
     return value / end if limit.minimum is None else end / value
 
 

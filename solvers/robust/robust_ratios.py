@@ -35,6 +35,7 @@ from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
 from solvers.geometric import gp
+from solvers.geometric.structured import farther
 from solvers.outcome import Outcome
 from solvers.robust.robust_geometric import BROKEN, CERTAIN, Found, _Master, _middle
 
@@ -167,7 +168,9 @@ class _Tree:
         kind = Kind.MINLP if any(v.discrete for v in asked.variables) else Kind.NLP
         first = Goal(goal.name, robust.at_world(goal.numerator, 0), robust.at_world(goal.denominator, 0))
         self.c = canon.canonical(
-            Problem(asked.worlds.nominal, kind, asked.variables, first, tuple(self.rows)), first
+            # no bound may rest on an end that only a search has
+            Problem(asked.worlds.nominal, kind, farther(asked.variables), first, tuple(self.rows)),
+            first,
         )
         if any(a is not None for a in self.c.allowed.values()):
             raise NotPosynomial("the mean of a ratio of sums over listed values")

@@ -16,14 +16,14 @@ from solvers.outcome import Outcome
 from solvers.promises import chances
 from solvers.promises.chances import Counted
 from solvers.robust import (
-    robust_boxes,
     robust_geometric,
     robust_program,
     robust_ratios,
     robust_scan,
     robust_search,
 )
-from solvers.robust.box_lines import Wanted
+from solvers.robust.boxed import robust_boxes
+from solvers.robust.boxed.box_lines import Wanted
 from solvers.robust.robust_geometric import Found
 
 

@@ -1,15 +1,13 @@
-"""One design for many worlds, whatever the equations: branch and bound over boxes of few decided numbers.
+"""The search tree over boxes of designs: boxes are bounded in all worlds at once, shrunk, halved, let go.
 
-For what no geometric or linear program takes: power that may pass its limit in some worlds, a limit on the mean of a
-ratio of sums, the greatest mean of one, a CVaR beside a probability. Each box of designs is bounded in all worlds at
-once (``solvers.robust.box_lines``), shrunk to what its lines leave, and halved where its numbers move most. Designs
-come from the centres of boxes and from a local search over what the limits come to in all worlds. Work is counted in
-boxes times worlds: where it ends, the answer is ``feasible`` with the bound reached.
+The ends of the box that neither the user nor mathematics sets are those of a search only. No proof may rest on them:
+once the box is closed, what lies beyond them is searched too, with the best design so far to be beaten
+(``solvers.robust.ends``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,22 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.evaluation import RowKey
-from formulations.tolerances import HOLDS
-from formulations.uncertainty.worlds import Worlds, judged
-from results.solution import Status
+from formulations.uncertainty.worlds import judged
 from scenarios.question import Question
 from solvers import boxes, interval
 from solvers.boxes import Space
-from solvers.judgement import relative_gap
-from solvers.outcome import Outcome
-from solvers.robust import box_lines
-from solvers.robust.box_lines import Wanted
-from solvers.robust.robust_geometric import Found
+from solvers.explaining.wider import FAR
+from solvers.robust.boxed import box_lines
+from solvers.robust.boxed.box_lines import Wanted
 from solvers.sampling import descent
 
 Array = NDArray[np.float64]
-WORK = 1_000_000
-"""Boxes times worlds that are bounded: some five seconds."""
 AT_ONCE = 32_768
 INSIDE, SPARE = 1e-12, 1e-10
 """By what a design may miss a limit, and what a local search keeps of it, so that rounding does not break it."""
@@ -41,72 +33,8 @@ FIRST = 3
 STARTS = 3
 TRIED = 512
 """Points of a Sobol sequence that are judged for the first starts."""
-FAR = 1e25
-"""How far beyond the ends of a search a proof that there is no design looks, as of one world (``wider``)."""
-AT_END = 1e-6
-SOLVER = "dse branch and bound over boxes"
 PART = 0.2
 """Which part of the gap asked for may be left in a box."""
-
-
-def minimise(wanted: Wanted, work: int = WORK) -> Found:
-    """Find the best design of one to few decided numbers, with a bound; see ``Wanted``.
-
-    ``optimal`` where the gap asked for is reached, else ``feasible`` with the bound; ``infeasible`` where no part of
-    the box can hold the limits. Raises CannotTake where an equation is none for slopes.
-    """
-    tree = _Tree(wanted, work)
-    tree.run()
-    if tree.best_x is None and not tree.open and any(map(any, tree.where.ends)):
-        # no proof may rest on an end of the search that nobody asked for
-        tree = _Tree(replace(wanted, worlds=_farther(wanted.worlds)), work)
-        tree.run()
-    return _found(tree)
-
-
-def better(wanted: Wanted, one: Found, other: Found) -> Found:
-    """Of two things found, return the better design with the tighter bound, or the proof that there is none."""
-    there = [f for f in (one, other) if f.outcome.x is not None]
-    if not there:
-        return next((f for f in (one, other) if f.outcome.status is Status.INFEASIBLE), one)
-    if not wanted.worlds.nominal.objectives:
-        return there[0]
-    sign = wanted.sign
-    best = min(there, key=lambda f: sign * _value(wanted, f))
-    bounds = [f.outcome.bound for f in (one, other) if f.outcome.bound is not None]
-    bound = _allowed(wanted, best.outcome.x, sign * max((sign * b for b in bounds), default=np.nan))
-    told = best.outcome.certificate
-    if bounds and bound != best.outcome.bound:
-        told += (
-            f"; the bound is another: {next(f for f in (one, other) if f is not best).outcome.certificate}"
-        )
-    closed = bool(bounds) and bool(relative_gap(_value(wanted, best), bound) <= wanted.worlds.nominal.gap)
-    status = Status.OPTIMAL if closed else Status.FEASIBLE
-    outcome = replace(best.outcome, status=status, bound=float(bound) if bounds else None, certificate=told)
-    return replace(best, outcome=outcome)
-
-
-def _allowed(wanted: Wanted, x: Mapping[str, float] | None, bound: float) -> float:
-    """Return a bound that is not beyond a design which misses a limit by less than the tolerance.
-
-    Bounds are of designs that miss none; near the least budget the slip of a limit moves the objective far more.
-    """
-    assert x is not None, "there is a design"
-    rows, values = statistics(wanted, x)
-    if not any(float(r[0]) > 1.0 for r in rows.values()):
-        return bound
-    return wanted.sign * float(np.minimum(wanted.sign * bound, wanted.sign * values[0]))
-
-
-def _value(wanted: Wanted, found: Found) -> float:
-    x = found.outcome.x
-    assert x is not None, "there is a design"
-    return float(statistics(wanted, x)[1][0])
-
-
-def _farther(worlds: Worlds) -> Worlds:
-    nominal, every = (replace(q, reach=FAR) for q in (worlds.nominal, worlds.every))
-    return replace(worlds, nominal=nominal, every=every)
 
 
 def statistics(wanted: Wanted, x: Mapping[str, Any]) -> tuple[dict[RowKey, Array], Array]:
@@ -141,7 +69,7 @@ def statistics(wanted: Wanted, x: Mapping[str, Any]) -> tuple[dict[RowKey, Array
 
 
 @dataclass(slots=True)
-class _Tree:
+class Tree:
     """The search; boxes are (low, high) with a lower bound ``keys`` of what is minimised (``box_lines.key_of``)."""
 
     wanted: Wanted
@@ -173,22 +101,28 @@ class _Tree:
         return float(min(self.keys.min(initial=np.inf), self.closed, self.best))
 
     def run(self) -> None:
-        """Search until the gap is closed or the work is done."""
+        """Search until the gap is closed or the work is done, first the box, then what is beyond its own ends."""
         kept = boxes.tighten(self._certain(), self.where)
-        if kept is None:
-            return
-        self._examine(kept[0][None], kept[1][None])
-        for _ in range(FIRST):
-            # often this proves that there is nothing to look for
-            self._halve()
-        if not self.keys.size:
-            return
-        self._search(*kept)
+        if kept is not None:
+            self._examine(kept[0][None], kept[1][None])
+            for _ in range(FIRST):
+                # often this proves that there is nothing to look for
+                self._halve()
+            if self.keys.size:
+                self._search(*kept)
+            self._close()
+        if any(map(any, self.where.ends)) and not self._enough():
+            self._beyond()
+
+    def _enough(self) -> bool:
+        """Whether there is a design and nothing to be best."""
+        return self.best_x is not None and not self.wanted.worlds.nominal.objectives
+
+    def _close(self) -> None:
+        """Halve the boxes that promise most until none promises anything or the work is done."""
         self._let_go()
-        again = 8 * AT_ONCE
-        while self.keys.size and self.done < self.most:
-            if self.best_x is not None and not self.wanted.worlds.nominal.objectives:
-                return
+        again = self.done + 8 * AT_ONCE
+        while self.keys.size and self.done < self.most and not self._enough():
             if self.done >= again:
                 again = 2 * self.done
                 order = np.argsort(self.keys, kind="stable")[: 1 if self.best_x is not None else STARTS]
@@ -197,6 +131,24 @@ class _Tree:
                 self._scatter(8)
             self._halve()
             self._let_go()
+
+    def _beyond(self) -> None:
+        """Search what lies between the ends of the box and others far away."""
+        near, certain = self.where, replace(self._certain(), reach=FAR)
+        self.where = boxes.space(certain)
+        kept = boxes.tighten(certain, self.where)
+        shells = [] if kept is None else list(_outside(near, *kept))
+        if kept is None or not shells:
+            return
+        self._examine(*map(np.array, zip(*shells, strict=True)))
+        self._let_go()
+        if self.keys.size and self.done < self.most:
+            if self.best_x is None:
+                self._search(*kept)
+            else:
+                self._descend(self.best_x)
+                self._scatter(24)
+            self._close()
 
     def _halve(self) -> None:
         """Bound both halves of the boxes that promise most."""
@@ -326,71 +278,15 @@ class _Tree:
             width *= 2.0 if self.best < before else 0.4
 
 
-def _found(tree: _Tree) -> Found:
-    wanted, nominal = tree.wanted, tree.wanted.worlds.nominal
-    worlds = wanted.worlds
-    text = f"branch and bound over boxes of designs, each bounded by interval slopes in every {worlds.word};"
-    text += f" {tree.boxes} boxes"
-    if wanted.chances:
-        names = [f"{' and '.join(c.names)} may fail in {c.may_fail}" for c in wanted.chances]
-        text = f"of {worlds.measured} {worlds.word}s {', '.join(names)}; {text}"
-    if tree.best_x is None:
-        if not tree.open:
-            return Found(
-                Outcome(
-                    Status.INFEASIBLE,
-                    certificate=f"no part of the box of designs can meet all limits: {text}",
-                    solver=SOLVER,
-                )
-            )
-        return Found(
-            Outcome(
-                Status.ERROR,
-                solver=SOLVER,
-                message=f"neither a design nor a proof that there is none: {text}",
-            )
-        )
-    x = dict(zip(tree.where.names, map(float, tree.best_x), strict=True))
-    left_out = _left_out(wanted, x)
-    if not nominal.objectives:
-        return Found(
-            Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER),
-            left_out=left_out,
-        )
-    least, ended = box_lines.told(wanted, tree.bound), _ended(tree)
-    if ended:
-        text = f"{text}; {ended} lies at an end of the search that nobody asked for"
-    bound = _allowed(wanted, x, least) if np.isfinite(least) and not ended else None
-    value = box_lines.told(wanted, tree.best)
-    closed = bound is not None and bool(relative_gap(value, bound) <= nominal.gap)
-    status = Status.OPTIMAL if closed else Status.FEASIBLE
-    return Found(
-        Outcome(status, x, bound, text, SOLVER),
-        left_out=left_out,
-        unweighed="bounds of boxes have no multipliers",
-    )
-
-
-def _left_out(wanted: Wanted, x: Mapping[str, float]) -> dict[str, frozenset[int]]:
-    """Of each limit that may fail the worlds in which one of its group does."""
-    at, found = judged(wanted.worlds, x), dict[str, frozenset[int]]()
-    for c in wanted.chances:
-        ratios = [r for key, r in at.ratios.items() if key.name in c.names]
-        if ratios:
-            fails = ~np.all([r <= 1 + HOLDS for r in ratios], axis=0)
-            out = frozenset(np.flatnonzero(fails).tolist())
-            found |= {n: found.get(n, frozenset()) | out for n in c.names}
-    return found
-
-
-def _ended(tree: _Tree) -> str:
-    """Names of the variables that lie at an end of the search which is neither the user's nor mathematical."""
-    assert tree.best_x is not None, "there is a design"
-    where = tree.where
-    return ", ".join(
-        n
-        for n, v, low, high, (bottom, top) in zip(
-            where.names, tree.best_x, where.low, where.high, where.ends, strict=True
-        )
-        if (bottom and v <= low * (1 + AT_END)) or (top and v >= high * (1 - AT_END))
-    )
+def _outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
+    """Go through boxes that cover a box but for what lies within another."""
+    low, high = low.copy(), high.copy()
+    for j in range(low.size):
+        for bottom, top in ((low[j], min(high[j], near.low[j])), (max(low[j], near.high[j]), high[j])):
+            if bottom < top:
+                lo, hi = low.copy(), high.copy()
+                lo[j], hi[j] = bottom, top
+                yield lo, hi
+        low[j], high[j] = max(low[j], near.low[j]), min(high[j], near.high[j])
+        if low[j] > high[j]:
+            return

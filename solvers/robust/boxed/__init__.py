@@ -1,0 +1,1 @@
+"""One design for many worlds, whatever the equations: boxes of designs, bounded in every world."""
