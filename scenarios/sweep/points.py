@@ -25,7 +25,7 @@ from scenarios.sweep import axes, table_values
 from scenarios.sweep.axes import Slot, Target
 from scenarios.sweep.grids import Column, Grid, GridAxis
 from scenarios.sweep.tables import Table
-from scenarios.uncertainty import chances
+from scenarios.uncertainty import chances, promises
 from scenarios.uncertainty.chance_axes import SPREAD
 from scenarios.uncertainty.distributions import MOST_CUT
 
@@ -239,7 +239,7 @@ def _halvings_base(roles: Roles, name: str, base: float | None) -> None:
 
 
 def _limit(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
-    return chances.limited(shape.limits.get(name), _certain(shape, roles, place, name))
+    return promises.limited(shape.limits.get(name), _certain(shape, roles, place, name))
 
 
 def _certain(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
@@ -302,7 +302,7 @@ def _axis_values(
             _not_cut(roles, slot, base, values, axes.listed(shape, slot)[0])
             if aim.kind == "probability":
                 asked = [float(v) for v in values]
-                chances.promised_along(roles.reader, axes.listed(shape, slot)[0], aim.name, asked, base)
+                promises.promised_along(roles.reader, axes.listed(shape, slot)[0], aim.name, asked, base)
     return found
 
 

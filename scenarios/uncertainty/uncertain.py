@@ -12,10 +12,11 @@ from scenarios.language.toml_text import to_toml
 from scenarios.machines.machine_files import pin_lines
 from scenarios.questions import grid
 from scenarios.sweep.tables import MARK, Cells, Table, checksum
-from scenarios.uncertainty.chances import AXIS, JOINT, least_samples
+from scenarios.uncertainty.chances import AXIS
 from scenarios.uncertainty.distributions import Joint, Marginal, Measure, Sampling, Uncertain
 from scenarios.uncertainty.drawing import box, draw
 from scenarios.uncertainty.measured import KINDS
+from scenarios.uncertainty.promises import JOINT, least_samples
 
 if TYPE_CHECKING:
     from scenarios.uncertainty.distributions import Array

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from formulations.uncertainty.worlds import Worlds, judged, of_values
 from results.solution import Status
 from results.uncertainty import estimates
 from scenarios.question import Decision, Objective, Question, combinations
-from scenarios.uncertainty.chances import JOINT
 from scenarios.uncertainty.drawing import draw
+from scenarios.uncertainty.promises import Promise, promises
 from solvers import designs
 from solvers.promises import chance, chance_scan
 from solvers.promises.chance import Chance
@@ -47,15 +47,6 @@ UNPROVED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """Limits that hold together with ``probability``: in the world with ``confidence``, or with 0 in the samples."""
-
-    names: tuple[str, ...]
-    probability: float
-    confidence: float
-
-
 Counted = tuple[Promise, int]
 """A promise with the number of samples in which it may fail."""
 
@@ -66,16 +57,6 @@ class Undecided(CannotTake):
 
 class TooFew(ValueError):
     """There are fewer samples than a probability needs; the message says how many."""
-
-
-def promises(question: Question) -> tuple[Promise, ...]:
-    """Return what is promised of limits, in the order of the file; those that hold together last."""
-    found = [
-        Promise((x.name,), x.probability, x.confidence) for x in question.limits if x.probability is not None
-    ]
-    if question.joint is not None:
-        found.append(Promise(question.joint.of, question.joint.probability, question.joint.confidence))
-    return tuple(found)
 
 
 def counted(question: Question, size: int) -> tuple[Counted, ...]:
@@ -113,7 +94,7 @@ def may_fail(question: Question, promise: Promise, size: int) -> int:
 def _few(promise: Promise, size: int, needed: int) -> str:
     what = " and ".join(promise.names)
     sure = f" with {100 * promise.confidence:g} % confidence" if promise.confidence else ""
-    at = f"at limits.{promise.names[0] if len(promise.names) == 1 else JOINT}.probability = {promise.probability:g}"
+    at = f"at limits.{promise.key}.probability = {promise.probability:g}"
     text = (
         f"{at} {size} samples cannot tell whether {what} holds with probability {promise.probability:g}{sure}"
     )
