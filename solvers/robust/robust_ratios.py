@@ -37,6 +37,7 @@ from results.solution import Status
 from solvers.geometric import gp
 from solvers.geometric.structured import farther
 from solvers.outcome import Outcome
+from solvers.robust.boxed.robust_boxes import UNTIED
 from solvers.robust.robust_geometric import BROKEN, CERTAIN, Found, _Master, _middle
 
 Array = NDArray[np.float64]
@@ -135,7 +136,6 @@ def minimise(asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = N
         outcome,
         needed=_needed(master),
         cuts=len(tree.weights),
-        unweighed="a measure of ratios has no multipliers here",
     )
 
 
@@ -238,7 +238,7 @@ class _Tree:
                 text = "no design meets all limits; lower bounds of all intervals from Lagrangian duality"
                 return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
             return Outcome(Status.ERROR, solver=SOLVER, message="the search ended before a design was found")
-        text = f"branch and bound with monomial secants above the divisor in every world; {self.nodes} nodes"
+        text = f"branch and bound with monomial secants above the divisor in every world; {self.nodes} nodes; {UNTIED}"
         value, x = self.best
         bound = min(math.exp(least), value)
         proved = value - bound <= 2 * GAP * abs(value)

@@ -55,7 +55,7 @@ def found_by(
         if linear
         else [
             lambda: robust_geometric.minimise(robust.posed(worlds), measure, kept=kept, tied=tied),
-            lambda: robust_ratios.minimise(robust.posed(worlds), measure, kept=kept),
+            lambda: _of_ratios(worlds, measure, kept, weigh=tied),
             lambda: robust_scan.minimise(worlds, measure, kept=kept),
         ]
     )
@@ -70,6 +70,11 @@ def found_by(
             return held
         break
     return _by_boxes(worlds, measure, kept, held, why)
+
+
+def _of_ratios(worlds: Worlds, measure: Weighing, kept: frozenset[str] | None, *, weigh: bool) -> Found:
+    found = robust_ratios.minimise(robust.posed(worlds), measure, kept=kept)
+    return robust_boxes.weighed(Wanted(worlds, measure, (), kept), found) if weigh else found
 
 
 def _by_boxes(

@@ -20,7 +20,7 @@ from results.solution import Status
 from solvers.judgement import relative_gap
 from solvers.outcome import Outcome
 from solvers.robust import ends
-from solvers.robust.boxed import box_lines
+from solvers.robust.boxed import box_lines, first_order
 from solvers.robust.boxed.box_lines import Wanted
 from solvers.robust.boxed.box_tree import Tree, statistics
 from solvers.robust.robust_geometric import Found
@@ -28,6 +28,7 @@ from solvers.robust.robust_geometric import Found
 WORK = 1_000_000
 """Boxes times worlds that are bounded: some five seconds."""
 SOLVER = "dse branch and bound over boxes"
+UNTIED = "of equally good designs any one is told"
 
 
 def minimise(wanted: Wanted, work: int = WORK) -> Found:
@@ -116,14 +117,27 @@ def _found(tree: Tree) -> Found:
     if ended:
         text = f"{text}; {ended} {ends.NOT_ASKED}"
     bound = _allowed(wanted, x, least) if np.isfinite(least) and not ended else None
-    value = box_lines.told(wanted, tree.best)
-    closed = bound is not None and bool(relative_gap(value, bound) <= nominal.gap)
-    status = Status.OPTIMAL if closed else Status.FEASIBLE
-    return Found(
-        Outcome(status, x, bound, text, SOLVER),
-        left_out=left_out,
-        unweighed="bounds of boxes have no multipliers",
-    )
+    gap = np.inf if bound is None else float(relative_gap(box_lines.told(wanted, tree.best), bound))
+    status = Status.OPTIMAL if gap <= nominal.gap else Status.FEASIBLE
+    if status is Status.FEASIBLE and not ended:
+        spent = f"the {tree.most:g} boxes times {worlds.word}s that a search may take"
+        why = spent if tree.done >= tree.most else "boxes too small to be halved"
+        text = (
+            f"{text}; {why} left a gap of {gap:.1e}" if np.isfinite(gap) else f"{text}; {why} left no bound"
+        )
+    return weighed(wanted, Found(Outcome(status, x, bound, f"{text}; {UNTIED}", SOLVER), left_out=left_out))
+
+
+def weighed(wanted: Wanted, found: Found) -> Found:
+    """Return a design that is proved best with what its limits are worth, or with why that is not known."""
+    outcome = found.outcome
+    if outcome.status is not Status.OPTIMAL or outcome.x is None:
+        return replace(found, unweighed="the design is not proved best")
+    worth, why = first_order.worth(wanted, outcome.x, found.left_out)
+    if not worth:
+        return replace(found, unweighed=why)
+    said = first_order.SAID + (first_order.LEFT if wanted.chances else "")
+    return replace(found, worth=worth, outcome=replace(outcome, certificate=f"{outcome.certificate}; {said}"))
 
 
 def _left_out(wanted: Wanted, x: Mapping[str, float]) -> dict[str, frozenset[int]]:
