@@ -311,3 +311,12 @@ def test_no_proof_rests_on_an_end_of_the_search() -> None:
     )
     worlds = of_values(posed, {"machine.time_per_flop": np.array([2.6e-12, 4e-12])})
     assert robust_boxes.minimise(Wanted(worlds, MEAN), 2000).outcome.status is not Status.INFEASIBLE
+
+
+def test_a_search_that_ends_early_says_why_and_which_gap_is_left() -> None:
+    asked = box_instances.asked(box_instances.instance(0, MACHINE))
+    wanted = Wanted(asked.worlds, asked.measure, tuple(Chance(p.names, k) for p, k in asked.promised))
+    whole, short = robust_boxes.minimise(wanted), robust_boxes.minimise(wanted, work=10 * asked.worlds.size)
+    assert whole.outcome.status is Status.OPTIMAL
+    assert short.outcome.status is Status.FEASIBLE
+    assert "boxes times samples that a search may take left a gap of" in short.outcome.certificate
