@@ -123,7 +123,7 @@ function startSweep() {
   function draw() {
     const c = COLUMNS[choose.what];
     const flat = choose.y < 0;
-    const up = flat ? { title: { text: plain(title(c)) }, automargin: true, ...numbers(c) } : axis(choose.y);
+    const up = flat ? { title: { text: plain(title(c)) }, automargin: true, ...numbers(c) } : { ...axis(choose.y), automargin: true };
     const without = marks();
     Plotly.react(box, flat ? [...fan(c), line(c), ...without, stars()] : [map(c), ...without, stars()],
       { xaxis: axis(choose.x), yaxis: up, ...(flat ? { yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } } : {}), hovermode: "closest", showlegend: true, margin: { l: 70, r: 45, t: 40, b: 55 }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.12 }, plot_bgcolor: flat ? "#fff" : "#eceff1" }, CONFIG);

@@ -14,10 +14,12 @@ where λ is not unique.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.evaluation import RowKey
 from formulations.tolerances import BINDS
@@ -34,6 +36,9 @@ CLOSE = 1e-3
 APART = 1e-4
 """Slopes of binding rows are independent where the least singular value is this part of the largest."""
 FELT = 1e-6
+STEPS = 3
+STEP, MOST = 1e-3, 3e-2
+"""Of a difference of slopes; how far, in logarithms, the stationary point may lie from the design."""
 SAID = "sensitivities from the first-order conditions at the design"
 LEFT = ", with the samples that fail left as they are"
 
@@ -48,50 +53,88 @@ def worth(
         return {}, DISCRETE
     if isinstance(wanted.measure, Quantile):
         return {}, "which samples lie above the level changes with a limit"
-    names, rows, slope = _slopes(wanted, x, left_out)
-    if not np.isfinite(slope).all():
-        return {}, "slopes at the design are not finite"
-    point = np.array([x[n] for n in where.names])
-    free = (point > where.low * (1 + BINDS)) & (point < where.high * (1 - BINDS))
-    found = _multipliers(rows[:, free], slope[free], float(np.abs(slope).max()))
-    if isinstance(found, str):
-        return {}, found
+    binding = _binding(wanted, x, left_out)
+    slopes = partial(_slopes, wanted, binding)
+    point = np.log(np.array([x[n] for n in where.names]))
+    low, high = np.log(where.low), np.log(where.high)
+    free = (point > low + BINDS) & (point < high - BINDS)
+    found: Array | str = ""
+    for _ in range(STEPS):
+        rows, slope = slopes(point)
+        if not (np.isfinite(slope).all() and np.isfinite(rows).all()):
+            return {}, "slopes at the design are not finite"
+        found = _multipliers(rows[:, free], slope[free], float(np.abs(slope).max()))
+        if isinstance(found, str):
+            return {}, found
+        point = _nearer(slopes, point, found, free)
+    assert not isinstance(found, str), "steps are made"
     given: dict[RowKey, Worth] = {}
     for key in judged(wanted.worlds, x).ratios:
         if key.side not in ("max", "min") or not wanted.counts(key.name):
             continue
-        total = sum(v for n, v in zip(names, found, strict=True) if n == key)
+        total = sum(v for (k, _), v in zip(binding, found, strict=True) if k == key)
         toward = -1.0 if key.side == "max" else 1.0
         given[key] = toward * wanted.sign * float(total), bool(wanted.chances)
     return given, ""
 
 
-def _slopes(
+def _binding(
     wanted: Wanted, x: Mapping[str, float], left_out: Mapping[str, frozenset[int]]
-) -> tuple[list[RowKey], Array, Array]:
-    """Return the binding rows with their slopes (rows, variables), and the slope of what is minimised."""
-    worlds = wanted.worlds
-    here = judged(worlds, x).ratios
-    binding: list[tuple[RowKey, int]] = []
-    for key, ratio in here.items():
+) -> list[tuple[RowKey, int]]:
+    """Return which limits bind in which worlds."""
+    found: list[tuple[RowKey, int]] = []
+    for key, ratio in judged(wanted.worlds, x).ratios.items():
         if wanted.counts(key.name):
             out = left_out.get(key.name, frozenset())
             near = np.flatnonzero(np.abs(1.0 - ratio) <= BINDS)
-            binding += [(key, int(i)) for i in near if int(i) not in out]
+            found += [(key, int(i)) for i in near if int(i) not in out]
+    return found
+
+
+def _slopes(wanted: Wanted, binding: list[tuple[RowKey, int]], point: Array) -> tuple[Array, Array]:
+    """Return the slopes of binding rows (rows, variables), and that of what is minimised, at logarithms."""
+    worlds = wanted.worlds
 
     def numbers(_: Question, points: Mapping[str, Any]) -> tuple[dict[RowKey, Any], Any]:
         at = judged(worlds, {n: np.asarray(v, float)[:, None] for n, v in points.items()})
         count = len(next(iter(points.values())))
         rows = {
-            RowKey(str(k), "row"): np.broadcast_to(at.ratios[key], (count, here[key].size))[:, i]
+            RowKey(str(k), "row"): np.broadcast_to(at.ratios[key], (count, at.ratios[key].shape[-1]))[:, i]
             for k, (key, i) in enumerate(binding)
         }
         assert at.objective is not None, "there is an objective"
         return rows, np.asarray(wanted.measure.value(at.objective, maximize=wanted.sign < 0))
 
-    point = np.array([x[d.name] for d in worlds.nominal.decide])
-    _, slope = boxes.tangent(worlds.nominal, point, numbers)
-    return [key for key, _ in binding], slope[:-1], slope[-1]
+    _, slope = boxes.tangent(worlds.nominal, np.exp(point), numbers)
+    return slope[:-1], slope[-1]
+
+
+def _nearer(
+    slopes: Callable[[Array], tuple[Array, Array]], point: Array, by: Array, free: NDArray[np.bool_]
+) -> Array:
+    """Take a Newton step along what binding rows leave free: a design within the gap is not quite stationary."""
+    rows, _ = slopes(point)
+    held = rows[by > 0][:, free]
+    _, singular, across = np.linalg.svd(held, full_matrices=True)
+    along = across[np.count_nonzero(singular > 0) :] if held.size else np.eye(int(free.sum()))
+    if not len(along):
+        return point
+
+    def pull(at: Array) -> Array:
+        some, one = slopes(at)
+        return np.asarray(along @ (one + by @ some)[free])
+
+    bent = []
+    for direction in along:
+        step = np.zeros_like(point)
+        step[free] = STEP * direction
+        bent.append((pull(point + step) - pull(point - step)) / (2 * STEP))
+    move = np.zeros_like(point)
+    try:
+        move[free] = -np.linalg.solve(np.array(bent), pull(point)) @ along
+    except np.linalg.LinAlgError:
+        return point
+    return point + move if np.abs(move).max() <= MOST else point
 
 
 def _multipliers(rows: Array, slope: Array, size: float) -> Array | str:
