@@ -13,27 +13,28 @@ from typing import Any
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ[name] = "1"
 
-PARTS = (
-    "startup",
-    "solving",
-    "asking",
-    "partitioning",
-    "sweeping",
-    "evaluating",
-    "batching",
-    "designs",
-    "planning",
-    "calculon",
-    "scattering",
-    "at_scale",
-    "searching",
-    "fronting",
-    "defining",
-    "deciding_now",
-    "promising",
-    "mattering",
-    "deciding_later",
-)
+# the folder of each part, in the order in which they run
+PARTS = {
+    "startup": "questions",
+    "solving": "questions",
+    "asking": "questions",
+    "partitioning": "questions",
+    "sweeping": "grids",
+    "evaluating": "grids",
+    "batching": "grids",
+    "designs": "grids",
+    "planning": "grids",
+    "calculon": "fits",
+    "scattering": "grids",
+    "at_scale": "grids",
+    "searching": "questions",
+    "fronting": "questions",
+    "defining": "questions",
+    "deciding_now": "uncertain",
+    "promising": "uncertain",
+    "mattering": "uncertain",
+    "deciding_later": "uncertain",
+}
 WIDTH = 150
 QUICK: dict[str, dict[str, Any]] = {
     "asking": {"names": ("nbody_deadline", "matmul_least_time_power", "lu_deadline")},
@@ -71,7 +72,7 @@ def main() -> None:
     if unknown:
         parser.error(f"no part {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
     _run(
-        tuple(asked.parts) or PARTS,
+        tuple(asked.parts or PARTS),
         0.0 if asked.quick else asked.seconds,
         asked.quick,
         asked.write,
@@ -91,7 +92,7 @@ def _run(parts: tuple[str, ...], seconds: float, quick: bool, page: Path | None,
     console.print(f"{report.machine()}; {load}\n{report.versions()}\n{report.today()}\n", highlight=False)
     found: dict[str, list[Result]] = {}
     for part in parts:
-        module = import_module(f"benchmarks.{part}")
+        module = import_module(f"benchmarks.{PARTS[part]}.{part}")
         console.rule(module.TITLE, align="left")
         options = QUICK.get(part, {}) if quick else {}
         for bench in module.benches(**options):

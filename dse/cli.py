@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dse.streams import leaving_at_once
+from dse.system.streams import leaving_at_once
 
 __all__ = ["main"]
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from formulations.arithmetics.maxima import SIDE
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.cuts import cuts
-from formulations.evaluation import RowKey
 from formulations.problem import Goal, Problem, Row, Variable
+from formulations.row_keys import RowKey
 
 Array = NDArray[np.float64]
 MARGIN = 0.5

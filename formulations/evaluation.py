@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from dse.models.shared import economics
 from dse.quantities import Quantity
 from formulations.arithmetics.differences import Difference
 from formulations.arithmetics.posynomial import Ratio
+from formulations.row_keys import RowKey
 from scenarios.define import composed
 from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
 
@@ -30,13 +31,6 @@ ELAPSED |= dict.fromkeys(economics.KEPT, 1)
 # ends of a search: what it begins with beside the model's own, and what it never goes beyond
 START = 1.0
 LEAST, MOST = 1e-300, 1e300
-
-
-class RowKey(NamedTuple):
-    """Names one limit: the user's name for it and its side ("max", "min" or "model")."""
-
-    name: str
-    side: str
 
 
 def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from formulations.arithmetics.log_program import log_program
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
 from formulations.problem import Problem, formulate
 from formulations.program import Program, program
 from formulations.pyomo_models.log_data import Swept
+from formulations.pyomo_models.log_program import log_program
 from formulations.pyomo_models.user_model import Open, Slope
+from formulations.row_keys import RowKey
+from scenarios.axes.axes import Target
 from scenarios.define import composed
 from scenarios.question import combinations
-from scenarios.sweep.axes import Target
 from scenarios.sweep.grids import Grid
 
 EQUAL_ROWS = 1e-9

@@ -13,8 +13,8 @@ import numpy as np
 from formulations import evaluation
 from formulations.arithmetics import maxima, posynomial
 from formulations.arithmetics.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
-from formulations.evaluation import RowKey
 from formulations.program import Program, is_linear, program
+from formulations.row_keys import RowKey
 from formulations.stated import Run
 from scenarios.question import Decision, Question
 

@@ -23,7 +23,7 @@ from formulations.arithmetics.affine import ONE, Linear, Product, symbol
 from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Maximum, Some, atoms, number
 from formulations.arithmetics.many import Many
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from formulations.stated import Run, named, run, stated
 from scenarios.question import Decision, Question
 

@@ -9,7 +9,7 @@ from typing import Any
 from formulations import evaluation
 from formulations.arithmetics.affine import Linear, linear, symbol
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from scenarios.question import Question
 
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from results import plot, rooflines
-from results.export import flat
-from results.telling import breakdowns, notebook
+from results import breakdowns, flat, plot, rooflines
+from results.summaries import notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,7 +10,7 @@ import numpy as np
 import scenarios
 from results.provenance import DRAWN_FROM
 from results.variables import COLUMNS, TABLE
-from scenarios.sweep.tables import Cells, Table
+from scenarios.language.tables import Cells, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

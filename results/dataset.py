@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.names import unknown
-from results import provenance, variables
+from results import fresh_layout, provenance, variables
 from results.solution import THROUGH, Solution, Status
 from results.telling import families
 from results.telling.limits import base_name, limit_names
-from results.uncertainty import fresh_layout
 from results.variables import (
     BINDING,
     CONFLICTING,

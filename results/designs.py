@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import scenarios
 from dse.models import PluginError
-from results import asked, provenance
+from results import asked, flat, provenance
 from results.dataset import objectives
-from results.export import flat
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,9 +9,8 @@ import numpy as np
 
 import scenarios
 from dse.names import UnknownName
-from results import asked
+from results import asked, flat
 from results.dataset import STATUS_CODES, layout
-from results.export import flat
 from results.solution import Status
 from scenarios.question import fixed
 
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from results.telling.facts import Facts
+    from scenarios.language.tables import Table
     from scenarios.question import Question
     from scenarios.sweep.grids import Change
-    from scenarios.sweep.tables import Table
 
 Array = np.ndarray[Any, Any]
 ANSWERED = [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scenarios.language.errors import Problem, ScenarioError
-    from scenarios.language.loading import from_text, load
     from scenarios.language.ready import library
     from scenarios.language.scenario import Scenario
-    from scenarios.language.templates import json_schema, template
+    from scenarios.loading import from_text, load
     from scenarios.questions import grid
     from scenarios.sweep.grids import Grid, GridAxis
+    from scenarios.templates.templates import json_schema, template
 
 __all__ = [
     "Grid",
@@ -39,12 +39,12 @@ _HOMES = {
     "Problem": "language.errors",
     "Scenario": "language.scenario",
     "ScenarioError": "language.errors",
-    "from_text": "language.loading",
+    "from_text": "loading",
     "grid": "questions",
-    "json_schema": "language.templates",
+    "json_schema": "templates.templates",
     "library": "language.ready",
-    "load": "language.loading",
-    "template": "language.templates",
+    "load": "loading",
+    "template": "templates.templates",
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from dse.models.model import MACHINE_PREFIX
-from scenarios import divisors
+from scenarios.define import divisors
 from scenarios.define.composed import definitions_of
 from scenarios.language.errors import meant, shown
 from scenarios.language.schema import Shape

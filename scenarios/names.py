@@ -9,16 +9,18 @@ from dataclasses import dataclass, field
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.validity import PREFIX
 from scenarios import better
+from scenarios.axes import axes
+from scenarios.axes.axes import Target
 from scenarios.define.composed import NOT_NEGATIVE, definitions_of
 from scenarios.define.trees import names as named
+from scenarios.language import axis_slots
+from scenarios.language.axis_slots import RESERVED, Slot
 from scenarios.language.errors import meant, shown
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Shape
+from scenarios.language.tables import Tables
 from scenarios.machines.machine_tables import known
 from scenarios.question import HALVINGS, Objective
-from scenarios.sweep import axes
-from scenarios.sweep.axes import RESERVED, Slot, Target
-from scenarios.sweep.tables import Tables
 
 MOST_SHARE = 1000.0
 _AXIS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -143,15 +145,15 @@ def _targets(reader: Reader, shape: Shape) -> dict[Slot, Target]:
     found: dict[Slot, Target] = {}
     for axis in shape.sweep:
         _axis_name(reader, shape, axis)
-        for slot in axes.slots(shape, axis):
+        for slot in axis_slots.slots(shape, axis):
             if shape.sweep[axis].together and slot[1].removeprefix("given.") in shape.sweep:
                 wrong = f"an axis is called {slot[1]} like what changes along it"
-                reader.findings.add(axes.place(shape, slot), wrong, "name the axis otherwise")
+                reader.findings.add(axis_slots.place(shape, slot), wrong, "name the axis otherwise")
             aim = axes.target(reader, shape, slot)
             if aim is None:
                 continue
             same = next((s for s, t in found.items() if t.changes == aim.changes), None)
-            key = axes.place(shape, slot)
+            key = axis_slots.place(shape, slot)
             if same is None:
                 found[slot] = aim
             elif same[0] != axis:

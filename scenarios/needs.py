@@ -7,10 +7,10 @@ from itertools import product
 from typing import Any
 
 from dse.quantities import Quantity
+from scenarios.language import axis_slots
 from scenarios.language.errors import shown
 from scenarios.language.schema import Shape
 from scenarios.names import Roles
-from scenarios.sweep import axes
 
 
 def one_each(shape: Shape, roles: Roles) -> None:
@@ -80,7 +80,7 @@ def _places(shape: Shape, roles: Roles, name: str) -> list[str]:
     found = [f"given.{name}"] if name in roles.given else []
     found += [f"decide.{name}"] if name in roles.decide and name not in roles.reader.unasked else []
     found += [f"limits.{name}"] if name in shape.limits else []
-    found += [axes.place(shape, slot) for slot, t in roles.targets.items() if t.name == name]
+    found += [axis_slots.place(shape, slot) for slot, t in roles.targets.items() if t.name == name]
     return found + ["objective"] * any(o.name == name for o in roles.objectives)
 
 
@@ -100,7 +100,7 @@ def _texts(shape: Shape, roles: Roles, q: Quantity) -> list[str]:
         told: list[Any] = list(
             table.columns[slot[1]].values
             if table is not None and of_table
-            else axes.listed(shape, slot)[1].values or ()
+            else axis_slots.listed(shape, slot)[1].values or ()
         )
     elif q.name in shape.decide:
         told = list(shape.decide[q.name].values or q.choices)

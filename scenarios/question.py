@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.quantities import Quantity
-from scenarios.uncertainty.distributions import CONFIDENCE, Joint, Measure, Uncertain
+from scenarios.distributions import CONFIDENCE, Joint, Measure, Uncertain
 
 GAP = 1e-6
 """An answer is optimal where the proved bound is this near to its objective, relative; a file may ask for less."""
@@ -42,7 +42,7 @@ class Decision:
     ``values``: the only values allowed, ascending (also for ``powers_of`` and whole halvings; these fill the
     domain, since bounds are limits of their own); ``choices``: names of categorical values; ``base``: the
     machine's own value that halvings count from (machine parameters only); ``endless``: the values go on beyond
-    the domain's box (powers); ``menu``: where the values hang on given numbers (see ``scenarios.divisors``), what
+    the domain's box (powers); ``menu``: where the values hang on given numbers (``scenarios.define.divisors``), what
     returns them, by which ``values`` follow once a machine is chosen (None before). ``count``: it counts things, so
     that it is whole by what it is; that is nobody's limit.
     """

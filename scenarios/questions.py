@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios import black_boxes, extensions, names, structure
-from scenarios.define import definitions, undefined, weights
+from scenarios import black_boxes, extensions, names
+from scenarios.define import definitions, weights
 from scenarios.language import searches
 from scenarios.language.errors import Findings, ScenarioError
 from scenarios.language.scenario import Scenario
 from scenarios.language.schema import Shape
+from scenarios.language.tables import Tables
 from scenarios.machines import clocks, prices
 from scenarios.question import Question
-from scenarios.sweep import points
+from scenarios.structured import structure
+from scenarios.sweep import points, undefined
 from scenarios.sweep.grids import Grid
-from scenarios.sweep.tables import Tables
 from scenarios.uncertainty import measured
 
 

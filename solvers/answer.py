@@ -10,12 +10,11 @@ import numpy as np
 
 from dse import models
 from dse.models.shared import validity
-from formulations import evaluation
-from formulations.arithmetics import failures
+from formulations import evaluation, failures
 from formulations.problem import Kind, Problem, formulate
 from formulations.tolerances import HOLDS
 from results.solution import Solution, Status
-from results.stores.trouble import StoreError
+from results.stores.files.trouble import StoreError
 from results.telling import families
 from results.telling.division import divisions
 from results.telling.limits import base_name

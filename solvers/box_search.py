@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.arithmetics.divided import Indices, at
+from formulations.grids.divided import Indices, at
 from scenarios.question import Question
 from solvers import boxes, interval
 from solvers.boxes import FEASIBLE, Array, Space

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.slopes import Slope
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
 Array = NDArray[np.float64]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from results.solution import Status
 from results.telling.facts import NextBest

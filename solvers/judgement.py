@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.arithmetics.many import Array, plain
-from formulations.evaluation import RowKey
 from formulations.problem import no_halvings
+from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
 from results.solution import LimitState, Solution, Status
 from scenarios.define.composed import definitions_of

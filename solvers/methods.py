@@ -8,9 +8,9 @@ from functools import partial
 
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
 from formulations.problem import Problem
 from formulations.program import is_linear, product
+from formulations.row_keys import RowKey
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Objective, Question
 from solvers import designs, enumeration

@@ -23,7 +23,7 @@ from choi_cases import PLATFORMS, PROCESSORS, blocks, partition, settings
 import dse
 import results.dataset
 import scenarios
-from formulations import batch
+from formulations.grids import batch
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from solvers.batched import evaluated

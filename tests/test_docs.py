@@ -87,9 +87,9 @@ def test_formulas_are_no_latex() -> None:
 def test_every_file_on_the_page_about_the_scenario_language_loads(tmp_path: Path) -> None:
     """A block without a model is put over the first one, as the page says."""
     import scenarios
+    from scenarios.language.axis_slots import RESERVED
     from scenarios.language.schema import Decide, Front, Goal, KernelEntry, Searching, Shape, Sweep
     from scenarios.language.toml_text import to_toml
-    from scenarios.sweep.axes import RESERVED
 
     machine = (ROOT / "dse" / "machines" / "balanced.toml").read_text(encoding="utf-8")
     (tmp_path / "my_machine.toml").write_text(machine, encoding="utf-8")

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 import scenarios
+from dse.commands.terminal import sketch
+from dse.commands.terminal.door import ANSWERED, FAILED, NO_ANSWER, WRONG, complain, folder_for
+from dse.commands.terminal.options.machine_option import MACHINE
+from dse.commands.terminal.options.search_options import searching
+from dse.commands.terminal.options.solver_options import solving
+from dse.commands.terminal.printing import say_json, show
 from dse.names import unknown
-from dse.streams import INTERRUPTED
-from dse.sweeping.progress import reporting
-from dse.terminal import sketch
-from dse.terminal.door import ANSWERED, FAILED, NO_ANSWER, WRONG, complain, folder_for
-from dse.terminal.machine_option import MACHINE
-from dse.terminal.printing import say_json, show
-from dse.terminal.search_options import searching
-from dse.terminal.solver_options import solving
-from results.stores.storage import local
-from results.stores.trouble import explained
+from dse.system.progress import reporting
+from dse.system.streams import INTERRUPTED
+from results.stores.files.storage import local
+from results.stores.files.trouble import explained
 from scenarios.language.errors import MOST, ScenarioError
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.pyomo_door.pyomo_points import By
     from results.solution import Solution
     from scenarios import Scenario
+    from solvers.others.pyomo_points import By
 
 CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": FAILED}
 CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
@@ -153,8 +153,8 @@ def front(
     slow.
     """
     from dse import api
+    from dse.commands.terminal import front_records
     from dse.fronts import front as fronts
-    from dse.terminal import front_records
     from results.export import formats
     from scenarios.language.searches import searched
 
@@ -173,8 +173,8 @@ def front(
     record = front_records.record(found)
 
     def shown(written: tuple[str, ...]) -> None:
-        from dse.terminal.front_page import show_front
-        from dse.terminal.robust_front_page import show_worlds
+        from dse.commands.terminal.front_page import show_front
+        from dse.commands.terminal.robust_front_page import show_worlds
 
         show_front(found, scenario, written)
         show_worlds(found)
@@ -185,14 +185,14 @@ def front(
 
 def _kept(dataset: xr.Dataset) -> int:
     """Return the exit code of fronts: that of no answer where fresh samples contradict a probability."""
-    from dse.terminal import robust_front_page
+    from dse.commands.terminal import robust_front_page
     from results.uncertainty import kept
 
     return robust_front_page.code(dataset, kept.judged(dataset))
 
 
 def _by(solver: str, seconds: float) -> By:
-    from dse.pyomo_door import pyomo_points
+    from solvers.others import pyomo_points
 
     return pyomo_points.by(solver, seconds)
 
@@ -207,8 +207,8 @@ def _fronts(
     as_json: bool,
 ) -> int:
     """Find, write and show the fronts over the axes of a scenario; of an interrupted run those it came to."""
+    from dse.commands.terminal import front_records
     from dse.fronts import swept_fronts
-    from dse.terminal import front_records
 
     if any(Path(output).suffix in PICTURES for output in outputs):
         _check_picture(asked)
@@ -224,8 +224,8 @@ def _fronts(
     record = front_records.of_places(found, dataset)
 
     def shown(written: tuple[str, ...]) -> None:
-        from dse.terminal.robust_front_page import show_kept, show_measures
-        from dse.terminal.swept_front_page import show_fronts
+        from dse.commands.terminal.robust_front_page import show_kept, show_measures
+        from dse.commands.terminal.swept_front_page import show_fronts
         from results.uncertainty import kept
 
         show_fronts(found, dataset, scenario, written)

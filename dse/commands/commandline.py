@@ -7,8 +7,8 @@ from importlib import import_module
 
 import click
 
-from dse.terminal.door import Door
-from dse.terminal.printing import say
+from dse.commands.terminal.door import Door
+from dse.commands.terminal.printing import say
 
 # in the order in which a user needs them; a command's module is imported when it is asked for
 _HOMES = {

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from dse.commands.answering import AS_JSON, CODES, RECORD, mistakes_as_json
-from dse.terminal.door import ANSWERED, FAILED, NO_ANSWER, folder_for
-from dse.terminal.printing import WIDTH, say, say_json, show, table
-from results.stores.storage import local
-from results.stores.trouble import explained
+from dse.commands.terminal.door import ANSWERED, FAILED, NO_ANSWER, folder_for
+from dse.commands.terminal.printing import WIDTH, say, say_json, show, table
+from results.stores.files.storage import local
+from results.stores.files.trouble import explained
 
 if TYPE_CHECKING:
     from results.side_by_side.comparison import Comparison

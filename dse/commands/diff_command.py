@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dse import hints
-from dse.terminal.door import ANSWERED
-from dse.terminal.printing import say, say_json, show, table
+from dse.commands.terminal import hints
+from dse.commands.terminal.door import ANSWERED
+from dse.commands.terminal.printing import say, say_json, show, table
 
 if TYPE_CHECKING:
     from results.differing.differences import Difference

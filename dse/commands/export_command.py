@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from dse.terminal.door import ANSWERED, folder_for
-from dse.terminal.printing import say
+from dse.commands.terminal.door import ANSWERED, folder_for
+from dse.commands.terminal.printing import say
 
 
 @click.command()

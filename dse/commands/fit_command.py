@@ -8,10 +8,15 @@ from typing import Any
 
 import click
 
-from dse.terminal.behaviour_options import Wanted, behaviour_options, fit_behaviour, refuse_behaviour
-from dse.terminal.door import ANSWERED, NO_ANSWER, WRONG, complain, folder_for
-from dse.terminal.printing import say, say_json
-from results.stores.storage import local
+from dse.commands.terminal.door import ANSWERED, NO_ANSWER, WRONG, complain, folder_for
+from dse.commands.terminal.options.behaviour_options import (
+    Wanted,
+    behaviour_options,
+    fit_behaviour,
+    refuse_behaviour,
+)
+from dse.commands.terminal.printing import say, say_json
+from results.stores.files.storage import local
 
 PICTURES = frozenset({".png", ".svg", ".pdf"})
 MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", "--word-size": "network"}

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import scenarios
-from dse import hints
 from dse.commands.answering import AS_JSON, SCENARIO, mistakes
-from dse.terminal.door import ANSWERED, WRONG, folder_for
-from dse.terminal.machine_option import MACHINE
-from dse.terminal.printing import say, say_json
-from results.stores.storage import local
+from dse.commands.terminal import hints
+from dse.commands.terminal.door import ANSWERED, WRONG, folder_for
+from dse.commands.terminal.options.machine_option import MACHINE
+from dse.commands.terminal.printing import say, say_json
+from results.stores.files.storage import local
 from scenarios import ScenarioError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def check(scenario: str, machine: str | None, as_json: bool) -> int:
 def _described(asked: Scenario) -> dict[str, Any]:
     """Say what a scenario asks: class, decisions, objectives, grid, and the command for it."""
     from dse.uncertain import worlds
-    from formulations.arithmetics import failures
+    from formulations import failures
     from formulations.culprits import culprit
     from formulations.problem import formulate
     from results.telling.limits import limit_names
@@ -144,7 +144,8 @@ def _way(grid: Grid, command: str) -> dict[str, Any]:
     """Say which way a sweep goes; nothing where nothing is swept."""
     if command != "sweep":
         return {}
-    from dse.sweeping import chunk_work, grid_way
+    from dse.sweeping import grid_way
+    from dse.sweeping.points import chunk_work
     from solvers.batched import effort
 
     with effort.quickly():
@@ -230,7 +231,7 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     Variables with domains, objective and limits as formulas, class, method, and the certificate to expect.
     """
     from dse import api
-    from formulations.arithmetics import failures
+    from formulations import failures
     from formulations.problem import formulate
     from formulations.pyomo_models.explain import explain as in_words
     from scenarios.uncertainty import uncertain_words
@@ -287,7 +288,7 @@ def _unwritten(grid: Grid, asked: Question) -> str:
 
 def _files(asked: Scenario, grid: Grid, first: Question, file: Path, form: str) -> int:
     """Write a file for each choice among names, and say what to know about them."""
-    from formulations.arithmetics import failures
+    from formulations import failures
     from formulations.problem import formulate
     from solvers.choices import combinations
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dse import hints
+from dse.commands.terminal import hints
+from dse.commands.terminal.door import ANSWERED, WRONG, complain, folder_for
+from dse.commands.terminal.printing import say, say_json, show, table
 from dse.names import unknown
-from dse.terminal.door import ANSWERED, WRONG, complain, folder_for
-from dse.terminal.printing import say, say_json, show, table
-from results.stores.storage import local
+from results.stores.files.storage import local
 
 if TYPE_CHECKING:
     from dse.machines import Machine
@@ -39,11 +39,11 @@ def models(name: str | None, as_json: bool) -> int:
         return ANSWERED
     model = catalogue.get(name)
     if as_json:
-        from dse.terminal.model_pages import as_record
+        from dse.commands.terminal.model_pages import as_record
 
         say_json(as_record(model))
     else:
-        from dse.terminal.model_pages import page
+        from dse.commands.terminal.model_pages import page
 
         show(page(model))
     return ANSWERED
@@ -66,7 +66,7 @@ def machines(names: tuple[str, ...], columns: str | None, as_json: bool) -> int:
     from dse import machines as catalogue
 
     if columns is not None:
-        from dse.terminal.machine_pages import compared, comparison
+        from dse.commands.terminal.machine_pages import compared, comparison
 
         chosen = [n for n in (part.strip() for part in columns.split(",")) if n]
         if as_json:
@@ -89,7 +89,7 @@ def machines(names: tuple[str, ...], columns: str | None, as_json: bool) -> int:
         for message in catalogue.broken():
             complain(f"dse: {message}")
         return ANSWERED
-    from dse.terminal.machine_pages import as_record, page
+    from dse.commands.terminal.machine_pages import as_record, page
 
     machine = catalogue.get(names[0])
     if as_json:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.terminal.door import ANSWERED, NO_ANSWER, folder_for
-from dse.terminal.printing import say, say_json, show, table
+from dse.commands.terminal.door import ANSWERED, NO_ANSWER, folder_for
+from dse.commands.terminal.printing import say, say_json, show, table
 
 if TYPE_CHECKING:
-    from dse.terminal.cluster_options import Place
+    from dse.commands.terminal.options.cluster_options import Place
     from scenarios import Scenario
 
 
@@ -25,7 +25,7 @@ def tell(
 ) -> int:
     """Compute indices and losses, print and draw them; returns the exit code. Raises ScenarioError."""
     from dse import api
-    from dse.terminal.cluster_options import client_at
+    from dse.commands.terminal.options.cluster_options import client_at
     from results.uncertainty.matters_text import sentences, tables
 
     with client_at(place) as client:

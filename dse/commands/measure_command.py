@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dse.streams import INTERRUPTED
-from dse.terminal.door import ANSWERED, NO_ANSWER, WRONG, complain, folder_for
-from dse.terminal.printing import say, say_json
-from results.stores.storage import local
+from dse.commands.terminal.door import ANSWERED, NO_ANSWER, WRONG, complain, folder_for
+from dse.commands.terminal.printing import say, say_json
+from dse.system.streams import INTERRUPTED
+from results.stores.files.storage import local
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dse.terminal.door import ANSWERED, folder_for
-from dse.terminal.printing import say
+from dse.commands.terminal.door import ANSWERED, folder_for
+from dse.commands.terminal.printing import say
 
 
 @click.command()
@@ -35,13 +35,13 @@ def report(source: str, output: str, points: int | None, indices: bool, samples:
     network and no other file.
     """
     from dse import api
-    from dse.reporting import exporting
+    from results.export import answer_files, reading
 
     if Path(output).suffix not in {".html", ".htm"}:
         raise click.UsageError(f"{output}: a report is a page, name it {Path(output).stem}.html")
     if samples is not None and not indices:
         raise click.UsageError("--samples says how many rows the indices rest on: add --indices")
-    if indices and (exporting.is_stored(source) or Path(source).suffix == ".json"):
+    if indices and (reading.is_stored(source) or Path(source).suffix == answer_files.SUFFIX):
         raise click.UsageError(f"--indices asks in worlds of its own: give the scenario in place of {source}")
     folder_for(output)
     written = api.report(source, output, points, samples or True if indices else False)

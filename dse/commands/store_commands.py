@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dse.commands.answering import AS_JSON, mistakes_as_json
-from dse.streams import INTERRUPTED
-from dse.sweeping.progress import span
-from dse.terminal.door import ANSWERED, FAILED, complain
-from dse.terminal.printing import say, say_json
+from dse.commands.terminal.door import ANSWERED, FAILED, complain
+from dse.commands.terminal.printing import say, say_json
+from dse.system.progress import span
+from dse.system.streams import INTERRUPTED
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -13,14 +13,14 @@ import click
 import scenarios
 from dse.commands.answering import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
 from dse.commands.store_commands import audit_record, left_over, show_audit, tell_status
-from dse.streams import INTERRUPTED
-from dse.terminal import sweep_summary
-from dse.terminal.cluster_options import Place, client_at, somewhere
-from dse.terminal.door import ANSWERED, FAILED, complain, folder_for
-from dse.terminal.machine_option import BASELINE_MACHINE, MACHINE
-from dse.terminal.printing import WIDTH, say, say_json
-from dse.terminal.solver_options import solving
-from results.stores.storage import local, named
+from dse.commands.terminal import sweep_summary
+from dse.commands.terminal.door import ANSWERED, FAILED, complain, folder_for
+from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
+from dse.commands.terminal.options.machine_option import BASELINE_MACHINE, MACHINE
+from dse.commands.terminal.options.solver_options import solving
+from dse.commands.terminal.printing import WIDTH, say, say_json
+from dse.system.streams import INTERRUPTED
+from results.stores.files.storage import local, named
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -147,7 +147,7 @@ def _summary(store: str, as_json: bool) -> int:
 
 
 def _tell(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
-    from dse.terminal import robust_front_page
+    from dse.commands.terminal import robust_front_page
     from results.uncertainty import kept
 
     told = _sweep_record(dataset, store)
@@ -195,7 +195,7 @@ def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
 
     from results.dataset import STATUS_CODES
     from results.solution import Status
-    from results.telling import outside
+    from results.summaries import outside
 
     counts, messages, seconds = dict.fromkeys(STATUS_CODES, 0), set(), 0.0
     beyond = outside.counts(sweep_summary.parts(dataset))
@@ -223,7 +223,7 @@ def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
 
 def _checked(dataset: xr.Dataset) -> dict[str, dict[str, str]]:
     """Say whether times were checked near the points, and where the machine's numbers come from; nothing of others."""
-    from results.telling import checked
+    from results.summaries import checked
 
     found = dict(checked.of_dataset(sweep_summary.parts(dataset)))
     return {"sources": found} if found else {}
@@ -231,7 +231,7 @@ def _checked(dataset: xr.Dataset) -> dict[str, dict[str, str]]:
 
 def _left_over(dataset: xr.Dataset) -> dict[str, Any]:
     """Say which points a way for many at once left over, and why."""
-    from dse.sweeping.chunk_work import LEFT_OVER
+    from dse.sweeping.points.chunk_work import LEFT_OVER
     from dse.sweeping.targets import SINGLY
 
     reasons = json.loads(dataset.attrs.get(LEFT_OVER, "{}"))
@@ -261,7 +261,7 @@ def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
 
 
 def _show_outside(told: dict[str, Any]) -> None:
-    from results.telling import outside
+    from results.summaries import outside
 
     if told["outside"]:
         answered = sum(told["statuses"].get(s, 0) for s in ("optimal", "feasible", "evaluated"))
@@ -346,9 +346,9 @@ def evaluate(
 
 def _evaluated_record(dataset: xr.Dataset, store: str | None, *, ranges: bool) -> dict[str, Any]:
     """Say what was evaluated; with ``ranges`` also the least and the greatest finite number of each metric."""
+    from results import flat
     from results.axes import unit_of
-    from results.export import flat
-    from results.telling import outside
+    from results.summaries import outside
 
     ends = sweep_summary.seen(dataset)[1] if ranges else {}
     swept = [str(d) for d in dataset.dims if d in dataset.coords and flat.is_axis(dataset[d])]

@@ -10,12 +10,12 @@ import click
 
 from dse.commands import matters_command, sweep_command
 from dse.commands.answering import AS_JSON, PICTURES, RECORD, SCENARIO, mistakes_as_json
-from dse.streams import INTERRUPTED
-from dse.terminal import sketch
-from dse.terminal.cluster_options import Place, client_at, somewhere
-from dse.terminal.door import ANSWERED, FAILED, NO_ANSWER, complain, folder_for
-from dse.terminal.machine_option import MACHINE
-from dse.terminal.printing import say, say_json, show, table
+from dse.commands.terminal import sketch
+from dse.commands.terminal.door import ANSWERED, FAILED, NO_ANSWER, complain, folder_for
+from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
+from dse.commands.terminal.options.machine_option import MACHINE
+from dse.commands.terminal.printing import say, say_json, show, table
+from dse.system.streams import INTERRUPTED
 
 if TYPE_CHECKING:
     from results.uncertainty.worlds import Worlds

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
-from dse import files
 from dse.quantities import show
 from dse.sweeping import sweeps
-from dse.sweeping.progress import Report, reporting
+from dse.system import files
+from dse.system.progress import Report, reporting
 from formulations.evaluation import quantity
 from results.dataset import STATUS_CODES
 from results.side_by_side.comparison import ANSWERED
 from results.side_by_side.crossings import WIDTH, Crossing, Curve, End, ends_of, pairs, spaced
 from results.solution import Solution, Status
 from scenarios.language.errors import meant, shown
+from scenarios.language.machine_files import pin_lines
 from scenarios.language.toml_text import to_toml
-from scenarios.machines.machine_files import pin_lines
 from scenarios.questions import question
 from solvers.answer import answer
 

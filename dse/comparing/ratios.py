@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import results.stores.storage
+import results.stores.files.storage
 import results.stores.store
 import scenarios
 from dse.comparing.side_by_side import machine_of
 from dse.sweeping import sweeps
 from results import dataset as datasets
 from results.export import answer_files
-from results.side_by_side import baselines
 from results.side_by_side.comparison import ANSWERED
-from results.stores import remarks
-from results.stores.trouble import StoreError
+from results.stores import baselines, remarks
+from results.stores.files.trouble import StoreError
 from scenarios.questions import question
 from solvers.answer import answer
 
@@ -48,8 +47,8 @@ class Baseline:
         told = baselines.record(dataset, self.answer, self.label, self.text)
         if store is None:
             return baselines.attached(dataset.assign_attrs({baselines.ATTRIBUTE: told}))
-        remarks.annotate(results.stores.storage.absolute(store), {baselines.ATTRIBUTE: told})
-        return results.stores.store.open(results.stores.storage.absolute(store))
+        remarks.annotate(results.stores.files.storage.absolute(store), {baselines.ATTRIBUTE: told})
+        return results.stores.store.open(results.stores.files.storage.absolute(store))
 
 
 def baseline(asked: Scenario, swept: Scenario) -> Baseline:

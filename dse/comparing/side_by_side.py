@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import scenarios
 from dse.comparing import break_even
 from dse.comparing.break_even import Range
-from dse.sweeping.progress import Report, reporting
+from dse.system.progress import Report, reporting
 from dse.uncertain import worlds
 from results.side_by_side.comparison import Comparison, Side
 from scenarios.language.errors import meant, shown

@@ -8,12 +8,11 @@ from typing import Any
 
 import results.export.reading
 import scenarios
-from dse.reporting.exporting import ANSWER, is_stored
 from results.differing import answer_differences, dataset_differences, question_differences
 from results.differing.differences import Difference, without
 from results.export import answer_files
 from results.solution import Solution
-from results.stores.trouble import StoreError
+from results.stores.files.trouble import StoreError
 
 TOLERANCE = 1e-9
 NAMES = {"scenario": "a scenario", "answer": "an answer", "dataset": "a dataset"}
@@ -59,8 +58,8 @@ def _opened(source: Any) -> tuple[str, Any]:
         return "answer", source
     if isinstance(source, scenarios.Scenario | Mapping):
         return "scenario", source if isinstance(source, scenarios.Scenario) else scenarios.load(source)
-    if is_stored(source):
+    if results.export.reading.is_stored(source):
         return "dataset", results.export.reading.open(source)
-    if Path(source).suffix == ANSWER:
+    if Path(source).suffix == answer_files.SUFFIX:
         return "answer", answer_files.read(source)
     return "scenario", scenarios.load(source)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from results.stores.storage import local
-from results.stores.trouble import explained
+from results.stores.files.storage import local
+from results.stores.files.trouble import explained
 
 SHOWN = 100
 """How many faults a message lists in full."""

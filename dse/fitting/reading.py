@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse import units
-from dse.csv_files import HEADER, name_and_unit
 from dse.fitting.errors import FittingError
 from dse.fitting.table import Table, table
 from dse.names import did_you_mean, unknown
-from dse.quantities import UnitError, to_si
+from dse.quantities import UnitError, to_si, units
+from dse.system.csv_files import HEADER, name_and_unit
 
 Array = NDArray[np.float64]
 Faults = list[tuple[int, str]]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dse import csv_files
-from dse.csv_files import HEADER
 from dse.fitting.errors import FittingError
+from dse.system import csv_files
+from dse.system.csv_files import HEADER
 
 IN_PYTHON = "the data"
 

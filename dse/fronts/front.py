@@ -21,9 +21,9 @@ from dse.fronts import exact_fronts, front_curves, front_grids, robust_fronts, s
 from dse.fronts.bands import Band
 from dse.fronts.enclosure import POINTS
 from dse.fronts.front_search import Front, Search
-from dse.sweeping import robust_points
-from dse.sweeping.progress import Report, reporting
-from formulations.arithmetics import failures
+from dse.sweeping.points import robust_points
+from dse.system.progress import Report, reporting
+from formulations import failures
 from results.along_fronts.along import exchange_rates, knee
 from results.along_fronts.hypervolume import with_growth
 from results.along_fronts.segments import JOINED, JOINED_ABOUT, UNKNOWN
@@ -32,13 +32,13 @@ from scenarios.question import Question
 from scenarios.questions import question as question_of
 from solvers import anchors
 from solvers.answer import answer
-from solvers.linear.front_points import limited
+from solvers.linear.fronts.front_points import limited
 from solvers.others.solver_errors import SolverError
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.pyomo_door.pyomo_points import By
+    from solvers.others.pyomo_points import By
 
 ENCLOSURE = "enclosure"
 AT, LOWER, UPPER = "enclosure_at", "enclosure_lower", "enclosure_upper"

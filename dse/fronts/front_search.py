@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.fronts.bands import Band, Measure
 from dse.fronts.enclosure import Box
-from dse.sweeping.progress import Report
+from dse.system.progress import Report
 from formulations.tolerances import TIE
 from results.along_fronts.hypervolume import Growth
 from results.solution import Solution, Status
@@ -22,7 +22,7 @@ from scenarios.question import TIES, Objective, Question
 from solvers.answer import answer
 from solvers.batched.geometric_programs import levels, restated
 from solvers.batched.geometric_programs.levels import Found, Levels, Support
-from solvers.linear.front_points import limited
+from solvers.linear.fronts.front_points import limited
 
 PULLED = 1e-6
 SHARP = 1e-8

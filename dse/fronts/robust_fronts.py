@@ -16,7 +16,7 @@ import numpy as np
 
 import scenarios
 from dse.fronts.front_search import Front, Search
-from dse.sweeping.progress import Report
+from dse.system.progress import Report
 from results.solution import Solution, Status
 from results.telling.limits import base_name
 from scenarios.question import Objective, Question
@@ -26,7 +26,7 @@ from solvers.robust import decide_now
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.pyomo_door.pyomo_points import By
+    from solvers.others.pyomo_points import By
 
 POINTS = 9
 """Points unless asked otherwise: each takes one to three answers over all worlds."""

@@ -15,7 +15,7 @@ from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.question import Search as Asked
 from solvers.answer import answer, checked
-from solvers.linear.front_points import limited
+from solvers.linear.fronts.front_points import limited
 from solvers.outcome import Outcome
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import scenarios
 from dse.fronts import front as fronts
 from dse.fronts.front_search import Front
-from dse.sweeping import robust_points
-from dse.sweeping.progress import Report, reporting
-from formulations.arithmetics import failures
+from dse.sweeping.points import robust_points
+from dse.system.progress import Report, reporting
+from formulations import failures
 from results.along_fronts import front_places
 from results.solution import Solution, Status
-from results.stores.trouble import StoreError
+from results.stores.files.trouble import StoreError
 from scenarios.language.searches import study_at
 from scenarios.question import Question
 from solvers.others.solver_errors import SolverError
@@ -24,7 +24,7 @@ from solvers.others.solver_errors import SolverError
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.pyomo_door.pyomo_points import By
+    from solvers.others.pyomo_points import By
 
 MOST_PLACES = 1000
 """Places of a grid of fronts: at a front a second already a quarter of an hour."""

@@ -10,13 +10,13 @@ from importlib.resources import files as resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from dse import files
 from dse.machines import derivation, held, settings, values
 from dse.machines.figures import FIGURES
 from dse.machines.values import Value
 from dse.models import machine_parameter, machine_parameters
 from dse.models.described import plugins
 from dse.names import UnknownName, did_you_mean, unknown
+from dse.system import files
 
 _SUFFIX = ".toml"
 _KEYS = (

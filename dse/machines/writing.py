@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from dse import files
 from dse.machines import catalogue, derivation
 from dse.machines.values import Value
+from dse.system import files
 
 MARK = "# derived from the figures by `python -m dse.machines`: changes below are lost"
 # digits of a derived number: more than any data sheet has

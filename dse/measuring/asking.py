@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dse import files
 from dse.measuring import writing
 from dse.measuring.conditions import Conditions
 from dse.measuring.energy.meters import Meter, first_of
@@ -22,7 +21,8 @@ from dse.measuring.loops.gpu_libraries import library
 from dse.measuring.loops.repetition import FULL, QUICK, Effort
 from dse.measuring.runs import read_runs
 from dse.measuring.session import Measured, Place, measure
-from dse.sweeping.progress import Report, announce, reporting
+from dse.system import files
+from dse.system.progress import Report, announce, reporting
 
 RUNS = "runs.csv"
 Ways = list[Callable[[], Meter]]
@@ -59,7 +59,7 @@ def numbers(text: str | None) -> tuple[int, ...]:
 
 
 def take(asked: Asked, progress: bool | Report | None = None) -> Measured:
-    """Measure; ``progress`` as of ``dse.sweeping.progress.reporting``.
+    """Measure; ``progress`` as of ``dse.system.progress.reporting``.
 
     Raises MeasuringError for a device, a number of threads or a power that cannot be. Ctrl-C ends it with
     what there is by then.

@@ -15,7 +15,7 @@ from dse.measuring.conditions import Conditions, Watch
 from dse.measuring.energy.meters import Meter, Unavailable
 from dse.measuring.loops.repetition import Effort, repeat
 from dse.measuring.runs import Run
-from dse.sweeping.progress import Report
+from dse.system.progress import Report
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dse.measuring.runs import csv_text
 from dse.measuring.session import Measured
 from dse.quantities import show
 from dse.version import VERSION
-from results.stores.storage import local
-from results.stores.trouble import explained
+from results.stores.files.storage import local
+from results.stores.files.trouble import explained
 from scenarios.language.toml_text import to_toml
 
 NOISY = "measured on a noisy machine"

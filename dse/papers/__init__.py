@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 
 from dse.papers.paper import reproduce
 from dse.papers.report import Picture, Report, Row, Statement, Verdict, terminal, to_json
-from dse.sweeping.progress import Report as Progress
+from dse.system.progress import Report as Progress
 
 __all__ = ["Picture", "Report", "Row", "Statement", "Verdict", "papers", "run", "terminal", "to_json"]
 

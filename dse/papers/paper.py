@@ -9,7 +9,7 @@ from pathlib import Path
 from dse.papers.comparer import Answers
 from dse.papers.report import COLUMNS, Picture, Report, as_record, markdown, write_csv
 from dse.papers.sources import lines
-from dse.sweeping.progress import Report as Progress
+from dse.system.progress import Report as Progress
 
 
 def _no_data(folder: Path) -> Sequence[Path]:

@@ -10,16 +10,12 @@ import results.export.reading
 import scenarios
 from results.export import answer_files, formats
 from results.solution import Solution
-from results.stores.storage import named, remote
-from results.stores.trouble import StoreError
+from results.stores.files.trouble import StoreError
 from scenarios.questions import question
 from solvers.answer import answer
 
 if TYPE_CHECKING:
     import xarray as xr
-
-STORED = frozenset({".zarr", *results.export.reading.NETCDF})
-ANSWER = ".json"
 
 
 def export(source: Any, path: str | Path, columns: Iterable[str] | None = None) -> Path:
@@ -41,16 +37,11 @@ def dataset_of(source: Any) -> xr.Dataset:
         return answer_files.as_dataset(source)
     if isinstance(source, scenarios.Scenario | Mapping):
         return _answered(source if isinstance(source, scenarios.Scenario) else scenarios.load(source))
-    if is_stored(source):
+    if results.export.reading.is_stored(source):
         return results.export.reading.open(source)
-    if Path(source).suffix == ANSWER:
+    if Path(source).suffix == answer_files.SUFFIX:
         return answer_files.as_dataset(answer_files.read(source), str(source))
     return _answered(scenarios.load(source))
-
-
-def is_stored(source: str | Path) -> bool:
-    """Tell whether a path is that of a dataset, and not of a scenario."""
-    return remote(source) or Path(source).suffix in STORED or Path(named(source)).is_dir()
 
 
 def _answered(asked: scenarios.Scenario) -> xr.Dataset:

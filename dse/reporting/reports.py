@@ -26,10 +26,11 @@ from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objective
 from results.export import reading
 from results.page import Page, Section
 from results.solution import Status
-from results.telling import checked, headlines, outside, question_words, render
+from results.summaries import checked, headlines, outside, question_words
+from results.telling import render
 from results.uncertainty import kept, matters_text, worlds, worlds_text
 from scenarios import questions
-from scenarios.machines.machine_files import held
+from scenarios.language.machine_files import held
 from scenarios.question import combinations
 from solvers.designs import count_of_few
 
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from dse.machines import Machine
     from results.solution import Solution
     from scenarios import Scenario
+    from scenarios.language.tables import Table
     from scenarios.question import Question
-    from scenarios.sweep.tables import Table
 
 Facts = list[tuple[str, str]]
 # of fronts at many places, how many ways of finding them are told

@@ -22,9 +22,9 @@ import numpy as np
 
 import results.stores.store
 import scenarios
-from dse.checks.findings import EXAMPLES, Findings, Wrong
-from dse.processes import end_with_parent, environment
-from dse.sweeping.chunk_work import Ready, Study, read
+from dse.sweeping.checks.findings import EXAMPLES, Findings, Wrong
+from dse.sweeping.points.chunk_work import Ready, Study, read
+from dse.system.processes import end_with_parent, environment
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from scenarios import Grid
@@ -208,6 +208,8 @@ def _opinions(
     left, second = list(places), list[Place]()
     while left:
         child = ahead if ahead is not None and ahead.places == tuple(left) else None
+        # one that has ended answers no more
+        ahead = None
         for place, opinion in _of_child(at, study, tuple(left), child):
             if opinion.message == ENDED and place not in second:
                 # somebody may have ended it; a point that does so itself does it twice
@@ -246,11 +248,10 @@ def _started(at: Ready, study: Study, places: tuple[Place, ...]) -> Child:
     assert process.stdin is not None, "a pipe was asked for"
     assert process.stdout is not None, "a pipe was asked for"
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(process.stdout, lines), daemon=True, name="audit").start()
-    # whoever finds the pipe broken finds no answer either
-    with contextlib.suppress(BrokenPipeError):
-        process.stdin.write(cloudpickle.dumps((study, list(places), at.path is not None)))
-        process.stdin.close()
+    asked = cloudpickle.dumps((study, list(places), at.path is not None))
+    talk = threading.Thread(target=_talk, args=(process.stdin, asked, process.stdout, lines), daemon=True)
+    talk.name = "audit"
+    talk.start()
     return Child(places, process, lines)
 
 
@@ -289,8 +290,13 @@ def _of_child(
         child.end()
 
 
-def _listen(pipe: Any, lines: queue.SimpleQueue[bytes]) -> None:
-    for line in pipe:
+def _talk(there: Any, asked: bytes, back: Any, lines: queue.SimpleQueue[bytes]) -> None:
+    """Say what is asked, which waits until the process has started, and collect what it answers."""
+    # whoever finds the pipe broken finds no answer either
+    with contextlib.suppress(BrokenPipeError):
+        there.write(asked)
+        there.close()
+    for line in back:
         # solvers of others may print too
         if line.startswith(b"{"):
             lines.put(line)
@@ -318,7 +324,7 @@ def main() -> None:
 def figures(notes: Iterable[Mapping[str, Any]], extra: Again | None) -> dict[str, Any]:
     """Put together what the audit of a sweep found, as values that JSON has.
 
-    ``notes``: what was noted of each chunk (see ``dse.sweeping.chunk_work.Finished``).
+    ``notes``: what was noted of each chunk (see ``dse.sweeping.points.chunk_work.Finished``).
     """
     whole = Findings()
     for note in notes:

@@ -18,8 +18,9 @@ from typing import Any
 
 import results.dataset
 import results.stores.chunks
-from dse.sweeping import clusters, news
-from dse.sweeping.chunk_work import (
+from dse.sweeping.cluster import clusters, news
+from dse.sweeping.cluster.workers import LocalWorkers, WorkersLost
+from dse.sweeping.points.chunk_work import (
     Finished,
     Ready,
     Study,
@@ -30,8 +31,7 @@ from dse.sweeping.chunk_work import (
     solved,
     written,
 )
-from dse.sweeping.lines import places
-from dse.sweeping.workers import LocalWorkers, WorkersLost
+from dse.sweeping.points.lines import places
 from dse.version import VERSION
 from results.solution import Solution, Status
 from results.stores.chunks import ChunkIndex

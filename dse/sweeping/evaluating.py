@@ -15,10 +15,10 @@ import numpy as np
 import results.dataset
 import scenarios
 from dse.sweeping import sweeps
-from dse.sweeping.progress import Report
-from formulations import evaluation, over_grid
-from formulations.arithmetics import failures
-from formulations.over_grid import Array, Spread
+from dse.system.progress import Report
+from formulations import evaluation, failures
+from formulations.grids import over_grid
+from formulations.grids.over_grid import Array, Spread
 from results.dataset import Layout
 from scenarios import Grid, Scenario
 

@@ -11,16 +11,15 @@ import results.stores.identities
 import results.stores.store
 import scenarios
 from dse.sweeping import targets
-from dse.sweeping.chunk_work import LEFT_OVER, Ready
+from dse.sweeping.points.chunk_work import LEFT_OVER, Ready
 from results.differing import question_differences
-from results.side_by_side import baselines
-from results.stores import grown
+from results.stores import baselines, grown
+from results.stores.files.storage import remote
+from results.stores.files.trouble import StoreError
 from results.stores.grown import Before
-from results.stores.storage import remote
-from results.stores.trouble import StoreError
 from scenarios import Scenario
-from scenarios.machines.machine_files import pins
-from scenarios.uncertainty.uncertain import AXIS
+from scenarios.language.machine_files import pins
+from scenarios.uncertain import AXIS
 
 EXTENDED = "extended"
 """Attribute of a store that was extended: which sweeps its points are from, as JSON."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import results.stores.chunks
 from dse.sweeping import audits
-from dse.sweeping.chunk_work import Ready, side_by_side
+from dse.sweeping.points.chunk_work import Ready, side_by_side
 from solvers import work
 
 AT_ONCE, SEARCHED, SINGLY = "all points of a chunk at once", "chunks searched", "point by point"

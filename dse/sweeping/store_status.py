@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import results.stores.chunks
+import results.stores.files.locks
 import results.stores.identities
-import results.stores.locks
 import results.stores.store
-from dse.sweeping.chunk_work import LEFT_OVER
+from dse.sweeping.points.chunk_work import LEFT_OVER
 from formulations import handover
 from results.dataset import STATUS_CODES
 from results.solution import Status
@@ -39,7 +39,7 @@ def status(store: str | Path) -> dict[str, Any]:
     identity = results.stores.store.identity(store)
     attributes = results.stores.store.attributes(store)
     notes = results.stores.store.notes(store)
-    running = results.stores.locks.holder(store)
+    running = results.stores.files.locks.holder(store)
     shape, chunks = results.stores.store.shape(store), tuple(identity[results.stores.store.CHUNKS])
     sizes = {i: _size(shape, chunks, i) for i in notes}
     points, done = math.prod(shape), sum(sizes.values())

@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import results.dataset
 import results.stores.chunks
-import results.stores.locks
-import results.stores.storage
+import results.stores.files.locks
+import results.stores.files.storage
 import results.stores.store
 import scenarios
-from dse.sweeping import audits, chunk_work, extending, grid_way
-from dse.sweeping.chunk_work import Finished, Ready, Study
+from dse.sweeping import audits, extending, grid_way
+from dse.sweeping.cluster.workers import LocalWorkers
 from dse.sweeping.dispatch import through_dask, through_threads
-from dse.sweeping.progress import Report, announce, reporting
+from dse.sweeping.points import chunk_work
+from dse.sweeping.points.chunk_work import Finished, Ready, Study
 from dse.sweeping.targets import Target
-from dse.sweeping.workers import LocalWorkers
-from formulations import over_grid
+from dse.system.progress import Report, announce, reporting
+from formulations.grids import over_grid
 from results.dataset import Layout
 from results.stores import grown
 from results.stores.chunks import ChunkIndex
@@ -34,7 +35,7 @@ from results.stores.chunks import ChunkIndex
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.pyomo_door.pyomo_points import By
+    from solvers.others.pyomo_points import By
 
 COUNTED = 10_000_000
 """Points of a grid of which it is counted how many are known."""
@@ -58,7 +59,7 @@ def sweep(
 
     ``store``: a Zarr store that is filled as chunks finish, and continued where it exists; None: in memory.
     ``client``: a Dask client whose workers to use; else ``workers`` processes of this machine (default: one
-    for each core; 1, or a small grid: the calling process). ``progress``: see ``dse.sweeping.progress.reporting``.
+    for each core; 1, or a small grid: the calling process). ``progress``: see ``dse.system.progress.reporting``.
     ``metrics``: names of those to keep beside the answers (None: all). ``patience``: seconds that the client's
     cluster may be without any worker (None: for ever; a line on standard error says that it is). ``audit``: how
     many points are answered again by other means (None: 20 where a fast way answered at least a thousand);
@@ -120,7 +121,7 @@ def run(
     ready = chunk_work.of_scenario(scenario, grid, only, by)
     if ready.points is not None:
         ready.points.checked(scenario.file)
-    path = None if store is None else results.stores.storage.absolute(store)
+    path = None if store is None else results.stores.files.storage.absolute(store)
     if path is not None:
         grown.recover(path)
         extending.refuse_fewer(extending.worlds_in(path, scenario), scenario, path)
@@ -130,7 +131,7 @@ def run(
     if before is None or path is None:
         return todo.filled(ready, path)
     # nobody else fills or extends the store meanwhile
-    with results.stores.locks.held(path):
+    with results.stores.files.locks.held(path):
         # another one may have extended it before the lock was there
         before = extending.before(path, scenario, ready)
         if before is not None:

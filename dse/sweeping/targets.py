@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import dse.models
 import results.stores.chunks
-import results.stores.locks
+import results.stores.files.locks
+import results.stores.files.storage
 import results.stores.memory
-import results.stores.storage
 import results.stores.store
 from dse.models.described.sources import fingerprints
 from dse.models.shared import economics
 from dse.sweeping import audits
-from dse.sweeping.chunk_work import LEFT_OVER, Finished, Ready, Study
+from dse.sweeping.points.chunk_work import LEFT_OVER, Finished, Ready, Study
 from dse.version import VERSION
 from formulations import handover
 from results.dataset import STATUS_CODES
@@ -26,7 +26,7 @@ from results.solution import Status
 from results.stores import remarks
 from results.stores.chunks import ChunkIndex
 from scenarios import Scenario
-from scenarios.kernels import model_names
+from scenarios.structured.kernels import model_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,7 +87,7 @@ class Target:
     ) -> None:
         self.at, self._carried = at, dict(carried or {})
         self._lock = contextlib.ExitStack()
-        self._held: results.stores.locks.Held | None = None
+        self._held: results.stores.files.locks.Held | None = None
         self._notes: dict[ChunkIndex, Mapping[str, Any]] = {}
         self.path: str | None = None
         self.done: set[ChunkIndex] = set()
@@ -98,7 +98,7 @@ class Target:
             self.chunks = self._memory.chunks
             return
         # workers may have another working directory
-        self.path = results.stores.storage.absolute(store)
+        self.path = results.stores.files.storage.absolute(store)
         self.chunks = results.stores.store.create(self.path, at.plan, identity(scenario, at), kind, at.work)
         self._damaged = results.stores.store.damaged_chunks(self.path)
         self.done = results.stores.store.done(self.path) - self._damaged.keys()
@@ -109,7 +109,7 @@ class Target:
     def __enter__(self) -> Self:
         """Hold the lock, unless all is done (so that a finished store may be read-only)."""
         if self.path is not None and (self.todo() or self.retry or not self._finished()):
-            self._held = self._lock.enter_context(results.stores.locks.held(self.path))
+            self._held = self._lock.enter_context(results.stores.files.locks.held(self.path))
             # somebody may have been at work until now
             self._discard(results.stores.store.damaged_chunks(self.path, self._damaged))
             self.look()

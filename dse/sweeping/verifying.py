@@ -14,22 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import results.stores.chunks
+import results.stores.files.storage
 import results.stores.identities
-import results.stores.storage
 import results.stores.store
 import scenarios
-from dse.checks import checking, parts
-from dse.checks.findings import Findings
-from dse.sweeping import audits, chunk_work, sweeps, targets
-from dse.sweeping.chunk_work import Ready, Study
-from dse.sweeping.progress import Report, reporting
+from dse.sweeping import audits, sweeps, targets
+from dse.sweeping.checks import checking, parts
+from dse.sweeping.checks.findings import Findings
+from dse.sweeping.points import chunk_work
+from dse.sweeping.points.chunk_work import Ready, Study
+from dse.system.progress import Report, reporting
 from dse.version import VERSION
 from results.stores.chunks import ChunkIndex
 from results.stores.store import StoreError
 from scenarios import Scenario
 
 if TYPE_CHECKING:
-    from dse.pyomo_door.pyomo_points import By
+    from solvers.others.pyomo_points import By
 
 POINTS = 20
 MOST = 100
@@ -125,7 +126,7 @@ def verify(
     Raises StoreError where there is no store of a sweep, and ScenarioError where its question cannot be read.
     """
     # workers of the audit may have another working directory
-    path = results.stores.storage.absolute(store)
+    path = results.stores.files.storage.absolute(store)
     attributes, identity = results.stores.store.attributes(path), results.stores.store.identity(path)
     asked = scenario or _asked(attributes, path)
     at = chunk_work.of_scenario(asked, scenarios.grid(asked), _kept(asked, identity), _by(identity))
@@ -169,7 +170,7 @@ def repair(
     Raises StoreError where nothing in the store says its question any more, where it belongs to another version or
     other equations than those here, and where it cannot be written; ScenarioError as ``verify``.
     """
-    path = results.stores.storage.absolute(store)
+    path = results.stores.files.storage.absolute(store)
     attributes = results.stores.store.origin(path)
     asked = scenario or _asked(attributes, path)
     identity = json.loads(attributes[results.stores.store.IDENTITY])
@@ -182,7 +183,7 @@ def _by(identity: Mapping[str, Any]) -> By | None:
     told = identity.get(targets.SOLVER)
     if not told:
         return None
-    from dse.pyomo_door import pyomo_points
+    from solvers.others import pyomo_points
 
     return pyomo_points.read(str(told))
 

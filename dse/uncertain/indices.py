@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
-from dse.sweeping import fixed_designs, sweeps
+from dse.sweeping import sweeps
+from dse.sweeping.points import fixed_designs
+from results import flat
 from results.axes import ANSWERED, unit_of
 from results.dataset import objectives
 from results.designs import LEFT_OUT
-from results.export import flat
 from results.uncertainty import indices
 from results.uncertainty.indices import Indices
 from results.uncertainty.matters import Matters
 from scenarios import Problem, Scenario, ScenarioError
 from scenarios.questions import question
-from scenarios.uncertainty.uncertain import at_samples, uncertain_of
+from scenarios.uncertain import at_samples, uncertain_of
 from solvers.robust import losses
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.sweeping.progress import Report
-    from scenarios.uncertainty.distributions import Uncertain
+    from dse.system.progress import Report
+    from scenarios.distributions import Uncertain
 
 ROWS = 1024
 FEWEST = 16

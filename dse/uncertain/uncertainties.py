@@ -7,20 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scenarios
-from dse.sweeping import fixed_designs, sweeps
+from dse.sweeping import sweeps
+from dse.sweeping.points import fixed_designs
 from dse.uncertain import worlds
 from results.telling.facts import Status
 from results.uncertainty.worlds import Fixed, Worlds, summarised
 from scenarios import Problem, Scenario, ScenarioError
 from scenarios.questions import question
-from scenarios.uncertainty.uncertain import nominal, uncertain_of
+from scenarios.uncertain import nominal, uncertain_of
 from solvers.answer import answer
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.sweeping.fixed_designs import Design
-    from dse.sweeping.progress import Report
+    from dse.sweeping.points.fixed_designs import Design
+    from dse.system.progress import Report
 
 NOMINAL = "the optimum with every number at its nominal value"
 DECIDED = "the one that the file asks for, decided before the worlds are known"

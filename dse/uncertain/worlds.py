@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scenarios import Problem, Scenario, ScenarioError
+from scenarios.uncertain import at_samples, draw, told_of, uncertain_of
 from scenarios.uncertainty.measured import KINDS, measure_of, ranked
-from scenarios.uncertainty.uncertain import at_samples, draw, told_of, uncertain_of
 
 
 def in_worlds(asked: Scenario, samples: int | None = None) -> Scenario:

@@ -9,10 +9,11 @@ from importlib.resources import files as resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from dse import files, models
+from dse import models
 from dse.models.model import Model, extended
 from dse.names import did_you_mean, unknown
 from dse.quantities import Quantity, to_si
+from dse.system import files
 
 _SUFFIX = ".toml"
 

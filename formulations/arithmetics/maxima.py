@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from formulations.arithmetics import posynomial
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, Ratio, ratio, symbol
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 
 Pair = tuple[Posynomial, Posynomial]
 Ends = Mapping[str, tuple[float, float]]

@@ -10,11 +10,11 @@ from dse.quantities import show
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial, Ratio
 from formulations.culprits import culprit
-from formulations.evaluation import RowKey
 from formulations.problem import Kind, Problem, Variable
 from formulations.program import is_linear, product
 from formulations.pyomo_models.given_text import given_lines, wrapped
 from formulations.pyomo_models.program_text import Formulas, method
+from formulations.row_keys import RowKey
 from scenarios.define.composed import definitions_of
 from scenarios.question import Question
 

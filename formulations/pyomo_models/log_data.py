@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 
 GOAL = "goal"
 Linear = dict[str, float]

@@ -9,8 +9,8 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo import gdp
 
-from formulations.arithmetics.pulled import pulled_up
 from formulations.pyomo_models.log_data import GOAL, Linear, LogProgram, LogRow, LogVariable, Term
+from formulations.pyomo_models.pulled import pulled_up
 from formulations.pyomo_models.user_variables import Named
 
 EVEN = 1e-12

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pyomo.environ as pyo
 
-from formulations.arithmetics.log_program import log_program
 from formulations.problem import Kind, Problem
+from formulations.pyomo_models.log_program import log_program
 from formulations.pyomo_models.program_model import goal_in_si, is_ratio
 from formulations.pyomo_models.pyomo_model import linear_model
 from formulations.pyomo_models.user_model import LOG, PLAIN, user_model

@@ -20,13 +20,13 @@ import pyomo.environ as pyo
 
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry
-from formulations.arithmetics.log_program import log_program
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, Problem
 from formulations.program import Array, Program
 from formulations.pyomo_models import user_variables
 from formulations.pyomo_models.log_data import Swept
 from formulations.pyomo_models.log_models import LogWriter
+from formulations.pyomo_models.log_program import log_program
 from formulations.pyomo_models.program_model import Move, labels, pyomo_program
 from formulations.pyomo_models.pyomo_model import linear_model
 from formulations.pyomo_models.user_variables import NoModel

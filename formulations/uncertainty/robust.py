@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from formulations.arithmetics import maxima
 from formulations.arithmetics.maxima import is_maximum, names_in, split
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, Ratio
-from formulations.evaluation import RowKey
 from formulations.problem import Goal, Problem, Row, Variable, formulate, symbolic
+from formulations.row_keys import RowKey
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import Worlds
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum
 from formulations.arithmetics.many import Differ, Many
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
 from formulations.program import Program, is_linear, program
+from formulations.row_keys import RowKey
 from formulations.uncertainty.worlds import Worlds
 from scenarios.question import Question
 

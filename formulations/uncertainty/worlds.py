@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, evaluation, over_grid
-from formulations.evaluation import RowKey
+from formulations import evaluation
+from formulations.grids import batch, over_grid
+from formulations.row_keys import RowKey
 from formulations.uncertainty.measures import Weighing
 from scenarios.question import Limit, Question, combinations, fixed
 from scenarios.sweep.grids import Grid

@@ -11,11 +11,10 @@ import numpy as np
 import scenarios
 from dse.models import PluginError
 from dse.quantities import show
-from results import asked
+from results import asked, flat
 from results.axes import codes
 from results.differing import drawn_worlds, question_differences
 from results.differing.differences import NOTHING, Row, apart, compared, each
-from results.export import flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

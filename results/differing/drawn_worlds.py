@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.quantities import show
+from results import flat
 from results.differing.differences import Row
-from results.export import flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 AXIS = "sample"
 _LINE = re.compile(r"^# worlds \d+ to \d+: (.+)$", re.MULTILINE)
-"""The line that ``scenarios.uncertainty.uncertain.told_of`` writes into the text of worlds."""
+"""The line that ``scenarios.uncertain.told_of`` writes into the text of worlds."""
 
 
 def differences(first: xr.Dataset, second: xr.Dataset, section: str) -> Iterator[Row]:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scenarios
-from dse import files
+from dse.system import files
 from results import dataset
 from results.solution import Solution
-from results.stores.trouble import StoreError, explained
+from results.stores.files.trouble import StoreError, explained
+from results.telling import fresh
 from results.telling.facts import Alternative, LimitState, NextBest, Status
-from results.uncertainty import fresh
 
 if TYPE_CHECKING:
     import os
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KEYS = frozenset({"status", "objective", "variables", "metrics", "limits", "scenario"})
+SUFFIX = ".json"
 
 
 def read(path: str | os.PathLike[str]) -> Solution:

@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.streams import visible
-from results.export import flat
+from dse.system.streams import visible
+from results import flat
 from results.export.table import replacing
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from results.export.flat import Column
+    from results.flat import Column
 
 DIGITS = 6
 _POWER = re.compile(r"(-?[0-9.]+)e([+-])0*([0-9]+)")

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.names import did_you_mean
-from results import axes, designs, plot
-from results.export import documents, flat, netcdf, parquet, table
+from results import axes, designs, flat, plot
+from results.export import documents, netcdf, parquet, table
 from results.export.reading import NEEDED, NETCDF
 from results.export.table import replacing
-from results.stores.storage import local
-from results.stores.trouble import StoreError, explained
+from results.stores.files.storage import local
+from results.stores.files.trouble import StoreError, explained
 from results.uncertainty import worlds
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from results.export.flat import Column
+    from results.flat import Column
 
 PICTURES = frozenset({".png", ".svg", ".pdf"})
 LINES = frozenset({".csv", ".jsonl"})

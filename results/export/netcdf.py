@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.export import flat
+from results import flat
 from results.export.table import replacing
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from results.export import flat
+from results import flat
 from results.export.table import replacing
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from results.export.flat import Column
+    from results.flat import Column
 
 PREFIX = "dse."
 COLUMNS = PREFIX + "columns"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from results.stores import store
-from results.stores.storage import named, remote
-from results.stores.trouble import StoreError, decoded, explained
+from results.stores.files.storage import named, remote
+from results.stores.files.trouble import StoreError, decoded, explained
 
 if TYPE_CHECKING:
     import os
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NETCDF = frozenset({".nc", ".nc4"})
+_STORED = frozenset({".zarr", *NETCDF})
 NEEDED = "pip install 'codesign-dse[export]'"
 OURS = ("scenario_hash", "versions")
 
@@ -39,6 +40,11 @@ def open(path: str | os.PathLike[str]) -> xr.Dataset:
             found = xr.open_zarr(str(target), consolidated=False, chunks=None).drop_encoding()
         return netcdf.in_order(found)
     return store.open(target)
+
+
+def is_stored(source: str | Path) -> bool:
+    """Tell whether a path is that of a dataset, and not of a scenario."""
+    return remote(source) or Path(source).suffix in _STORED or Path(named(source)).is_dir()
 
 
 def _netcdf(target: Path) -> xr.Dataset:

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.export import flat
-from results.stores.storage import local
-from results.stores.trouble import explained
+from results import flat
+from results.stores.files.storage import local
+from results.stores.files.trouble import explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import xarray as xr
 
-    from results.export.flat import Column
+    from results.flat import Column
 
 
 @contextmanager

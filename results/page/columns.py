@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.quantities import show
-from results import axes
+from results import axes, flat
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
-from results.export import flat
+from results.fresh_layout import KEPT, MEAN, PROMISED
 from results.page import fronts
 from results.page.fronts import FRONT, Place, Progress
 from results.page.insides import Insides
 from results.page.insides import of_dataset as insides_of
 from results.solution import Status
-from results.uncertainty.fresh_layout import KEPT, MEAN, PROMISED
 from results.uncertainty.worlds import AXIS
 from results.variables import ENDS, LIMIT_UNITS
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.streams import visible
+from dse.system.streams import visible
 from results.page.insides import Insides
 
 if TYPE_CHECKING:

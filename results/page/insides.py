@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes, rooflines
+from results import axes, breakdowns, rooflines
 from results.dataset import LIMIT, objectives
-from results.telling import breakdowns
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from results.breakdowns import Breakdown
     from results.rooflines import Roofline
-    from results.telling.breakdowns import Breakdown
     from results.telling.facts import Facts
 
 Array = np.ndarray[Any, Any]

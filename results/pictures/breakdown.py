@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes
+from results import axes, flat
+from results.breakdowns import REST, Breakdown
+from results.breakdowns import breakdown as taken_apart
 from results.dataset import objectives
-from results.export import flat
 from results.pictures import forbidden
 from results.pictures.canvas import (
     BLUE,
@@ -25,8 +26,6 @@ from results.pictures.canvas import (
     sheet,
     title_of,
 )
-from results.telling.breakdowns import REST, Breakdown
-from results.telling.breakdowns import breakdown as taken_apart
 from results.telling.facts import Facts
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dse.streams import visible
+from dse.system.streams import visible
 from results import axes
-from results.stores.storage import local
-from results.stores.trouble import StoreError, explained
+from results.stores.files.storage import local
+from results.stores.files.trouble import StoreError, explained
 
 if TYPE_CHECKING:
     import os

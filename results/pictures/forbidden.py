@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes
+from results import axes, flat
 from results.dataset import CONFLICTING, LIMIT, STATUS_CODES
-from results.export import flat
 from results.pictures.canvas import GREY, HATCHES
 from results.telling.facts import Status
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes, designs
+from results import axes, designs, flat
 from results.dataset import objectives
-from results.export import flat
 from results.pictures.canvas import COLOURS, MEDIUM, SMALL, colour_bar, colour_scale, sheet, title_of
 
 if TYPE_CHECKING:

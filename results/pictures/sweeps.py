@@ -11,6 +11,7 @@ import numpy as np
 
 from results import axes, designs
 from results.dataset import objectives
+from results.fresh_layout import QUANTILES
 from results.pictures.canvas import (
     COLOURS,
     LINES,
@@ -23,7 +24,6 @@ from results.pictures.canvas import (
     title_of,
 )
 from results.pictures.forbidden import Hatches, hatch_cells, hatch_stretches, with_status
-from results.uncertainty.fresh_layout import QUANTILES
 
 if TYPE_CHECKING:
     import xarray as xr

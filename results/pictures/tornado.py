@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes
+from results import axes, flat
 from results.dataset import LIMIT, objectives
-from results.export import flat
 from results.pictures.canvas import BLUE, MEDIUM, SMALL, VERMILLION, sheet, title_of
 from results.telling.facts import Facts
 from results.telling.limits import base_name

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes
+from results import axes, flat
 from results.axes import ANSWERED
-from results.export import flat
 from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL, VERMILLION, sheet
 
 if TYPE_CHECKING:

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from zarr.storage import LocalStore, WrapperStore
 
-from results.stores import markers, roots, seals
+from results.stores import markers, roots
+from results.stores.files import seals
+from results.stores.files.storage import folder, replaced
+from results.stores.files.trouble import damaged, explained
 from results.stores.soundness import DATA
-from results.stores.storage import folder, replaced
-from results.stores.trouble import damaged, explained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from results.stores.storage import Folder
+    from results.stores.files.storage import Folder
 
 
 LINGER = 5.0

@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from results.stores import locks, store
+from results.stores import store
+from results.stores.files import locks
+from results.stores.files.object_storage import MAKING, ROOT, ObjectFolder
+from results.stores.files.storage import folder, remote
+from results.stores.files.trouble import StoreError, decoded, explained
 from results.stores.identities import AGREES
-from results.stores.object_storage import MAKING, ROOT, ObjectFolder
-from results.stores.storage import folder, remote
-from results.stores.trouble import StoreError, decoded, explained
 from results.variables import COLUMNS
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from results.stores import seals
+from results.stores.files import seals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from results.stores.chunks import ChunkIndex
-    from results.stores.storage import Folder
+    from results.stores.files.storage import Folder
 
 DONE = "chunks_done"
 CHECKSUMS = "checksums"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from results.stores import markers, roots, seals
-from results.stores.object_storage import ROOT
-from results.stores.seals import ATTRIBUTES
-from results.stores.storage import Place, folder
-from results.stores.trouble import explained
+from results.stores import markers, roots
+from results.stores.files import seals
+from results.stores.files.object_storage import ROOT
+from results.stores.files.seals import ATTRIBUTES
+from results.stores.files.storage import Place, folder
+from results.stores.files.trouble import explained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.stores import identities, markers, seals
+from results.stores import identities, markers
+from results.stores.files import seals
+from results.stores.files.object_storage import ROOT
+from results.stores.files.seals import ATTRIBUTES, FILES, SEAL
+from results.stores.files.trouble import StoreError, damaged, explained
 from results.stores.markers import DONE
-from results.stores.object_storage import ROOT
-from results.stores.seals import ATTRIBUTES, FILES, SEAL
-from results.stores.trouble import StoreError, damaged, explained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from results.dataset import Layout, Variable
-    from results.stores.storage import Folder
+    from results.stores.files.storage import Folder
 
 COPY = f"{DONE}/root.copy"
 IDENTITY = "identity"

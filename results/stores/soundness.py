@@ -11,14 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from results.stores import markers, roots, seals
+from results.stores import markers, roots
 from results.stores.chunks import chunk_slices
-from results.stores.object_storage import ROOT
-from results.stores.trouble import damaged, explained
+from results.stores.files import seals
+from results.stores.files.object_storage import ROOT
+from results.stores.files.trouble import damaged, explained
 
 if TYPE_CHECKING:
     from results.stores.chunks import ChunkIndex
-    from results.stores.storage import Folder
+    from results.stores.files.storage import Folder
 
 AUDIT = "audit"
 """The attribute that a store has as long as all its chunks are done."""

@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.side_by_side import baselines
-from results.stores import checksums, identities, locks, markers, roots, seals, soundness
+from results.stores import baselines, checksums, identities, markers, roots, soundness
 from results.stores.checksums import UNSIGNED, along, checksum, region
 from results.stores.chunks import ChunkIndex, chunk_shape
+from results.stores.files import locks, seals
+from results.stores.files.object_storage import ROOT
+from results.stores.files.seals import ATTRIBUTES
+from results.stores.files.storage import Folder, Place, folder, remote
+from results.stores.files.trouble import NoRoom, StoreBusy, StoreDamaged, StoreError, decoded, explained
 from results.stores.markers import DONE
-from results.stores.object_storage import ROOT
 from results.stores.roots import IDENTITY
-from results.stores.seals import ATTRIBUTES
 from results.stores.soundness import AUDIT
-from results.stores.storage import Folder, Place, folder, remote
-from results.stores.trouble import NoRoom, StoreBusy, StoreDamaged, StoreError, decoded, explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from results.dataset import Layout
-    from scenarios.sweep.tables import Table
+    from scenarios.language.tables import Table
 
 __all__ = [
     "AUDIT",

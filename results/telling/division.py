@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dse.models.model import ModelLimit
-from scenarios.divisors import LARGEST, WHOLE, divisors
+from scenarios.define.divisors import LARGEST, WHOLE, divisors
 
 FEW = 12
 """So many divisors are listed, no more."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from results.telling.division import Division
-from results.uncertainty.fresh import Fresh
+from results.telling.fresh import Fresh
 
 
 class Status(StrEnum):

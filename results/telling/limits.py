@@ -12,6 +12,7 @@ import numpy as np
 
 from dse.models.described.fitted import RANGE
 from formulations import evaluation
+from formulations.row_keys import RowKey
 from scenarios.question import fixed, machine_key
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def limit_names(question: Question) -> tuple[str, ...]:
     choice among names that may be made) and are not waived. Where a name has limits on both sides it stands for the
     upper one, and ``name.min`` for the lower one.
     """
-    rows: dict[evaluation.RowKey, None] = {}
+    rows: dict[RowKey, None] = {}
     for chosen in _kinds(question):
         rows.update(dict.fromkeys(_keys(fixed(question, chosen))))
     return tuple(dict.fromkeys(evaluation.label(key, rows) for key in rows))
@@ -63,7 +64,7 @@ def _unlike(question: Question, decision: Decision) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _keys(question: Question) -> Collection[evaluation.RowKey]:
+def _keys(question: Question) -> Collection[RowKey]:
     """Name the limits of a question in which no name is left to be chosen.
 
     Which there are does not depend on the values, so any point will do, and a number that overflows is infinite. A

@@ -7,12 +7,12 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
-from dse.streams import visible
+from dse.system.streams import visible
 from results.telling import family_tables, limit_rows, sources, words
 from results.telling.facts import Status
+from results.telling.fresh import percent
 from results.telling.limits import of_range
 from results.telling.parts import PADDING, Part, cut
-from results.uncertainty.fresh import percent
 
 if TYPE_CHECKING:
     from typing import TextIO

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.uncertainty.fresh import Estimate
+from results.telling.fresh import Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results import axes
-from results.export import flat
-from results.uncertainty.fresh import Estimate, Kept, percent
-from results.uncertainty.fresh_layout import JOIN, KEPT, PROMISED
+from results import axes, flat
+from results.fresh_layout import JOIN, KEPT, PROMISED
+from results.telling.fresh import Estimate, Kept, percent
 from results.variables import ENDS, PROMISE
 
 if TYPE_CHECKING:

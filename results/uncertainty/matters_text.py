@@ -9,7 +9,7 @@ from dse.quantities import show
 from results.uncertainty.indices import ranked
 
 if TYPE_CHECKING:
-    from results.uncertainty.fresh import Estimate
+    from results.telling.fresh import Estimate
     from results.uncertainty.indices import Indices
     from results.uncertainty.matters import Losses, Matters
 

@@ -5,7 +5,7 @@
     Share    how often something holds
 
 All of it is estimated from the worlds that were drawn, and each estimate has its sampling interval
-(``results.uncertainty.estimates``); the optimum in each world is as certain as its status says.
+(``results.telling.estimates``); the optimum in each world is as certain as its status says.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from formulations.tolerances import TIE
-from results import asked
+from results import asked, flat
 from results.axes import ANSWERED, unit_of
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.designs import LEFT_OUT
-from results.export import flat
+from results.telling import estimates
+from results.telling.estimates import LEVELS
 from results.telling.facts import Status
-from results.uncertainty import estimates, worlds_dataset, worlds_text
-from results.uncertainty.estimates import LEVELS
-from results.uncertainty.fresh import Estimate
+from results.telling.fresh import Estimate
+from results.uncertainty import worlds_dataset, worlds_text
 from scenarios import ScenarioError, questions
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from results.uncertainty.estimates import Array
+    from results.telling.estimates import Array
     from scenarios.sweep.grids import Grid
 
 AXIS = "sample"

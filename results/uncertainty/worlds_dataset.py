@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.uncertainty.estimates import LEVELS
+from results.telling.estimates import LEVELS
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from results.uncertainty.fresh import Estimate
+    from results.telling.fresh import Estimate
     from results.uncertainty.worlds import Worlds
 
 _KEPT = (

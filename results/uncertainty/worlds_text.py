@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dse.quantities import show
-from results import axes
-from results.export import flat
-from results.uncertainty.estimates import LEVELS
+from results import axes, flat
+from results.telling.estimates import LEVELS
 
 if TYPE_CHECKING:
-    from results.uncertainty.fresh import Estimate
+    from results.telling.fresh import Estimate
     from results.uncertainty.worlds import Number, Share, Worlds
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]

@@ -10,8 +10,8 @@ from itertools import pairwise
 from dse.models.described.fitted import Function
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity
-from dse.streams import controls
-from dse.units import table
+from dse.quantities.units import table
+from dse.system.streams import controls
 from scenarios.define import dimensions, functions
 from scenarios.define.composed import SOURCE, Definition, Own, composed
 from scenarios.define.expressions import ExpressionError, parse
@@ -21,8 +21,8 @@ from scenarios.define.trees import Expression, names
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Shape
+from scenarios.language.tables import Tables
 from scenarios.question import HALVINGS
-from scenarios.sweep.tables import Tables
 
 MOST = 500
 # a metric of this name means the same in every model, and ties, reports and fronts rely on it

@@ -15,18 +15,17 @@ from typing import Any
 from dse import models
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity, UnitError, kind, to_si, written_unit
-from dse.units import table
-from scenarios import divisors
-from scenarios.define import dimensions
+from dse.quantities.units import table
+from scenarios.define import dimensions, divisors
 from scenarios.define.composed import SOURCE
 from scenarios.define.expressions import FUNCTIONS
+from scenarios.language import axis_slots
+from scenarios.language.axis_slots import RESERVED
 from scenarios.language.errors import Findings, shown
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Decide, Shape
+from scenarios.language.tables import Tables
 from scenarios.question import HALVINGS, STRETCH
-from scenarios.sweep import axes
-from scenarios.sweep.axes import RESERVED
-from scenarios.sweep.tables import Tables
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST = 80
@@ -145,7 +144,7 @@ class Names:
                 add(f"{where}.{name}", f"{name} is {role} and defined", right)
         right = "give a number that its definition uses a name, and sweep that"
         for slot in self._slots(name):
-            add(axes.place(self.shape, slot), f"{name} is swept and defined", right)
+            add(axis_slots.place(self.shape, slot), f"{name} is swept and defined", right)
         return self.findings.count == before
 
     def number(self, name: str) -> bool:
@@ -177,14 +176,14 @@ class Names:
         )
         return True
 
-    def _slots(self, name: str) -> Iterator[axes.Slot]:
+    def _slots(self, name: str) -> Iterator[axis_slots.Slot]:
         """Go through the places at which an input is swept."""
         for axis in self.shape.sweep:
-            yield from (s for s in axes.slots(self.shape, axis) if s[1].removeprefix("given.") == name)
+            yield from (s for s in axis_slots.slots(self.shape, axis) if s[1].removeprefix("given.") == name)
 
     def _swept(self, name: str) -> Iterator[Any]:
         for slot in self._slots(name):
-            entry = axes.listed(self.shape, slot)[1]
+            entry = axis_slots.listed(self.shape, slot)[1]
             table = self.tables.get(self.shape.sweep[slot[0]].table or "")
             column = None if table is None else table.columns.get(slot[1])
             yield from (entry.start, entry.stop, *(entry.values or ()), *(entry.factors or ()))

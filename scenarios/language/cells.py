@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from dse.names import did_you_mean
+from scenarios.distributions import MEASURES, METHODS
 from scenarios.language.parts import Check, Wrong
 from scenarios.question import SAMPLERS, Search
-from scenarios.uncertainty.distributions import MEASURES, METHODS
 
 USUAL = Search()
 MOST = 10_000_000

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from dse.names import did_you_mean
-from dse.streams import visible
+from dse.system.streams import visible
 
 MOST = 100
 """So many mistakes are told in full; of the others how many there are."""

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from scenarios.language.errors import ScenarioError
+from scenarios.language.machine_files import pins
 from scenarios.language.part_schema import schema
 from scenarios.language.parts import Mistakes
 from scenarios.language.schema import Shape, flattened
 from scenarios.language.shape import problems_of
+from scenarios.language.tables import Tables
 from scenarios.language.toml_text import plain, to_toml
-from scenarios.machines.machine_files import pins
-from scenarios.sweep.tables import Tables
 
 NAMELESS = "scenario"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scenarios.distributions import Sampling
 from scenarios.language.cells import (
     USUAL,
     Bare,
@@ -35,7 +36,6 @@ from scenarios.language.cells import (
     leaves,
 )
 from scenarios.language.parts import Part, Wrong
-from scenarios.uncertainty.distributions import Sampling
 
 
 class Decide(Part):

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dse import files
 from dse.machines import is_file
 from dse.models.model import MACHINE_PREFIX
+from dse.system import files
 from scenarios.language.errors import Problem, ScenarioError, meant, shown
 from scenarios.language.toml_text import to_toml
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from scenarios.axes.axes import Target
+from scenarios.axes.chance_axes import SPREAD
 from scenarios.decisions import halved
+from scenarios.distributions import Joint
 from scenarios.question import STRETCH, Decision, Limit, Question, settled
-from scenarios.sweep.axes import Target
-from scenarios.uncertainty.chance_axes import SPREAD
-from scenarios.uncertainty.distributions import Joint
 
 Values = Sequence[float] | Sequence[str]
 

@@ -10,24 +10,25 @@ from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity, examples
-from scenarios import better, menus, needs
+from scenarios import better, menus, needs, places
+from scenarios.axes import axes, table_values
+from scenarios.axes.axes import Target
+from scenarios.axes.chance_axes import SPREAD
 from scenarios.decisions import decision
 from scenarios.define.composed import definitions_of, domain
+from scenarios.distributions import MOST_CUT
+from scenarios.language import axis_slots
+from scenarios.language.axis_slots import Slot
 from scenarios.language.errors import shown
 from scenarios.language.reading import choice, plain_names
 from scenarios.language.schema import Shape
 from scenarios.language.searches import search
-from scenarios.machines import places
-from scenarios.machines.places import AxisValues, Place
+from scenarios.language.tables import Table
 from scenarios.names import Roles, waived
+from scenarios.places import AxisValues, Place
 from scenarios.question import GAP, HALVINGS, STRETCH, Decision, Limit, Question
-from scenarios.sweep import axes, table_values
-from scenarios.sweep.axes import Slot, Target
 from scenarios.sweep.grids import Column, Grid, GridAxis
-from scenarios.sweep.tables import Table
 from scenarios.uncertainty import chances, promises
-from scenarios.uncertainty.chance_axes import SPREAD
-from scenarios.uncertainty.distributions import MOST_CUT
 
 
 def build(shape: Shape, roles: Roles) -> Grid | None:
@@ -111,7 +112,7 @@ def _stated(shape: Shape, roles: Roles, aim: Target, q: Quantity) -> float | Non
 
 def _names(shape: Shape, roles: Roles, slot: Slot, q: Quantity | None) -> tuple[str, ...] | None:
     """Read the names of an axis: its own, or those in a column of its rows."""
-    key, entry = axes.listed(shape, slot)
+    key, entry = axis_slots.listed(shape, slot)
     if shape.sweep[slot[0]].table is None:
         return axes.names(roles.reader, key, entry, q, rows=shape.sweep[slot[0]].together)
     table = _table(shape, roles, slot[0])
@@ -122,7 +123,7 @@ def _numbers(
     shape: Shape, roles: Roles, slot: Slot, q: Quantity, base: float | None, word_size: float | None
 ) -> AxisValues | None:
     """Read the numbers of an axis: its own, or those in a column of its rows."""
-    key, entry = axes.listed(shape, slot)
+    key, entry = axis_slots.listed(shape, slot)
     aim, reader = roles.targets[slot], roles.reader
     if shape.sweep[slot[0]].table is None:
         together = shape.sweep[slot[0]].together
@@ -299,10 +300,12 @@ def _axis_values(
         if values is not None:
             found[slot] = values
             _not_reversed(shape, roles, slot, base, values)
-            _not_cut(roles, slot, base, values, axes.listed(shape, slot)[0])
+            _not_cut(roles, slot, base, values, axis_slots.listed(shape, slot)[0])
             if aim.kind == "probability":
                 asked = [float(v) for v in values]
-                promises.promised_along(roles.reader, axes.listed(shape, slot)[0], aim.name, asked, base)
+                promises.promised_along(
+                    roles.reader, axis_slots.listed(shape, slot)[0], aim.name, asked, base
+                )
     return found
 
 
@@ -358,7 +361,7 @@ def _not_reversed(shape: Shape, roles: Roles, slot: Slot, base: Question, values
     if worst > bound if aim.side == "min" else worst < bound:
         how = "above" if aim.side == "min" else "below"
         text = f"{aim.side} = {worst:.12g} on the axis is {how} {other} = {bound:.12g}"
-        key = axes.listed(shape, slot)[0]
+        key = axis_slots.listed(shape, slot)[0]
         roles.reader.findings.add(key, text, f"keep the axis on the right side, or sweep {other} as well")
 
 
@@ -368,4 +371,4 @@ def _same_for_all(shape: Shape, roles: Roles, readings: list[dict[Slot, AxisValu
         if any(slot in r and list(r[slot]) != list(readings[0][slot]) for r in readings[1:]):
             wrong = "the values of this axis differ between the machines (or word sizes) that are swept"
             right = "give values that hold for all of them: SI numbers or words, not factors or bytes"
-            roles.reader.findings.add(axes.listed(shape, slot)[0], wrong, right)
+            roles.reader.findings.add(axis_slots.listed(shape, slot)[0], wrong, right)

@@ -8,16 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from dse.quantities import Quantity, show
-from scenarios.language.errors import meant, shown
-from scenarios.language.reading import Reader
-from scenarios.language.schema import Goal, Shape, Spread
-from scenarios.machines.places import Place
-from scenarios.names import Roles
-from scenarios.question import Question
-from scenarios.sweep import table_values
-from scenarios.sweep.axes import WORD_SIZE, Target
-from scenarios.uncertainty import known_spreads, measured, promises
-from scenarios.uncertainty.distributions import (
+from scenarios.axes import table_values
+from scenarios.axes.axes import WORD_SIZE, Target
+from scenarios.distributions import (
     CONTINUOUS,
     MOST_CUT,
     Marginal,
@@ -25,6 +18,13 @@ from scenarios.uncertainty.distributions import (
     Sampling,
     Uncertain,
 )
+from scenarios.language.errors import meant, shown
+from scenarios.language.reading import Reader
+from scenarios.language.schema import Goal, Shape, Spread
+from scenarios.names import Roles
+from scenarios.places import Place
+from scenarios.question import Question
+from scenarios.uncertainty import known_spreads, measured, promises
 from scenarios.uncertainty.drawing import correlated
 
 AXIS = "sample"

@@ -6,10 +6,10 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from scenarios.uncertainty.distributions import Uncertain
+from scenarios.distributions import Uncertain
 
 if TYPE_CHECKING:
-    from scenarios.uncertainty.distributions import Array
+    from scenarios.distributions import Array
 
 # where a sequence stands at 0 or 1, half a step of Sobol numbers (30 bits) inside
 _EDGE = 2.0**-31

@@ -12,10 +12,10 @@ from dse.models.model import MACHINE_PREFIX
 from dse.names import UnknownName
 from scenarios.define.composed import definitions_of
 from scenarios.define.functions import ranges
+from scenarios.distributions import MOST_CUT, Marginal
 from scenarios.language.errors import shown
 from scenarios.language.schema import Shape
 from scenarios.names import Roles
-from scenarios.uncertainty.distributions import MOST_CUT, Marginal
 
 SOURCES = ("machine", "residuals")
 EVERY = f"{MACHINE_PREFIX}*"

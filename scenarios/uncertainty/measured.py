@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
+from scenarios.distributions import Measure
 from scenarios.language.errors import Findings, shown
 from scenarios.language.schema import Goal, Judging, Shape
-from scenarios.uncertainty.distributions import Measure
 
 KEY = "objective.measures"
 KINDS = ("measure", "quantile", "cvar")

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from scenarios.distributions import CONFIDENCE, Joint
 from scenarios.language.errors import shown
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Bounds, Shape
 from scenarios.question import Limit, Question
-from scenarios.uncertainty.distributions import CONFIDENCE, Joint
 
 JOINT = "joint"
 """What limits that hold together are called under [limits]."""

@@ -10,8 +10,8 @@ from dse.quantities import show
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scenarios.distributions import Marginal, Measure, Sampling
     from scenarios.question import Question
-    from scenarios.uncertainty.distributions import Marginal, Measure, Sampling
 
 _METHODS = {
     "sobol": "a scrambled Sobol sequence",

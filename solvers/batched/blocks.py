@@ -15,8 +15,8 @@ from dse.models.arithmetic import CannotTake
 from formulations import handover
 from formulations.arithmetics.many import Differ, Many, Points
 from results.dataset import layout, only
+from scenarios.axes.axes import Target
 from scenarios.question import Decision, Limit, Question
-from scenarios.sweep.axes import Target
 from scenarios.sweep.grids import Change, Grid
 from solvers import work
 from solvers.batched import effort

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import evaluation, handover, over_grid
-from formulations.evaluation import RowKey
+from formulations import evaluation, handover
+from formulations.grids import over_grid
+from formulations.grids.over_grid import Region, Spread
 from formulations.handover import ARITHMETIC
-from formulations.over_grid import Region, Spread
+from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
 from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, SLACK, STATUS_CODES, Arrays, Layout
 from results.solution import Status

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.arithmetics import divided
-from formulations.arithmetics.divided import Divided, Indices
-from formulations.batch import Batch
 from formulations.canonical import Array, Canonical
+from formulations.grids import divided
+from formulations.grids.batch import Batch
+from formulations.grids.divided import Divided, Indices
 from scenarios.question import Decision, Question
 from solvers.batched.geometric_programs.geometric_conflicts import neighbours
 from solvers.batched.ratios import branching

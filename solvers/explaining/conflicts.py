@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.canonical import Array
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Decision, Question
 from solvers.geometric import gp
 from solvers.patterns import groups

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from formulations import evaluation
-from formulations.evaluation import RowKey
 from formulations.problem import Problem
+from formulations.row_keys import RowKey
 from results.solution import Solution, Status
 from solvers import judgement, methods, side_by_side
 from solvers.explaining import listed_changes, next_changes, sensitivity

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers import designs, enumeration
 from solvers.boxes import FEASIBLE, Array

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from formulations import canonical as canon
-from formulations.batch import Table
 from formulations.canonical import Array, Canonical
+from formulations.grids.batch import Table
 from solvers import side_by_side
 from solvers.geometric import gp
 from solvers.linear.crossover import crossover

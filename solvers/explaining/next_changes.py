@@ -20,8 +20,8 @@ import numpy as np
 from formulations import canonical as canon
 from formulations import evaluation
 from formulations.canonical import Array
-from formulations.evaluation import RowKey
 from formulations.problem import Goal, Problem, relimited
+from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from results.solution import LimitState, Solution
 from solvers import judgement, side_by_side

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.batch import Batch, Table
+from formulations.grids.batch import Batch, Table
 from formulations.tolerances import TIE
 from solvers.geometric import gp
 from solvers.geometric.gp_terms import Array

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.canonical import Array
-from formulations.evaluation import RowKey
 from formulations.problem import Problem, moved
+from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Decision, Limit, Question
 from solvers.geometric import gp
 from solvers.judgement import Judged, bound_of

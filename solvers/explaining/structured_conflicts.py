@@ -11,8 +11,8 @@ import numpy as np
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
 from formulations.canonical import Array
-from formulations.evaluation import RowKey
 from formulations.problem import Goal, Problem
+from formulations.row_keys import RowKey
 from solvers import side_by_side
 from solvers.explaining import conflicts
 from solvers.explaining.conflicts import FEW, FEW_SEARCHED, Bools, Codes, Feasible, Indices, codes

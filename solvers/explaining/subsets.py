@@ -18,10 +18,10 @@ from dse.models.model import ModelLimit
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
 from formulations.program import is_linear, program
+from formulations.row_keys import RowKey
 from results.solution import Status
-from scenarios import divisors
+from scenarios.define import divisors
 from scenarios.question import Decision, Objective, Question
 from solvers import box_search, boxes, designs, enumeration, interval
 from solvers.boxes import FEASIBLE, Array

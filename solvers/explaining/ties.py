@@ -16,10 +16,10 @@ import numpy as np
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import names_in, split
 from formulations.arithmetics.posynomial import Posynomial
-from formulations.batch import Batch, Table
 from formulations.canonical import Array, Canonical
-from formulations.evaluation import RowKey
+from formulations.grids.batch import Batch, Table
 from formulations.problem import Goal, Problem, Row, Variable, symbols
+from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from scenarios.question import Decision
 from solvers import side_by_side

@@ -8,18 +8,18 @@ from dataclasses import replace
 import numpy as np
 
 from formulations import evaluation
-from formulations.evaluation import RowKey
 from formulations.program import is_linear
+from formulations.row_keys import RowKey
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Objective, Question
 from solvers import choices
 from solvers.explaining.sensitivity import with_limit
 from solvers.geometric import series_missed
 from solvers.judgement import judge
-from solvers.linear import front_points, program_front
-from solvers.linear.envelope import Vertex
+from solvers.linear.fronts import front_points, program_front
+from solvers.linear.fronts.envelope import Vertex
+from solvers.linear.fronts.program_front import ProgramFront
 from solvers.linear.highs import SOLVER
-from solvers.linear.program_front import ProgramFront
 
 FEWEST = 6
 # sets of whole numbers after which a front is given up: solving point by point is quicker

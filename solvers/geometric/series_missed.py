@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from formulations.evaluation import RowKey
 from formulations.program import Program
+from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import Solution, Status
 from scenarios.question import Question
 from solvers.explaining.sensitivity import with_limit
 from solvers.judgement import asked_limits
 from solvers.linear import milp, milp_conflicts
+from solvers.linear.fronts.program_front import ProgramFront
 from solvers.linear.highs import SOLVER
-from solvers.linear.program_front import ProgramFront
 
 OUT_OF_REACH = (
     "every design breaks {} by {:.1e} of its size or more: it is beyond the end of an exact front ({})"

@@ -14,8 +14,8 @@ from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE, joined
 from formulations.arithmetics.posynomial import Posynomial, constant
 from formulations.canonical import Array, Canonical
-from formulations.evaluation import RowKey
 from formulations.problem import Goal, Kind, Problem, Row, Variable
+from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from results.solution import Status
 from solvers.explaining import multipliers, ties

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.batch import Table
+from formulations.grids.batch import Table
 from solvers.geometric import gp
 from solvers.geometric.gp_terms import Array
 from solvers.patterns import Bools, groups

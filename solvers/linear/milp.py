@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from formulations.evaluation import RowKey
 from formulations.program import Program
 from formulations.program_branches import branches
+from formulations.row_keys import RowKey
 from solvers.linear import highs
 from solvers.linear.linear_program import Array, End, Numbers
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from dse.models.model import MACHINE_PREFIX
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
 from formulations.program import Program, program
+from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers.linear import highs, milp, supports
 from solvers.linear.linear_program import Array, Numbers

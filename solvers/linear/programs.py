@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations import evaluation
-from formulations.evaluation import RowKey
 from formulations.program import Program
 from formulations.program_branches import branch_count
+from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from results.solution import LimitState, Solution, Status
 from solvers.judgement import bound_of

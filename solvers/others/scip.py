@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from formulations.arithmetics.log_program import log_program
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.pyomo_models.log_data import LogProgram, LogRow, LogVariable, Term
+from formulations.pyomo_models.log_program import log_program
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from formulations import batch
 from formulations.arithmetics.maxima import SIDE, is_maximum
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
-from formulations.evaluation import RowKey
+from formulations.grids import batch
 from formulations.problem import Row, Variable
+from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.robust import Posed, certain, folded

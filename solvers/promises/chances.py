@@ -2,7 +2,7 @@
 
 ``probability = 0.95`` is meant in the world. A design that fails in 5 % of the samples it was chosen on fails in more
 of the world, since it was chosen to fail just there. So the number of samples that may fail is the one that keeps the
-probability with a confidence (``results.uncertainty.estimates.may_fail``); with ``confidence = 0`` it is the plain
+probability with a confidence (``results.telling.estimates.may_fail``); with ``confidence = 0`` it is the plain
 share.
 """
 
@@ -24,7 +24,7 @@ from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Measured, Quantile, Weighing
 from formulations.uncertainty.worlds import Worlds, judged, of_values
 from results.solution import Status
-from results.uncertainty import estimates
+from results.telling import estimates
 from scenarios.question import Decision, Objective, Question, combinations
 from scenarios.uncertainty.drawing import draw
 from scenarios.uncertainty.promises import Promise, promises
@@ -32,8 +32,8 @@ from solvers import designs
 from solvers.promises import chance, chance_scan
 from solvers.promises.chance import Chance
 from solvers.robust import robust_geometric
-from solvers.robust.boxed import box_tree, robust_boxes
-from solvers.robust.boxed.box_lines import Wanted
+from solvers.robust.boxes import box_tree, robust_boxes
+from solvers.robust.boxes.box_lines import Wanted
 from solvers.robust.robust_geometric import DISCRETE, Found
 
 MOST_NAMES = 64

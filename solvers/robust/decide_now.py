@@ -1,9 +1,9 @@
 """Decide now: one design, fixed before the uncertain becomes known.
 
 ``answer`` is the one place where such a question is answered: worlds are drawn as it says, or taken from the box of
-all values where the worst is asked for (``solvers.robust.robust_box``), and ``solvers.robust.robust_answers`` finds
-one design for them, with proof. What the answer says is said of these worlds. What the design is worth in others is
-for a validation on fresh samples to say (``solvers.robust.validation``), at the end of ``answer_now``.
+all values where the worst is asked for (``solvers.robust.boxes.robust_box``), and ``solvers.robust.robust_answers``
+finds one design for them, with proof. What the answer says is said of these worlds. What the design is worth in others
+is for a validation on fresh samples to say (``solvers.robust.validation``), at the end of ``answer_now``.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from formulations.arithmetics import failures
+from formulations import failures
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import SAMPLE, Cap, Worlds, of_values
 from results.solution import Solution, Status
-from results.uncertainty.fresh import Fresh
+from results.telling.fresh import Fresh
+from scenarios.distributions import Marginal, Measure
 from scenarios.question import Question, fixed
 from scenarios.questions import question as question_of
 from scenarios.uncertainty import uncertain_words
-from scenarios.uncertainty.distributions import Marginal, Measure
 from scenarios.uncertainty.drawing import box, draw, listed
 from scenarios.uncertainty.promises import promises
 from solvers.promises import chances
-from solvers.robust import robust_box, validation
+from solvers.robust import validation
+from solvers.robust.boxes import robust_box
+from solvers.robust.boxes.robust_box import Boxed
 from solvers.robust.robust_answers import Asked, answered, weighing
-from solvers.robust.robust_box import Boxed
 
 if TYPE_CHECKING:
     from scenarios.language.scenario import Scenario

@@ -6,7 +6,7 @@ A question in N worlds (``formulations.uncertainty.worlds``) is answered by the 
 - geometric programs: a master problem and cuts (``solvers.robust.robust_geometric``);
 - a mean of ratios of sums: branch and bound with secants (``solvers.robust.robust_ratios``);
 - sums over shares, counts and menus: a linear or mixed-integer master and cuts (``solvers.robust.robust_program``);
-- else boxes of designs, bounded in every world (``solvers.robust.boxed.robust_boxes``);
+- else boxes of designs, bounded in every world (``solvers.robust.boxes.robust_boxes``);
 - where equations have no slopes a search without proof (``solvers.robust.robust_search``), with the bound of knowing
   the world beforehand.
 
@@ -23,16 +23,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations import evaluation
-from formulations.arithmetics import failures
-from formulations.evaluation import RowKey
+from formulations import evaluation, failures
+from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
 from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, cvar
 from formulations.uncertainty.worlds import SAMPLE, Array, Judged, Worlds, judged, of_values
 from results.solution import LimitState, Solution, Status
+from scenarios.distributions import Measure
 from scenarios.question import Question
 from scenarios.uncertainty import uncertain_words
-from scenarios.uncertainty.distributions import Measure
 from solvers import choices
 from solvers.answer import called_by_name, units, without_design
 from solvers.explaining.why import Why, explained

@@ -10,7 +10,7 @@ import numpy as np
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from formulations.uncertainty import robust, robust_program
 from formulations.uncertainty.measures import WORST, Measured
 from formulations.uncertainty.worlds import Cap, Worlds, judged

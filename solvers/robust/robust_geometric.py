@@ -20,8 +20,8 @@ import numpy as np
 
 from formulations.arithmetics.maxima import SIDE, Pair
 from formulations.arithmetics.posynomial import ONE, Posynomial
-from formulations.evaluation import RowKey
 from formulations.problem import Goal, Kind, Problem, Row, Variable
+from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.robust import Posed, folded

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.arithmetics.forms import Entry
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, SLACK
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust_program import Posed, posed

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import is_maximum
 from formulations.arithmetics.posynomial import Key, NotPosynomial
-from formulations.evaluation import RowKey
 from formulations.problem import Goal, Kind, Problem
+from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Posed
@@ -37,7 +37,7 @@ from results.solution import Status
 from solvers.geometric import gp
 from solvers.geometric.structured import farther
 from solvers.outcome import Outcome
-from solvers.robust.boxed.robust_boxes import UNTIED
+from solvers.robust.boxes.robust_boxes import UNTIED
 from solvers.robust.robust_geometric import BROKEN, CERTAIN, Found, _Master, _middle
 
 Array = NDArray[np.float64]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.arithmetics import divided
+from formulations.grids import divided
 from formulations.problem import formulate
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.measures import Weighing

@@ -22,8 +22,8 @@ from solvers.robust import (
     robust_scan,
     robust_search,
 )
-from solvers.robust.boxed import robust_boxes
-from solvers.robust.boxed.box_lines import Wanted
+from solvers.robust.boxes import robust_boxes
+from solvers.robust.boxes.box_lines import Wanted
 from solvers.robust.robust_geometric import Found
 
 

@@ -15,10 +15,10 @@ import numpy as np
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import worlds
 from formulations.uncertainty.worlds import Judged, Worlds
-from results.uncertainty import estimates
-from results.uncertainty.estimates import Array
-from results.uncertainty.fresh import Estimate, Fresh, Kept
-from scenarios.uncertainty.distributions import Measure
+from results.telling import estimates
+from results.telling.estimates import Array
+from results.telling.fresh import Estimate, Fresh, Kept
+from scenarios.distributions import Measure
 from scenarios.uncertainty.promises import Promise
 
 FRESH = 10_000

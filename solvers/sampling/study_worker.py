@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 
-from dse.processes import end_with_parent
+from dse.system.processes import end_with_parent
 from solvers.sampling import sampler, studies
 from solvers.sampling.trials import Designs
 

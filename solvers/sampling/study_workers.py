@@ -12,7 +12,7 @@ from typing import IO
 
 import cloudpickle
 
-from dse.processes import environment
+from dse.system.processes import environment
 from scenarios.question import Question, Search
 from solvers.sampling.studies import PACE, Pace, StudyError
 

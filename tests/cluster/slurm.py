@@ -91,7 +91,7 @@ spacing = "log"
 # a model that takes its time: 300 points of 20 ms, 15 chunks
 SLOW = """
 import sys, time, dse
-from dse.sweeping.clusters import submitted
+from dse.sweeping.cluster.clusters import submitted
 from dse.models.model import Model
 from dse.quantities import Quantity
 

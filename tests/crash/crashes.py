@@ -24,7 +24,7 @@ import xarray as xr
 from places import WORKERS, NotPossible, Place, children, cluster, network, reachable, wait_for
 
 import dse
-import results.stores.locks
+import results.stores.files.locks
 import results.stores.store
 
 
@@ -143,7 +143,7 @@ def unwritable(store: Path) -> Iterator[None]:
 def two_sweeps(place: Place) -> None:
     first = place.sweep()
     place.moment(first)
-    assert results.stores.locks.holder(place.store)
+    assert results.stores.files.locks.holder(place.store)
     place.is_over(place.sweep(), 1, f"is being filled by process {first.pid}")
     place.ended(first, 0)
 
@@ -262,7 +262,7 @@ def tried(kind: str, folder: Path, seed: int, expected: xr.Dataset) -> int:
     found = dse.open(place.store).load()
     xr.testing.assert_identical(expected.drop_vars("seconds"), found.drop_vars("seconds"))
     assert results.stores.store.verify(place.store) == {}
-    assert results.stores.locks.holder(place.store) is None
+    assert results.stores.files.locks.holder(place.store) is None
     verdict = dse.verify(place.store, audit=0, progress=False)
     assert verdict.passed, verdict.troubles
     left = [p.name for p in folder.rglob("*") if p.name.endswith((".partial", ".building"))]

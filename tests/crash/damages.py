@@ -21,7 +21,7 @@ from unittest import mock
 from click.testing import CliRunner
 
 import dse
-import results.stores.seals
+import results.stores.files.seals
 from dse.cli import main as dse_command
 
 # nothing is decided in it and little computed: a grid of six chunks in a blink
@@ -262,7 +262,7 @@ def contents(store: Path) -> dict[str, object]:
             continue
         text = file.read_bytes()
         if kind(name) == "marker":
-            told = results.stores.seals.loaded(text)
+            told = results.stores.files.seals.loaded(text)
             files = {n: r for n, r in told["files"].items() if not n.startswith("seconds")}
             found[str(name)] = {n: v for n, v in told.items() if n not in TIMES} | {"files": files}
         else:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-import results.stores.locks
+import results.stores.files.locks
 import results.stores.store
 
 ROOT = Path(__file__).parents[2]

@@ -71,7 +71,7 @@ def deadline(tmp_path: Path) -> Path:
 @pytest.fixture
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Grids go point by point, here and in processes that are started, so that small ones have several chunks."""
-    monkeypatch.setattr("dse.sweeping.chunk_work.batched.chosen", lambda grid: batched.Choice())
+    monkeypatch.setattr("dse.sweeping.points.chunk_work.batched.chosen", lambda grid: batched.Choice())
     monkeypatch.setenv("ONE_BY_ONE", "1")
     monkeypatch.setenv("PYTHONPATH", HOOKED)
     # helper processes get the path of this one

@@ -12,9 +12,9 @@ import pytest
 import dse
 import results.stores.store
 import scenarios
-from dse.checks import checking
+from dse.sweeping.checks import checking
 from results.stores import identities
-from scenarios.sweep import axes
+from scenarios.axes import axes
 from solvers.sampling import studies
 
 

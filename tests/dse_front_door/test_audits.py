@@ -13,8 +13,9 @@ import results.dataset
 import results.stores.store
 import scenarios
 from dse.cli import main
-from dse.sweeping import audits, chunk_work, lines, targets
-from dse.sweeping.chunk_work import Study
+from dse.sweeping import audits, targets
+from dse.sweeping.points import chunk_work, lines
+from dse.sweeping.points.chunk_work import Study
 from solvers import batched
 
 

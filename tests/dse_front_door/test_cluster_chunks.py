@@ -8,8 +8,9 @@ import pytest
 
 import dse
 import results.stores.store
-from dse.sweeping import chunk_work, dispatch
-from results.stores.trouble import explained
+from dse.sweeping import dispatch
+from dse.sweeping.points import chunk_work
+from results.stores.files.trouble import explained
 
 
 class Inline:

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from dse.cli import main
-from dse.sweeping import clusters
-from dse.sweeping.workers import WorkersLost
+from dse.sweeping.cluster import clusters
+from dse.sweeping.cluster.workers import WorkersLost
 
 
 class Versions:

@@ -16,14 +16,13 @@ from distributed import Client, LocalCluster
 
 import dse
 import results.stores.store
-from dse import credentials
-from dse.sweeping import clusters
-from dse.sweeping.workers import WorkersLost
+from dse.sweeping.cluster import clusters, credentials
+from dse.sweeping.cluster.workers import WorkersLost
 
 # a model of the caller's own that takes plain numbers only: chunks of 20 points; the second half waits for a file
 SLOW = """
 import os, sys, time, dse
-from dse.sweeping.clusters import connected
+from dse.sweeping.cluster.clusters import connected
 from dse.models.model import Model
 from dse.quantities import Quantity
 
@@ -38,7 +37,7 @@ asked = {"model": "slow", "sweep": {"size": {"path": "given.size", "start": 1, "
 try:
     with connected(sys.argv[1]) as client:
         dse.sweep(asked, "s.zarr", client=client, progress=False)
-except dse.sweeping.workers.WorkersLost as problem:
+except dse.sweeping.cluster.workers.WorkersLost as problem:
     print("lost:", problem)
 """
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 import dse
 import scenarios
 from dse.cli import main
-from dse.terminal import printing as terminal
+from dse.commands.terminal import printing as terminal
 
 
 def dse_(*arguments: object) -> Result:

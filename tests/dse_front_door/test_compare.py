@@ -268,7 +268,7 @@ def test_a_baseline_of_one_answer_and_one_that_does_not_fit(tmp_path: Path) -> N
     found = dse.sweep(SWEPT, store, baseline=ROOFLINE, progress=False)
     expected = [energy(TITAN, x) / energy(TITAN, 2) for x in (0.5, 1, 2, 8, 32)]
     assert found["ratio.energy"].values == pytest.approx(expected, rel=1e-12)
-    from results.stores.trouble import StoreError
+    from results.stores.files.trouble import StoreError
 
     with pytest.raises(StoreError, match="has ratios to"):
         dse.sweep(SWEPT, store, baseline=dse.load(ROOFLINE, ARNDALE), progress=False)
@@ -304,7 +304,7 @@ ROWS = {"paths": {"intensity": [0.5, 2], "flops": [1e9, 1e9]}}
     ],
 )
 def test_rows_are_divided_by_the_same_rows_only(other: dict[str, Any]) -> None:
-    from results.stores.trouble import StoreError
+    from results.stores.files.trouble import StoreError
 
     asked = {**ROOFLINE, "sweep": {"run": ROWS}}
     with pytest.raises(StoreError, match="axis run is none of the sweep's"):

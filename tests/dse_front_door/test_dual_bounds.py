@@ -7,7 +7,7 @@ import pytest
 
 import dse
 import scenarios
-from dse.checks import dual_bounds
+from dse.sweeping.checks import dual_bounds
 from results.solution import Solution
 from scenarios.question import Question
 from solvers.answer import answer

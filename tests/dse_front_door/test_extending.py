@@ -12,7 +12,8 @@ import xarray as xr
 import dse
 import results.stores.chunks
 import results.stores.store
-from dse.sweeping import chunk_work, extending
+from dse.sweeping import extending
+from dse.sweeping.points import chunk_work
 from results.stores import grown
 
 BASE: dict[str, Any] = {

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import dse
 from dse.cli import main
 from results.export.jsonable import to_json
-from results.stores.trouble import StoreError
+from results.stores.files.trouble import StoreError
 from scenarios import ScenarioError
 
 STEP = {

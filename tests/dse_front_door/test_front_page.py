@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import scenarios
+from dse.commands.terminal.front_page import show_front
+from dse.commands.terminal.printing import WIDTH
 from dse.fronts import front as fronts
 from dse.fronts.front_search import Front
-from dse.terminal.front_page import show_front
-from dse.terminal.printing import WIDTH
 
 MACHINES = {"cpu": "i3-2100t-tang2017", "gpu": "gtx-750-tang2017"}
 
@@ -70,7 +70,7 @@ def test_settings_have_their_names(capsys: pytest.CaptureFixture[str]):
 
 
 def test_a_rate_that_no_percent_can_have_is_told_as_the_step_it_is_of():
-    from dse.terminal.front_page import _rate
+    from dse.commands.terminal.front_page import _rate
 
     # log(0.98) / log(1.00001) is -2020: no one percent brings 2020 percent less
     assert _rate(-2020.2, [(1.0, 1.00001), (1.0, 0.98)]) == "-2 % for +0.001 %"

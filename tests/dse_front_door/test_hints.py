@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from dse import hints
 from dse.cli import main
+from dse.commands.terminal import hints
 
 VALUED = ["-o", "--machine", "--points"]
 

@@ -15,7 +15,7 @@ import dse
 import scenarios
 from dse.cli import main
 from dse.models.arithmetic import CannotTake
-from dse.sweeping import chunk_work
+from dse.sweeping.points import chunk_work
 from formulations import evaluation, handover
 from formulations.arithmetics import posynomial
 from solvers import batched, enumeration

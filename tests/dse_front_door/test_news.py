@@ -6,7 +6,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import dse
-from dse.sweeping import news
+from dse.sweeping.cluster import news
 
 
 def test_a_worker_with_another_dse_is_turned_away_while_the_sweep_lasts(waiting: Any):

@@ -15,7 +15,7 @@ import pytest
 from distributed.core import rpc
 from distributed.security import Security
 
-from dse import credentials
+from dse.sweeping.cluster import credentials
 
 LOOPBACK = ("127.", "::1")
 JOBS = {"CORES": "1", "MEMORY": "1GB", "DEATH_TIMEOUT": "20"}

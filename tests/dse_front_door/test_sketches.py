@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from dse.terminal import sketch
-from dse.terminal.sketch import Series, Sketch, Terminal
+from dse.commands.terminal import sketch
+from dse.commands.terminal.sketch import Series, Sketch, Terminal
 
 TWO = Sketch(
     "time (µs) over energy (J)",

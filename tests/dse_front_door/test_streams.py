@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from dse import streams
 from dse.cli import main
+from dse.system import streams
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:

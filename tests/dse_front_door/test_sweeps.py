@@ -16,7 +16,7 @@ import results.stores.store
 import scenarios
 from dse.cli import main
 from dse.models import registry
-from dse.sweeping import chunk_work
+from dse.sweeping.points import chunk_work
 from results.dataset import Arrays, Layout, to_arrays
 from results.solution import Solution, Status
 from results.stores.store import StoreError

@@ -13,12 +13,11 @@ from click.testing import CliRunner, Result
 import dse
 import scenarios
 from dse.cli import main
-from dse.pyomo_door import pyomo_models, pyomo_points
-from dse.sweeping import chunk_work
+from dse.sweeping.points import chunk_work
 from results.solution import Status
 from scenarios import ScenarioError
 from scenarios.language.toml_text import to_toml
-from solvers.others import pyomo_solvers
+from solvers.others import pyomo_models, pyomo_points, pyomo_solvers
 from solvers.others.solver_errors import SolverError
 
 OPTIMAL, FEASIBLE, NONE = 1, 2, 3

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from dse.streams import visible
-from dse.terminal.printing import say
+from dse.commands.terminal.printing import say
+from dse.system.streams import visible
 
 TITLE = "\x1b[1mbold\x1b[0m \x1b]0;window\x07 back\x08 \x9b31m \u202eturned"
 

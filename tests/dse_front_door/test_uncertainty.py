@@ -18,7 +18,7 @@ from scipy.stats import binom, norm
 import dse
 from dse.commands.commandline import main
 from dse.uncertain import worlds
-from results.uncertainty import estimates
+from results.telling import estimates
 from results.uncertainty.worlds import LEVELS
 from scenarios import ScenarioError
 from scenarios.language.toml_text import to_toml

@@ -14,11 +14,11 @@ import zarr
 from click.testing import CliRunner
 
 import dse
-import results.stores.seals
+import results.stores.files.seals
 import results.stores.store
 from dse.cli import main
 from dse.sweeping.verifying import Verdict
-from results.stores.trouble import StoreDamaged
+from results.stores.files.trouble import StoreDamaged
 from solvers.batched import Choice
 
 GRID = """
@@ -59,7 +59,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     (folder / "grid.toml").write_text(GRID)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dse.sweeping.chunk_work.batched.chosen", lambda grid: Choice())
+        patch.setattr("dse.sweeping.points.chunk_work.batched.chosen", lambda grid: Choice())
         dse.sweep(folder / "grid.toml", folder / "s.zarr", workers=1, progress=False)
     return folder / "s.zarr"
 
@@ -203,7 +203,7 @@ def test_another_question_and_other_coordinates_are_found(store: Path):
         "flops_per_pair = 10", "flops_per_pair = 11"
     )
     # as somebody would who wants it believed
-    (store / "zarr.json").write_bytes(results.stores.seals.dumped(told))
+    (store / "zarr.json").write_bytes(results.stores.files.seals.dumped(told))
     assert "scenario" in {t.variable for t in verified(store).troubles}
     (store / "zarr.json").write_text(json.dumps(told))
     with pytest.raises(StoreDamaged, match=r"zarr\.json is not what was written"):
@@ -234,11 +234,11 @@ def permuted(store: Path) -> None:
 def test_metadata_that_are_changed_and_sealed_anew_are_held_against_the_question(store: Path):
     permuted(store)
     told = json.loads((store / "zarr.json").read_text())
-    told["attributes"]["files"]["status/zarr.json"] = results.stores.seals.record(
+    told["attributes"]["files"]["status/zarr.json"] = results.stores.files.seals.record(
         (store / "status" / "zarr.json").read_bytes()
     )
     for name in ("zarr.json", "chunks_done/root.copy"):
-        (store / name).write_bytes(results.stores.seals.dumped(told))
+        (store / name).write_bytes(results.stores.files.seals.dumped(told))
     assert [(t.variable, t.what) for t in verified(store).troubles] == [
         ("status", "its attributes are not those of the question")
     ]
@@ -284,7 +284,7 @@ def test_the_command_names_what_is_wrong_and_ends_with_1(store: Path):
 
 
 def test_repair_computes_again_what_is_lost_and_nothing_else(store: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dse.sweeping.chunk_work.batched.chosen", lambda grid: Choice())
+    monkeypatch.setattr("dse.sweeping.points.chunk_work.batched.chosen", lambda grid: Choice())
     lost, kept = sorted(results.stores.store.done(store))[:2]
     marker = store / results.stores.store.DONE / f"{'-'.join(map(str, kept))}.json"
     before, expected = marker.read_bytes(), dse.open(store).load()
@@ -309,7 +309,7 @@ def test_outputs_and_stores_at_addresses_are_refused_before_anything_is_solved(
 ):
     (tmp_path / "grid.toml").write_text(GRID)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("dse.sweeping.chunk_work.ready", lambda *asked: pytest.fail("it began"))
+    monkeypatch.setattr("dse.sweeping.points.chunk_work.ready", lambda *asked: pytest.fail("it began"))
     before = sorted(tmp_path.iterdir())
     for command in (
         ("sweep", "grid.toml", "-o", "s3://"),

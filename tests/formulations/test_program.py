@@ -14,10 +14,10 @@ from dse.models.arithmetic import differs, maximum, per, pick, some
 from formulations import evaluation
 from formulations.arithmetics.forms import Differs, Entry, Maximum, Some
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.evaluation import RowKey
 from formulations.problem import Kind, formulate
 from formulations.program import Program, is_linear, program
 from formulations.program_branches import branch_count, branches
+from formulations.row_keys import RowKey
 from scenarios.question import Decision, Limit, Objective, Question
 
 MENU = (1.0, 2.0, 3.0)

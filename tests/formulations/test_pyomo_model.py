@@ -12,10 +12,10 @@ from method_questions import fft, fixed_design, nbody
 
 from dse.models import arithmetic
 from formulations import evaluation
-from formulations.arithmetics.log_program import log_program
 from formulations.problem import Kind, formulate
 from formulations.pyomo_models.log_data import LogProgram
 from formulations.pyomo_models.log_models import log_model
+from formulations.pyomo_models.log_program import log_program
 from formulations.pyomo_models.model_files import NotLinear, write
 from formulations.pyomo_models.user_model import user_model
 from scenarios.question import Decision, Question

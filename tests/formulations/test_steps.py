@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import formulations.pyomo_models.pyomo_model  # noqa: F401  (teaches the helpers what a Pyomo expression is)
 from dse.models.arithmetic import maximum, reaches
 from formulations.arithmetics.intervals import Interval
-from formulations.arithmetics.log_program import log_program
 from formulations.arithmetics.posynomial import NotPosynomial, Refused, symbol
 from formulations.arithmetics.slopes import Slope
 from formulations.problem import formulate
+from formulations.pyomo_models.log_program import log_program
 from formulations.pyomo_models.model_files import write
 from scenarios import load
 from scenarios.questions import question

@@ -56,13 +56,13 @@ def test_the_layers_that_ship_are_those_of_the_runs():
 
 
 def test_kernels_of_the_measured_machine_are_those_of_the_products():
-    found, error, many = products.fit()
+    found = products.fit()
     shipped = machines.get(batches.NAME)
-    assert {n: shipped.parameters[n] for n in found} == pytest.approx(found, rel=DIGITS)
+    assert {n: shipped.parameters[n] for n in found.constants} == pytest.approx(found.constants, rel=DIGITS)
     # README of the sample: a fitted roofline with a launch time misses families not seen by 15.7 %
-    assert error < 12.0
-    assert many == 352
-    assert "arXiv" not in " ".join(shipped.provenance[n] for n in found)
+    assert found.wide[0] < 12.0 and found.thin[0] < 15.7
+    assert (found.wide[1], found.thin[1]) == (352, 671)
+    assert "arXiv" not in " ".join(shipped.provenance[n] for n in found.constants)
 
 
 def test_batch_times_of_megatron_are_within_the_tolerance_that_nothing_was_fitted_for():

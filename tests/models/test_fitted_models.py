@@ -20,11 +20,11 @@ from dse.models.described.fitted import model as model_of
 from dse.models.described.model_files import ModelFileError, read, shipped
 from dse.models.described.model_text import written
 from dse.papers import clock_model
-from formulations import batch
 from formulations.arithmetics.intervals import Interval
 from formulations.arithmetics.posynomial import Ratio, symbol
-from formulations.evaluation import RowKey
+from formulations.grids import batch
 from formulations.problem import formulate
+from formulations.row_keys import RowKey
 from scenarios import from_text, grid, load
 from scenarios.language.errors import ScenarioError
 from scenarios.language.scenario import Scenario

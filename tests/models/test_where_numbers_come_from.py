@@ -14,7 +14,8 @@ from dse.machines.catalogue import get
 from dse.reporting import reports
 from results.export.answer_files import from_json
 from results.export.jsonable import to_json
-from results.telling import checked, render, sources
+from results.summaries import checked
+from results.telling import render, sources
 
 TRAINING = {"layers": 24, "hidden": 2048, "heads": 16, "sequence": 1024, "global_batch": 64}
 SERVING = {"layers": 32, "hidden": 4096, "heads": 32, "prompt": 1000, "output": 500, "batch": 8}

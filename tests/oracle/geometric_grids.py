@@ -6,7 +6,8 @@ import numpy as np
 
 import results.dataset
 import scenarios
-from formulations import batch, handover
+from formulations import handover
+from formulations.grids import batch
 from results.dataset import STATUS_CODES, Arrays, Layout
 from results.solution import Status
 from scenarios.sweep.grids import Grid

@@ -19,7 +19,7 @@ from brute_force import answer as searched
 from oracle_conflicts import minimal_conflicts
 
 import scenarios
-from scenarios.uncertainty.uncertain import draw, uncertain_of
+from scenarios.uncertain import draw, uncertain_of
 
 NAMES = (
     "dvfs_setting_within_measurement_error",

@@ -38,7 +38,8 @@ def start(code: str, plan: Layout, tmp_path: Path) -> subprocess.Popen[str]:
 WRITER = """
     import numpy as np
     from results import dataset
-    from results.stores import roots, seals, storage, store
+    from results.stores import roots, store
+    from results.stores.files import seals, storage
     from results.stores.chunks import chunk_slices
     chunks = store.create(PATH, plan, {"scenario": "big"})
     for index, region in chunk_slices(plan.shape, chunks):

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse import units
-from dse.quantities import UnitError, examples, registry, to_si
+from dse.quantities import UnitError, examples, registry, to_si, units
 
 DECIMAL = {
     "quecto": ("q", -30),

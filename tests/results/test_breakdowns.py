@@ -7,9 +7,8 @@ import pytest
 
 import dse
 from dse.models.shared.sums import sum_of
-from results import designs_inside, rooflines
+from results import breakdowns, designs_inside, rooflines
 from results.solution import Solution
-from results.telling import breakdowns
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ import pytest
 import xarray as xr
 
 import dse
-from results import dataset
+from results import dataset, flat
 from results.dataset import Arrays, Layout
 from results.differing.differences import numbers_differ
-from results.export import answer_files, flat
+from results.export import answer_files
 from results.export.jsonable import to_json
 from results.solution import Solution, Status
-from results.stores.trouble import StoreError
+from results.stores.files.trouble import StoreError
 from scenarios import ScenarioError
 
 Fill = Callable[[tuple[slice, ...]], Arrays]

@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from results import dataset
+from results import dataset, flat
 from results.dataset import Arrays, Layout
-from results.export import flat, formats, netcdf, parquet, reading
+from results.export import formats, netcdf, parquet, reading
 from results.stores import store
 from results.stores.chunks import chunk_slices
-from results.stores.trouble import StoreError
+from results.stores.files.trouble import StoreError
 
 Fill = Callable[[tuple[slice, ...]], Arrays]
 # by the CF conventions, 2.3: letters, digits and underscores, beginning with a letter

@@ -9,7 +9,7 @@ import xarray as xr
 import dse
 from results import page
 from results.page.document import Page, html
-from results.telling import headlines
+from results.summaries import headlines
 
 FRONT = {
     "model": "nbody",

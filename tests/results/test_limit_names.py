@@ -9,6 +9,7 @@ import pytest
 import dse
 import scenarios
 from formulations import evaluation
+from formulations.row_keys import RowKey
 from results.telling import limits
 from scenarios.question import Question, combinations, fixed
 
@@ -61,7 +62,7 @@ def test_the_names_are_those_of_every_combination(most: int, monkeypatch: pytest
             "limits": {"time": {"max": "100 s"}},
         }
     )
-    every: dict[evaluation.RowKey, None] = {}
+    every: dict[RowKey, None] = {}
     for choice, _ in combinations(question):
         every |= dict.fromkeys(limits._keys(fixed(question, choice)))
     assert set(limits.limit_names(question)) == {evaluation.label(key, every) for key in every}

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from results.dataset import Layout
-from results.stores import locks, store
+from results.stores import store
+from results.stores.files import locks
 from results.stores.store import StoreBusy
 
 ROOT = Path(__file__).parents[2]
 HOLD = (
-    "from results.stores import locks; import time\n"
+    "from results.stores.files import locks; import time\n"
     "with locks.held({!r}):\n    print('held', flush=True); time.sleep(600)"
 )
 

@@ -14,9 +14,10 @@ import xarray as xr
 
 from results import dataset
 from results.dataset import Arrays, Layout
-from results.stores import grown, locks, remarks, store
+from results.stores import grown, remarks, store
 from results.stores.chunks import chunk_slices
-from results.stores.object_storage import MAKING, ObjectFolder
+from results.stores.files import locks
+from results.stores.files.object_storage import MAKING, ObjectFolder
 from results.stores.store import StoreBusy, StoreError
 
 pytest.importorskip("s3fs", reason="the extra s3 is not installed")
@@ -252,7 +253,7 @@ def extended(place: str, count: int) -> xr.Dataset:
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many points were computed."""
-    from dse.sweeping import chunk_work
+    from dse.sweeping.points import chunk_work
 
     counts: list[int] = []
     real = chunk_work._computed

@@ -1,7 +1,7 @@
 """A question in one sentence."""
 
 import scenarios
-from results.telling.question_words import sentence
+from results.summaries.question_words import sentence
 
 NBODY = {
     "model": "nbody",

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from results.export.jsonable import to_json
 from results.solution import Alternative, LimitState, Solution, Status
-from results.telling import headlines, words
+from results.summaries import headlines
+from results.telling import words
 from results.telling.render import show, to_html, to_text
 
 NAN = float("nan")

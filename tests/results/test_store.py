@@ -17,8 +17,9 @@ from store_filling import IDENTITY, WRITER, Fill, fill, start
 
 from results import dataset
 from results.dataset import Layout
-from results.stores import remarks, roots, seals, storage, store
+from results.stores import remarks, roots, store
 from results.stores.chunks import chunk_slices
+from results.stores.files import seals, storage
 from results.stores.memory import Memory
 from results.stores.store import StoreDamaged, StoreError
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from results import dataset
+from results import dataset, flat
 from results.dataset import Arrays, Layout
-from results.export import flat, table
+from results.export import table
 from results.stores.store import StoreError
 
 Fill = Callable[[tuple[slice, ...]], Arrays]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse import csv_files
+from dse.system import csv_files
 
 CELLS = st.text(" 0123456789.eE+-abé_", max_size=6)
 

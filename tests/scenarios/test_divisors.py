@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dse
-from scenarios import ScenarioError, divisors, grid, load
-from scenarios.language.templates import template
+from scenarios import ScenarioError, grid, load
+from scenarios.define import divisors
 from scenarios.question import Decision, combinations
 from scenarios.questions import question
+from scenarios.templates.templates import template
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

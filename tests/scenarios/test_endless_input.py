@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dse
-from dse import files
+from dse.system import files
 from scenarios import Scenario, ScenarioError
 from scenarios.language.errors import MOST
 

@@ -16,7 +16,7 @@ from dse.models.model import Model
 from dse.testing import ModelContract
 from formulations.problem import formulate
 from scenarios import ScenarioError, from_text
-from scenarios.machines.machine_files import pins
+from scenarios.language.machine_files import pins
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from fitted_questions import GEMM, by_hand, refused
 import dse
 import scenarios
 from scenarios import ScenarioError, from_text
-from scenarios.machines.machine_files import pins
+from scenarios.language.machine_files import pins
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from dse.commands.commandline import main
 from dse.models import registry
 from dse.workloads import catalogue
 from formulations.problem import Kind, formulate
+from results import breakdowns
 from results.stores.store import StoreError
-from results.telling import breakdowns
 from scenarios import ScenarioError
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import scenarios
-from dse.files import MOST_NUMBERS
+from dse.system.files import MOST_NUMBERS
 from scenarios import Grid, ScenarioError, grid, load
 
 QUESTION: dict[str, Any] = {

@@ -11,7 +11,7 @@ from uncertain_questions import BODIES, asked
 
 import scenarios
 from scenarios.questions import grid, question
-from scenarios.uncertainty.uncertain import at_samples, box, draw, nominal, uncertain_of
+from scenarios.uncertain import at_samples, box, draw, nominal, uncertain_of
 
 
 def uncertain(spreads: dict[str, Any], **sampling: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scenarios
-from scenarios.uncertainty.uncertain import draw, uncertain_of
+from scenarios.uncertain import draw, uncertain_of
 
 FITTED = """
 title = "a fitted machine"

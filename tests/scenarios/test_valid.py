@@ -15,7 +15,7 @@ from dse.models import registry
 from dse.models.model import ModelLimit
 from dse.reporting import reports
 from results.solution import Solution
-from results.telling import outside
+from results.summaries import outside
 from results.telling.limits import limit_names
 from scenarios import ScenarioError
 from scenarios.language.toml_text import to_toml

@@ -13,10 +13,10 @@ import pytest
 import dse
 import results.dataset
 import scenarios
-from formulations import batch, handover
 from formulations import canonical as canon
-from formulations.arithmetics import divided
+from formulations import handover
 from formulations.canonical import Canonical, Divisor
+from formulations.grids import batch, divided
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid

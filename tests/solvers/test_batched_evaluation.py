@@ -8,7 +8,7 @@ import pytest
 
 import dse
 import scenarios
-from dse.sweeping import chunk_work
+from dse.sweeping.points import chunk_work
 from results.dataset import to_arrays
 from solvers import batched
 from solvers.answer import answer

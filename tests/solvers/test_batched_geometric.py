@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from geometric_grids import FREE, assert_alike, at_once, grid, log, share
 
-from formulations import batch
+from formulations.grids import batch
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers.batched.geometric_programs import geometric

@@ -9,7 +9,7 @@ import pytest
 
 import results.dataset
 import scenarios
-from formulations import batch
+from formulations.grids import batch
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from results.stores.chunks import chunk_slices

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from formulations.batch import Table
+from formulations.grids.batch import Table
 from solvers.geometric import gp
 from solvers.linear.crossover import crossover, doubtful
 

@@ -16,7 +16,7 @@ from scenarios.questions import question
 from solvers.answer import answer
 from solvers.batched.geometric_programs import restated
 from solvers.batched.geometric_programs.levels import Found, levels, small
-from solvers.linear.front_points import limited
+from solvers.linear.fronts.front_points import limited
 
 CHIP = Path(__file__).parents[2] / "docs" / "examples" / "multicore" / "src"
 # differenced numerically, and multipliers of two interior points

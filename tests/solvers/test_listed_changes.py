@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from formulations.evaluation import RowKey, bounds
+from formulations.evaluation import bounds
 from formulations.problem import formulate
+from formulations.row_keys import RowKey
 from scenarios import load
 from scenarios.questions import question
 from solvers import enumeration, methods

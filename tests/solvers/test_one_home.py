@@ -8,7 +8,7 @@ import pytest
 
 import dse
 import scenarios
-from dse.sweeping import chunk_work
+from dse.sweeping.points import chunk_work
 from results.solution import Status
 from solvers import box_search, enumeration, judgement
 from solvers.answer import answer

@@ -9,7 +9,7 @@ import pytest
 
 import dse
 import scenarios
-from formulations import batch, over_grid
+from formulations.grids import batch, over_grid
 from solvers.explaining import optimal_face, ties
 from solvers.geometric import gp
 

@@ -9,7 +9,7 @@ import pytest
 
 import results.dataset
 import scenarios
-from formulations import batch, over_grid, row_order
+from formulations.grids import batch, over_grid, row_order
 from scenarios import Grid
 from solvers import batched
 from solvers.answer import answer

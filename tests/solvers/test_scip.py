@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_questions import BODIES, NBODY, fft, least_energy_by_deadline, nbody
 
-from formulations.arithmetics.log_program import log_program
+from formulations.pyomo_models.log_program import log_program
 from results.solution import Status
 from scenarios.question import Decision, Question
 from solvers import boxes

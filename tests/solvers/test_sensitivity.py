@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from solvers.explaining import sensitivity
 from solvers.geometric import gp
 

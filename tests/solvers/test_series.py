@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dse
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.questions import question

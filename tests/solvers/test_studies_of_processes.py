@@ -19,8 +19,8 @@ from study_states import NBODY, State, kept, states
 
 import dse
 from dse.models.model import Model
-from dse.processes import environment
 from dse.quantities import Quantity
+from dse.system.processes import environment
 from results.solution import Status
 from scenarios.question import Decision, Objective, Question, Search
 from solvers.sampling import sampler, studies, study_workers
@@ -116,7 +116,8 @@ def survive_a_kill(folder: Path, storage: str) -> None:
     (lost,) = by_state[State.FAIL]
     # SQLite locks no rows: two workers may notice the dead one at once, and each asks for the trial again
     retried = [t for t in found if t.system_attrs.get("failed_trial") == lost.number]
-    assert State.COMPLETE in {t.state for t in retried}
+    # on a busy machine others may have found the trials asked for before it is its turn: it is dropped then
+    assert {t.state for t in retried} & {State.COMPLETE, State.PRUNED}
     assert all(t.params == lost.params for t in retried)
 
 

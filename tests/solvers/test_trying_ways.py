@@ -8,7 +8,8 @@ import pytest
 
 import dse
 import scenarios
-from dse.sweeping import chunk_work, grid_way
+from dse.sweeping import grid_way
+from dse.sweeping.points import chunk_work
 from formulations.arithmetics.forms import Affine, Maximum
 from solvers import batched
 from solvers.batched import effort, offers

@@ -16,11 +16,12 @@ import dse
 import results.dataset
 import scenarios
 from dse.quantities import show
-from dse.sweeping import chunk_work
-from formulations import batch, handover, over_grid
-from formulations.arithmetics.divided import divided
+from dse.sweeping.points import chunk_work
+from formulations import handover
+from formulations.grids import batch, over_grid
+from formulations.grids.divided import divided
+from results import flat
 from results.dataset import CONFLICTING, STATUS_CODES, layout
-from results.export import flat
 from results.page import columns
 from results.solution import Status
 from solvers.answer import answer

@@ -23,8 +23,8 @@ from solvers import boxes
 from solvers.answer import answer
 from solvers.promises.chance import Chance
 from solvers.robust import decide_now, robust_search
-from solvers.robust.boxed import box_lines, box_tree, robust_boxes
-from solvers.robust.boxed.box_lines import Wanted
+from solvers.robust.boxes import box_lines, box_tree, robust_boxes
+from solvers.robust.boxes.box_lines import Wanted
 
 MACHINE = {n: float(machines.get("balanced").parameters[n]) for n in plain.PARAMETERS}
 POWER: dict[str, Any] = {

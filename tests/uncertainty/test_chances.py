@@ -22,9 +22,9 @@ from formulations.uncertainty import worlds as many_worlds
 from formulations.uncertainty.measures import Quantile
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Solution, Status
-from results.uncertainty import fresh
+from results.telling import fresh
+from scenarios.uncertain import draw, least_samples
 from scenarios.uncertainty.promises import promises
-from scenarios.uncertainty.uncertain import draw, least_samples
 from solvers.promises import chances
 from solvers.robust import decide_now
 
@@ -64,7 +64,7 @@ def test_a_limit_fails_in_as_many_samples_as_keep_its_probability():
     found, worlds = answered(NBODY)
     assert found.status is Status.OPTIMAL
     # 400 samples, two decided, 99 %: the sum of Campi and Garatti gives 19 (not 40)
-    from results.uncertainty import estimates
+    from results.telling import estimates
 
     allowed = estimates.may_fail(400, 0.9, 2)
     assert allowed is not None

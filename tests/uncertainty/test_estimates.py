@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from results.uncertainty import estimates
+from results.telling import estimates
 
 
 def test_shares_as_the_f_distribution_gives_them():

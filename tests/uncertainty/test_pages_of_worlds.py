@@ -18,8 +18,8 @@ from dse.reporting import reports
 from dse.uncertain import indices
 from results import page, plot
 from results.differing import drawn_worlds
+from results.telling.fresh import Estimate
 from results.uncertainty import worlds_text
-from results.uncertainty.fresh import Estimate
 
 MACHINE = {
     "time_per_flop": "1 ps/flop",

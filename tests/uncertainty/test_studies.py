@@ -26,7 +26,7 @@ from scipy.stats import binom
 import dse
 import scenarios
 from results.solution import Solution, Status
-from results.uncertainty.fresh import Fresh
+from results.telling.fresh import Fresh
 from solvers.robust import decide_now
 
 LEAST = 0.001

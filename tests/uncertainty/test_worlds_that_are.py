@@ -11,9 +11,9 @@ import dse
 from formulations.uncertainty.measures import MEAN, WORST, cvar
 from formulations.uncertainty.worlds import judged, of_values
 from results.solution import Status
-from results.uncertainty import estimates
+from results.telling import estimates
+from scenarios.distributions import Marginal, Uncertain
 from scenarios.questions import question
-from scenarios.uncertainty.distributions import Marginal, Uncertain
 from scenarios.uncertainty.drawing import listed
 from scenarios.uncertainty.promises import promises
 from solvers.promises import chances

@@ -24,7 +24,7 @@ from dse.models.described import model_text
 from dse.models.described.fitted import FORMS, POSYNOMIAL, SOFTMAX, Fitted, Term
 from dse.models.described.fitted import Column as Ranged
 from dse.names import unknown
-from dse.sweeping.progress import Report
+from dse.system.progress import Report
 from dse.version import VERSION
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from importlib.resources import files as resources
 from numbers import Real
 from typing import Any
 
-from dse import files
 from dse.models.described.fitted import (
     FORMS,
     HIGH,
@@ -33,6 +32,7 @@ from dse.models.described.fitted import (
 )
 from dse.names import did_you_mean
 from dse.quantities import UnitError, si_unit
+from dse.system import files
 
 FORMAT = 1
 KIND = "fitted model"

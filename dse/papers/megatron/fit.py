@@ -1,16 +1,20 @@
 """Kernels of an A100 from measured matrix products; ``python -m dse.papers.megatron.fit`` writes the machine.
 
-Nothing of it was fitted to training: to the products of at least ROWS rows of the sample (``gemm_a100_sxm_bf16.csv``),
-as training has, the time of a product of ``transformer_training`` is fitted,
+Nothing of it was fitted to training. The sample is ``gemm_a100_sxm_bf16.csv``. The time of a product is taken as in
+``transformer_training``,
 
     λ + max(2 (m + n0)(n + n0)(k + n0) γt/η, 2 (mn + mk + nk) τm/ηm)
 
-for the share η of the peak rate, the padding n0, the share ηm of the memory bandwidth, and a launch time λ, which is
-then dropped: a host that runs ahead hides it.
+The share ηm of the memory bandwidth is fitted first, with a launch time, to products of at most THIN rows whose
+operands take at least SURELY times as long to move as the product to compute by the data sheet. The share η of the peak
+rate, the padding n0 and the launch time λ are then fitted to products of at least ROWS rows, as training has; none of
+these is bound by memory, so they say nothing about ηm. λ is dropped: a host that runs ahead hides it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
@@ -23,42 +27,72 @@ from dse.papers.gemm.comparison import COLUMNS, sample
 from dse.papers.megatron.batches import NAME, SHEET
 
 ROWS = 1024
+THIN = 64
+SURELY = 2.0
 SOFT = 0.1
 CHECKED = {"checked_hidden_least": 6144, "checked_hidden_most": 12288, "checked_devices": 64}
 # bytes of an entry
 ENTRY = 2.0
-START = {"matrix_efficiency": 0.8, "matrix_padding": 50.0, "memory_efficiency": 0.8, "launch": 4e-6}
 # bus bandwidth of an all-reduce of eight A100 SXM4 80 GB, bytes a second
 BUS = 200e9
 
 
-def fit() -> tuple[dict[str, float], float, int]:
-    """Return the constants, the mean error (percent) on the products that were used, and how many they are."""
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The constants; of the products of many rows, and of few: the mean error (percent) and how many were used."""
+
+    constants: dict[str, float]
+    wide: tuple[float, int]
+    thin: tuple[float, int]
+
+
+def fit() -> Fitted:
+    """Fit the share of the bandwidth to products of few rows, the rest to products of many."""
     found = sample("a100")
-    used = found.columns["m"] >= ROWS
-    m, n, k = (found.columns[c][used] for c in COLUMNS)
-    seconds = found.latency[used]
+    m, n, k = (found.columns[c] for c in COLUMNS)
+    seconds = found.latency
     sheet = machines.get(SHEET).parameters
+    moving = ENTRY * (m * n + m * k + n * k) * sheet["time_per_byte"]
+    computing = 2.0 * m * n * k * sheet["time_per_flop"]
 
-    def times(logs: np.ndarray) -> np.ndarray:
-        reached, pad, moved, launch = np.exp(logs)
-        computing = 2.0 * (m + pad) * (n + pad) * (k + pad) * sheet["time_per_flop"] / reached
-        moving = ENTRY * (m * n + m * k + n * k) * sheet["time_per_byte"] / moved
-        return np.asarray(launch + np.maximum(computing, moving))
+    thin = (m <= THIN) & (moving >= SURELY * computing)
+    moved, thin_error = _fitted(lambda x: x[1] + moving[thin] / x[0], seconds[thin], [0.8, 4e-6])
 
+    wide = m >= ROWS
+
+    def times(x: np.ndarray) -> np.ndarray:
+        reached, pad, launch = x
+        padded = 2.0 * (m[wide] + pad) * (n[wide] + pad) * (k[wide] + pad) * sheet["time_per_flop"]
+        return np.asarray(launch + np.maximum(padded / reached, moving[wide] / moved[0]))
+
+    (reached, pad, _), wide_error = _fitted(times, seconds[wide], [0.8, 50.0, 4e-6])
+    constants = {"matrix_efficiency": reached, "matrix_padding": pad, "memory_efficiency": moved[0]}
+    return Fitted(constants, (wide_error, int(wide.sum())), (thin_error, int(thin.sum())))
+
+
+def _fitted(
+    times: Callable[[np.ndarray], np.ndarray], seconds: np.ndarray, start: list[float]
+) -> tuple[list[float], float]:
+    """Return the constants of least robust error of the logarithms of times, and the mean error in percent."""
     best = least_squares(
-        lambda x: np.log(times(x) / seconds), np.log(list(START.values())), loss="soft_l1", f_scale=SOFT
+        lambda x: np.log(times(np.exp(x)) / seconds),
+        np.log(start),
+        loss="soft_l1",
+        f_scale=SOFT,
+        xtol=1e-12,
+        ftol=1e-12,
+        gtol=1e-12,
     )
-    error = 100.0 * float(np.abs(times(best.x) / seconds - 1.0).mean())
-    constants = dict(zip(START, map(float, np.exp(best.x)), strict=True))
-    return {n: v for n, v in constants.items() if n != "launch"}, error, int(used.sum())
+    found = np.exp(best.x)
+    return [float(v) for v in found], 100.0 * float(np.abs(times(found) / seconds - 1.0).mean())
 
 
 def file() -> str:
     """Return the machine file, TOML."""
-    found, error, many = fit()
-    used = f"{many} products of at least {ROWS} rows of gemm_a100_sxm_bf16.csv"
-    source = f"fitted on {used}, which they miss by {error:.0f} %"
+    found = fit()
+    wide = f"at least {ROWS} rows"
+    thin = f"at most {THIN} rows that memory binds"
+    of = dict.fromkeys(found.constants, (wide, found.wide)) | {"memory_efficiency": (thin, found.thin)}
     word = f"{2.0 / BUS:.4g} s/word"
     lines = [
         'title = "NVIDIA DGX A100 nodes with kernels and links as measured, flops in bfloat16"',
@@ -76,9 +110,13 @@ def file() -> str:
         'source = "github.com/NVIDIA/nccl-tests/issues/149: all-reduce of eight A100 SXM4 80 GB, about 200 GB/s"',
         'doubt = "one node of one user; another reports 208 GB/s between two devices (issues/178)"',
     ]
-    for name, value in found.items():
+    for name, value in found.constants.items():
+        rows, (error, many) = of[name]
         lines += ["", f"[parameters.{name}]", f'value = "{value:.4g}"', 'evidence = "fitted to measurements"']
-        lines.append(f'source = "{source}"')
+        lines.append(
+            f'source = "fitted on {many} products of {rows} of gemm_a100_sxm_bf16.csv, '
+            f'which they miss by {error:.0f} %"'
+        )
     for name, end in CHECKED.items():
         lines += ["", f"[parameters.{name}]", f'value = "{end}"', 'evidence = "published"']
         lines.append(

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Atom, Some, atoms
 from formulations.arithmetics.many import Array, Many
-from formulations.evaluation import RowKey
 from formulations.program import column_ends
+from formulations.row_keys import RowKey
 from formulations.stated import stated
 from formulations.tolerances import TIE
 from scenarios.question import Question

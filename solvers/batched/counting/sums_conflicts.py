@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.many import Array, Points
-from formulations.evaluation import RowKey
+from formulations.row_keys import RowKey
 from formulations.stated import Run, run
 from formulations.tolerances import HOLDS
 from scenarios.question import Limit, Objective, Question

@@ -15,9 +15,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, handover, over_grid
-from formulations.batch import Batch
-from formulations.over_grid import Region, Spread
+from formulations import handover
+from formulations.grids import batch, over_grid
+from formulations.grids.batch import Batch
+from formulations.grids.over_grid import Region, Spread
 from results.dataset import STATUS_CODES, Arrays, Layout
 from results.solution import Status
 from scenarios.sweep.grids import Grid

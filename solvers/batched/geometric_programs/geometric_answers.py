@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.batch import Batch
 from formulations.canonical import Canonical
-from formulations.evaluation import RowKey
+from formulations.grids.batch import Batch
 from formulations.problem import Variable
+from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers.batched.geometric_programs import geometric_conflicts, geometric_whole

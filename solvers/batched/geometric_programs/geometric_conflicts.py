@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.batch import Batch, Table
+from formulations.grids.batch import Batch, Table
 from formulations.tolerances import SLACK
 from scenarios.question import Decision
 from solvers.explaining import conflicts

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.over_grid import Region
+from formulations.grids.over_grid import Region
 from formulations.tolerances import BINDS, SLACK
 from solvers.batched.geometric_programs import geometric_conflicts
 from solvers.explaining import optimal_face

@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.batch import Batch
+from formulations.grids.batch import Batch
 from formulations.tolerances import TIE
 from solvers.batched.geometric_programs.geometric_conflicts import neighbours
 from solvers.explaining import optimal_face

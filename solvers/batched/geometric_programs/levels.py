@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, evaluation, handover
-from formulations.batch import Batch
-from formulations.evaluation import RowKey
+from formulations import evaluation, handover
+from formulations.grids import batch
+from formulations.grids.batch import Batch
 from formulations.problem import Kind, Problem, formulate
+from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
 from results.solution import Solution, Status
 from scenarios.question import HALVINGS, Limit, Objective, Question

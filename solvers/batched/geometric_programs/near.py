@@ -73,7 +73,7 @@ FORCE, TIGHT = 1e-7, 1e-6
 def run(
     table: Any, boxes: Any, ease: float, known: Known, which: Any, stages: Any, whose: Any, out: Any
 ) -> None:
-    """Settle the points of a table (``formulations.batch.Table``) from known ones.
+    """Settle the points of a table (``formulations.grids.batch.Table``) from known ones.
 
     ``boxes``: lower and upper ends (N, n) of the box, without the user's bounds, and far out. ``ease``: the slack, in
     logarithms, that limits are granted. ``which`` (N, tries): the known points to start from, -1 for none.

@@ -14,7 +14,7 @@ from results.telling.limits import base_name
 from scenarios.question import HALVINGS, Objective, Question
 from solvers.answer import checked
 from solvers.batched.geometric_programs.levels import SOLVER, Found, Support, small
-from solvers.linear.front_points import limited
+from solvers.linear.fronts.front_points import limited
 from solvers.outcome import Outcome
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import canonical as canon
-from formulations.arithmetics.divided import Indices, take
 from formulations.canonical import Array, Canonical
+from formulations.grids.divided import Indices, take
 from scenarios.question import Decision
 from solvers.batched.geometric_programs.geometric_conflicts import neighbours
 from solvers.explaining.optimal_face import Solver

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, handover, over_grid
-from formulations.arithmetics import divided
-from formulations.over_grid import Region, Spread
+from formulations import handover
+from formulations.grids import batch, divided, over_grid
+from formulations.grids.over_grid import Region, Spread
 from results.dataset import Arrays, Layout
 from scenarios.sweep.grids import Grid
 from solvers import work

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from formulations import canonical as canon
 from formulations import evaluation, handover
-from formulations.arithmetics import divided
-from formulations.arithmetics.divided import Divided, Indices
 from formulations.canonical import Array, Canonical
+from formulations.grids import divided
+from formulations.grids.divided import Divided, Indices
 from formulations.tolerances import TIE
 from scenarios.question import Decision
 from solvers.batched import relaxed_limits

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.arithmetics import divided
-from formulations.arithmetics.divided import Divided, Indices
+from formulations.grids import divided
+from formulations.grids.divided import Divided, Indices
 from formulations.tolerances import SLACK
 from scenarios.question import Decision
 from solvers.batched.ratios import branching

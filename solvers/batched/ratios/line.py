@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import batch, evaluation, handover, over_grid
-from formulations.arithmetics import divided
-from formulations.over_grid import Region, Spread
+from formulations import evaluation, handover
+from formulations.grids import batch, divided, over_grid
+from formulations.grids.over_grid import Region, Spread
 from formulations.problem import formulate
 from formulations.program import is_linear
 from results.dataset import Arrays, Layout

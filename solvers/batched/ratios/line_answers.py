@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.arithmetics import divided
+from formulations.grids import divided
 from formulations.tolerances import BINDS
 from scenarios.question import Decision, Question
 from solvers import box_search

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.arithmetics.divided import Indices, at
+from formulations.grids.divided import Indices, at
 from formulations.tolerances import TIE
 from scenarios.question import Question
 from solvers import boxes

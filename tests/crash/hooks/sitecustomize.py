@@ -113,12 +113,12 @@ class Changed(importlib.abc.MetaPathFinder):
 
 
 if JOURNAL:
-    sys.meta_path.insert(0, Changed("dse.sweeping.chunk_work", noting))
+    sys.meta_path.insert(0, Changed("dse.sweeping.points.chunk_work", noting))
 elif ONE_BY_ONE:
-    sys.meta_path.insert(0, Changed("dse.sweeping.chunk_work", one_by_one))
+    sys.meta_path.insert(0, Changed("dse.sweeping.points.chunk_work", one_by_one))
 if CLOCK:
     set_back()
 if STALE:
-    sys.meta_path.insert(0, Changed("results.stores.storage", stale))
+    sys.meta_path.insert(0, Changed("results.stores.files.storage", stale))
 if PAUSE or HOLD:
     sys.meta_path.insert(0, Changed("results.stores.store", pausing))

@@ -1,0 +1,1 @@
+"""Fits and measured models."""

@@ -1,0 +1,237 @@
+"""``python -m benchmarks.grids.rates``: points per core-second of every ready question on every machine of its model.
+
+Each grid has two numeric axes over a factor of ten around the ready scenario's values: one over a limit or a machine
+parameter, one over a given number. A rate is points / processor seconds of a warm ``dse.sweep`` into a store without
+audit, on one thread; the processor time of the process and of its children counts, so that a busy machine does not
+show. A grid of 4 x 4 points is swept before, which imports and compiles what small grids need.
+
+A row that takes longer than ``--most`` seconds is given up, and says so. A table that is there is gone on with: what
+stands in it is left out, so that it can be made in pieces.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+TABLE = Path(__file__).with_name("rates.csv")
+HEADER = (
+    "scenario",
+    "machine",
+    "points",
+    "class",
+    "axes",
+    "seconds",
+    "rate",
+    "goal",
+    "way",
+    "singly",
+    "why",
+    "status",
+)
+SIDES = {200: 14, 1000: 32, 40_000: 200}
+SPAN = 10**0.5
+# points a second at 1000 points and at 40 000, by class
+GOALS = {
+    "GP": (1500, 20_000),
+    "MIGP": (400, 2000),
+    "NLP": (400, 2000),
+    "MINLP": (400, 2000),
+    "LP": (1000, 20_000),
+    "MILP": (40, 80),
+}
+WHOLE = (20, 60)
+"""Two or more whole numbers beside real ones."""
+
+
+def main() -> None:
+    """Measure the rows that the table does not have."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.grids.rates", description=__doc__)
+    parser.add_argument("names", nargs="*", help="scenarios (default: all that ask one question)")
+    parser.add_argument("--points", type=int, choices=tuple(SIDES), default=200)
+    parser.add_argument("--machines", choices=("own", "all"), default="own")
+    parser.add_argument(
+        "--most", type=float, default=60.0, metavar="SECONDS", help="for one row (default 60)"
+    )
+    parser.add_argument(
+        "--stop", type=float, default=1e9, metavar="SECONDS", help="begin no row after so long"
+    )
+    parser.add_argument("--table", type=Path, default=TABLE)
+    parser.add_argument("--row", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.row:
+        # of processor time: on a busy machine the clock says nothing
+        resource.setrlimit(resource.RLIMIT_CPU, (int(asked.most), int(asked.most) + 1))
+        print(json.dumps(_measured(*json.loads(asked.row))))
+        return
+    began, done = time.perf_counter(), _read(asked.table)
+    with asked.table.open("a", newline="") as file:
+        out = csv.DictWriter(file, HEADER)
+        if not done:
+            out.writeheader()
+        for name, machine in _rows(asked.names, asked.machines == "all"):
+            if time.perf_counter() - began > asked.stop:
+                break
+            if (name, machine, str(asked.points)) in done:
+                continue
+            row = _row(name, machine, asked.points, asked.most)
+            if row:
+                out.writerow({"scenario": name, "machine": machine, "points": asked.points, **row})
+                file.flush()
+                print(name, machine, row.get("class"), row.get("rate"), row.get("status"), flush=True)
+
+
+def _read(table: Path) -> set[tuple[str, str, str]]:
+    if not table.exists():
+        return set()
+    with table.open(newline="") as file:
+        return {(r["scenario"], r["machine"], r["points"]) for r in csv.DictReader(file)}
+
+
+def _rows(names: list[str], everywhere: bool) -> Iterator[tuple[str, str]]:
+    import dse
+    import scenarios
+    from dse import machines
+
+    for name in names or scenarios.library():
+        asked = dse.load(name)
+        yield name, ""
+        if everywhere and isinstance(asked.machine, str):
+            for machine in machines.names():
+                if machine != asked.machine and _fits(name, machine):
+                    yield name, machine
+
+
+def _fits(name: str, machine: str) -> bool:
+    import dse
+    import scenarios
+
+    try:
+        scenarios.grid(dse.load(name, machine))
+    except scenarios.ScenarioError:
+        return False
+    return True
+
+
+def _row(name: str, machine: str, points: int, most: float) -> dict[str, Any]:
+    """One row, from a process of its own that is ended where it takes too long."""
+    told = json.dumps([name, machine, SIDES[points]])
+    command = [sys.executable, "-m", "benchmarks.grids.rates", "--most", str(most), "--row", told]
+    single = {f"{x}_NUM_THREADS": "1" for x in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+    surroundings = {**os.environ, **single, "DASK_NUM_WORKERS": "1"}
+    found = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings)
+    if found.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return {"status": f"not done in {most:g} s"}
+    if found.returncode:
+        return {"status": found.stderr.strip().splitlines()[-1][:120]}
+    row: dict[str, Any] = json.loads(found.stdout.strip().splitlines()[-1])
+    return row
+
+
+def _measured(name: str, machine: str, side: int) -> dict[str, Any]:
+    import dask
+
+    import dse
+
+    asked = dse.load(name, machine or None)
+    data = asked.model_dump(exclude_none=True, exclude_defaults=True)
+    if (
+        isinstance(data.get("objective", {}).get("minimize"), tuple)
+        and len(data["objective"]["minimize"]) > 1
+    ):
+        return {}
+    axes = _axes(data)
+    if len(axes) < 2:
+        return {"status": "no two numbers to sweep"}
+    with dask.config.set(scheduler="synchronous"), tempfile.TemporaryDirectory() as folder:
+        for n, place in ((4, "first"), (side, "grid")):
+            data["sweep"] = {
+                f"axis_{i}": {"path": path, "factors": _factors(n)} for i, path in enumerate(axes)
+            }
+            question = dse.Scenario(**data)
+            began = _spent()
+            swept = dse.sweep(question, Path(folder) / f"{place}.zarr", audit=0)
+            spent = _spent() - began
+        return _told(question, swept.load(), axes, spent)
+
+
+def _told(question: Any, swept: Any, axes: list[str], spent: float) -> dict[str, Any]:
+    from formulations.problem import formulate
+    from scenarios import grid
+
+    first = grid(question).question((0, 0))
+    choices = any(d.choices is not None for d in first.decide)
+    kind = "choices" if choices else str(formulate(first).kind)
+    points = swept["status"].size
+    whole = sum(d.integer for d in first.decide)
+    goal = WHOLE if kind in ("MIGP", "MINLP") and whole > 1 else GOALS.get(kind, ("", ""))
+    left = swept.attrs.get("left_over", "{}")
+    reasons: Mapping[str, int] = json.loads(left) if isinstance(left, str) else left
+    return {
+        "class": kind,
+        "axes": " x ".join(axes),
+        "seconds": round(spent, 3),
+        "rate": round(points / spent, 1),
+        "goal": goal[points > 10_000],
+        "way": str(swept.attrs.get("method", ""))[:80],
+        "singly": sum(reasons.values()),
+        "why": "; ".join(f"{n}: {why}" for why, n in reasons.items())[:160],
+        "status": " ".join(_counts(swept)),
+    }
+
+
+def _counts(swept: Any) -> Iterator[str]:
+    import numpy as np
+
+    words = swept["status"].attrs["flag_meanings"].split()
+    values, counts = np.unique(swept["status"].values, return_counts=True)
+    yield from (f"{words[int(v)]}:{n}" for v, n in zip(values, counts, strict=True))
+
+
+def _axes(data: Mapping[str, Any]) -> list[str]:
+    """Choose the limit (else the machine parameter) and the given number that are swept."""
+    limits = [
+        f"limits.{name}.{end}"
+        for name, ends in data.get("limits", {}).items()
+        for end in ("max", "min")
+        if end in ends
+    ]
+    machine = data.get("machine")
+    parameters = _parameters(machine) if isinstance(machine, str) else []
+    given = [n for n, value in data.get("given", {}).items() if _number(value)]
+    return [*(limits[:1] or parameters[:1]), *given[:1]]
+
+
+def _parameters(machine: str) -> list[str]:
+    from dse import machines
+
+    found = machines.get(machine).parameters
+    return [f"machine.{n}" for n in found if n.startswith("energy") and found[n]]
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, str) and value[:1].isdigit())
+
+
+def _factors(n: int) -> list[float]:
+    return [float(SPAN ** (2 * i / (n - 1) - 1)) for i in range(n)]
+
+
+def _spent() -> float:
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The solvers themselves: what they declare, and one method beside another."""

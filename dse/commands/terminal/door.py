@@ -1,0 +1,146 @@
+"""How the ``dse`` command ends: one clear message where it fails, and an exit code that scripts can trust."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dse.commands.terminal import hints
+from dse.measuring.errors import MeasuringError
+from dse.names import UnknownName, did_you_mean
+from dse.sweeping.cluster.workers import WorkersLost
+from dse.system import streams
+from dse.system.streams import INTERRUPTED
+from scenarios.language.errors import ScenarioError
+from solvers.others.solver_errors import SolverError
+
+ANSWERED, FAILED, WRONG, NO_ANSWER = 0, 1, 2, 3
+DEBUG = "--debug"
+_OUR_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE})
+
+
+class Door(click.Group):
+    """A group of commands that return their exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command and exit: 0 answered, 3 no answer, 2 wrong question, 1 failed, 130 interrupted."""
+        words = list(sys.argv[1:] if args is None else args)
+        debug = DEBUG in words
+        streams.prepare()
+        code = self._run([w for w in words if w != DEBUG], prog_name or "dse", complete_var, debug, extra)
+        if standalone_mode:
+            # the answer is out: Ctrl-C now only ends what the interpreter tidies up
+            streams.end_quietly()
+            sys.exit(code)
+        return code
+
+    def _run(
+        self, words: list[str], name: str, complete: str | None, debug: bool, extra: dict[str, Any]
+    ) -> int:
+        try:
+            code = super().main(words, name, complete, standalone_mode=False, obj=words, **extra)
+        except click.ClickException as problem:
+            told = io.StringIO()
+            problem.show(told)
+            complain(told.getvalue().rstrip("\n"))
+            return problem.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            complain("interrupted")
+            return INTERRUPTED
+        except Exception as problem:
+            if debug:
+                raise
+            return explain(problem)
+        return code if isinstance(code, int) else ANSWERED
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command, and end with the one next thing to try; an answer that there is no design has one too."""
+        code = super().invoke(ctx)
+        known = hints.told(ctx)
+        if known is not None or code in {None, ANSWERED, NO_ANSWER}:
+            self._hint(ctx.obj, known)
+        return code
+
+    def _hint(self, words: list[str], known: Callable[[], Sequence[str]] | None) -> None:
+        """Name the next thing to try, where a person reads it."""
+        command = self.commands.get(words[0])
+        options = [p for p in command.params if isinstance(p, click.Option)] if command is not None else []
+        valued = [name for p in options if not (p.is_flag or p.count) for name in p.opts]
+        if hint := hints.say(words, valued, known):
+            with contextlib.suppress(OSError):
+                streams.put(streams.visible(hint), sys.stdout)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command, or say which one was probably meant."""
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which a user needs them."""
+        return list(self.commands)
+
+
+def complain(message: str) -> None:
+    """Print to standard error; nobody may be listening."""
+    with contextlib.suppress(OSError):
+        streams.put(streams.visible(message), sys.stderr)
+
+
+def folder_for(output: str | Path) -> None:
+    """Make the folder that an output goes to where there is none, and say so."""
+    folder = Path(output).parent
+    if "://" not in str(output) and not folder.exists():
+        folder.mkdir(parents=True)
+        complain(f"dse: there was no folder {folder}; it is made")
+
+
+def explain(problem: Exception) -> int:
+    """Say in one message what went wrong, and return the exit code for it."""
+    from dse.fitting.errors import FittingError
+    from dse.machines import MachineError
+    from dse.models import ModelFileError, PluginError
+    from dse.quantities import UnitError
+    from results.stores.store import NoRoom, StoreBusy, StoreDamaged, StoreError
+
+    if isinstance(problem, StoreDamaged) and "results.stores.checked" in sys.modules:
+        sys.modules["results.stores.checked"].settle()
+    if isinstance(problem, NoRoom | StoreBusy | StoreDamaged | WorkersLost):
+        complain(f"dse: {problem}")
+        return FAILED
+    if isinstance(
+        problem,
+        FittingError
+        | MachineError
+        | MeasuringError
+        | ModelFileError
+        | PluginError
+        | ScenarioError
+        | SolverError
+        | StoreError
+        | UnitError
+        | UnknownName,
+    ):
+        complain(f"dse: {problem}")
+        return WRONG
+    if isinstance(problem, OSError) and problem.errno:
+        where = f"{problem.filename}: " if problem.filename else ""
+        complain(f"dse: {where}{os.strerror(problem.errno)}")
+        return FAILED if problem.errno in _OUR_TROUBLE else WRONG
+    complain(f"dse: unexpected {type(problem).__name__}: {problem} (with {DEBUG} you see where)")
+    return FAILED

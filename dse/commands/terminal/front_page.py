@@ -1,0 +1,192 @@
+"""A front on the terminal: objectives and decisions of each point, lists folded where they would not fit."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.commands.terminal.printing import WIDTH, say, show, table
+from dse.fronts.bands import EXACT
+from results.along_fronts.along import exchange_rates, knee
+from results.summaries import outside
+from results.telling import sources, words
+
+if TYPE_CHECKING:
+    from dse.fronts.front_search import Front
+    from results.solution import Solution
+
+DIGITS = 5
+BETWEEN = 3
+LONGEST = 48
+MANY, SOME = 100, 40
+SIGNS = {0.0: "○", 1.0: "●"}
+PART = "◐"
+NOTHING = 1e-9
+MOST_RATE = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its heading, a cell for each point, and what is to be said about it below the table."""
+
+    heading: str
+    cells: tuple[str, ...]
+    about: str = ""
+
+    @property
+    def width(self) -> int:
+        """Columns of text it takes, with what separates it from the next."""
+        return BETWEEN + max(len(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
+
+
+def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
+    """Print the points of a front, how it was found, and where it is written or could be."""
+    goals = [g.name for g in found.question.objectives]
+    decided = [d.name for d in found.question.decide if d.name not in goals]
+    around = [column(found.points, name) for name in goals]
+    behind = [*_exchange(found, goals), *_proofs(found)]
+    number = Column("", tuple(str(i) for i in range(len(found.points))))
+    room = WIDTH - sum(c.width for c in (number, *around, *behind))
+    chosen = design(found.points, decided, room)
+    if found.question.title:
+        say(found.question.title)
+    every = [number, *around, *(c for c in chosen if c.cells), *behind]
+    left = {"status", "to the next", *(c.heading for c in chosen if c.about)}
+    right = frozenset(c.heading for c in every if c.heading not in left)
+    bend = knee(*both(found.points, goals)) if len(goals) == 2 else None
+    shown = _shown(len(found.points), bend)
+    rows = list(zip(*(c.cells for c in every), strict=True))
+    show(table([c.heading for c in every], [rows[i] for i in shown], right))
+    if len(shown) < len(rows):
+        say(f"{len(shown)} of {len(rows)} points are shown: -o front.csv and --json have all")
+    for told in (*behind, *chosen):
+        if told.about:
+            say(textwrap.fill(told.about, WIDTH))
+    if bend is not None:
+        say(f"Knee at point {bend}: the farthest from the straight line between the ends")
+    beyond = outside.words(outside.of_solutions(found.points), len(found.points))
+    if beyond:
+        say(textwrap.fill(f"Outside {beyond}", WIDTH))
+    for label, text in sources.of_solutions(found.points):
+        say(textwrap.fill(f"{label.capitalize()}: {text}", WIDTH))
+    say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", WIDTH))
+    if found.band is not None and found.band.how != EXACT:  # which the method says already
+        say(textwrap.fill(found.band.words(), WIDTH))
+    if found.growth is not None:
+        say(textwrap.fill(found.growth.words(found.points[0].units), WIDTH))
+    curved = [x for x, g in zip(found.straight_in, goals, strict=False) if x != g]
+    if curved and any(found.joined):
+        say(f"Segments are straight in {' and '.join(found.straight_in)}")
+    if outputs:
+        say(f"Wrote {', '.join(outputs)}")
+    else:
+        say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
+
+
+def _shown(count: int, bend: int | None) -> list[int]:
+    """Return which points the table has: all, or of many some evenly spread ones, the ends and the knee."""
+    if count <= MANY:
+        return list(range(count))
+    some = {round(i) for i in np.linspace(0, count - 1, SOME)}
+    return sorted(some if bend is None else some | {bend})
+
+
+def both(points: Sequence[Solution], goals: Sequence[str]) -> tuple[list[float], list[float]]:
+    """Return the values of two objectives along a front."""
+    first, second = ([float(_amount(p, name)) for p in points] for name in goals)
+    return first, second
+
+
+def _exchange(found: Front, goals: Sequence[str]) -> list[Column]:
+    """Return what a percent of the first of two objectives brings of the second, on the way to the next point."""
+    if len(goals) != 2:
+        return []
+    values = both(found.points, goals)
+    rates = exchange_rates(*values)
+    if not np.isfinite(rates).any():
+        return []
+    cells = tuple(_rate(rate, [v[i : i + 2] for v in values]) for i, rate in enumerate(rates))
+    about = f"exchange: change of {goals[1]} for 1 % more {goals[0]}, on average as far as the next point"
+    if any(" for " in cell for cell in cells):
+        about += f"; where the next point is much nearer than 1 % of {goals[0]}, the change as far as there"
+    return [Column("exchange", cells, about)]
+
+
+def _rate(rate: float, steps: Sequence[Sequence[float]]) -> str:
+    """Write an exchange rate; one that no whole percent could have (above 100) as the step that it is the rate of."""
+    if np.isnan(rate):
+        return ""
+    if abs(rate) <= MOST_RATE:
+        return f"{rate:+.3g} %"
+    first, second = (100.0 * (after / before - 1.0) for before, after in steps)
+    return f"{second:+.3g} % for {first:+.2g} %"
+
+
+def _proofs(found: Front) -> list[Column]:
+    """Return status and gap of each point, and whether a segment joins it to the next one."""
+    gaps = ["" if p.gap is None else f"{p.gap:.0e}" for p in found.points]
+    columns = [Column("status", tuple(p.status.value for p in found.points)), Column("gap", tuple(gaps))]
+    if any(found.joined):
+        columns.append(Column("to the next", tuple("straight" if j else "" for j in found.joined)))
+    return columns
+
+
+def _amount(point: Solution, name: str) -> float | str:
+    return point.variables[name] if name in point.variables else point.metrics[name]
+
+
+def _cell(point: Solution, name: str) -> str:
+    amount = _amount(point, name)
+    return words.named(point, name, amount) or words.value(amount, point.units.get(name, ""), DIGITS)
+
+
+def column(points: Sequence[Solution], name: str, heading: str = "") -> Column:
+    """Return the column of one quantity, by its name."""
+    return Column(heading or name, tuple(_cell(p, name) for p in points))
+
+
+def design(points: Sequence[Solution], decided: Sequence[str], room: int) -> list[Column]:
+    """Return the columns of what was decided: one for each decision where there is room, else one for a list of them.
+
+    ``room``: columns of text. A list too long for that has no cells, only a word about where it is to be found.
+    """
+    index = points[0].index
+    listed = [n for n in decided if n in index]
+    alone = [column(points, n) for n in decided if n not in index]
+    each = [column(points, n, "\n".join((index[n][0], *(v for _, v in index[n][1])))) for n in listed]
+    if sum(c.width for c in (*alone, *each)) <= room:
+        return [*alone, *each]
+    return [*alone, *(_folded(points, title, names) for title, names in _groups(points[0], listed))]
+
+
+def _groups(point: Solution, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Go through lists of decisions: those of one family that differ in the first label only."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        family, labels = point.index[name]
+        found.setdefault(" ".join((family, *(label for _, label in labels[1:]))), []).append(name)
+    yield from found.items()
+
+
+def _folded(points: Sequence[Solution], title: str, names: Sequence[str]) -> Column:
+    """Fold a list of decisions into one column: a sign for each share, the values of others."""
+    labels = [points[0].index[n][1][0][1] for n in names]
+    shares = not any(points[0].units.get(n) or n in points[0].menus for n in names) and all(
+        -NOTHING <= float(_amount(p, n)) <= 1 + NOTHING for p in points for n in names
+    )
+    if shares:
+        cells = ["".join(_sign(float(_amount(p, n))) for n in names) for p in points]
+        what = f"{SIGNS[1.0]} 1, {PART} a part, {SIGNS[0.0]} 0"
+    else:
+        cells, what = [" ".join(_cell(p, n) for n in names) for p in points], "a value each"
+    if max(map(len, cells)) > LONGEST:
+        return Column(title, (), f"{title} of {len(names)}, left out here: --json and -o front.csv have all")
+    return Column(title, tuple(cells), f"{title} of {', '.join(labels)}, in this order: {what}")
+
+
+def _sign(share: float) -> str:
+    return next((sign for end, sign in SIGNS.items() if abs(share - end) <= NOTHING), PART)

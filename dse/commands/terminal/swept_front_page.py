@@ -1,0 +1,183 @@
+"""Fronts over swept axes on the terminal: a line for each place, the points where they are few."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dse.commands.terminal.front_page import Column, both, column, design
+from dse.commands.terminal.printing import WIDTH, say, show, table
+from dse.fronts.front_search import Front
+from results.along_fronts.along import knee
+from results.summaries import outside
+from results.telling import sources, words
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+
+    from dse.fronts.swept_fronts import Fronts, Place
+    from results.solution import Solution
+
+FEW = 40
+MOST_REASONS = 8
+DIGITS = 5
+
+
+def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequence[str]) -> None:
+    """Print the ends of the front at each place, its points where they are few, and why a place has none.
+
+    ``dataset``: of the same fronts.
+    """
+    title = found.question().title
+    if title:
+        say(title)
+    dominated = dataset["dominated"].values
+    _places(found, dominated)
+    points = [(place, i) for place, f in found.found.items() for i in range(len(f.points))]
+    if 0 < len(points) <= FEW:
+        say("")
+        _points(found, points, dominated)
+    if dominated.any():
+        axes = " × ".join(a.name for a in found.grid.axes)
+        say(
+            textwrap.fill(
+                f"dominated: a design elsewhere on {axes} is as good in all and better in one", WIDTH
+            )
+        )
+    answered = [p for f in found.found.values() for p in f.points]
+    beyond = outside.words(outside.of_solutions(answered), len(answered))
+    if beyond:
+        say(textwrap.fill(f"Outside {beyond}", WIDTH))
+    for label, text in sources.of_solutions(answered):
+        say(textwrap.fill(f"{label.capitalize()}: {text}", WIDTH))
+    for line in _reasons(found):
+        say(textwrap.fill(line, WIDTH, subsequent_indent="  "))
+    for line in _methods(found):
+        say(textwrap.fill(line, WIDTH))
+    if outputs:
+        say(f"Wrote {', '.join(outputs)}")
+    else:
+        say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
+
+
+def _at(found: Fronts, place: Place) -> list[str]:
+    return [words.value(c.of.values[place[c.along]], c.of.unit, DIGITS) for c in found.grid.changes]
+
+
+def _places(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
+    """Print how many points each front has, the best of each objective, and the knee where there is room."""
+    goals = found.question().objectives
+    axes = [
+        Column(c.of.name, tuple(_at(found, place)[k] for place, _ in found.places()))
+        for k, c in enumerate(found.grid.changes)
+    ]
+    every = [front or Front(found.question()) for _, front in found.places()]
+    ends = [
+        Column(
+            f"{'greatest' if g.maximize else 'least'} {g.name}",
+            tuple(_end(f, g.name, most=g.maximize) for f in every),
+        )
+        for g in goals
+    ]
+    bends = [Column(f"{g.name} at the knee", tuple(_knee(f, g.name) for f in every)) for g in goals]
+    beaten = tuple(str(int(dominated[place].sum()) or "") for place, _ in found.places())
+    before = [*axes, Column("points", tuple(str(len(f.points) or "") for f in every)), *ends]
+    behind = [Column("dominated", beaten)] if any(beaten) else []
+    behind.append(Column("status", tuple(_status(f) for _, f in found.places())))
+    if len(goals) == 2 and sum(c.width for c in (*before, *bends, *behind)) <= WIDTH:
+        before += bends
+    left = {"status", *(c.of.name for c in found.grid.changes if not c.of.numeric)}
+    columns = [*before, *behind]
+    head = [c.heading for c in columns]
+    show(table(head, zip(*(c.cells for c in columns), strict=True), frozenset(head) - left))
+
+
+def _knee(front: Front, name: str) -> str:
+    goals = [g.name for g in front.question.objectives]
+    bend = knee(*both(front.points, goals)) if len(goals) == 2 and front.points else None
+    return "" if bend is None else column((front.points[bend],), name).cells[0]
+
+
+def _end(front: Front, name: str, *, most: bool) -> str:
+    if not front.points:
+        return ""
+    values = both(front.points, [name, name])[0]
+    best = max(range(len(values)), key=lambda i: values[i] if most else -values[i])
+    return column((front.points[best],), name).cells[0]
+
+
+def _status(front: Front | None) -> str:
+    """Say what all points of a front are, or why there are none."""
+    if front is None:
+        return "not computed"
+    if front.refusal is not None:
+        return front.refusal.status.value
+    return ", ".join(dict.fromkeys(p.status.value for p in front.points)) or "empty"
+
+
+def _points(found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.ndarray[Any, Any]) -> None:
+    """Print all points, each with its place."""
+    question = found.question()
+    points: list[Solution] = [found.found[place].points[i] for place, i in chosen]
+    goals = [g.name for g in question.objectives]
+    decided = [
+        d.name for d in question.decide if d.name not in goals and all(d.name in p.variables for p in points)
+    ]
+    at = [_at(found, place) for place, _ in chosen]
+    first = [i == 0 for _, i in chosen]
+    around = [
+        Column(c.of.name, tuple(row[k] if new else "" for row, new in zip(at, first, strict=True)))
+        for k, c in enumerate(found.grid.changes)
+    ]
+    around += [Column("", tuple(str(i) for _, i in chosen)), *(column(points, name) for name in goals)]
+    flags = tuple("dominated" if dominated[(*place, i)] else "" for place, i in chosen)
+    behind = [Column("elsewhere", flags)] if any(flags) else []
+    made = design(points, decided, WIDTH - sum(c.width for c in (*around, *behind)))
+    every = [*around, *(c for c in made if c.cells), *behind]
+    left = {
+        "elsewhere",
+        *(c.heading for c in made if c.about),
+        *(c.of.name for c in found.grid.changes if not c.of.numeric),
+    }
+    right = frozenset(c.heading for c in every if c.heading not in left)
+    show(table([c.heading for c in every], zip(*(c.cells for c in every), strict=True), right))
+    for c in made:
+        if c.about:
+            say(textwrap.fill(c.about, WIDTH))
+
+
+def _reasons(found: Fronts) -> Iterator[str]:
+    """Say of the places without a front why they have none."""
+    refused = [(place, f.refusal) for place, f in found.found.items() if f.refusal is not None]
+    for place, refusal in refused[:MOST_REASONS]:
+        where = ", ".join(
+            f"{c.of.name} = {v}" for c, v in zip(found.grid.changes, _at(found, place), strict=True)
+        )
+        said = "; ".join(f"{name}: {text}" for name, text in words.conflict(refusal))
+        yield f"{where}: {refusal.status.value}" + (
+            f": {said or refusal.message}" if said or refusal.message else ""
+        )
+    if len(refused) > MOST_REASONS:
+        yield f"and {len(refused) - MOST_REASONS} more places without a front"
+
+
+def _methods(found: Fronts) -> Iterator[str]:
+    """Say how the fronts were found, those together that were found in the same way."""
+    ways: dict[str, list[Front]] = {}
+    for front in found.found.values():
+        if front.points:
+            ways.setdefault(front.method, []).append(front)
+    for way, fronts in ways.items():
+        counts = (
+            (len(fronts), "front"),
+            (sum(len(f.points) for f in fronts), "point"),
+            (sum(f.solves for f in fronts), "solve"),
+        )
+        told = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts)
+        yield f"{told}: {way}"
+        widths = [f.band.width for f in fronts if f.band is not None]
+        if any(math.isfinite(w) and w > 0 for w in widths):
+            yield f"Between their points they are enclosed within {100 * max(widths):.2g} % at most"

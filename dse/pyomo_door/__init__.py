@@ -1,1 +1,0 @@
-"""Questions as Pyomo models, and designs that other solvers found."""

@@ -1,0 +1,34 @@
+"""Text with units <-> SI numbers, and what a named quantity is."""
+
+from dse.quantities.kinds import FAILURES, FIT_PER_FAILURE_RATE
+from dse.quantities.quantity import Quantity
+from dse.quantities.reading import (
+    UnitError,
+    dimension,
+    examples,
+    kind,
+    si_unit,
+    si_units,
+    to_si,
+    written_unit,
+)
+from dse.quantities.units import registry
+from dse.quantities.writing import OF_ELECTRICITY, long_time, show
+
+__all__ = [
+    "FAILURES",
+    "FIT_PER_FAILURE_RATE",
+    "OF_ELECTRICITY",
+    "Quantity",
+    "UnitError",
+    "dimension",
+    "examples",
+    "kind",
+    "long_time",
+    "registry",
+    "show",
+    "si_unit",
+    "si_units",
+    "to_si",
+    "written_unit",
+]

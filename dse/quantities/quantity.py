@@ -1,0 +1,46 @@
+"""A named input or metric of a model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A named input or metric.
+
+    ``minimum`` and ``maximum`` are its mathematical domain. ``floor`` and ``ceiling`` are finite, positive
+    ends that give a decided variable a box where the domain itself is open: an optimum held only by one of
+    these two is no optimum but ``unbounded``. ``default`` is used where nothing is given; an ``optional``
+    quantity may be absent altogether. ``choices``: the texts allowed, for a quantity that is no number.
+    ``flags``: what the values 0, 1, 2 ... mean, for a metric that says which case holds. ``menu``: the names of
+    the entries 1, 2, 3 ... that a whole number picks from. ``index``: which element of an indexed family this
+    is, as (dimension, label) pairs; its name is then the family's with the labels behind, joined by dots.
+    A decided quantity whose ``floor`` is 0 may be 0. ``open``: the ``minimum`` itself is outside the domain.
+    ``whole``: it counts things, so that it is decided in whole numbers unless a question says ``integer = false``.
+    """
+
+    name: str
+    symbol: str
+    unit: str
+    meaning: str
+    source: str = ""
+    minimum: float = 0.0
+    maximum: float = math.inf
+    floor: float = 1e-30
+    ceiling: float = 1e30
+    default: float | str | None = None
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    flags: tuple[str, ...] = ()
+    menu: tuple[str, ...] = ()
+    open: bool = False
+    whole: bool = False
+    index: tuple[tuple[str, str], ...] = ()
+
+    def at(self, **index: str) -> Quantity:
+        """Return the element of this family at these labels by dimension: share.at(region="a") is share.a."""
+        labels = (*self.index, *index.items())
+        family = self.name.removesuffix("".join(f".{label}" for _, label in self.index))
+        return replace(self, name=".".join((family, *(label for _, label in labels))), index=labels)

@@ -1,0 +1,193 @@
+"""From text with a unit to an SI number, and what a unit measures."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from functools import lru_cache
+from numbers import Real
+
+from dse.names import did_you_mean
+from dse.quantities import units
+from dse.quantities.kinds import KINDS
+
+
+class UnitError(ValueError):
+    """A number or its unit cannot be read; the message says what is wrong and what would be right."""
+
+
+_NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
+_FACTOR = r"[A-Za-zµμΩ%]{1,40}(?:(?:\^|\*\*)-?[1-9])?"
+_TEXT = re.compile(rf"\s*({_NUMBER})\s*((?:1\s*/\s*)?{_FACTOR}(?:\s*[*/]\s*{_FACTOR})*)?\s*")
+FACTORS = re.compile(r"([*/]?)\s*([A-Za-zµμΩ%]+)(?:(?:\^|\*\*)(-?[1-9]))?")
+
+
+def to_si(value: float | str, unit: str, word_size: float | None = None) -> float:
+    """Read ``value`` as a number of SI ``unit`` ("" for a plain number).
+
+    A number is taken as it stands; text is one decimal number and a unit ("10 kW", "75 GFLOPS/W"), the unit
+    being names with ``*``, ``/`` and small whole powers. Bytes are read as words where ``unit`` has words and
+    ``word_size`` (bytes per word) is known. Raises UnitError for anything else, NaN and infinity included.
+    """
+    if isinstance(value, str):
+        return _read(value, unit, word_size)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UnitError(f"{value!r} is no number; write {_examples(unit)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise UnitError("the number is too large") from None
+    return _finite(number, repr(value))
+
+
+def _finite(number: float, text: str) -> float:
+    if not math.isfinite(number):
+        raise UnitError(f"{text} is not a finite number")
+    return number
+
+
+def _read(text: str, unit: str, word_size: float | None) -> float:
+    match = _TEXT.fullmatch(text) if len(text) <= 200 else None
+    if match is None:
+        raise UnitError(
+            f"{_short(text)} is not one number with a unit (names, *, / and whole powers); "
+            f"write {_examples(unit)}"
+        )
+    number, written = Decimal(match[1]), match[2]
+    if written is None:
+        if unit:
+            raise UnitError(f"{_short(text)} has no unit: {kind(unit)} is needed; write {_examples(unit)}")
+        return _finite(float(number), text)
+    conversion = _conversion(written, unit)
+    if conversion is None:
+        raise UnitError(
+            f"{_short(text)} is {kind(written)}, but {kind(unit)} is needed; write {_examples(unit)}"
+        )
+    factor, words = conversion
+    if words:
+        factor *= _bytes_per_word(word_size, text, unit) ** -words
+    return _finite(float(number * factor), text)
+
+
+def _bytes_per_word(word_size: float | None, text: str, unit: str) -> Decimal:
+    if word_size is None:
+        raise UnitError(
+            f"{_short(text)} is in bytes, but words are needed: give machine.word_size (bytes per word), "
+            f"or write {_examples(unit)}"
+        )
+    if not 0 < word_size < math.inf:
+        raise UnitError(f"machine.word_size must be a positive number of bytes, not {word_size!r}")
+    return Decimal(repr(float(word_size)))
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+@lru_cache(maxsize=1024)
+def _conversion(written: str, unit: str) -> tuple[Decimal, int] | None:
+    """Return the factor from the ``written`` unit to ``unit`` and the power of bytes to be read as words.
+
+    None where the dimensions do not agree.
+    """
+    factor, dimension = _root(written)
+    target, wanted = _root(unit)
+    if dimension == wanted:
+        return factor / target, 0
+    words = dimension.get("[information]", 0)
+    swapped = {k: v for k, v in dimension.items() if k != "[information]"}
+    swapped["[word]"] = swapped.get("[word]", 0) + words
+    if words and {k: v for k, v in swapped.items() if v} == wanted:
+        return factor / target, words
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _root(expression: str) -> tuple[Decimal, dict[str, int]]:
+    """Return a unit expression's factor to base units and its dimension, each name looked up alone."""
+    factor, dimension = Decimal(1), dict[str, int]()
+    for operator, name, power in FACTORS.findall(expression):
+        exponent = int(power or 1) * (-1 if operator == "/" else 1)
+        one, base = _name(name)
+        factor *= one**exponent
+        for key, e in base:
+            dimension[key] = dimension.get(key, 0) + e * exponent
+    return factor, {k: v for k, v in dimension.items() if v}
+
+
+@lru_cache(maxsize=1024)
+def _name(name: str) -> tuple[Decimal, tuple[tuple[str, int], ...]]:
+    if name.lower().endswith("flops") and not name.endswith("FLOPS"):
+        raise UnitError(f"unit {name!r} is ambiguous: FLOPS is flop/second, flop is the count")
+    found = units.table().find(name)
+    if found is None:
+        raise UnitError(f"unknown unit {name!r}{_meant(name)}")
+    return found.factor, found.dimension
+
+
+def _meant(name: str) -> str:
+    known = sorted(units.table().units)
+    spelled = [
+        p + u for u in known for p in ("", *units.PREFIXES.replace(" ", ""), "Ki", "Mi", "Gi", "Ti", "Pi")
+    ]
+    if any(s.lower() == name.lower() for s in spelled):
+        return did_you_mean(name, spelled)
+    return did_you_mean(
+        name, [p + u for u in known if len(u) > 2 for p in ("", "kilo", "mega", "giga", "milli")]
+    )
+
+
+def dimension(unit: str) -> dict[str, int]:
+    """Return the powers of base dimensions ("[time]") that a unit has; none for a plain number. Raises UnitError."""
+    return _root(unit)[1]
+
+
+def written_unit(text: str) -> str:
+    """Return the unit in a text such as "10 kW" ("" where there is none). Raises UnitError where it is no number."""
+    match = _TEXT.fullmatch(text) if len(text) <= 200 else None
+    if match is None:
+        raise UnitError(f"{_short(text)} is not one number with a unit; write {_examples('W')}")
+    return match[2] or ""
+
+
+def si_units() -> tuple[str, ...]:
+    """Return the SI units that quantities have here; of those that measure the same the first is the usual one."""
+    return tuple(KINDS)
+
+
+def kind(unit: str) -> str:
+    """Say what a unit measures: ``kind("kWh")`` is "an energy (J)"."""
+    if unit in KINDS and unit:
+        return f"{KINDS[unit][0]} ({unit})"
+    dimension = _root(unit)[1]
+    for known, (words, _) in KINDS.items():
+        if _root(known)[1] == dimension:
+            return f"{words} ({known})" if known else words
+    text = "*".join(k.strip("[]") + ("" if v == 1 else f"^{v}") for k, v in sorted(dimension.items()))
+    return f"a quantity of dimension {text}"
+
+
+def si_unit(unit: str) -> str:
+    """Return the SI unit of what a unit measures: "s" for "ms", "flop/s" for "GFLOPS"; raises UnitError.
+
+    The unit's own text where no known unit measures the same and it is one already ("1/s^2").
+    """
+    factor, dimension = _root(unit)
+    if not dimension:
+        return ""
+    known = next((k for k in KINDS if k and _root(k)[1] == dimension), None)
+    if known is not None:
+        return unit if factor == _root(known)[0] else known
+    if factor == 1:
+        return unit
+    raise UnitError(f"{unit!r} is {kind(unit)}: write it in SI units")
+
+
+def examples(unit: str) -> tuple[str, ...]:
+    """Return texts that are read well for a quantity of this SI unit, such as "5 kW" for "W"."""
+    return KINDS[unit][1] if unit in KINDS else (f"1 {unit}",)
+
+
+def _examples(unit: str) -> str:
+    return " or ".join(f'"{e}"' for e in examples(unit))

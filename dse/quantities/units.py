@@ -1,0 +1,111 @@
+"""The units that files may use, read from ``units.txt``: of each name its factor to base units and its dimension.
+
+Only what reading a number needs: importing pint takes longer than answering a question. Pint reads the same file
+where units are computed with (``registry``), and the tests hold the two together, name by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+# one letter for each power of 1000 from 1e-30 to 1e30, a blank for 1
+PREFIXES = "qryzafpnµm kMGTPEZYRQ"
+_PART = re.compile(r"(\*\*|[*/])?\s*([^\s*/]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit: its full name, its factor to base units, and the powers of base dimensions, by name ("[time]")."""
+
+    name: str
+    factor: Decimal
+    dimension: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Units and the factors of prefixes, by every name and symbol that the file gives them."""
+
+    units: dict[str, Unit]
+    prefixes: dict[str, Decimal]
+
+    def find(self, name: str) -> Unit | None:
+        """Return the unit of that name, with a prefix and in the plural too; None where there is none.
+
+        A symbol of one letter has no plural: "Ws" would lose the second.
+        """
+        found = self._prefixed(name, 1)
+        if found is None and name.endswith("s"):
+            found = self._prefixed(name[:-1], 2)
+        return found
+
+    def _prefixed(self, name: str, letters: int) -> Unit | None:
+        """Find a unit whose own name has at least so many letters, behind any prefix."""
+        for prefix, factor in ("", Decimal(1)), *self.prefixes.items():
+            own = name.removeprefix(prefix)
+            if name.startswith(prefix) and len(own) >= letters and own in self.units:
+                unit = self.units[own]
+                return Unit(unit.name, factor * unit.factor, unit.dimension)
+        return None
+
+
+@lru_cache(maxsize=1)
+def table() -> Table:
+    """Return the units of ``units.txt``, read once."""
+    found = Table({}, {})
+    for line in _lines():
+        name, *parts = (part.strip() for part in line.split(" = "))
+        if not parts or line.startswith("#"):
+            continue
+        names = [name, *(p for p in parts[1:] if p != "_")]
+        if name.endswith("-"):
+            found.prefixes.update({n.removesuffix("-"): Decimal(parts[0]) for n in names})
+        else:
+            unit = _defined(name, parts[0], found)
+            found.units.update(dict.fromkeys(names, unit))
+    return found
+
+
+def _defined(name: str, definition: str, known: Table) -> Unit:
+    """Return a unit by its definition: a new base dimension, or numbers and units defined before."""
+    if definition.startswith("["):
+        return Unit(name, Decimal(1), ((definition, 1),) if definition != "[]" else ())
+    factor, dimension = Decimal(1), dict[str, int]()
+    for part, power in _parts(definition):
+        unit = known.find(part) or Unit(part, Decimal(part), ())
+        factor *= unit.factor**power
+        for key, exponent in unit.dimension:
+            dimension[key] = dimension.get(key, 0) + exponent * power
+    return Unit(name, factor, tuple((k, v) for k, v in dimension.items() if v))
+
+
+def _parts(definition: str) -> Iterator[tuple[str, int]]:
+    """Go through the factors of a definition, each with its power."""
+    found: list[tuple[str, int]] = []
+    for operator, part in _PART.findall(definition):
+        if operator == "**":
+            before, sign = found.pop()
+            found.append((before, sign * int(part)))
+        else:
+            found.append((part, -1 if operator == "/" else 1))
+    yield from found
+
+
+@lru_cache(maxsize=1)
+def registry() -> Any:
+    """Return the pint registry of ``dse/quantities/units.txt``, loaded once."""
+    import pint
+
+    made = pint.UnitRegistry(None)
+    made.load_definitions(_lines())
+    return made
+
+
+def _lines() -> list[str]:
+    return files("dse.quantities").joinpath("units.txt").read_text(encoding="utf-8").splitlines()

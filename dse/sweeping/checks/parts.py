@@ -1,0 +1,87 @@
+"""Points of a chunk that ask the same but for numbers, as arrays: their question, and what was answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from formulations.grids.over_grid import Region, Spread
+from results.dataset import STATUS_CODES, Layout, Variable
+from results.solution import Status
+from scenarios.question import Decision, Question, fixed
+
+Array = np.ndarray[Any, Any]
+OPTIMAL, FEASIBLE, INFEASIBLE, EVALUATED = (
+    STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE, Status.EVALUATED)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the grid with what is stored there."""
+
+    spread: Spread
+    plan: Layout
+    region: Region
+    arrays: Mapping[str, Array]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along each axis."""
+        return tuple(s.stop - s.start for s in self.region)
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """The place of its first point in the grid."""
+        return tuple(s.start for s in self.region)
+
+    def variables(self, role: str) -> Iterator[Variable]:
+        """Go through the variables of a role that are stored."""
+        return (v for v in self.plan.variables if v.role == role and v.name in self.arrays)
+
+    def answered(self) -> Array:
+        """Tell where there is a design (or, with nothing decided, where the numbers stand)."""
+        if "status" not in self.arrays:
+            return np.ones(self.shape, bool)
+        status = self.arrays["status"]
+        designed: Array = (status == OPTIMAL) | (status == FEASIBLE) | (status == EVALUATED)
+        return designed | (status == INFEASIBLE) if not self.question().decide else designed
+
+    def question(self) -> Question:
+        """Return the question of the piece: arrays along its axes in what is given, limited and decided."""
+        asked = self.spread.question(self.region)
+        decide = asked.decide
+        for i, aim, along in self.spread.numbers():
+            if aim.kind != "decide":
+                continue
+            shape = [-1 if k == i else 1 for k in range(len(self.region))]
+            values: Any = along[self.region[i]].reshape(shape)
+            decide = tuple(_bounded(d, aim.side, values) if d.name == aim.name else d for d in decide)
+        return replace(asked, decide=decide)
+
+    def questions(self) -> Iterator[tuple[Question, Mapping[str, str], Array]]:
+        """Go through the choices among names that were made: what they leave of the question, and where."""
+        asked, answered = self.question(), self.answered()
+        named = [v for v in self.variables("decided") if v.dtype != "float64"]
+        named = [v for v in named if any(d.name == v.key and d.choices for d in asked.decide)]
+        if not named:
+            if answered.any():
+                yield asked, {}, answered
+            return
+        codes = np.stack([self.arrays[v.name] for v in named], -1)
+        for combination in np.unique(codes[answered], axis=0):
+            if (combination < 0).any():
+                continue
+            texts = [json.loads(v.attributes["choices"])[c] for v, c in zip(named, combination, strict=True)]
+            chosen = {v.key: str(text) for v, text in zip(named, texts, strict=True)}
+            yield fixed(asked, chosen), chosen, answered & (codes == combination).all(-1)
+
+
+def _bounded(d: Decision, side: str, values: Any) -> Decision:
+    if side == "max_halvings":
+        return replace(d, minimum=(d.base or 0.0) / 2.0**values)
+    return replace(d, minimum=values) if side == "min" else replace(d, maximum=values)

@@ -1,0 +1,1 @@
+"""Where a sweep computes: helper processes, clusters of others, and what workers report."""

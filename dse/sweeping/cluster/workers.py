@@ -1,0 +1,172 @@
+"""Helper processes for long runs: a Dask scheduler in this process, workers started as ``python -m``.
+
+Workers that multiprocessing starts would import the caller's main module, which fails or hangs from standard
+input, a notebook or a script without a guard (and Dask's nannies do the same). Ours import only what they are
+told to, have one thread each (Pyomo deadlocks in threads), and end when the calling process does.
+
+They and the scheduler listen on the loopback only, hear nobody who has not the key of the run
+(``dse.sweeping.cluster.credentials``: Dask's protocol lets whoever is heard run code), and show no pages.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+from dse.sweeping.cluster import credentials
+from dse.system.processes import end_with_parent, environment
+
+HOST = "127.0.0.1"
+_PORT = f"{HOST}:0"
+TALKATIVE = ("distributed.batched", "distributed.comm", "distributed.core")
+RESTARTS = 20
+START_SECONDS = 60.0
+FOLDER = "DSE_WORKERS_FOLDER"
+
+
+class WorkersLost(RuntimeError):
+    """The helper processes, or the cluster they belong to, are gone; the message says what is known."""
+
+
+def dask_setup(worker: Any) -> None:
+    """Run in a worker when it starts (``--preload dse.sweeping.cluster.workers``): end it when its parent ends."""
+    # a parent that was killed could not take its folder away
+    end_with_parent(lambda: shutil.rmtree(os.environ[FOLDER], ignore_errors=True))
+
+
+@contextmanager
+def guarded(folder: str, *, pages: bool = False) -> Iterator[None]:
+    """Let a Dask scheduler that is made meanwhile keep its files in ``folder``, and answer no pages unless wanted.
+
+    Whoever reaches the port of pages could read them. Dask's own folder is one that all users share, and first where
+    Python looks for modules: another user who made it could put some there.
+    """
+    import dask.config
+
+    changed: dict[str, Any] = {"temporary-directory": folder}
+    if not pages:
+        changed["distributed.scheduler.http.routes"] = []
+    with dask.config.set(changed):
+        yield
+
+
+class LocalWorkers:
+    """A scheduler in this process and ``count`` worker processes of one thread each.
+
+    ``preload``: modules that a worker imports while it starts. A context manager: leaving it ends them all.
+    """
+
+    def __init__(self, count: int, preload: tuple[str, ...] = ()) -> None:
+        from distributed import Client, LocalCluster
+
+        # a worker that dies in the middle of a message leaves a traceback in the log, even after the cluster's end
+        for name in TALKATIVE:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        self._preload = ("dse.sweeping.cluster.workers", *preload)
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the workers
+        # only we may look inside
+        self._folder = tempfile.TemporaryDirectory(prefix="dse-workers-", ignore_cleanup_errors=True)
+        self._security = credentials.of_one_run()
+        self.restarts = 0  # since the last task that came to an end
+        self._processes: list[subprocess.Popen[bytes]] = []
+        try:
+            with guarded(self._folder.name):
+                self._cluster = LocalCluster(
+                    n_workers=0,
+                    host=HOST,
+                    protocol="tls://",
+                    security=self._security,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                    # a page is listened for even without a dashboard, on port 8787 unless told otherwise
+                    scheduler_kwargs={"dashboard": False, "dashboard_address": _PORT},
+                )
+        except (OSError, RuntimeError) as problem:
+            # Dask reads its keys from temporary files: a full disk shows here first
+            self._log.close()
+            self._folder.cleanup()
+            raise WorkersLost(
+                f"the helper processes cannot be started: {problem}; what is stored stays valid"
+            ) from problem
+        try:
+            self.client = Client(self._cluster, set_as_default=False)
+            self._processes += [self._start() for _ in range(count)]
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", self._cluster.scheduler_address]
+        command += ["--host", HOST, "--protocol", "tls", "--no-dashboard", "--dashboard-address", _PORT]
+        command += [
+            "--no-nanny",
+            "--nthreads",
+            "1",
+            "--memory-limit",
+            "0",
+            "--local-directory",
+            self._folder.name,
+        ]
+        command += ["--death-timeout", str(START_SECONDS)]
+        for module in self._preload:
+            command += ["--preload", module]
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            env=environment(
+                DASK_LOGGING__DISTRIBUTED="warning",
+                DASK_DISTRIBUTED__WORKER__HTTP__ROUTES="[]",
+                **{FOLDER: self._folder.name},
+                **credentials.handed_over(self._security),
+            ),
+            # Ctrl-C at the terminal is ours alone to handle
+            start_new_session=True,
+        )
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Process ids of the workers."""
+        return tuple(p.pid for p in self._processes)
+
+    def tend(self) -> None:
+        """Start workers again that have died; raises WorkersLost where they keep dying."""
+        for place, process in enumerate(self._processes):
+            if process.poll() is None:
+                continue
+            if self.restarts >= RESTARTS:
+                raise WorkersLost(
+                    f"helper processes end again and again; the last one said:\n{self._last_words()}"
+                )
+            self.restarts += 1
+            self._processes[place] = self._start()
+
+    def _last_words(self) -> str:
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace")[-2000:].strip() or "(nothing)"
+
+    def close(self) -> None:
+        """End the workers, at once where they are busy, and the scheduler."""
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.wait()
+        if hasattr(self, "client"):
+            self.client.close(timeout=2)
+        self._cluster.close(timeout=2)
+        self._log.close()
+        self._folder.cleanup()

@@ -1,0 +1,400 @@
+"""What one task of a sweep does: solve the points of a chunk and write them into the store.
+
+Whoever computes a chunk writes it itself and reports only that it is done, so that results never pass through
+one process.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import dse.models
+import results.dataset
+import results.stores.chunks
+import results.stores.store
+import scenarios
+from dse.models.model import Model
+from dse.sweeping.checks import checking
+from dse.sweeping.cluster import news
+from dse.sweeping.cluster.workers import WorkersLost
+from dse.sweeping.points import robust_points
+from dse.version import VERSION
+from formulations import handover
+from formulations.grids import over_grid
+from formulations.grids.over_grid import Spread
+from formulations.row_keys import RowKey
+from results.dataset import Arrays, Layout
+from results.solution import Solution, Status
+from results.stores import grown
+from results.stores.chunks import ChunkIndex
+from results.stores.grown import Before, Places
+from scenarios.language.tables import Table
+from scenarios.structured.kernels import model_names
+from solvers import anchors, batched
+from solvers.batched import would_do
+from solvers.geometric import series
+from solvers.linear.fronts.program_front import ProgramFront
+
+if TYPE_CHECKING:
+    from solvers.others.pyomo_points import By, Points
+from dse.sweeping.points.declared import declared, searched
+from dse.sweeping.points.lines import Line, answered, lines, places
+
+Told = Callable[[int], None]
+"""What is called with the number of points of a chunk that are solved so far."""
+FRONTS = 100
+LEFT_OVER = "left_over"
+FRONT = "the exact front along a limit"
+TIED = "a limit within a share of an optimum needs that optimum first; with a number in its place it may go at once"
+RUN = "each design is run or searched for by itself"
+NO_REASON = "no reason was kept"
+METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
+_one_at_a_time = threading.Lock()
+_unwritable: dict[str, results.stores.store.StoreError] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """All that a worker needs to compute any chunk of a sweep.
+
+    ``text`` and ``file``: the scenario as written. ``store``: where results go, None: they are handed back.
+    ``models``: those that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
+    only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the
+    next one on the same store. ``tables``: whose rows are swept, where no store has them.
+    ``extends``: the store whose points are taken over, but for those of its ``damaged`` chunks. ``by``: the solver
+    that the user asked for.
+    """
+
+    text: str
+    file: str
+    chunks: tuple[int, ...]
+    store: str | None = None
+    models: tuple[Model, ...] = ()
+    version: str = VERSION
+    only: tuple[str, ...] | None = None
+    retry: bool = False
+    run: str = ""
+    tables: tuple[Table, ...] = ()
+    extends: str | None = None
+    damaged: frozenset[ChunkIndex] = frozenset()
+    by: By | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A chunk is done; ``arrays`` only where there is no store to write to.
+
+    ``note``: what its marker says beside the checksums: ``alone`` (points that the way for whole blocks left to be
+    solved one by one), ``left_over`` (why: points by reason), ``seconds``, ``check`` and ``check_seconds`` (see
+    ``dse.sweeping.checks.checking``).
+    """
+
+    index: ChunkIndex
+    arrays: Arrays | None = None
+    note: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A grid and how it is answered, made once in each process.
+
+    ``plan``: the layout of its dataset. ``path``: the way that answers a whole block at once, None: point by point.
+    ``front``: the exact front along a limit, asked for once for each line. ``spread``: the grid as arrays.
+    ``choice``: why this way was chosen. ``work``: what a point costs, in declared seconds (see ``solvers.work``).
+    ``before``: the store of fewer points that this grid extends. ``points``: where the user asked for a solver, the
+    points through Pyomo.
+    """
+
+    grid: scenarios.Grid
+    plan: Layout
+    path: batched.Path | None
+    front: Callable[[tuple[int, ...], RowKey], ProgramFront | None]
+    spread: Spread
+    choice: batched.Choice = field(default_factory=batched.Choice)
+    work: float = 0.0
+    before: Before | None = None
+    points: Points | None = None
+
+    @property
+    def kind(self) -> str:
+        """How the grid is cut into chunks (see ``results.stores.chunks.chunk_shape``)."""
+        return "point" if self.path is None else self.path.kind
+
+
+def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
+    """Decide how a grid is answered; all processes decide alike. ``only``: the variables to keep (None: all).
+
+    Within ``solvers.batched.effort.quickly`` a way that takes long to be tried is taken untried.
+    """
+
+    def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
+        apart = sampled or tied or base.uncertain is not None
+        return None if apart else series.front(grid.question(start), key)
+
+    sampled = searched(grid)
+    base = next(iter(grid.bases.values()))
+    tied = anchors.has_anchors(base)
+    # a black box is run design by design anyway, and so each failure keeps its message
+    apart = RUN if sampled or base.model.black_box else TIED if tied else ""
+    choice = batched.Choice(reasons=(apart,)) if apart else batched.chosen(grid)
+    path = choice.path
+    method = sampled or (METHOD if path is None else path.method)
+    plan = results.dataset.layout(grid, {"method": method, **robust_points.about(base)})
+    plan = plan if only is None else results.dataset.only(plan, only)
+    fronts = lru_cache(maxsize=FRONTS)(front)
+    return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, declared(grid, choice))
+
+
+def of_scenario(
+    asked: scenarios.Scenario, grid: scenarios.Grid, only: Sequence[str] | None = None, by: By | None = None
+) -> Ready:
+    """Decide how the grid of a scenario is answered: as ``ready`` does, or point by point by the user's solver."""
+    if by is None:
+        return ready(grid, only)
+    from solvers.others import pyomo_points
+
+    found = pyomo_points.points(asked, grid, by)
+    plan = results.dataset.layout(grid, {"method": found.method})
+    plan = plan if only is None else results.dataset.only(plan, only)
+    choice = batched.Choice(reasons=(found.why,))
+    return Ready(grid, plan, None, _no_front, over_grid.spread(grid), choice, found.work, points=found)
+
+
+def _no_front(_start: tuple[int, ...], _key: RowKey) -> ProgramFront | None:
+    """Return that there is no front to look answers up in."""
+    return None
+
+
+def read(study: Study) -> scenarios.Scenario:
+    """Read a study's scenario in this process."""
+    for model in study.models:
+        if model.name not in dse.models.names():
+            dse.models.register(model)
+    # a store has the rows of tables in its coordinates
+    tables = study.tables or (() if study.store is None else results.stores.store.tables(study.store))
+    return scenarios.from_text(study.text, study.file, tables)
+
+
+@lru_cache(maxsize=4)
+def prepared(study: Study) -> Ready:
+    """Read a study's scenario in this process, and decide how its grid is answered."""
+    found = of_scenario(asked := read(study), scenarios.grid(asked), study.only, study.by)
+    old = study.extends
+    return found if old is None else replace(found, before=grown.before(old, found.plan, study.damaged))
+
+
+def part(at: Ready, places: Sequence[Places]) -> Ready:
+    """Return some places along each axis of a grid, answered in the same way."""
+
+    def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
+        return at.front(tuple(int(p[i]) for p, i in zip(places, start, strict=True)), key)
+
+    path = None if at.path is None else batched.part(at.path, places)
+    grid = at.grid.part(places)
+    through = None if at.points is None else at.points.part(places)
+    return replace(
+        at, grid=grid, path=path, front=front, spread=at.spread.part(places), before=None, points=through
+    )
+
+
+def own_models(scenario: scenarios.Scenario) -> tuple[Model, ...]:
+    """Return the models that were registered by the caller: workers have to be told of them."""
+    models = map(dse.models.get, model_names(scenario))
+    return tuple(m for m in models if not dse.models.our_own(m))
+
+
+def itself(study: Study) -> Study:
+    """Return a study: a task that the tasks of its chunks refer to, so that it travels once to each worker."""
+    return study
+
+
+def solve_chunk(study: Study, index: ChunkIndex) -> Finished:
+    """Solve all points of a chunk and write it to the store, if there is one.
+
+    Raises StoreError where the store cannot be written and WorkersLost where this process has another version of
+    dse.
+    """
+    if study.version != VERSION:
+        raise WorkersLost(
+            f"a worker has dse {VERSION}, this is dse {study.version}; install the same on both"
+        )
+    try:
+        return solved(prepared(study), study, index, news.teller(study.run, index))
+    except results.stores.store.StoreError as problem:
+        told = type(problem)(*problem.args)
+    # without its causes: an exception of another library may not survive the way back, and take ours with it
+    raise told
+
+
+def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None) -> Finished:
+    """Solve a chunk in this process; ``told`` is called with the number of points solved so far."""
+    if study.run in _unwritable:
+        # the sweep is ending: what would be computed could not be stored
+        raise _unwritable[study.run]
+    if study.retry:
+        return _retried(at, study, index, told)
+    if study.store is not None and results.stores.store.is_done(study.store, index):
+        # handed out again after its worker died with the news
+        return Finished(index)
+    began = time.perf_counter()
+    region = results.stores.chunks.block(at.plan.shape, study.chunks, index)
+    alone, why = 0, handover.Tally()
+    # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
+    with nullcontext() if side_by_side(at) else _one_at_a_time:
+        if at.before is None:
+            arrays, alone, why = _computed(at, region, told)
+        else:
+            arrays, alone = _extended(at, at.before, region, why)
+    for reason in at.choice.exceptions:
+        # a way that could not even be tried leaves every point to the next one
+        why.count(reason, math.prod(s.stop - s.start for s in region))
+    note = {"seconds": time.perf_counter() - began, "alone": alone, LEFT_OVER: why.reasons}
+    return written(at, study, index, arrays, note)
+
+
+def everything(at: Ready) -> Arrays:
+    """Solve a whole grid in this process."""
+    return _computed(at, over_grid.whole(at.grid), None)[0]
+
+
+def _computed(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[Arrays, int, handover.Tally]:
+    """Solve a block; also says how many points a way for whole blocks left over, and why."""
+    if at.path is not None:
+        return _at_once(at, at.path, region, told)
+    with handover.collected() as why:
+        return _point_by_point(at, region, told), 0, why
+
+
+def _extended(
+    at: Ready, before: Before, region: tuple[slice, ...], why: handover.Tally
+) -> tuple[Arrays, int]:
+    """Take over what is known of a block, and solve what is not."""
+    arrays = results.dataset.blank(at.plan, tuple(s.stop - s.start for s in region))
+    before.fill(arrays, region)
+    alone = 0
+    for chosen in before.missing(region):
+        some = part(at, [s.start + p for p, s in zip(chosen, region, strict=True)])
+        own, left, reasons = _computed(some, over_grid.whole(some.grid), None)
+        alone += left
+        for reason, count in reasons.reasons.items():
+            why.count(reason, count)
+        for name, values in own.items():
+            arrays[name][np.ix_(*chosen)] = values
+    return arrays, alone
+
+
+def _retried(at: Ready, study: Study, index: ChunkIndex, told: Told | None) -> Finished:
+    """Solve the points of a stored chunk that failed, one by one, and write it anew."""
+    assert study.store is not None, "only what is stored can be tried again"
+    began = time.perf_counter()
+    region = results.stores.chunks.block(at.plan.shape, study.chunks, index)
+    arrays = results.stores.store.read_chunk(study.store, index)
+    failed = arrays["status"] == results.dataset.STATUS_CODES[Status.ERROR]
+    before = results.stores.store.notes(study.store, [index]).get(index, {})
+    with _one_at_a_time:
+        _one_by_one(at, region, arrays, failed, told)
+    kept = {"alone": before.get("alone", 0), LEFT_OVER: before.get(LEFT_OVER, {})}
+    note = {"seconds": time.perf_counter() - began, **kept}
+    return written(at, study, index, arrays, note)
+
+
+def side_by_side(at: Ready) -> bool:
+    """Tell whether chunks of this grid may be computed in several threads of one process."""
+    return bool(getattr(at.path, "threads", False))
+
+
+def solve_point(study: Study, place: tuple[int, ...]) -> Solution:
+    """Solve one point of a grid."""
+    with _one_at_a_time:
+        at = prepared(study)
+        return answered(at.grid, place, at.points)
+
+
+def written(
+    at: Ready, study: Study, index: ChunkIndex, arrays: Arrays, note: Mapping[str, Any] | None = None
+) -> Finished:
+    """Judge a chunk and write it into the store; without one, hand its arrays back."""
+    began = time.perf_counter()
+    region = results.stores.chunks.block(at.plan.shape, study.chunks, index)
+    found = checking.judged(at.spread, at.plan, region, arrays)
+    told = {**(note or {}), "check": found.told(), "check_seconds": time.perf_counter() - began}
+    if study.store is None:
+        return Finished(index, arrays, told)
+    try:
+        results.stores.store.write_chunk(study.store, index, arrays, told)
+    except results.stores.store.StoreError as problem:
+        _unwritable[study.run] = problem
+        raise
+    return Finished(index, note=told)
+
+
+def _at_once(
+    at: Ready, path: batched.Path, region: tuple[slice, ...], told: Told | None
+) -> tuple[Arrays, int, handover.Tally]:
+    """Answer a block by one vectorised call, and what that leaves over one by one; also how many these are, and why."""
+    began = time.perf_counter()
+    shape = tuple(s.stop - s.start for s in region)
+    found = None
+    with handover.collected() as tally, handover.guarded(path.method, math.prod(shape)):
+        found = path.solve(at.plan, region)
+    arrays, left = found or (results.dataset.blank(at.plan, shape), np.ones(shape, bool))
+    if "seconds" in arrays:
+        arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
+    would_do.complete(at.grid, at.plan, region, arrays, left)
+    alone = int(np.count_nonzero(left))
+    tally.complete(alone, NO_REASON)
+    with _one_at_a_time if alone and side_by_side(at) else nullcontext():
+        _one_by_one(at, region, arrays, left, told)
+    return arrays, alone, tally
+
+
+def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any, told: Told | None) -> None:
+    """Solve the points of a block that are ``left``, each by itself; the others count as solved."""
+    one = (1,) * left.ndim
+    done = left.size - int(np.count_nonzero(left))
+    for where in map(tuple, np.argwhere(left).tolist()):
+        if told is not None:
+            told(done)
+        done += 1
+        place = tuple(s.start + i for s, i in zip(region, where, strict=True))
+        alone = results.dataset.to_arrays(at.plan, [answered(at.grid, place, at.points)], one)
+        for name, values in alone.items():
+            arrays[name][where] = values[(0,) * left.ndim]
+
+
+def _point_by_point(at: Ready, region: tuple[slice, ...], told: Told | None) -> Arrays:
+    found: dict[tuple[int, ...], Solution] = {}
+    for line in lines(at.grid, region):
+        for place, solution in _solve_line(at, line):
+            found[place] = solution
+            if told is not None:
+                told(len(found))
+    shape = [s.stop - s.start for s in region]
+    return results.dataset.to_arrays(at.plan, [found[place] for place in places(region)], shape)
+
+
+def _solve_line(at: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Solution]]:
+    """Solve points that differ in one limit at most: from an exact front where there is one, else one by one."""
+    began = time.perf_counter()
+    told: Sequence[Solution | None] | None = None
+    if line.key is not None:
+        with handover.guarded(FRONT, len(line.places), handover.ARITHMETIC):
+            front = at.front(line.start, line.key)
+            asked = at.grid.question(line.start)
+            told = None if front is None else series.along(front, asked, line.key, line.values)
+    seconds = (time.perf_counter() - began) / len(line.places)
+    for i, place in enumerate(line.places):
+        quick = told[i] if told is not None else None
+        yield (
+            place,
+            replace(quick, seconds=seconds) if quick is not None else answered(at.grid, place, at.points),
+        )

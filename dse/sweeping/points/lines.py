@@ -1,0 +1,71 @@
+"""Points of a chunk one by one, or in lines along a limit, which an exact front may answer."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import scenarios
+from formulations import failures
+from formulations.row_keys import RowKey
+from results.solution import Solution, Status
+from solvers.answer import answer
+from solvers.geometric import series
+
+if TYPE_CHECKING:
+    from solvers.others.pyomo_points import Points
+
+
+def places(region: tuple[slice, ...]) -> Iterator[tuple[int, ...]]:
+    """Go through the points of a block in C order."""
+    return itertools.product(*(range(s.start, s.stop) for s in region))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Points of a grid that differ in one limit (``key``; None: a point by itself), and its value at each.
+
+    ``start``: the first point of the whole grid's line, of which other chunks may hold more.
+    """
+
+    places: tuple[tuple[int, ...], ...]
+    key: RowKey | None = None
+    values: tuple[float, ...] = ()
+    start: tuple[int, ...] = ()
+
+
+def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
+    """Cut a block into lines along the longest axis of the grid that changes a limit on a metric, else into points."""
+    long = {
+        c.along: c
+        for c in grid.changes
+        if c.target.kind == "limit"
+        and c.target.side in {"min", "max"}
+        and len(grid.axes[c.along].parts) == 1
+        and len(grid.axes[c.along].values) >= series.FEWEST
+    }
+    if not long:
+        yield from (Line((place,)) for place in places(region))
+        return
+    # by the whole grid: how a point is answered must not depend on how the grid is cut
+    i = max(long, key=lambda k: len(grid.axes[k].values))
+    steps = range(region[i].start, region[i].stop)
+    key = RowKey(long[i].target.name, long[i].target.side)
+    values = tuple(float(long[i].of.values[k]) for k in steps)
+    for start in places((*region[:i], slice(0, 1), *region[i + 1 :])):
+        yield Line(tuple((*start[:i], k, *start[i + 1 :]) for k in steps), key, values, start)
+
+
+def answered(grid: scenarios.Grid, place: tuple[int, ...], points: Points | None = None) -> Solution:
+    """Answer one point; what goes wrong becomes an answer with status ``error``."""
+    began = time.perf_counter()
+    question = grid.question(place)
+    try:
+        return answer(question, neighbours=False) if points is None else points.answer(place)
+    except Exception as problem:
+        # one point must not take its chunk down; what is wrong is stored with the point
+        message = failures.in_words(question, problem)
+        return Solution(Status.ERROR, message=message, seconds=time.perf_counter() - began)

@@ -1,0 +1,1 @@
+"""What talks with the operating system: files, streams, processes, progress on a terminal."""

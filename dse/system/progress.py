@@ -1,0 +1,115 @@
+"""How far a long run is: a bar on a terminal, a line every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from dse.system.streams import put
+
+Report = Callable[[int, int], None]
+EVERY = 5.0
+
+
+def announce(progress: bool | Report | None, text: str) -> None:
+    """Print a line on standard error where progress is shown there (see ``reporting``)."""
+    if _shown(progress):
+        sys.stderr.write(f"{text}\n")
+
+
+def _shown(progress: bool | Report | None) -> bool:
+    if callable(progress) or sys.stderr is None or progress is False:
+        return False
+    return bool(progress) or sys.stderr.isatty()
+
+
+@contextmanager
+def reporting(progress: bool | Report | None, what: str = "points") -> Iterator[Report]:
+    """Give a function that is told how many of how many ``what`` are done.
+
+    ``progress``: a function of one's own (done, total), True for a bar or lines on standard error, False for
+    silence, None for a bar only where standard error is a terminal.
+    """
+    if callable(progress):
+        yield progress
+    elif not _shown(progress):
+        yield lambda done, total: None
+    elif sys.stderr.isatty():
+        with _bar(what) as report:
+            yield report
+    else:
+        yield _lines(what, sys.stderr)
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Report]:
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn(what),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[pace]}"),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=None, pace="")
+        pace = _Pace(what)
+
+        def report(done: int, total: int) -> None:
+            rate = pace.rate(done)
+            bar.update(task, completed=done, total=total, pace=pace.words(rate))
+
+        yield report
+
+
+def _lines(what: str, stream: TextIO) -> Report:
+    pace = _Pace(what)
+    last = -EVERY
+
+    def report(done: int, total: int) -> None:
+        nonlocal last
+        rate, now = pace.rate(done), time.monotonic()
+        if now - last < EVERY and done < total:
+            return
+        last = now
+        left = f", {span((total - done) / rate)} left" if rate and done < total else ""
+        rated = f", {pace.words(rate)}" if rate else ""
+        put(f"{done} of {total} {what}{rated}{left}", stream)
+
+    return report
+
+
+class _Pace:
+    """Points per second since the first report: what an earlier run had done does not count."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self._first: tuple[float, int] | None = None
+
+    def rate(self, done: int) -> float:
+        """Return the rate in 1/s, 0 as long as there is none."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = (now, done)
+        began, before = self._first
+        return (done - before) / (now - began) if now > began else 0.0
+
+    def words(self, rate: float) -> str:
+        """Say a rate in words, nothing where there is none."""
+        return f"{rate:.3g} {self.what}/s" if rate else ""
+
+
+def span(seconds: float) -> str:
+    """Say a time in words: "5 s", "3 min 20 s", "2 h 5 min"."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:.0f} min"

@@ -1,0 +1,240 @@
+"""A geometric program with numbers of its own at every point of a grid: one run of the model's arithmetic for them all.
+
+The exponents are the same at every point, the coefficients are arrays. What changes more than coefficients (a swept
+exponent, a number that is 0 at some points only, a lower limit that says nothing at some) is kept apart: blocks are cut
+there, so that a block has one structure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import canonical as canon
+from formulations import handover
+from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
+from formulations.canonical import Array
+from formulations.grids import over_grid
+from formulations.grids.over_grid import Region, Spread
+from formulations.problem import Kind, Problem, Variable, formulate, moved, symbolic
+from formulations.row_keys import RowKey
+from scenarios.decisions import halved
+from scenarios.question import Decision, Question
+from scenarios.sweep.grids import Grid
+
+Pair = tuple[Posynomial, Posynomial]
+Maker = Callable[[Spread, Region], object]
+TRIED = 1000
+"""Rows of an axis of them that are tried when its structure is looked at."""
+NOT_ARRAYS = "the equations come out otherwise with many numbers at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of log-sum-exp terms: exponents (K, n), log coefficients (N, K), where each row begins (m + 2,)."""
+
+    exponents: Array
+    logc: Array
+    ptr: NDArray[np.int64]
+
+    @property
+    def row(self) -> NDArray[np.int64]:
+        """Row number of each term."""
+        return np.repeat(np.arange(self.ptr.size - 1), np.diff(self.ptr))
+
+    def take(self, points: Any) -> Table:
+        """Return the same rows for a choice of points."""
+        return replace(self, logc=self.logc[points])
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The geometric programs of the N points of a block, in C order.
+
+    ``question`` holds arrays; ``problem`` is that question in mathematics; ``table``: goal and rows, named by ``keys``;
+    ``low``, ``high``: (N, n) logarithmic boxes, of a discrete variable from its first to its last value.
+    """
+
+    question: Question
+    problem: Problem
+    shape: tuple[int, ...]
+    table: Table
+    keys: tuple[RowKey, ...]
+    low: Array
+    high: Array
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return math.prod(self.shape)
+
+    @property
+    def discrete(self) -> int | None:
+        """Place of the variable that has whole numbers or listed values only; there is at most one."""
+        return next((i for i, v in enumerate(self.problem.variables) if v.discrete), None)
+
+    def of(self, pairs: Sequence[Pair]) -> Table:
+        """Return the table of further expressions, which must have monomial divisors."""
+        return table(tuple(v.name for v in self.problem.variables), pairs, self.shape)
+
+    def box(self, *, own: bool = True, far: bool = False) -> tuple[Array, Array]:
+        """Logarithmic boxes: without the user's bounds unless ``own``; ``far``: ends that are only there to have a box
+        far away.
+        """  # noqa: D205
+        return boxes(self.problem.variables, self.shape, own=own, far=far)
+
+
+def structure(question: Question) -> Problem | None:
+    """Return a question (of plain numbers) in mathematics if it is a geometric program with an objective, else None.
+
+    One of its variables may have whole numbers or listed values only.
+    """
+    plain = all(d.choices is None and all(x > 0 for x in d.values or ()) for d in question.decide)
+    plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
+    if not question.decide or not plain or len(question.objectives) != 1 or question.model.black_box:
+        return None
+    problem = formulate(question)
+    if (
+        problem.rows is None
+        or problem.program is not None
+        or problem.goal is None
+        or not problem.goal.numerator.terms
+    ):
+        return None
+    sums = [problem.goal.denominator, *(r.denominator for r in problem.rows)]
+    return problem if all(d.is_monomial for d in sums) else None
+
+
+def apart(grid: Grid, made: Maker | None = None) -> Spread:
+    """Turn the axes of a grid into arrays; those along which the structure changes are kept apart.
+
+    Whether it does is tried: a model may use a number as an exponent, or ask how large it is. ``made``: what makes one
+    problem of a piece, None where it cannot (default: ``batch``).
+    """
+    found = over_grid.spread(grid)
+    alone = list(found.apart)
+    start = tuple(0 for _ in alone)
+    for i, axis in enumerate(grid.axes):
+        if not alone[i]:
+            others = tuple(k != i or aside for k, aside in enumerate(found.apart))
+            along = _some_rows(found, i) if axis.columns else found
+            along = replace(along, apart=others)
+            every = along.stretches(i, slice(0, along.grid.shape[i]), whole=True)
+            alone[i] = not all(_takes(along, start, i, run, made or batch) for run in every)
+    return replace(found, apart=tuple(alone))
+
+
+def _some_rows(spread: Spread, i: int) -> Spread:
+    """Return a spread with some rows of an axis, in order: of each structure the first one, and others in between."""
+    one = tuple(slice(0, n if k == i else 1) for k, n in enumerate(spread.grid.shape))
+    part, _ = spread.in_order(one)
+    rows = part.grid.shape[i]
+    firsts = [s.start for s in part.stretches(i, slice(0, rows), whole=True)]
+    some = np.unique([*firsts, *np.linspace(0, rows - 1, min(rows, TRIED)).astype(int)])
+    return part.part([some if k == i else np.arange(n) for k, n in enumerate(part.grid.shape)])
+
+
+def _takes(along: Spread, start: tuple[int, ...], i: int, run: slice, maker: Maker) -> bool:
+    region = tuple(run if k == i else slice(s, s + 1) for k, s in enumerate(start))
+    made = None
+    with handover.guarded(NOT_ARRAYS, run.stop - run.start, handover.ARITHMETIC):
+        made = maker(along, region)
+    return made is not None
+
+
+def pieces(spread: Spread, region: Region, points: int) -> Iterator[Region]:
+    """Cut a block of points into pieces of one structure, of at most so many ``points``."""
+    runs = [
+        [s] if alone else spread.stretches(i, s, whole=True)
+        for i, (alone, s) in enumerate(zip(spread.apart, region, strict=True))
+    ]
+    for part in itertools.product(*runs):
+        yield from spread.pieces(part, points)
+
+
+def runs(spread: Spread, region: Region) -> Region:
+    """Return the stretches of one structure that a piece lies in, along each axis of the whole grid."""
+    whole = [
+        [s] if alone else spread.stretches(i, slice(0, spread.grid.shape[i]), whole=True)
+        for i, (alone, s) in enumerate(zip(spread.apart, region, strict=True))
+    ]
+    return tuple(
+        next(run for run in found if run.start <= s.start < run.stop)
+        for found, s in zip(whole, region, strict=True)
+    )
+
+
+def asked(spread: Spread, region: Region) -> Question:
+    """Return the question at a piece: arrays in what is given, in limits and in bounds of what is decided."""
+    question = spread.question(region)
+    decide, limits = question.decide, question.limits
+    for i, aim, values in spread.numbers():
+        along: Any = values[region[i]]
+        if (aim.kind, aim.side) == ("limit", "min") and not along[0] > over_grid.least(spread.grid, aim):
+            limits = tuple(replace(x, minimum=None) if x.name == aim.name else x for x in limits)
+        along = along.reshape([-1 if k == i else 1 for k in range(len(region))])
+        if aim.kind == "decide":
+            decide = tuple(_bounded(d, aim.side, along) if d.name == aim.name else d for d in decide)
+    return replace(question, decide=decide, limits=limits)
+
+
+def _bounded(d: Decision, side: str, along: Any) -> Decision:
+    if side == "max_halvings":
+        every: Any = np.vectorize(lambda h: halved(d.base or 0.0, h))(along)
+        return replace(d, minimum=every)
+    return replace(d, minimum=along) if side == "min" else replace(d, maximum=along)
+
+
+def batch(spread: Spread, region: Region) -> Batch | None:
+    """Run the model's arithmetic once for a piece; None where that is no geometric program."""
+    first = structure(spread.grid.question(tuple(s.start for s in region)))
+    if first is None:
+        return None
+    return of_question(first, asked(spread, region), over_grid.sides(region))
+
+
+def of_question(first: Problem, question: Question, shape: tuple[int, ...]) -> Batch | None:
+    """Run the model's arithmetic once for a question that holds arrays.
+
+    ``first``: the question at one point in mathematics, or the only case of it where maxima are held. None where the
+    arithmetic comes out differently with arrays.
+    """
+    try:
+        # the question of a case still takes its maxima
+        held = any(v.auxiliary for v in first.variables)
+        goal, rows = moved(first, question) if held else symbolic(question, 0)
+    except NotPosynomial:
+        return None
+    if goal is None or tuple(r.key for r in rows) != tuple(r.key for r in first.rows or ()):
+        return None
+    decide = {d.name: d for d in question.decide}
+    variables = tuple(replace(v, decision=decide.get(v.name, v.decision)) for v in first.variables)
+    problem = Problem(question, Kind.GP, variables, goal, rows)
+    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
+    if not all(bottom.is_monomial for _, bottom in pairs):
+        return None
+    made = table(tuple(v.name for v in variables), pairs, shape)
+    low, high = boxes(variables, shape)
+    return Batch(question, problem, shape, made, tuple(r.key for r in rows), low, high)
+
+
+def table(names: tuple[str, ...], pairs: Sequence[Pair], shape: tuple[int, ...]) -> Table:
+    """Write ratios of a posynomial and a monomial as rows of terms."""
+    exponents, logc, ptr, sums = canon.tables(pairs, names, shape)
+    assert not sums, "monomial divisors"
+    return Table(exponents, np.atleast_2d(logc), ptr)
+
+
+def boxes(
+    variables: Sequence[Variable], shape: tuple[int, ...], *, own: bool = True, far: bool = False
+) -> tuple[Array, Array]:
+    """Logarithmic boxes (N, n): without the user's bounds unless ``own``; ``far``: see ``canonical.boxes``."""
+    dropped = frozenset() if own else frozenset(v.name for v in variables)
+    low, high, _ = canon.boxes(variables, shape, drop=dropped, far=far)
+    return np.atleast_2d(low), np.atleast_2d(high)

@@ -1,0 +1,232 @@
+"""Ratios of sums at every point of a grid: one run of the model's arithmetic, the coefficients as arrays.
+
+What is average power, or any other quotient of two sums, is no posynomial: its divisor stays. The arrays are those of
+``formulations.canonical`` with one row of coefficients for each point, so that relaxations and restrictions of many
+points at once are made by the same functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import canonical as canon
+from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
+from formulations.canonical import Array, Canonical
+from formulations.grids import batch
+from formulations.grids.batch import Batch, Table
+from formulations.grids.over_grid import Region, Spread
+from formulations.problem import Goal, Kind, Problem, Row, formulate, symbolic
+from scenarios.question import HALVINGS, Decision, Limit, Question
+
+MOST_FORMS = 2
+"""Linear forms in the divisors: the search cuts along each of them, so that more are out of reach."""
+
+Held = TypeVar("Held", Limit, Decision)
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """The questions of the N points of a block, in C order, as ratios of sums.
+
+    ``question`` holds arrays along the points; ``arrays``: with coefficients (N, K), boxes (N, n) and divisors' terms
+    (N, t); ``forms``: the places of the variables that the divisors' shapes depend on.
+    """
+
+    question: Question
+    problem: Problem
+    arrays: Canonical
+    forms: Indices
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return len(self.arrays.logc)
+
+    def box(self, *, far: bool = False) -> tuple[Array, Array]:
+        """Logarithmic boxes without the user's bounds; ``far``: ends that only make a box are far away."""
+        return batch.boxes(self.problem.variables, (self.size,), own=False, far=far)
+
+    def held(self, points: Indices, z: Array, others: Mapping[int, Array] | None = None) -> Batch:
+        """Return some points with the variables of the forms held at z (points, forms): geometric programs.
+
+        ``others``: further variables that are held, by place.
+        """
+        c = take(self.arrays, points)
+        exponents, logc = c.exponents.copy(), c.logc.copy()
+        for d in c.divisors:
+            rows = slice(c.ptr[d.row], c.ptr[d.row + 1])
+            exponents[rows] -= d.base
+            logc[:, rows] -= d.height(z)[:, None]
+        low, high = c.low.copy(), c.high.copy()
+        low[:, self.forms] = high[:, self.forms] = z
+        for i, values in (others or {}).items():
+            low[:, i] = high[:, i] = values
+        table = Table(exponents, logc, c.ptr)
+        asked = at(self.question, points)
+        return Batch(asked, self._problem(points, asked), (len(points),), table, c.keys, low, high)
+
+    def _problem(self, points: Indices, asked: Question) -> Problem:
+        p = self.problem
+        assert p.goal is not None, "it has a goal"
+        rows = tuple(
+            replace(r, numerator=_at(r.numerator, points), denominator=_at(r.denominator, points))
+            for r in p.rows or ()
+        )
+        goal = replace(
+            p.goal, numerator=_at(p.goal.numerator, points), denominator=_at(p.goal.denominator, points)
+        )
+        variables = tuple(replace(v, decision=d) for v, d in zip(p.variables, asked.decide, strict=True))
+        return Problem(asked, p.kind, variables, goal, rows)
+
+
+def structure(question: Question) -> Problem | None:
+    """Return a question (of plain numbers) in mathematics if it divides by sums of few variables, else None.
+
+    One of its variables may have whole numbers or listed values only, and none may be counted in halvings.
+    """
+    plain = all(
+        d.choices is None and d.base is None and all(x > 0 for x in d.values or ()) for d in question.decide
+    )
+    plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
+    if not question.decide or not plain or len(question.objectives) != 1 or question.model.black_box:
+        return None
+    problem = formulate(question)
+    if problem.rows is None or problem.kind not in (Kind.NLP, Kind.MINLP):
+        return None
+    if problem.goal is None or problem.goal.name == HALVINGS.name or not problem.goal.numerator.terms:
+        return None
+    c = canon.canonical(problem, problem.goal)
+    alone = (c.forms != 0).sum(1) == 1
+    return problem if c.divisors and alone.all() and len(c.forms) <= MOST_FORMS else None
+
+
+def divided(spread: Spread, region: Region) -> Divided | None:
+    """Run the model's arithmetic once for a piece; None where it has another structure."""
+    first = structure(spread.grid.question(tuple(s.start for s in region)))
+    if first is None:
+        return None
+    shape = tuple(s.stop - s.start for s in region)
+    return of_arrays(first, flat(batch.asked(spread, region), shape), math.prod(shape))
+
+
+def of_arrays(first: Problem, question: Question, count: int) -> Divided | None:
+    """Run the model's arithmetic once for ``count`` points; None where a point has another structure than ``first``.
+
+    ``question``: with numbers, or arrays (count,).
+    """
+    try:
+        goal, rows = symbolic(question, 0)
+    except NotPosynomial:
+        return None
+    if goal is None or tuple(r.key for r in rows) != tuple(r.key for r in first.rows or ()):
+        return None
+    variables = tuple(replace(v, decision=d) for v, d in zip(first.variables, question.decide, strict=True))
+    problem = Problem(question, first.kind, variables, goal, rows)
+    return _divided(problem, goal, rows, count)
+
+
+def _divided(problem: Problem, goal: Goal, rows: Sequence[Row], count: int) -> Divided | None:
+    names = tuple(v.name for v in problem.variables)
+    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
+    low, high, allowed = canon.boxes(problem.variables, (count,))
+    c = canon.arrays(names, pairs, tuple(r.key for r in rows), low, high, allowed, (count,))
+    if not len(c.forms) or not ((c.forms != 0).sum(1) == 1).all() or len(c.forms) > MOST_FORMS:
+        return None
+    return Divided(problem.question, problem, c, np.argmax(c.forms != 0, axis=1))
+
+
+def flat(question: Question, shape: tuple[int, ...]) -> Question:
+    """Return a question whose arrays broadcast to a block with arrays along its points, in C order."""
+
+    def along(value: Any) -> Any:
+        return np.broadcast_to(value, shape).ravel() if isinstance(value, np.ndarray) else value
+
+    return _with(question, along)
+
+
+def at(question: Question, points: Any) -> Question:
+    """Return a question about many points at some of them."""
+
+    def there(value: Any) -> Any:
+        return value[points] if isinstance(value, np.ndarray) else value
+
+    return _with(question, there)
+
+
+def _with(question: Question, made: Callable[[Any], Any]) -> Question:
+    def bounds(held: Held) -> Held:
+        return replace(held, minimum=made(held.minimum), maximum=made(held.maximum))
+
+    return replace(
+        question,
+        given={name: made(value) for name, value in question.given.items()},
+        limits=tuple(bounds(x) for x in question.limits),
+        decide=tuple(bounds(d) for d in question.decide),
+    )
+
+
+def _at(p: Posynomial, points: Indices) -> Posynomial:
+    return Posynomial(
+        {key: c[points] if isinstance(c, np.ndarray) and c.ndim else c for key, c in p.terms.items()}
+    )
+
+
+def take(c: Canonical, points: Any) -> Canonical:
+    """Return the arrays of a choice of points, in any order and as often as wanted."""
+    return replace(
+        c,
+        logc=c.logc[points],
+        low=c.low[points],
+        high=c.high[points],
+        divisors=tuple(replace(d, logc=d.logc[points]) for d in c.divisors),
+    )
+
+
+def any_design(c: Canonical) -> Canonical:
+    """Return the same limits with nothing to minimise."""
+    first = int(c.ptr[1])
+    count, n = c.low.shape
+    return replace(
+        c,
+        exponents=np.concatenate([np.zeros((1, n)), c.exponents[first:]]),
+        logc=np.concatenate([np.zeros((count, 1)), c.logc[:, first:]], axis=1),
+        ptr=np.concatenate([[0], c.ptr[1:] - first + 1]),
+        divisors=tuple(d for d in c.divisors if d.row),
+    )
+
+
+def kept(c: Canonical, wanted: Sequence[bool]) -> Canonical:
+    """Return the same goal with the limits that are wanted only."""
+    return _ordered(c, [0, *(k for k, w in enumerate(wanted, start=1) if w)])
+
+
+def aimed(c: Canonical, which: int) -> Canonical:
+    """Return the same limits but one (its place among the keys), which becomes the goal instead."""
+    return _ordered(c, [which + 1, *(k for k in range(1, c.ptr.size - 1) if k != which + 1)])
+
+
+def _ordered(c: Canonical, rows: Sequence[int]) -> Canonical:
+    columns = np.concatenate([np.arange(c.ptr[k], c.ptr[k + 1]) for k in rows])
+    place = {k: i for i, k in enumerate(rows)}
+    return replace(
+        c,
+        exponents=c.exponents[columns],
+        logc=c.logc[:, columns],
+        ptr=np.cumsum([0, *(c.ptr[k + 1] - c.ptr[k] for k in rows)]),
+        keys=tuple(c.keys[k - 1] for k in rows[1:]),
+        divisors=tuple(replace(d, row=place[d.row]) for d in c.divisors if d.row in place),
+    )
+
+
+def eased(c: Canonical, slack: float) -> Canonical:
+    """Return the same with all limits easier by this much, in logs."""
+    logc = c.logc.copy()
+    logc[:, c.ptr[1] :] -= slack
+    return replace(c, logc=logc)

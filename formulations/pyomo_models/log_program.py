@@ -1,0 +1,400 @@
+"""Any question as sums of exponentials of log variables, written as plain data.
+
+With y = log x every monomial c x^a is exp(log c + a.y), so the magnitudes of SI units disappear into
+exponents. What a model divides by, raises to a power or takes a logarithm of, and what is a sum, gets a log
+variable of its own with the equation "sum of exp(terms - t) = 1", which is exact in every direction. All rows
+are then of order one, whatever the units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any
+
+from dse.models import arithmetic
+from dse.models.arithmetic import CannotTake, number
+from formulations import evaluation
+from formulations.arithmetics.intervals import Interval
+from formulations.arithmetics.intervals import exp as interval_exp
+from formulations.arithmetics.posynomial import NotPosynomial, Refused
+from formulations.pyomo_models.log_data import (
+    GOAL,
+    WIDE,
+    Linear,
+    LogProgram,
+    LogRow,
+    LogVariable,
+    Swept,
+    Term,
+)
+from formulations.row_keys import RowKey
+from scenarios.question import Decision, Question
+
+HUGE = 1e15
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Collects auxiliary log variables and what defines each of them."""
+
+    variables: dict[str, LogVariable] = field(default_factory=dict)
+    equations: dict[str, LogRow] = field(default_factory=dict)
+    maxima: dict[str, tuple[str, str]] = field(default_factory=dict)
+    known: dict[tuple[Any, ...], str] = field(default_factory=dict)
+
+    def add(self, low: float, high: float) -> str:
+        """Make a new log variable with these bounds and return its name."""
+        name = f"t{len(self.variables)}"
+        self.variables[name] = LogVariable(name, low, high)
+        return name
+
+    def box(self) -> dict[str, Interval]:
+        """Bounds of the log variables as intervals."""
+        return {v.name: Interval(v.low, v.high) for v in self.variables.values()}
+
+    def logarithm(self, x: Expression) -> str:
+        """Return the log variable that is log x, made where there is none yet."""
+        key = tuple((t.sign, t.constant, *sorted(t.exponents.items()), repr(t.factors)) for t in x.terms)
+        if key not in self.known:
+            name = self.add(*x.range_of_log())
+            down = Term(1.0, 0.0, {name: -1.0})
+            self.equations[name] = LogRow("", "", tuple(t.times(down) for t in x.terms), 1.0, True, name)
+            self.known[key] = name
+        return self.known[key]
+
+    def needed(self, names: set[str]) -> set[str]:
+        """``names`` and all that defines them, directly or not."""
+        found, todo = set(names), list(names)
+        while todo:
+            name = todo.pop()
+            more = set(self.maxima.get(name, ()))
+            if name in self.equations:
+                more |= _mentioned(self.equations[name].terms)
+            todo += more - found
+            found |= more
+        return found
+
+
+def _mentioned(terms: tuple[Term, ...]) -> set[str]:
+    return {n for t in terms for part in (t.exponents, *t.factors) for n in part if n}
+
+
+def _yielding(operation: Callable[[Expression, Any], Expression]) -> Callable[[Expression, Any], Expression]:
+    """Leave an operation with what is refused to the other operand, which stays refused."""
+
+    @wraps(operation)
+    def run(a: Expression, b: Any) -> Any:
+        return NotImplemented if isinstance(b, Refused) else operation(a, b)
+
+    return run
+
+
+class Expression:
+    """A quantity as a sum of terms.
+
+    The arithmetic that a model runs on. Auxiliary variables go to ``program``.
+    """
+
+    __array_ufunc__ = None
+    __slots__ = ("program", "terms")
+
+    def __init__(self, program: _Builder, terms: tuple[Term, ...]) -> None:
+        self.program = program
+        self.terms = _collected(terms)
+
+    def of(self, x: Any) -> Expression:
+        """``x`` as an Expression of the same program."""
+        if isinstance(x, Expression):
+            return x
+        c = number(x)
+        return Expression(
+            self.program, () if c == 0 else (Term(math.copysign(1.0, c), math.log(abs(c)), {}),)
+        )
+
+    @_yielding
+    def __add__(self, other: Any) -> Expression:
+        return Expression(self.program, self.terms + self.of(other).terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Expression:
+        return self * -1.0
+
+    @_yielding
+    def __sub__(self, other: Any) -> Expression:
+        return self + (-self.of(other))
+
+    def __rsub__(self, other: Any) -> Expression:
+        return Expression.__add__(-self, other)
+
+    @_yielding
+    def __mul__(self, other: Any) -> Expression:
+        pairs = ((a, b) for a in self.terms for b in self.of(other).terms)
+        return Expression(self.program, tuple(a.times(b) for a, b in pairs))
+
+    __rmul__ = __mul__
+
+    @_yielding
+    def __truediv__(self, other: Any) -> Expression:
+        inverse: Expression = self.of(other) ** -1.0
+        return self * inverse
+
+    def __rtruediv__(self, other: Any) -> Expression:
+        return Expression.__truediv__(self.of(other), self)
+
+    def __pow__(self, exponent: Any) -> Expression:
+        if isinstance(exponent, Expression):
+            return exp(exponent * log(self))
+        e = number(exponent)
+        if e.is_integer() and 0 <= e <= 2:
+            return self.of(1.0) if e == 0 else self if e == 1 else self * self
+        (t,) = self.monomial().terms
+        return Expression(
+            self.program, (Term(1.0, t.constant * e, {n: a * e for n, a in t.exponents.items()}),)
+        )
+
+    def __bool__(self) -> bool:
+        raise CannotTake("a comparison of unknowns has no answer")
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self)
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def monomial(self) -> Expression:
+        """Write the same (positive) quantity as one exponential, by a log variable of its own for a sum."""
+        if len(self.terms) == 1 and self.terms[0].sign > 0 and not self.terms[0].factors:
+            return self
+        if not self.terms:
+            raise ZeroDivisionError("a model divides by zero or takes its logarithm")
+        name = self.program.logarithm(self)
+        return Expression(self.program, (Term(1.0, 0.0, {name: 1.0}),))
+
+    def range_of_log(self) -> tuple[float, float]:
+        """Bounds on the logarithm of the quantity over the program's box."""
+        box = self.program.box()
+        # the largest exponent is taken out, so that neither end overflows
+        shift = max(float(_exponent(t, box).hi) for t in self.terms)
+        shift_low = max(float(_exponent(t, box).lo) for t in self.terms)
+        high = _value(self.terms, box, shift).hi
+        low = _value(self.terms, box, shift_low).lo
+        return (
+            max(math.log(low) + shift_low, -WIDE) if 0 < low < math.inf else -WIDE,
+            min(math.log(high) + shift, WIDE) if 0 < high < math.inf else WIDE,
+        )
+
+
+def _collected(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Terms with equal exponents and no factors added up."""
+    sums: dict[tuple[tuple[str, float], ...], float] = {}
+    rest = []
+    for t in terms:
+        if t.factors:
+            rest.append(t)
+            continue
+        key = tuple(sorted((n, round(a, 15)) for n, a in t.exponents.items()))
+        sums[key] = sums.get(key, 0.0) + t.sign * math.exp(t.constant)
+    plain = (Term(math.copysign(1.0, c), math.log(abs(c)), dict(key)) for key, c in sums.items() if c != 0)
+    return (*plain, *rest)
+
+
+def _exponent(t: Term, box: Mapping[str, Interval]) -> Interval:
+    total = Interval.of(t.constant)
+    for name, a in t.exponents.items():
+        total = total + box[name] * a
+    return total
+
+
+def _linear(form: Linear, box: Mapping[str, Interval]) -> Interval:
+    total = Interval.of(form.get("", 0.0))
+    for name, a in form.items():
+        if name:
+            total = total + box[name] * a
+    return total
+
+
+def _value(terms: tuple[Term, ...], box: Mapping[str, Interval], shift: float) -> Interval:
+    """Range of the sum divided by exp(shift)."""
+    total = Interval.of(0.0)
+    for t in terms:
+        part = interval_exp(_exponent(t, box) - shift)
+        for form in t.factors:
+            part = part * _linear(form, box)
+        total = total + part * t.sign
+    return total
+
+
+def log(x: Expression) -> Expression:
+    """Natural logarithm: linear in the log variables."""
+    (t,) = x.monomial().terms
+    return Expression(x.program, (Term(1.0, 0.0, {}, ({**t.exponents, "": t.constant},)),))
+
+
+def exp(x: Expression) -> Expression:
+    """Exponential: a log variable that equals the expression."""
+    value = _value(x.terms, x.program.box(), 0.0)
+    name = x.program.add(max(float(value.lo), -WIDE), min(float(value.hi), WIDE))
+    own = Term(-1.0, 0.0, {}, ({name: 1.0},))
+    x.program.equations[name] = LogRow("", "", (*x.terms, own), 0.0, True, name)
+    return Expression(x.program, (Term(1.0, 0.0, {name: 1.0}),))
+
+
+def _sign(x: Expression) -> int | None:
+    """1 for what is positive, 0 for the number zero, -1 for what is negative; None where that is open."""
+    if not x.terms or all(t.sign > 0 and not t.factors for t in x.terms):
+        return 1 if x.terms else 0
+    if all(t.sign < 0 and not t.factors for t in x.terms):
+        return -1
+    value = _value(x.terms, x.program.box(), 0.0)
+    return 1 if float(value.lo) >= 0 else -1 if float(value.hi) <= 0 else None
+
+
+def maximum(a: Any, b: Any) -> Expression | Refused:
+    """Take the larger of two quantities of which one is positive at least, exactly; refused where signs are open."""
+    refused = next((x for x in (a, b) if isinstance(x, Refused)), None)
+    if refused is not None:
+        return refused
+    first = a if isinstance(a, Expression) else b
+    program = first.program
+    left, right = first.of(a), first.of(b)
+    known = _sign(left), _sign(right)
+    if known[0] is None or known[1] is None:
+        return Refused("the larger of two quantities that may be negative")
+    if min(known[0], known[1]) < 1:
+        # what is zero or negative has no logarithm, and is the larger of nothing
+        return left if known[0] == 1 else right
+    sides = [program.logarithm(side) for side in (left, right)]
+    box = program.box()
+    low, high = (
+        max(float(end) for end in ends) for ends in zip(*((box[s].lo, box[s].hi) for s in sides), strict=True)
+    )
+    name = program.add(low, high)
+    program.maxima[name] = (sides[0], sides[1])
+    return Expression(program, (Term(1.0, 0.0, {name: 1.0}),))
+
+
+arithmetic.log.register(Expression)(log)
+arithmetic.exp.register(Expression)(exp)
+arithmetic.register_maximum(Expression)(maximum)
+
+
+@arithmetic.register_minimum(Expression)
+def _minimum(a: Expression, b: Any) -> Any:
+    # both are positive: the smaller is one over the larger of their inverses
+    return 1.0 / arithmetic.maximum(1.0 / a, 1.0 / b)
+
+
+@arithmetic.uneven.register(Expression)
+def _uneven(_x: Expression) -> Refused:
+    return Refused("whether one number divides another, which has no logarithm")
+
+
+@arithmetic.register_reaches(Expression)
+def _reaches(_a: Any, _b: Any) -> Refused:
+    return Refused("a step, which has no logarithm")
+
+
+def log_program(
+    question: Question,
+    box: Mapping[str, tuple[float, float]] | None = None,
+    swept: Swept | None = None,
+) -> LogProgram:
+    """Write a question as sums of exponentials by running its model's own equations.
+
+    ``box``: SI bounds of decided variables where they are known to be tighter than domain and user's bounds.
+    ``swept``: numbers that stay open.
+    Raises CannotTake where a decided variable is a choice among names, and NotPosynomial where the question
+    turns on a step (which of two quantities is the larger, as a number).
+    """
+    program = _Builder()
+    for d in question.decide:
+        program.variables[d.name] = _variable(question, d, (box or {}).get(d.name))
+    x = {d.name: Expression(program, (Term(1.0, 0.0, {d.name: 1.0}),)) for d in question.decide}
+    template = next(iter(x.values()))
+    free = swept or Swept()
+    at = evaluation.metrics(_opened(question, program, free), x)
+    rows = [
+        LogRow(key.name, key.side, _moved(question, key, template.of(_plain(ratio)).terms, free), 1.0)
+        for key, ratio in evaluation.ratios(question, x, at).items()
+    ]
+    goal: dict[str, Any] = {}
+    if question.objectives:
+        wanted = template.of(_plain(evaluation.objective(question, x, at)))
+        row, plain = _goal(program, wanted, question.objectives[0].maximize)
+        rows.append(row)
+        goal = {"goal": GOAL, "sign": -1.0 if question.objectives[0].maximize else 1.0, "plain": plain}
+    used = program.needed({n for r in rows for n in _mentioned(r.terms)} | set(x))
+    return LogProgram(
+        tuple(v for v in program.variables.values() if v.name in used and v.name not in free.ranges),
+        (*rows, *(r for name, r in program.equations.items() if name in used)),
+        tuple((name, *sides) for name, sides in program.maxima.items() if name in used),
+        **goal,
+    )
+
+
+def _opened(question: Question, program: _Builder, free: Swept) -> Question:
+    """Return the question with names in place of the given numbers that stay open."""
+    for axis, ends in free.ranges.items():
+        program.variables[axis] = LogVariable(axis, math.log(ends[0]), math.log(ends[1]))
+    given: dict[str, Any] = {
+        n: Expression(program, (Term(1.0, 0.0, {a: 1.0}),)) for n, a in free.given.items()
+    }
+    return replace(question, given={**question.given, **given}) if given else question
+
+
+def _moved(question: Question, key: RowKey, terms: tuple[Term, ...], free: Swept) -> tuple[Term, ...]:
+    """Return the terms of a limit's ratio, its bound an open number where it is one."""
+    axis = free.limits.get(key)
+    if axis is None:
+        return terms
+    sign = 1.0 if key.side == "max" else -1.0
+    now = evaluation.bounds(question)[key.name][key.side == "max"]
+    assert now is not None, "only a limit that is there has a bound"
+    factor = Term(1.0, sign * math.log(now), {axis: -sign})
+    return tuple(t.times(factor) for t in terms)
+
+
+def _plain(x: Any) -> Any:
+    if isinstance(x, Refused):
+        raise NotPosynomial(x.reason)
+    return x
+
+
+def _goal(program: _Builder, objective: Expression, maximize: bool) -> tuple[LogRow, bool]:
+    """Make the goal variable.
+
+    Return the row that keeps it above what is minimised, and whether it is no logarithm.
+    """
+    value = _value(objective.terms, program.box(), 0.0)
+    if float(value.lo) > 0:
+        least = objective**-1.0 if maximize else objective
+        program.variables[GOAL] = LogVariable(GOAL, *least.range_of_log())
+        down = Term(1.0, 0.0, {GOAL: -1.0})
+        return LogRow("", "", tuple(t.times(down) for t in least.terms), 1.0, own=GOAL), False
+    signed = objective * (-1.0 if maximize else 1.0)
+    low, high = (-float(value.hi), -float(value.lo)) if maximize else (float(value.lo), float(value.hi))
+    program.variables[GOAL] = LogVariable(GOAL, max(low, -HUGE), min(high, HUGE))
+    own = Term(-1.0, 0.0, {}, ({GOAL: 1.0},))
+    return LogRow("", "", (*signed.terms, own), 0.0, own=GOAL), True
+
+
+def _variable(question: Question, d: Decision, known: tuple[float, float] | None) -> LogVariable:
+    if d.choices is not None:
+        raise CannotTake(f"{d.name} is a choice among names: fix it first")
+    box = evaluation.box(question, d.name)
+    low, high = known or (box.low, box.high)
+    if known is None and d.minimum is not None and d.minimum > 0:
+        low = min(low, d.minimum)
+    if known is None and d.maximum is not None:
+        high = max(high, d.maximum)
+    if d.values is not None:
+        kept = tuple(v for v in d.values if low * (1 - 1e-12) <= v <= high * (1 + 1e-12)) or d.values
+        return LogVariable(d.name, math.log(kept[0]), math.log(kept[-1]), values=kept)
+    if d.integer:
+        low, high = max(math.ceil(low - 1e-9), 1.0), max(math.floor(high * (1 + 1e-12)), 1.0)
+    if low <= 0:
+        raise NotPosynomial(f"the logarithm of {d.name}, which may be 0")
+    return LogVariable(d.name, math.log(low), math.log(high), integer=d.integer)

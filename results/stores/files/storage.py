@@ -1,0 +1,270 @@
+"""Where a store's files are: a directory of this machine, or an object store.
+
+A ``Folder`` has the few verbs that a store needs; names are relative, with "/" between the parts. What is put
+is there as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import re
+import shutil
+import socket
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote
+
+from results.stores.files.object_storage import ObjectFolder
+from results.stores.files.trouble import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Place = str | os.PathLike[str]
+
+LOCAL = frozenset({"file", "local"})
+FLEETING = frozenset({"memory"})
+_URL = re.compile(r"^[a-z][a-z0-9+.-]+://")
+
+
+class Folder(Protocol):
+    """All files of one store."""
+
+    def __fspath__(self) -> str:
+        """Return the path or the address."""
+
+    def exists(self) -> bool:
+        """Whether anything is there (an empty directory is nothing)."""
+
+    def create(self, files: Mapping[str, bytes]) -> None:
+        """Make a folder of these files, all or none; where another process was faster, its folder stays."""
+
+    def read(self, name: str) -> bytes:
+        """Return a file; FileNotFoundError (or NotADirectoryError) where there is none."""
+
+    def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Return those of the files that are there."""
+
+    def names(self, below: str) -> list[str]:
+        """Return the names of the files directly below a name, without what stands before them; none: no files."""
+
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of all files, by a listing: none is opened."""
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a file, or replace it."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+
+    def settle(self, name: str) -> None:
+        """Make sure that a file is safe from a loss of power, if it is there."""
+
+    def tidy(self) -> None:
+        """Remove what killed writers left half written; only where nobody writes."""
+
+    def zarr(self, *, write: bool) -> Any:
+        """Return what Zarr opens."""
+
+
+def named(place: Place) -> str:
+    """Return the path or the address that is meant: ``file:///x`` is the path /x.
+
+    Raises StoreError for an address at which nothing could be kept.
+    """
+    text = os.fspath(place)
+    kind, mark, rest = text.partition("://")
+    if not mark:
+        return text
+    if not _URL.match(text):
+        raise StoreError(f"{text} is no address of a store; one is s3://bucket/study.zarr")
+    if kind in LOCAL:
+        if not rest.startswith("/"):
+            raise StoreError(f"{text} names no path; write {kind}:///folder/study.zarr, or the path alone")
+        return unquote(rest)
+    if kind in FLEETING:
+        raise StoreError(f"{text} would be gone with this command; name a folder, such as study.zarr")
+    if not rest.strip("/"):
+        raise StoreError(f"{text} names no bucket; write {kind}://bucket/study.zarr")
+    return text
+
+
+def local(path: Place) -> Path:
+    """Return the path of a file to write; StoreError for an address."""
+    text = os.fspath(path)
+    if "://" in text:
+        raise StoreError(f"{text} is an address, and this writes a file of this machine: give a path")
+    return Path(text)
+
+
+def remote(place: Place) -> bool:
+    """Whether a place is the address of an object store (``s3://bucket/study.zarr``)."""
+    return _URL.match(named(place)) is not None
+
+
+def absolute(place: Place) -> str:
+    """Return a place such that other processes, with another working directory, find it too."""
+    return named(place).rstrip("/") if remote(place) else str(Path(named(place)).absolute())
+
+
+def folder(place: Place) -> Folder:
+    """Return the folder at a path or address; StoreError where nothing could be kept there."""
+    if remote(place):
+        return ObjectFolder(absolute(place))
+    return LocalFolder(Path(named(place)))
+
+
+def replaced(root: Path, name: str, data: bytes | memoryview, *, sync: bool) -> None:
+    """Write a file below a folder under another name, and rename it.
+
+    Folders between are made, the root never: a store that was taken away is not made again. ``sync``: wait until the
+    file is on the disk. Raises FileNotFoundError where the root is gone.
+    """
+    file = root / name
+    writing = file.with_name(f"{file.name}.{uuid.uuid4().hex}.partial")
+    try:
+        try:
+            handle = writing.open("wb")
+        except FileNotFoundError:
+            for parent in reversed(Path(name).parents[:-1]):
+                with suppress(FileExistsError):
+                    (root / parent).mkdir()
+            handle = writing.open("wb")
+        with handle:
+            handle.write(data)
+            if sync:
+                handle.flush()
+                os.fsync(handle.fileno())
+        writing.replace(file)
+    finally:
+        writing.unlink(missing_ok=True)
+
+
+class LocalFolder:
+    """A directory: files appear by a temporary name that is renamed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def exists(self) -> bool:
+        """Whether anything is there; an empty directory is nothing."""
+        return self.path.exists() and not (self.path.is_dir() and not any(self.path.iterdir()))
+
+    def create(self, files: Mapping[str, bytes]) -> None:
+        """Make the directory under another name and rename it."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        building = self.path.with_name(f".{self.path.name}.{_builder()}.{uuid.uuid4().hex}.building")
+        try:
+            for name, data in files.items():
+                file = building / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+            self._rename(building)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+
+    def _rename(self, building: Path) -> None:
+        try:
+            building.rename(self.path)
+        except OSError as problem:
+            # another process that was faster with the same store wins
+            if problem.errno not in {errno.EEXIST, errno.ENOTEMPTY}:
+                raise
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file."""
+        try:
+            return (self.path / name).read_bytes()
+        except OSError as problem:
+            # on a network file system: replaced by another machine while it was open here
+            if problem.errno != errno.ESTALE:
+                raise
+            return (self.path / name).read_bytes()
+
+    def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Return those of the files that are there."""
+        found = {}
+        for name in names:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                found[name] = self.read(name)
+        return found
+
+    def names(self, below: str) -> list[str]:
+        """Return the names of what is directly below."""
+        try:
+            return [file.name for file in (self.path / below).iterdir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of all files, by a listing."""
+        found: dict[str, int] = {}
+        below = [""]
+        while below:
+            prefix = below.pop()
+            with suppress(OSError), os.scandir(self.path / prefix) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        below.append(f"{prefix}{entry.name}/")
+                    else:
+                        with suppress(OSError):
+                            found[prefix + entry.name] = entry.stat().st_size
+        return found
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a file under another name, see it on the disk, and rename it."""
+        replaced(self.path, name, data, sync=True)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        (self.path / name).unlink(missing_ok=True)
+
+    def settle(self, name: str) -> None:
+        """See a file on the disk (an all-empty chunk has none)."""
+        file = self.path / name
+        if file.exists():
+            handle = os.open(file, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def tidy(self) -> None:
+        """Remove half-written files, and half-made directories whose maker is gone."""
+        for file in self.path.rglob("*.partial"):
+            file.unlink(missing_ok=True)
+        for building in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.building"):
+            if not _building(building.name):
+                shutil.rmtree(building, ignore_errors=True)
+
+    def zarr(self, *, write: bool) -> Any:
+        """Return the path, which is all that Zarr needs."""
+        return str(self.path)
+
+
+def _builder() -> str:
+    return f"{socket.gethostname().replace('.', '_')}.{os.getpid()}"
+
+
+def _building(name: str) -> bool:
+    """Whether the process that makes this directory is still there, as far as can be seen from here."""
+    host, process = name.split(".")[-4:-2]
+    if host != _builder().split(".", maxsplit=1)[0]:
+        return True
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        return True
+    return int(process) != os.getpid()

@@ -1,0 +1,210 @@
+"""What samples say about the world: intervals of shares, means and quantiles, and how many samples may fail.
+
+A share of samples (a limit held in 9 431 of 10 000) gets the interval of Clopper and Pearson (Biometrika 26, 1934),
+which covers the true probability at least as often as it says, whatever that probability is. Means and quantiles get
+bootstrap intervals (Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993), which cover about as often as
+they say once there are some hundred samples. All of them are for independent samples: Sobol points and Latin
+hypercubes spread more evenly, so that their errors are mostly smaller than these intervals say, without a promise.
+
+A design that was chosen to fail in few of the samples fails in more of the world. How many samples may fail is
+therefore counted (Campi and Garatti, *A sampling-and-discarding approach to chance-constrained optimization*, J.
+Optim. Theory Appl. 148, 2011): see ``may_fail``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from results.telling.fresh import Estimate
+
+LEVEL = 0.95
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""The quantiles that are told of what is distributed."""
+DRAWS = 1000
+FEW = 20_000
+"""Of more values the bootstrap of a mean is the normal distribution around it, to three digits and more."""
+CONFIDENCE = 0.99
+# numbers drawn at once by a bootstrap: 64 MB
+AT_ONCE = 1 << 23
+
+Array = npt.NDArray[Any]
+
+
+def share(count: int, of: int, level: float = LEVEL) -> Estimate:
+    """Return the share of ``count`` among ``of`` independent samples, with its Clopper-Pearson interval.
+
+    The ends are quantiles of beta distributions, Beta(h, n-h+1) and Beta(h+1, n-h); with h = 0 the low end is 0, with
+    h = n the high end is 1. The interval covers the true probability in at least ``level`` of all studies. NaN without
+    any sample.
+
+    Raises ValueError unless 0 <= count <= of.
+    """
+    from scipy.special import betaincinv
+
+    if not 0 <= count <= of:
+        raise ValueError(f"{count} of {of} is no share")
+    if not of:
+        return Estimate(math.nan, 0.0, 1.0)
+    outside = (1.0 - level) / 2.0
+    low = float(betaincinv(count, of - count + 1, outside)) if count else 0.0
+    high = float(betaincinv(count + 1, of - count, 1.0 - outside)) if count < of else 1.0
+    return Estimate(count / of, low, high)
+
+
+def mean(values: Array, level: float = LEVEL, draws: int = DRAWS, seed: int = 0) -> Estimate:
+    """Return the mean of independent samples with its bootstrap interval (bias-corrected and accelerated, BCa).
+
+    ``draws`` resamples of the same size are drawn; the percentiles of their means that are taken allow for a skewed
+    distribution: acceleration a = skewness / (6 sqrt n), which is what the jackknife gives for a mean. The same
+    values and seed give the same interval. Of more than FEW values it is the normal one. ``values``: shape (n,). Of
+    values that are all equal the interval is that value, of a single one it is endless; NaN without any. Where a value
+    is not finite neither are the mean and its ends.
+    """
+    from scipy.special import ndtr, ndtri
+
+    values = np.asarray(values, dtype=float).ravel()
+    size = values.size
+    if not size:
+        return Estimate(math.nan, math.nan, math.nan)
+    found = float(values.mean())
+    if size == 1:
+        return Estimate(found, -math.inf, math.inf)
+    spread = float(values.std()) if math.isfinite(found) else 0.0
+    if spread <= 1e-15 * abs(found) or not math.isfinite(found):
+        return Estimate(found, found, found)
+    reach = float(ndtri(0.5 + level / 2.0))
+    if size > FEW:
+        width = reach * spread / math.sqrt(size - 1)
+        return Estimate(found, found - width, found + width)
+    means = _resampled_means(values, draws, np.random.default_rng(seed))
+    below = (float(np.count_nonzero(means < found)) + 0.5 * float(np.count_nonzero(means == found))) / draws
+    bias = float(ndtri(min(max(below, 0.5 / draws), 1.0 - 0.5 / draws)))
+    skewed = float((((values - found) / spread) ** 3).mean()) / (6.0 * math.sqrt(size))
+    z = bias + reach * np.array([-1.0, 1.0])
+    low, high = np.quantile(means, ndtr(bias + z / (1.0 - skewed * z)))
+    return Estimate(found, float(low), float(high))
+
+
+def quantiles(values: Array, of: Sequence[float], level: float = LEVEL) -> list[Estimate]:
+    """Return quantiles of independent samples with intervals between order statistics, whatever the distribution.
+
+    What a bootstrap of a quantile comes to with endless resamples: the values x(l) and x(u) of which a binomial count
+    B(n, q) says that P(B < l) and P(B >= u) are at most half of what is left of the level. Infinite where there are too
+    few samples for an end, NaN without any.
+    """
+    from scipy.stats import binom
+
+    size = len(values)
+    if not size:
+        return [Estimate(math.nan, math.nan, math.nan) for _ in of]
+    ordered = np.sort(values)
+    outside = (1.0 - level) / 2.0
+    found = []
+    for q, value in zip(of, np.quantile(ordered, of).tolist(), strict=True):
+        first = int(binom.ppf(outside, size, q))
+        last = int(binom.ppf(1.0 - outside, size, q)) + 1
+        low = float(ordered[first - 1]) if first >= 1 else -math.inf
+        high = float(ordered[last - 1]) if last <= size else math.inf
+        found.append(Estimate(float(value), low, high))
+    return found
+
+
+def tail(values: Array, beyond: float, level: float = LEVEL) -> Estimate:
+    """Return the mean of the greatest 1 - ``beyond`` of independent samples, with its bootstrap interval.
+
+    With q the quantile ``beyond`` of the samples it is the mean of q + max(x - q, 0) / (1 - beyond) (Rockafellar and
+    Uryasev, Journal of Risk 2, 2000); that q is estimated as well moves it by less than its error, since it is the
+    least over all q.
+    """
+    q = float(np.sort(values)[rank(len(values), beyond) - 1])
+    return mean(q + np.maximum(np.asarray(values, float) - q, 0.0) / (1.0 - beyond), level)
+
+
+def rank(count: int, of: float) -> int:
+    """Return which of ``count`` values in order is their quantile ``of``: ceil(of count), at least the first.
+
+    A share that is a whole number but for rounding (0.95 of 200) is that number.
+    """
+    return min(max(math.ceil(of * count - 1e-9 * count), 1), count)
+
+
+def plainly(count: int, probability: float) -> int:
+    """Return how many of ``count`` samples may fail where just these samples are meant, not the world."""
+    return count - rank(count, probability)
+
+
+def may_fail(
+    count: int, probability: float, decided: int, confidence: float = CONFIDENCE, choices: int = 1
+) -> int | None:
+    """Return how many of ``count`` samples may fail so that the design holds with ``probability`` in the world.
+
+    The largest k with
+
+        choices · C(k+d-1, k) · Σ_{i ≤ k+d-1} C(N, i) ε^i (1-ε)^{N-i} ≤ 1 - confidence,      ε = 1 - probability
+
+    for N = ``count`` independent samples and d = ``decided`` quantities (Campi and Garatti, 2011, theorem 2.1). What is
+    decided in ``choices`` ways (names, whole numbers) counts as that many programs, each of which must not go wrong
+    (a union bound), and with d = 0 nothing else is decided: Σ_{i ≤ k}. It holds for limits that are convex in the
+    decided quantities or in their logarithms, whichever k samples are discarded; the objective may not depend on
+    the same samples unless it is one more limit, with one more decided quantity for its level. None where not even
+    0 may fail: see ``samples_needed``.
+    """
+    if not _enough(count, 0, probability, decided, confidence, choices):
+        return None
+    return _first(0, count, lambda k: not _enough(count, k, probability, decided, confidence, choices)) - 1
+
+
+def samples_needed(
+    probability: float, decided: int, confidence: float = CONFIDENCE, choices: int = 1, failing: int = 0
+) -> int:
+    """Return the least number of samples of which ``failing`` may fail: the inverse of ``may_fail``.
+
+    With confidence 0 the least number whose plain share may leave out as many: 1 / (1 - probability) for one.
+
+    Raises ValueError unless 0 <= probability < 1.
+    """
+    if not 0.0 <= probability < 1.0:
+        raise ValueError(f"probability {probability:g} needs more samples than there are: it lies below 1")
+    if confidence <= 0.0:
+        return max(math.ceil((max(failing, 1)) / (1.0 - probability) - 1e-9), 1)
+    high = 1
+    while not _enough(high, failing, probability, decided, confidence, choices):
+        high *= 2
+    return _first(high // 2, high, lambda n: _enough(n, failing, probability, decided, confidence, choices))
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """Return the first number after ``low`` for which something holds that then goes on holding, at most ``high``."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _enough(
+    count: int, failing: int, probability: float, decided: int, confidence: float, choices: int
+) -> bool:
+    """Whether ``failing`` of ``count`` samples may fail; falls with ``failing`` and grows with ``count``."""
+    from scipy.special import gammaln
+    from scipy.stats import binom
+
+    support = max(decided - 1, 0)
+    if failing + support >= count:
+        return False
+    ways = gammaln(failing + support + 1) - gammaln(failing + 1) - gammaln(support + 1)
+    tail = binom.logcdf(failing + support, count, 1.0 - probability)
+    return bool(math.log(choices) + ways + tail <= math.log1p(-confidence))
+
+
+def _resampled_means(values: Array, draws: int, random: np.random.Generator) -> Array:
+    means = np.empty(draws)
+    step = max(AT_ONCE // values.size, 1)
+    for at in range(0, draws, step):
+        some = min(step, draws - at)
+        means[at : at + some] = values[random.integers(0, values.size, (some, values.size))].mean(axis=1)
+    return means

@@ -1,0 +1,1 @@
+"""What an axis of a sweep changes, and its values."""

@@ -1,0 +1,119 @@
+"""The cells of a table read as values of what they change: numbers in SI units, or names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dse.machines import is_file
+from dse.quantities import Quantity, UnitError, to_si
+from scenarios.axes import axes
+from scenarios.axes.axes import Target
+from scenarios.language.errors import shown
+from scenarios.language.reading import LEAST, Reader
+from scenarios.language.tables import TOLD, Cells, Table, is_number
+
+if TYPE_CHECKING:
+    from scenarios.language.tables import Array
+
+
+def names(reader: Reader, key: str, table: Table, path: str, q: Quantity | None) -> tuple[str, ...] | None:
+    """Read a column of names (machines, or a choice ``q``); None, and mistakes noted, where some are none."""
+    cells = table.columns[path]
+    if cells.unit:
+        wrong = f"these are names, and the header has the unit [{cells.unit}]"
+        reader.findings.add(key, wrong, "leave the unit out")
+        return None
+    found = _texts(cells)
+    files = [(row, f"{shown(n)} is a file") for row, n in enumerate(found) if q is None and is_file(n)]
+    if files:
+        # what is named in data from elsewhere would not be pinned
+        right = "a table names machines of the catalogue; machine files can stand in values and paths"
+        _tell(reader, key, table, files, right)
+        return None
+    first = {name: row for row, name in reversed(list(enumerate(found)))}
+    # each name once, at the first line where it stands
+    known = [
+        axes.is_name(reader, f"{key}, {table.line(row)}", n, q)
+        for n, row in sorted(first.items(), key=lambda item: item[1])
+    ]
+    return found if all(known) else None
+
+
+def numbers(
+    reader: Reader, key: str, table: Table, path: str, aim: Target, q: Quantity, word_size: float | None
+) -> Array | None:
+    """Read a column of numbers in SI units; None, and mistakes noted, where some cannot be read or are not possible."""
+    cells = table.columns[path]
+    if not cells.numeric and not q.menu:
+        right = f"{q.name} is a number: write one in every row, its unit in the header"
+        odd = [(row, text) for row, text in enumerate(cells.values) if not is_number(str(text))]
+        _tell(reader, key, table, [(row, f"{shown(text)} is no finite number") for row, text in odd], right)
+        return None
+    values = _in_si(reader, key, table, cells, q, word_size)
+    if values is None:
+        return None
+    rows = _suspicious(reader, aim, q, values)
+    before = reader.findings.count
+    for row in rows[:TOLD]:
+        axes.possible(reader, f"{key}, {table.line(int(row))}", float(values[row]), aim, q)
+    if len(rows) > TOLD:
+        _tell(reader, key, table, [(int(row), "") for row in rows], "correct them all")
+    return values if reader.findings.count == before else None
+
+
+def _in_si(
+    reader: Reader, key: str, table: Table, cells: Cells, q: Quantity, word_size: float | None
+) -> Array | None:
+    import numpy as np
+
+    if not cells.numeric:
+        read = [
+            reader.number(f"{key}, {table.line(row)}", str(text), q, word_size)
+            for row, text in enumerate(cells.values)
+        ]
+        return np.array(read, float) if None not in read else None
+    values: Any = cells.values
+    if not cells.unit:
+        return values  # type: ignore[no-any-return]
+    try:
+        factor = to_si(f"1 {cells.unit}", q.unit, word_size)
+    except UnitError as error:
+        wrong, _, right = str(error).partition("; ")
+        reader.findings.add(key, f"the unit of the column: {wrong}", right)
+        return None
+    back = round(1 / factor) if 0 < factor < 1 and 1 / factor < 1e300 else 0
+    with np.errstate(over="ignore"):
+        # divided by a whole number a cell has the digits that its text with the unit has
+        found: Array = values / back if back and 1 / back == factor else values * factor
+    endless = np.flatnonzero(np.isinf(found))
+    _tell(reader, key, table, [(int(i), "the number is too large") for i in endless], "write a smaller one")
+    return None if endless.size else found
+
+
+def _suspicious(reader: Reader, aim: Target, q: Quantity, values: Array) -> Any:
+    """Return the rows whose numbers may not be possible; ``axes.possible`` says of each whether it is."""
+    import numpy as np
+
+    small = (np.abs(values) < LEAST) & (values != 0)
+    odd = (values < q.minimum) | (values > q.maximum) | small
+    if aim.kind == "decide":
+        odd |= values <= 0
+    if q.menu or q.name in reader.whole:
+        odd |= values != np.floor(values)
+        odd |= ((values < 1) | (values > len(q.menu))) if q.menu else False
+    # what could not be read was told already
+    return np.flatnonzero(odd & ~np.isnan(values))
+
+
+def _tell(reader: Reader, key: str, table: Table, odd: Sequence[tuple[int, str]], right: str) -> None:
+    """Note what is wrong with rows, and of more than are told one by one how many these are."""
+    for row, wrong in odd[:TOLD]:
+        if wrong:
+            reader.findings.add(f"{key}, {table.line(row)}", wrong, right)
+    if len(odd) > TOLD:
+        reader.findings.add(key, f"{len(odd) - TOLD} more lines are wrong in the same way", right)
+
+
+def _texts(cells: Cells) -> tuple[str, ...]:
+    return cells.values if isinstance(cells.values, tuple) else tuple(f"{v:.15g}" for v in cells.values)

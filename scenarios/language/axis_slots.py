@@ -1,0 +1,40 @@
+"""What changes along an axis, by where it stands in a file, and names that no axis can have."""
+
+from __future__ import annotations
+
+from scenarios.language.errors import shown
+from scenarios.language.schema import Shape, Sweep
+
+# names a dataset needs for itself
+_OWN_NAMES = """objective bound gap status seconds elasticity binding limit front region setting message
+certificate value slack choice variable metric"""
+RESERVED = frozenset(_OWN_NAMES.split())
+
+Slot = tuple[str, str]
+"""An axis, and the path of one number or name that changes along it."""
+
+
+def slots(shape: Shape, axis: str) -> list[Slot]:
+    """Return what changes along an axis: its path, or those of its rows."""
+    entry = shape.sweep[axis]
+    if entry.path is not None:
+        return [(axis, entry.path)]
+    return [(axis, path) for path in entry.paths or entry.columns or ()]
+
+
+def place(shape: Shape, slot: Slot) -> str:
+    """Return the key at which a path stands."""
+    (axis, path), entry = slot, shape.sweep[slot[0]]
+    if not entry.together:
+        return f"sweep.{axis}.path"
+    return (
+        f"sweep.{axis}.{'columns' if entry.paths is None else 'paths'}.{shown(path) if '.' in path else path}"
+    )
+
+
+def listed(shape: Shape, slot: Slot) -> tuple[str, Sweep]:
+    """Return an entry with the values of a path of its own, and the key that these stand below."""
+    entry = shape.sweep[slot[0]]
+    if entry.together:
+        return place(shape, slot), Sweep(path=slot[1], values=(entry.paths or {}).get(slot[1], ()))
+    return f"sweep.{slot[0]}", entry

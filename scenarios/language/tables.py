@@ -1,0 +1,272 @@
+"""Tables of rows that an axis goes through: read beside the scenario, known by what stands in the columns used."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.system import csv_files
+from dse.system.csv_files import Sheet, name_and_unit
+from scenarios.language.cells import leaves
+from scenarios.language.errors import Findings, meant, shown
+from scenarios.language.machine_files import rewritten
+from scenarios.language.schema import spread_entries
+from scenarios.language.toml_text import to_toml
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+MARK = "sha256:"
+"""What a table is called by in a stored question: this, and the checksum of its columns."""
+MOST_ROWS = 10_000_000
+TOLD = 20
+"""Bad lines of a column that are told one by one; of more, how many these are."""
+_NO_UNIT = frozenset({"", "1", "-"})
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A column: finite numbers in a ``unit`` ("" for SI), or texts. What could not be read, and was noted, is NaN."""
+
+    values: Array | tuple[str, ...]
+    unit: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether these are numbers."""
+        return not isinstance(self.values, tuple)
+
+    def ends(self) -> tuple[float, ...]:
+        """Return the least and the greatest number; nothing of texts."""
+        return () if isinstance(self.values, tuple) else (float(self.values.min()), float(self.values.max()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The columns of a table that an axis uses, by the path that each changes; the same where ``name`` is.
+
+    ``name``: checksum of what stands in them; ``numbers``: of the rows, from 1 (None: 1, 2, 3, ...); ``lines``: of the
+    rows in the file, none where it was read from a store.
+    """
+
+    name: str
+    columns: Mapping[str, Cells]
+    numbers: Sequence[int] | None = None
+    lines: Sequence[int] = field(default=())
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two tables hold the same."""
+        return isinstance(other, Table) and self.name == other.name
+
+    def __hash__(self) -> int:
+        """Return a hash that equal tables share."""
+        return hash(self.name)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self.columns.values())).values)
+
+    def line(self, row: int) -> str:
+        """Say where a row (from 0) stands."""
+        return f"line {self.lines[row]}" if len(self.lines) else f"row {row + 1}"
+
+
+Tables = Mapping[str, Table]
+"""Tables by their names."""
+
+
+def named(
+    data: dict[str, Any], folder: Path, text: str | None, findings: Findings
+) -> tuple[dict[str, Any], str | None, dict[str, Table]]:
+    """Return a scenario's data and text with its tables by their names instead of their paths, and the tables.
+
+    A path starts at ``folder`` unless it is absolute. So a stored question, and its hash, say what stood in the columns
+    that it uses, and not where. What is wrong in a file is noted, with its lines; what has not the shape of such an
+    axis is left as it is. Without tables all stays as it is.
+    """
+    found, paths, tables = _read(data, folder, findings)
+    if not tables:
+        return data, text, tables
+    try:
+        return found, to_toml(found) if text is None else rewritten(text, paths, found), tables
+    except TypeError:
+        # whoever reads the data says what is wrong with it
+        return found, text, tables
+
+
+def _read(
+    data: Mapping[str, Any], folder: Path, findings: Findings
+) -> tuple[dict[str, Any], dict[str, str], dict[str, Table]]:
+    """Read all tables; also says how each path is called now."""
+    paths, found = dict[str, str](), dict[str, Table]()
+    made = _of_spreads(data, folder, findings, paths, found)
+    sweep = data.get("sweep")
+    if not isinstance(sweep, dict):
+        return made, paths, found
+    axes = dict(sweep)
+    for axis, entry in sweep.items():
+        path, columns = (entry.get(k) if isinstance(entry, dict) else None for k in ("table", "columns"))
+        heads = leaves(columns) if isinstance(columns, dict) else {}
+        named = heads and all(isinstance(head, str) for head in heads.values())
+        if not isinstance(path, str) or not named or path.startswith(MARK):
+            continue
+        table = _table(f"sweep.{axis}", folder, path, heads, findings)
+        if table is None:
+            findings.broken.add(f"sweep.{axis}.table")
+            continue
+        found[table.name], paths[path] = table, table.name
+        axes[axis] = {**entry, "table": table.name}
+        if len(table.columns) < len(heads):
+            # so that what stands in the others is told as well
+            axes[axis]["columns"] = {p: head for p, head in heads.items() if p in table.columns}
+    return {**made, "sweep": axes}, paths, found
+
+
+def _of_spreads(
+    data: Mapping[str, Any],
+    folder: Path,
+    findings: Findings,
+    paths: dict[str, str],
+    found: dict[str, Table],
+) -> dict[str, Any]:
+    """Read the tables that uncertain numbers are from: the numbers from one file are columns of one table."""
+    uncertain = data.get("uncertain")
+    if not isinstance(uncertain, dict):
+        return dict(data)
+    spreads, heads = spread_entries(uncertain), dict[str, dict[str, str]]()
+    for name, entry in spreads.items():
+        path, column = (entry.get(k) if isinstance(entry, dict) else None for k in ("table", "column"))
+        if isinstance(path, str) and isinstance(column, str) and not path.startswith(MARK):
+            heads.setdefault(path, {})[name] = column
+    changed = dict(spreads)
+    for path, columns in heads.items():
+        # each number's own lines are named, and of a file that cannot be read those of the first
+        places = {name: f"uncertain.{name}.column" for name in columns}
+        table = _table(f"uncertain.{next(iter(columns))}", folder, path, columns, findings, places)
+        if table is None:
+            findings.broken.update(f"uncertain.{name}.table" for name in columns)
+            continue
+        found[table.name], paths[path] = table, table.name
+        changed |= {name: {**spreads[name], "table": table.name} for name in columns}
+    if not paths:
+        return dict(data)
+    sampling = {k: v for k, v in uncertain.items() if k == "sampling"}
+    return {**data, "uncertain": {**sampling, **changed}}
+
+
+def _table(
+    key: str,
+    folder: Path,
+    path: str,
+    columns: Mapping[str, str],
+    findings: Findings,
+    places: Mapping[str, str] | None = None,
+) -> Table | None:
+    """Read the columns of a file that are used, and note mistakes; None where no rows of any can be read.
+
+    ``places``: the keys at which the columns are named, unless they are below ``key``.columns.
+    """
+    place = f"{key}.table"
+    try:
+        sheet = csv_files.read((folder / path).resolve())
+    except OSError as error:
+        right = "give the path of a CSV file; it starts from the folder of the scenario"
+        findings.add(place, f"{shown(path)} cannot be read: {error.strerror}", right)
+        return None
+    for _, wrong in sheet.faults[:TOLD]:
+        findings.add(place, f"{path}: {wrong}", "every line has a cell for each column of the header")
+    _and_more(findings, place, path, len(sheet.faults))
+    if not sheet.lines and not sheet.faults:
+        right = f"write {csv_files.HEADER}, and one line for each row below it"
+        findings.add(place, f"{path} has no rows", right)
+    elif len(sheet.lines) > MOST_ROWS:
+        findings.add(place, f"{path} has {len(sheet.lines)} rows", f"keep to {MOST_ROWS:.0e} of them")
+    at = places or {p: f"{key}.columns.{shown(p) if '.' in p else p}" for p in columns}
+    found = {p: _column(at[p], sheet, path, head, findings) for p, head in columns.items()}
+    kept = {p: c for p, c in found.items() if c is not None}
+    if not kept or not sheet.lines or len(sheet.lines) > MOST_ROWS:
+        return None
+    return Table(MARK + checksum(kept), kept, lines=sheet.lines)
+
+
+def _column(at: str, sheet: Sheet, file: str, head: str, findings: Findings) -> Cells | None:
+    """Read one column, named at the key ``at``, and note what is wrong; None where it is not there or no numbers."""
+    places = [i for i, h in enumerate(sheet.heads) if head in (h, name_and_unit(h)[0])]
+    if len(places) != 1:
+        wrong = f"{file} has {len(places) or 'no'} column{'s' * (len(places) > 1)} {shown(head)}"
+        right = "keep one of them" if places else meant(head, sheet.heads)
+        findings.add(at, wrong, right)
+        return None
+    texts, unit = [c.strip() for c in sheet.columns[places[0]]], name_and_unit(sheet.heads[places[0]])[1]
+    values = _numbers(texts)
+    if values is not None:
+        return Cells(values, "" if unit in _NO_UNIT else unit)
+    # a unit, or a number among them: then all of them have to be numbers
+    counted = unit not in _NO_UNIT or any(map(is_number, texts))
+    bad = [
+        (line, t)
+        for line, t in zip(sheet.lines, texts, strict=True)
+        if (not is_number(t) if counted else _unusable(t))
+    ]
+    if not bad:
+        return Cells(tuple(texts))
+    for line, text in bad[:TOLD]:
+        told = f"{shown(text)} is no finite number" if text else "the cell is empty"
+        findings.add(at, f"{file} line {line}: {told}", f"column {shown(head)} needs a value in every row")
+    _and_more(findings, at, file, len(bad))
+    sound = _numbers([t if is_number(t) else "0" for t in texts]) if counted else None
+    if sound is None:
+        return None
+    sound[[not is_number(t) for t in texts]] = math.nan
+    return Cells(sound, "" if unit in _NO_UNIT else unit)
+
+
+def _numbers(texts: Sequence[str]) -> Array | None:
+    """Return cells as finite numbers; None where one of them is none."""
+    import numpy as np
+
+    try:
+        values: Any = np.fromiter(map(float, texts), float, len(texts))
+    except (ValueError, OverflowError):
+        return None
+    # Python reads more as a number than people do: 1_000, digits of other scripts
+    together = "".join(texts)
+    plain = together.isascii() and "_" not in together
+    return values if plain and np.isfinite(values).all() else None
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell is a finite number."""
+    return bool(_NUMBER.fullmatch(text)) and math.isfinite(float(text))
+
+
+def _unusable(text: str) -> bool:
+    """Whether a cell is neither a number nor a name: empty, endless, or no number at all (nan)."""
+    return not text or text.lower().lstrip("+-") in {"nan", "inf", "infinity"}
+
+
+def _and_more(findings: Findings, key: str, file: str, count: int) -> None:
+    if count > TOLD:
+        findings.add(key, f"{file} has {count - TOLD} more such lines", "correct them all")
+
+
+def checksum(columns: Mapping[str, Cells]) -> str:
+    """Return the checksum of columns: their paths, units, and what stands in them, in whatever order they are named."""
+    made = hashlib.sha256()
+    for path, cells in sorted(columns.items()):
+        made.update(repr((path, cells.unit, len(cells.values), cells.numeric)).encode())
+        if isinstance(cells.values, tuple):
+            made.update(repr(cells.values).encode())
+        else:
+            made.update(cells.values.astype("<f8").tobytes())
+    return made.hexdigest()

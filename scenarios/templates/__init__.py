@@ -1,0 +1,1 @@
+"""Where scenarios start from: commented templates and rows for models over lists."""

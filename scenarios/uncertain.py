@@ -1,0 +1,122 @@
+"""Questions with uncertain numbers: what is uncertain, worlds drawn from it, and the same question in each world."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scenarios.distributions import Joint, Marginal, Measure, Sampling, Uncertain
+from scenarios.language.errors import Problem, ScenarioError
+from scenarios.language.machine_files import pin_lines
+from scenarios.language.scenario import Scenario, scenario
+from scenarios.language.tables import MARK, Cells, Table, checksum
+from scenarios.language.toml_text import to_toml
+from scenarios.questions import grid
+from scenarios.uncertainty.chances import AXIS
+from scenarios.uncertainty.drawing import box, draw
+from scenarios.uncertainty.measured import KINDS
+from scenarios.uncertainty.promises import JOINT, least_samples
+
+if TYPE_CHECKING:
+    from scenarios.distributions import Array
+
+__all__ = [
+    "AXIS",
+    "Joint",
+    "Marginal",
+    "Measure",
+    "Sampling",
+    "Uncertain",
+    "at_samples",
+    "box",
+    "draw",
+    "least_samples",
+    "nominal",
+    "refuse",
+    "told_of",
+    "uncertain_of",
+]
+_OF_MEASURE = (*KINDS, "measures")
+_OF_LIMIT = ("probability", "confidence", "worst")
+
+
+def uncertain_of(asked: Scenario) -> Uncertain | None:
+    """Return what is uncertain in a scenario; None where nothing is. Raises ScenarioError.
+
+    Also where the distributions differ along an axis, such as those of the machines that are swept.
+    """
+    if asked.uncertain is None:
+        return None
+    found = [base.uncertain for base in grid(asked).bases.values()]
+    if any(u != found[0] for u in found):
+        wrong = "what is uncertain differs between the machines that are swept"
+        right = "write distributions that hold for all of them, or ask for one machine"
+        raise ScenarioError([Problem(asked.file, "uncertain", wrong, right)])
+    return found[0]
+
+
+def refuse(asked: Scenario, what: str) -> None:
+    """Raise ScenarioError where something is uncertain, which ``what`` ("a front") is not made for."""
+    if asked.uncertain is None:
+        return
+    wrong = f"numbers are uncertain here, and {what} takes each as known"
+    right = f"use `dse uncertainty {asked.file}`; or take [uncertain] and what belongs to it out"
+    raise ScenarioError([Problem(asked.file, "uncertain", wrong, right)])
+
+
+def nominal(asked: Scenario) -> Scenario:
+    """Return the scenario with the values in the file or the catalogue in place of what is uncertain."""
+    if asked.uncertain is None:
+        return asked
+    return _made(asked, _certain(asked), "# every uncertain number at its nominal value\n", {})
+
+
+def at_samples(asked: Scenario, samples: Mapping[str, Array], told: str = "") -> Scenario:
+    """Return the scenario in each of some worlds: an axis ``sample`` in place of [uncertain].
+
+    ``samples``: SI values by path, entry i of each is world i (as ``draw`` gives them); ``told``: one line for the
+    text that says where they are from. What is decided is then decided in each world by itself: the measure is gone,
+    and each limit holds in each world.
+    """
+    import numpy as np
+
+    data = _certain(asked)
+    columns = {p: Cells(np.asarray(v, float)) for p, v in samples.items()}
+    table = Table(MARK + checksum(columns), columns)
+    axis = {"table": table.name, "columns": {p: p for p in columns}}
+    data["sweep"] = {AXIS: axis, **data.get("sweep", {})}
+    return _made(asked, data, f"# {told}\n" if told else "", {table.name: table})
+
+
+def told_of(sampling: Sampling, first: int, count: int) -> str:
+    """Say in a line how worlds were drawn."""
+    pairs = f", correlation {json.dumps(sampling.correlation)}" if sampling.correlation else ""
+    return f"worlds {first + 1} to {first + count}: {sampling.method}, seed {sampling.seed}{pairs}"
+
+
+def _certain(asked: Scenario) -> dict[str, Any]:
+    """Return what a scenario says without what is uncertain, and what depends on it."""
+    data = asked.model_dump(exclude_defaults=True, exclude_none=True, exclude={"uncertain"})
+    goal = {k: v for k, v in data.get("objective", {}).items() if k not in _OF_MEASURE}
+    measures = {} if asked.objective is None else asked.objective.measures
+    for way in ("minimize", "maximize"):
+        if way in goal:
+            # a world has no distribution: what is judged by two measures is one metric there
+            plain = (measures[n].of if n in measures else n for n in goal[way])
+            goal[way] = tuple(dict.fromkeys(plain))
+    limits = {
+        name: {k: v for k, v in entry.items() if k not in _OF_LIMIT}
+        for name, entry in data.get("limits", {}).items()
+        if (name != JOINT or "of" not in entry) and name not in measures
+    }
+    return {
+        **data,
+        **({"objective": goal} if goal else {}),
+        **({"limits": limits} if "limits" in data else {}),
+    }
+
+
+def _made(asked: Scenario, data: dict[str, Any], line: str, tables: Mapping[str, Table]) -> Scenario:
+    text = to_toml(data) + line + pin_lines(asked.text)
+    return scenario(data, asked.file, text, {**asked.tables, **tables})

@@ -1,0 +1,1 @@
+"""Exact fronts of two objectives of linear and mixed-integer programs."""

@@ -1,1 +1,0 @@
-"""One design for many worlds, whatever the equations: boxes of designs, bounded in every world."""

@@ -1,0 +1,152 @@
+"""One design for many worlds, whatever the equations: branch and bound over boxes of few decided numbers.
+
+For what no geometric or linear program takes: power that may pass its limit in some worlds, a limit on the mean of a
+ratio of sums, the greatest mean of one, a CVaR beside a probability. Each box of designs is bounded in all worlds at
+once (``solvers.robust.boxes.box_lines``), shrunk to what its lines leave, and halved where its numbers move most
+(``box_tree`` beside it). Designs come from the centres of boxes and from a local search over what the limits come to in
+all worlds. Work is counted in boxes times worlds: where it ends, the answer is ``feasible`` with the bound reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from formulations.tolerances import HOLDS
+from formulations.uncertainty.worlds import judged
+from results.solution import Status
+from solvers.judgement import relative_gap
+from solvers.outcome import Outcome
+from solvers.robust import ends
+from solvers.robust.boxes import box_lines, first_order
+from solvers.robust.boxes.box_lines import Wanted
+from solvers.robust.boxes.box_tree import Tree, statistics
+from solvers.robust.robust_geometric import Found
+
+WORK = 1_000_000
+"""Boxes times worlds that are bounded: some five seconds."""
+SOLVER = "dse branch and bound over boxes"
+UNTIED = "of equally good designs any one is told"
+
+
+def minimise(wanted: Wanted, work: int = WORK) -> Found:
+    """Find the best design of one to few decided numbers, with a bound; see ``Wanted``.
+
+    ``optimal`` where the gap asked for is reached, else ``feasible`` with the bound; ``infeasible`` where no part of
+    the box can hold the limits. Raises CannotTake where an equation is none for slopes.
+    """
+    tree = Tree(wanted, work)
+    tree.run()
+    return _found(tree)
+
+
+def better(wanted: Wanted, one: Found, other: Found) -> Found:
+    """Of two things found, return the better design with the tighter bound, or the proof that there is none."""
+    there = [f for f in (one, other) if f.outcome.x is not None]
+    if not there:
+        return next((f for f in (one, other) if f.outcome.status is Status.INFEASIBLE), one)
+    if not wanted.worlds.nominal.objectives:
+        return there[0]
+    sign = wanted.sign
+    best = min(there, key=lambda f: sign * _value(wanted, f))
+    bounds = [f.outcome.bound for f in (one, other) if f.outcome.bound is not None]
+    bound = _allowed(wanted, best.outcome.x, sign * max((sign * b for b in bounds), default=np.nan))
+    told = best.outcome.certificate
+    if bounds and bound != best.outcome.bound:
+        told += (
+            f"; the bound is another: {next(f for f in (one, other) if f is not best).outcome.certificate}"
+        )
+    closed = bool(bounds) and bool(relative_gap(_value(wanted, best), bound) <= wanted.worlds.nominal.gap)
+    status = Status.OPTIMAL if closed else Status.FEASIBLE
+    outcome = replace(best.outcome, status=status, bound=float(bound) if bounds else None, certificate=told)
+    return replace(best, outcome=outcome)
+
+
+def _allowed(wanted: Wanted, x: Mapping[str, float] | None, bound: float) -> float:
+    """Return a bound that is not beyond a design which misses a limit by less than the tolerance.
+
+    Bounds are of designs that miss none; near the least budget the slip of a limit moves the objective far more.
+    """
+    assert x is not None, "there is a design"
+    rows, values = statistics(wanted, x)
+    if not any(float(r[0]) > 1.0 for r in rows.values()):
+        return bound
+    return wanted.sign * float(np.minimum(wanted.sign * bound, wanted.sign * values[0]))
+
+
+def _value(wanted: Wanted, found: Found) -> float:
+    x = found.outcome.x
+    assert x is not None, "there is a design"
+    return float(statistics(wanted, x)[1][0])
+
+
+def _found(tree: Tree) -> Found:
+    wanted, nominal = tree.wanted, tree.wanted.worlds.nominal
+    worlds = wanted.worlds
+    text = f"branch and bound over boxes of designs, each bounded by interval slopes in every {worlds.word};"
+    text += f" {tree.boxes} boxes"
+    if wanted.chances:
+        names = [f"{' and '.join(c.names)} may fail in {c.may_fail}" for c in wanted.chances]
+        text = f"of {worlds.measured} {worlds.word}s {', '.join(names)}; {text}"
+    if tree.best_x is None:
+        if not tree.open:
+            return Found(
+                Outcome(
+                    Status.INFEASIBLE,
+                    certificate=f"no part of the box of designs can meet all limits: {text}",
+                    solver=SOLVER,
+                )
+            )
+        return Found(
+            Outcome(
+                Status.ERROR,
+                solver=SOLVER,
+                message=f"neither a design nor a proof that there is none: {text}",
+            )
+        )
+    x = dict(zip(tree.where.names, map(float, tree.best_x), strict=True))
+    left_out = _left_out(wanted, x)
+    if not nominal.objectives:
+        return Found(
+            Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER),
+            left_out=left_out,
+        )
+    least, ended = box_lines.told(wanted, tree.bound), ends.held(nominal, x)
+    if ended:
+        text = f"{text}; {ended} {ends.NOT_ASKED}"
+    bound = _allowed(wanted, x, least) if np.isfinite(least) and not ended else None
+    gap = np.inf if bound is None else float(relative_gap(box_lines.told(wanted, tree.best), bound))
+    status = Status.OPTIMAL if gap <= nominal.gap else Status.FEASIBLE
+    if status is Status.FEASIBLE and not ended:
+        spent = f"the {tree.most:g} boxes times {worlds.word}s that a search may take"
+        why = spent if tree.done >= tree.most else "boxes too small to be halved"
+        text = (
+            f"{text}; {why} left a gap of {gap:.1e}" if np.isfinite(gap) else f"{text}; {why} left no bound"
+        )
+    return weighed(wanted, Found(Outcome(status, x, bound, f"{text}; {UNTIED}", SOLVER), left_out=left_out))
+
+
+def weighed(wanted: Wanted, found: Found) -> Found:
+    """Return a design that is proved best with what its limits are worth, or with why that is not known."""
+    outcome = found.outcome
+    if outcome.status is not Status.OPTIMAL or outcome.x is None:
+        return replace(found, unweighed="the design is not proved best")
+    worth, why = first_order.worth(wanted, outcome.x, found.left_out)
+    if not worth:
+        return replace(found, unweighed=why)
+    said = first_order.SAID + (first_order.LEFT if wanted.chances else "")
+    return replace(found, worth=worth, outcome=replace(outcome, certificate=f"{outcome.certificate}; {said}"))
+
+
+def _left_out(wanted: Wanted, x: Mapping[str, float]) -> dict[str, frozenset[int]]:
+    """Of each limit that may fail the worlds in which one of its group does."""
+    at, found = judged(wanted.worlds, x), dict[str, frozenset[int]]()
+    for c in wanted.chances:
+        ratios = [r for key, r in at.ratios.items() if key.name in c.names]
+        if ratios:
+            fails = ~np.all([r <= 1 + HOLDS for r in ratios], axis=0)
+            out = frozenset(np.flatnonzero(fails).tolist())
+            found |= {n: found.get(n, frozenset()) | out for n in c.names}
+    return found
