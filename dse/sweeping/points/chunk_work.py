@@ -137,8 +137,8 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     """
 
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
-        apart = sampled or tied or base.uncertain is not None
-        return None if apart else series.front(grid.question(start), key)
+        nothing = sampled or tied or base.uncertain is not None
+        return None if nothing else series.front(grid.question(start), key)
 
     sampled = searched(grid)
     base = next(iter(grid.bases.values()))
