@@ -13,6 +13,7 @@ from formulations.evaluation import quantity
 from results.telling import estimates
 from results.telling.limits import base_name, limit_names
 from results.variables import ENDS, PROMISE, Variable
+from scenarios.uncertainty.promises import promises
 
 if TYPE_CHECKING:
     from results.telling.fresh import Estimate, Fresh
@@ -36,9 +37,7 @@ def promised(question: Question) -> dict[str, tuple[str, ...]]:
     apart = {d.name for d in question.decide} | set(question.measures)
     names = dict.fromkeys(base_name(n) for n in limit_names(question))
     found: dict[str, tuple[str, ...]] = {n: (n,) for n in names if n not in apart}
-    if question.joint is not None:
-        found[JOIN.join(question.joint.of)] = question.joint.of
-    return found
+    return found | {JOIN.join(p.names): p.names for p in promises(question) if not apart & set(p.names)}
 
 
 def coordinate(labels: Sequence[str]) -> Variable:

@@ -13,9 +13,10 @@ from scenarios.language.scenario import Scenario, scenario
 from scenarios.language.tables import MARK, Cells, Table, checksum
 from scenarios.language.toml_text import to_toml
 from scenarios.questions import grid
-from scenarios.uncertainty.chances import AXIS, JOINT, least_samples
+from scenarios.uncertainty.chances import AXIS
 from scenarios.uncertainty.drawing import box, draw
 from scenarios.uncertainty.measured import KINDS
+from scenarios.uncertainty.promises import JOINT, least_samples
 
 if TYPE_CHECKING:
     from scenarios.distributions import Array

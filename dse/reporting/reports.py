@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ from solvers.designs import count_of_few
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure
 
     from dse.machines import Machine
     from results.solution import Solution
@@ -96,7 +98,7 @@ def with_indices(asked: Scenario, points: int | None = None, rows: int | None = 
     # what cannot be asked is refused before the answer is computed
     found = indices.matters(asked, rows)
     made = of_scenario(asked, points)
-    pictures = [(plot.svg(plot.matters(found)), _INDICES)] if found.indices else []
+    pictures = _pictures(partial(plot.matters, found), _INDICES) if found.indices else []
     told = Section(
         "What matters", matters_text.sentences(found), matters_text.tables(found), pictures=pictures
     )
@@ -214,6 +216,11 @@ def _of_front(dataset: xr.Dataset, goals: Sequence[str]) -> Iterator[tuple[str, 
         yield "knee", f"design {knee}, the farthest from the line between the ends: {', '.join(reached)}"
 
 
+def _pictures(drawn: Callable[..., Figure], words: str) -> list[tuple[str, str, str]]:
+    """Draw a picture twice: for a wide screen, and for a narrow one."""
+    return [(plot.svg(drawn()), plot.svg(drawn(narrow=True)), words)]
+
+
 def _worlds(dataset: xr.Dataset, study: worlds.Worlds | None) -> Iterator[Section]:
     """Tell how the answers of worlds that were drawn are distributed."""
     if "status" not in dataset or tuple(dataset["status"].dims) != (worlds.AXIS,):
@@ -222,7 +229,7 @@ def _worlds(dataset: xr.Dataset, study: worlds.Worlds | None) -> Iterator[Sectio
     found = study or worlds.summarised(dataset)
     try:
         words = "Distributions of the objective and of what is decided, and shares of the samples; as numbers below"
-        pictures = [(plot.svg(plot.worlds(found)), words)]
+        pictures = _pictures(partial(plot.worlds, found), words)
     except ValueError:
         # all designs are alike, or there is none
         pictures = []

@@ -6,6 +6,7 @@ sweep is interrupted. Solvers run in a process of its own, which can be ended wh
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import queue
@@ -20,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import results.stores.store
+import scenarios
 from dse.sweeping.checks.findings import EXAMPLES, Findings, Wrong
-from dse.sweeping.points.chunk_work import Ready, Study, prepared
+from dse.sweeping.points.chunk_work import Ready, Study, read
 from dse.system.processes import end_with_parent, environment
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.solution import Status
+from scenarios import Grid
 from scenarios.question import Question
 from solvers import anchors
 from solvers.answer import answer
@@ -101,14 +104,16 @@ class Again:
     examples: tuple[Wrong, ...] = ()
 
 
-def again(at: Ready, study: Study, dataset: xr.Dataset, places: Sequence[Place]) -> Again:
-    """Answer points again, and compare with what is stored."""
+def again(
+    at: Ready, study: Study, dataset: xr.Dataset, places: Sequence[Place], ahead: Child | None = None
+) -> Again:
+    """Answer points again, and compare with what is stored; ``ahead``: the process that is at these points."""
     if any(base.uncertain is not None for base in at.grid.bases.values()):
         return Again()
     agree = undecided = cut_off = 0
     largest, wrong = 0.0, []
     found = dict(zip(places, _stored(dataset, places), strict=True))
-    for place, opinion in _opinions(at, study, places):
+    for place, opinion in _opinions(at, study, places, ahead):
         stored = found[place]
         cut_off += opinion.message == ENDED
         verdict, difference = _compare(at, stored, opinion)
@@ -190,20 +195,25 @@ def _evaluated(at: Ready, status: Status, stored: Mapping[str, Any], opinion: Op
     return "agrees", largest
 
 
-def _question_at(at: Ready, place: Place) -> Question:
+def _question_at(grid: Grid, place: Place) -> Question:
     """Return the question at a place, its limits with numbers of their own."""
-    return anchors.anchored(at.grid.question(place), lambda q: answer(q, neighbours=False)).question
+    return anchors.anchored(grid.question(place), lambda q: answer(q, neighbours=False)).question
 
 
-def _opinions(at: Ready, study: Study, places: Sequence[Place]) -> Iterator[tuple[Place, Opinion]]:
+def _opinions(
+    at: Ready, study: Study, places: Sequence[Place], ahead: Child | None
+) -> Iterator[tuple[Place, Opinion]]:
     """Answer each point again: here where nothing is decided, else in a process that can be ended."""
     if not _decided(at):
         for place in places:
-            yield place, ask(_question_at(at, place), AUDIT_SECONDS)
+            yield place, ask(_question_at(at.grid, place), AUDIT_SECONDS)
         return
     left, second = list(places), list[Place]()
     while left:
-        for place, opinion in _of_child(study, tuple(left)):
+        child = ahead if ahead is not None and ahead.places == tuple(left) else None
+        # one that has ended answers no more
+        ahead = None
+        for place, opinion in _of_child(at, study, tuple(left), child):
             if opinion.message == ENDED and place not in second:
                 # somebody may have ended it; a point that does so itself does it twice
                 second.append(place)
@@ -212,45 +222,86 @@ def _opinions(at: Ready, study: Study, places: Sequence[Place]) -> Iterator[tupl
             yield place, opinion
 
 
-def _of_child(study: Study, places: Sequence[Place]) -> Iterator[tuple[Place, Opinion]]:
-    """Ask one process for all points; where it stops answering, the point it was at has no opinion, and it ends."""
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A process that answers ``places`` again, in this order; ``lines``: what it has said so far."""
+
+    places: tuple[Place, ...]
+    process: subprocess.Popen[bytes]
+    lines: queue.SimpleQueue[bytes]
+
+    def end(self) -> None:
+        """End the process, whatever it is at."""
+        self.process.kill()
+        self.process.wait()
+
+
+def _started(at: Ready, study: Study, places: tuple[Place, ...]) -> Child:
+    """Start the process that answers points again."""
     import cloudpickle
 
-    command = [sys.executable, "-P", "-m", "dse.sweeping.audits"]
-    child = subprocess.Popen(
-        command,
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "dse.sweeping.audits"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=environment(),
         start_new_session=True,
     )
-    assert child.stdin is not None, "a pipe was asked for"
-    assert child.stdout is not None, "a pipe was asked for"
+    assert process.stdin is not None, "a pipe was asked for"
+    assert process.stdout is not None, "a pipe was asked for"
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(child.stdout, lines), daemon=True, name="audit").start()
+    asked = cloudpickle.dumps((study, list(places), at.path is not None))
+    talk = threading.Thread(target=_talk, args=(process.stdin, asked, process.stdout, lines), daemon=True)
+    talk.name = "audit"
+    talk.start()
+    return Child(places, process, lines)
+
+
+@contextlib.contextmanager
+def beginning(at: Ready, study: Study, count: int) -> Iterator[Child | None]:
+    """Let points be answered again while the sweep still computes; None where no process is needed for that.
+
+    What is compared is what the sweep has in the end.
+    """
+    needed = count > 0 and _decided(at) and all(b.uncertain is None for b in at.grid.bases.values())
+    child = _started(at, study, tuple(drawn(at, count))) if needed else None
     try:
-        child.stdin.write(cloudpickle.dumps((study, list(places))))
-        child.stdin.close()
+        yield child
+    finally:
+        if child is not None:
+            child.end()
+
+
+def _of_child(
+    at: Ready, study: Study, places: tuple[Place, ...], child: Child | None = None
+) -> Iterator[tuple[Place, Opinion]]:
+    """Ask one process for all points; where it stops answering, the point it was at has no opinion, and it ends."""
+    child = child or _started(at, study, places)
+    try:
         for number, place in enumerate(places):
             try:
                 # of several choices each may take its time
-                line = lines.get(timeout=(AUDIT_START if number == 0 else 0) + 10 * AUDIT_SECONDS + GRACE)
+                line = child.lines.get(
+                    timeout=(AUDIT_START if number == 0 else 0) + 10 * AUDIT_SECONDS + GRACE
+                )
                 told = json.loads(line)
             except (queue.Empty, ValueError) as problem:
                 late = isinstance(problem, queue.Empty)
                 yield place, Opinion(Status.ERROR, message="no answer came in time" if late else ENDED)
                 return
             yield place, Opinion(Status(told["status"]), told["objective"], told["metrics"], told["message"])
-    except BrokenPipeError:
-        yield places[0], Opinion(Status.ERROR, message=ENDED)
     finally:
-        child.kill()
-        child.wait()
+        child.end()
 
 
-def _listen(pipe: Any, lines: queue.SimpleQueue[bytes]) -> None:
-    for line in pipe:
+def _talk(there: Any, asked: bytes, back: Any, lines: queue.SimpleQueue[bytes]) -> None:
+    """Say what is asked, which waits until the process has started, and collect what it answers."""
+    # whoever finds the pipe broken finds no answer either
+    with contextlib.suppress(BrokenPipeError):
+        there.write(asked)
+        there.close()
+    for line in back:
         # solvers of others may print too
         if line.startswith(b"{"):
             lines.put(line)
@@ -262,12 +313,12 @@ def main() -> None:
     import pickle
 
     end_with_parent()
-    study, places = pickle.loads(sys.stdin.buffer.read())
-    at = prepared(study)
+    study, places, at_once = pickle.loads(sys.stdin.buffer.read())
+    grid = scenarios.grid(read(study))
     for place in places:
-        question = _question_at(at, tuple(place))
+        question = _question_at(grid, tuple(place))
         opinion = ask(question, AUDIT_SECONDS)
-        if opinion.status is Status.ERROR and at.path is not None:
+        if opinion.status is Status.ERROR and at_once:
             # of what SCIP cannot be asked, the answer to this point by itself
             alone = answer(question, neighbours=False)
             opinion = Opinion(alone.status, alone.objective, message="by itself")
@@ -314,12 +365,14 @@ def finished(attributes: Mapping[str, Any]) -> bool:
     return ATTRIBUTE in attributes and not json.loads(attributes[ATTRIBUTE]).get(CUT_OFF)
 
 
-def timed(at: Ready, study: Study, dataset: xr.Dataset, count: int) -> tuple[Again | None, float]:
-    """Answer so many points again; also how long that took."""
+def timed(
+    at: Ready, study: Study, dataset: xr.Dataset, count: int, ahead: Child | None = None
+) -> tuple[Again | None, float]:
+    """Answer so many points again (``ahead``: a process that is at some already); also how long that took."""
     if count == 0:
         return None, 0.0
     began = time.perf_counter()
-    return again(at, study, dataset, drawn(at, count)), time.perf_counter() - began
+    return again(at, study, dataset, drawn(at, count), ahead), time.perf_counter() - began
 
 
 if __name__ == "__main__":

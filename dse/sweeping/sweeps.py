@@ -20,7 +20,7 @@ import results.stores.files.locks
 import results.stores.files.storage
 import results.stores.store
 import scenarios
-from dse.sweeping import extending, grid_way
+from dse.sweeping import audits, extending, grid_way
 from dse.sweeping.cluster.workers import LocalWorkers
 from dse.sweeping.dispatch import through_dask, through_threads
 from dse.sweeping.points import chunk_work
@@ -186,20 +186,26 @@ class _Todo:
                 damaged=frozenset() if ready.before is None else ready.before.damaged,
                 by=self.by,
             )
-            tally = _Tally(ready.plan, where)
-            with _naming(tally, where), reporting(self.progress) as report:
+            count = audits.wanted(ready, self.audit) if where.todo() else 0
+            with audits.beginning(ready, study, count) as ahead:
+                self._fill(ready, study, where)
+                return where.finish(study, self.audit, ahead)
+
+    def _fill(self, ready: Ready, study: Study, where: Target) -> None:
+        """Compute all chunks that are not done."""
+        tally = _Tally(ready.plan, where)
+        with _naming(tally, where), reporting(self.progress) as report:
+            report(tally.points, tally.total)
+            here = _Here(ready, self.client, self.workers, self.patience)
+            for finished in here.computed(study, where.todo(), tally, report):
+                tally.count(finished)
                 report(tally.points, tally.total)
-                here = _Here(ready, self.client, self.workers, self.patience)
-                for finished in here.computed(study, where.todo(), tally, report):
-                    tally.count(finished)
-                    report(tally.points, tally.total)
-                for finished in here.computed(replace(study, retry=True), where.retry, tally, report):
-                    where.take(finished)
-                # a worker that a killed run left behind may have been at a chunk of ours
-                where.look(again=True)
-                for finished in here.computed(study, where.todo(), tally, report):
-                    where.take(finished)
-            return where.finish(study, self.audit)
+            for finished in here.computed(replace(study, retry=True), where.retry, tally, report):
+                where.take(finished)
+            # a worker that a killed run left behind may have been at a chunk of ours
+            where.look(again=True)
+            for finished in here.computed(study, where.todo(), tally, report):
+                where.take(finished)
 
 
 @contextmanager

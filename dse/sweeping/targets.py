@@ -165,11 +165,11 @@ class Target:
             self.done = results.stores.store.done(self.path)
             self.done |= results.stores.store.notes(self.path, self.todo()).keys() if again else set()
 
-    def finish(self, study: Study, audit: int | None) -> xr.Dataset:
-        """Tidy up, audit and return the dataset; ``audit``: see ``audits.wanted``."""
+    def finish(self, study: Study, audit: int | None, ahead: audits.Child | None = None) -> xr.Dataset:
+        """Tidy up, audit and return the dataset; ``audit``: see ``audits.wanted``, ``ahead``: ``audits.beginning``."""
         if self.path is None:
             dataset = self._memory.dataset()
-            extra, _ = audits.timed(self.at, study, dataset, audits.wanted(self.at, audit))
+            extra, _ = audits.timed(self.at, study, dataset, audits.wanted(self.at, audit), ahead)
             return dataset.assign_attrs(self._attributes(list(self._notes.values()), extra))
         count = audits.wanted(self.at, audit)
         if audit is None:
@@ -180,7 +180,7 @@ class Target:
         if audits.finished(attributes) and not self._notes and enough:
             return results.stores.store.open(self.path)
         notes = list(results.stores.store.notes(self.path, self._all()).values())
-        extra, seconds = audits.timed(self.at, study, results.stores.store.open(self.path), count)
+        extra, seconds = audits.timed(self.at, study, results.stores.store.open(self.path), count, ahead)
         found = self._attributes(notes, extra)
         remarks.annotate(self.path, found)
         spent = {

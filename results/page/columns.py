@@ -21,6 +21,7 @@ from results.page.fronts import FRONT, Place, Progress
 from results.page.insides import Insides
 from results.page.insides import of_dataset as insides_of
 from results.solution import Status
+from results.uncertainty.worlds import AXIS
 from results.variables import ENDS, LIMIT_UNITS
 
 if TYPE_CHECKING:
@@ -197,9 +198,9 @@ def _column(array: xr.DataArray, name: str, role: str, values: Array) -> Column:
         found = _coded(array, numbers)
         return Column(name, label, "", role, found[0], found[1], about=about)
     factor, unit = _prefix(numbers, array)
-    return Column(
-        name, label, unit, role, tuple(map(_rounded, numbers * factor)), (), axes.wide(numbers), about
-    )
+    # the number of a world or of a row stands for nothing that has ratios
+    log = axes.wide(numbers) and name != AXIS
+    return Column(name, label, unit, role, tuple(map(_rounded, numbers * factor)), (), log, about)
 
 
 def _prefix(numbers: Array, array: xr.DataArray) -> tuple[float, str]:

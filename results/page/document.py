@@ -26,14 +26,14 @@ LARGEST_PAGE, FIXED_BYTES = 7_900_000, 200_000
 class Section:
     """A part of the page below its pictures: paragraphs, pictures, tables (heading, columns, rows), verbatim text.
 
-    ``pictures``: each as SVG, with what it shows in words.
+    ``pictures``: each as SVG, the same for a narrow screen, and what it shows in words.
     """
 
     heading: str
     text: Sequence[str] = ()
     tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]]]] = ()
     verbatim: str = ""
-    pictures: Sequence[tuple[str, str]] = ()
+    pictures: Sequence[tuple[str, str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)

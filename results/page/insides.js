@@ -26,7 +26,7 @@ function tornado(box, names, groups) {
   Plotly.react(box, groups.map((g, k) => ({ type: "bar", orientation: "h", name: g.name, y: names.map(plain), x: g.values,
     marker: { color: colours(g.values, k), pattern: { shape: groups.length > 1 ? PATTERNS[k % PATTERNS.length] : g.values.map((v) => (v < 0 ? "" : "/")), fillmode: "overlay", solidity: 0.25, fgcolor: "#fff" } },
     hovertemplate: "%{y}: %{x:.4~g} %<extra></extra>" })),
-  { height, margin: { l: 150, r: 45, t: 10, b: 45 }, xaxis: { title: { text: "% of the objective per % more" }, zeroline: true, zerolinewidth: 1.5 },
+  { height, margin: { l: 150, r: 45, t: 10, b: 45 }, xaxis: { title: { text: "% of the objective per % more", standoff: 12 }, automargin: true, nticks: 5, tickangle: 0, exponentformat: "e", zeroline: true, zerolinewidth: 1.5 },
     yaxis: { automargin: true }, showlegend: groups.length > 1, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, CONFIG);
 }
 

@@ -7,7 +7,9 @@ function startSweep() {
   const axisOf = (k) => COLUMNS.find((c) => c.role === "axis" && c.name === (choose.y < 0 ? by[k] : names[k]));
   const stride = sizes.map((_, k) => sizes.slice(k + 1).reduce((a, b) => a * b, 1));
   const things = COLUMNS.map((c, at) => at).filter((at) => COLUMNS[at].role !== "axis");
-  const longest = names.map((_, k) => k).sort((a, b) => sizes[b] - sizes[a]);
+  // of rows (worlds, lines of a table) neighbours are not alike: numbers are drawn against each other first
+  const rowed = (k) => Number(names[k] in D.rows && sizes.some((n, m) => n > 1 && !(names[m] in D.rows)));
+  const longest = names.map((_, k) => k).sort((a, b) => rowed(a) - rowed(b) || sizes[b] - sizes[a]);
   const choose = { what: things.find((at) => COLUMNS[at].role === "objective") ?? things[0], x: longest[0],
     y: names.length > 1 ? longest[1] : -1, at: sizes.map(() => 0) };
   const box = document.getElementById("sweep");
@@ -121,7 +123,7 @@ function startSweep() {
   function draw() {
     const c = COLUMNS[choose.what];
     const flat = choose.y < 0;
-    const up = flat ? { title: { text: plain(title(c)) }, automargin: true, ...numbers(c) } : axis(choose.y);
+    const up = flat ? { title: { text: plain(title(c)) }, automargin: true, ...numbers(c) } : { ...axis(choose.y), automargin: true };
     const without = marks();
     Plotly.react(box, flat ? [...fan(c), line(c), ...without, stars()] : [map(c), ...without, stars()],
       { xaxis: axis(choose.x), yaxis: up, ...(flat ? { yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } } : {}), hovermode: "closest", showlegend: true, margin: { l: 70, r: 45, t: 40, b: 55 }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.12 }, plot_bgcolor: flat ? "#fff" : "#eceff1" }, CONFIG);

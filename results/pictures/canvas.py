@@ -43,6 +43,7 @@ COLOURS = "cividis"
 HATCHES = ("//", "\\\\", "xx", "..", "++", "oo")
 SIZE = (9.0, 5.6)
 PANEL = (5.5, 4.2)
+NARROW = (5.0, 3.8)
 LARGE_POINTS, MEDIUM, SMALL_POINTS = 16, 14, 12
 TITLE_WIDTH = 68
 # letters of small text, per inch of the picture, that one of two columns of a legend has room for
@@ -83,16 +84,20 @@ def sheet(
     *,
     sharex: bool = True,
     sharey: bool = True,
+    narrow: bool = False,
 ) -> Sheet:
     """Make a picture of ``count`` panels under a title, or take the panels that there are.
 
     ``about``: the title (of a picture of ours only); ``ax``: the caller's axes, as many as panels; ``shape``: rows and
-    columns of panels (default: about a square, on common axes). Raises ValueError where ``ax`` are too few or too many.
+    columns of panels (default: about a square, on common axes); ``narrow``: for a telephone, panels below each other
+    and no title, which the page has. Raises ValueError where ``ax`` are too few or too many.
     """
     if ax is not None:
         return _given(ax, count)
     from results.pictures.figure import Picture
 
+    if narrow:
+        about, shape, size = "", (count, 1), (NARROW[0], NARROW[1] * count)
     across = math.ceil(math.sqrt(count))
     down, across = shape or (math.ceil(count / across), across)
     whole = max(SIZE[0], PANEL[0] * across), max(SIZE[1], PANEL[1] * down)

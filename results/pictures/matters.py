@@ -22,15 +22,17 @@ MOST_INDEX_BARS = 10
 FIRST, TOTAL, CHANCE = "first order", "total", "by chance"
 
 
-def matters(found: Matters) -> Figure:
+def matters(found: Matters, *, narrow: bool = False) -> Figure:
     """Draw the indices of the objective (first order, total, 95 % intervals), and what not knowing each number costs.
 
-    Returns the figure. Raises ValueError where no number varies.
+    ``narrow``: for a telephone. Returns the figure. Raises ValueError where no number varies.
     """
     if not found.indices:
         raise ValueError("no number varies: there is nothing to draw")
     costs = found.losses if found.losses is not None and found.losses.objective else None
-    paper = sheet(f"{found.title}: {found.of}", 1 + (costs is not None), sharex=False, sharey=False)
+    paper = sheet(
+        f"{found.title}: {found.of}", 1 + (costs is not None), sharex=False, sharey=False, narrow=narrow
+    )
     marks = _bars(paper.panels[0], found.indices[0])
     if costs is not None:
         marks |= _costs(paper.panels[1], costs)

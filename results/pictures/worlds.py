@@ -25,11 +25,11 @@ ONE_VALUE = 1e-9
 MEDIAN, NINETY, FIXED = "median", "90 % of samples", "fixed design"
 
 
-def worlds(found: Worlds) -> Figure:
+def worlds(found: Worlds, *, narrow: bool = False) -> Figure:
     """Draw a study: histograms of the objective and of what is decided, then shares of choices and binding limits.
 
     A line marks the median, a band 90 % of the worlds; of the objective also what a fixed design comes to (dashed).
-    Returns the figure. Raises ValueError where no world has a design.
+    ``narrow``: for a telephone. Returns the figure. Raises ValueError where no world has a design.
     """
     numbers = [n for n in found.numbers if n.role == "objective"]
     numbers += [n for n in found.numbers if n.role == "decided"][:MOST_DECIDED_DRAWN]
@@ -43,7 +43,7 @@ def worlds(found: Worlds) -> Figure:
     shares += [("which limit binds", binding)] if binding else []
     if not (numbers or shares):
         raise ValueError("no sample has a design that differs from the others: there is nothing to draw")
-    paper = sheet(_title(found), len(numbers) + len(shares), sharex=False, sharey=False)
+    paper = sheet(_title(found), len(numbers) + len(shares), sharex=False, sharey=False, narrow=narrow)
     marks: dict[str, Any] = {}
     for n, panel in zip(numbers, paper.panels, strict=False):
         marks |= _histogram(panel, found, n)

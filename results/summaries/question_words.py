@@ -10,6 +10,7 @@ from formulations.evaluation import quantity
 from results.axes import words
 from results.telling.families import family_name
 from scenarios.uncertainty import uncertain_words
+from scenarios.uncertainty.promises import promises
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -70,13 +71,9 @@ def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
     """Say with which probabilities limits hold, and what is uncertain; nothing where all is known."""
     if question.uncertain is None:
         return
-    promised: list[tuple[tuple[str, ...], float, str]]
-    promised = [((x.name,), x.probability, x.name) for x in question.limits if x.probability is not None]
-    if question.joint is not None:
-        promised.append((question.joint.of, question.joint.probability, "joint"))
-    for names, probability, key in promised:
-        level = "each of the probabilities asked" if key in swept else f"probability {probability:g}"
-        yield f"{' and '.join(map(words, names))} with {level}"
+    for p in promises(question):
+        level = "each of the probabilities asked" if p.key in swept else f"probability {p.probability:g}"
+        yield f"{' and '.join(map(words, p.names))} with {level}"
     numbers = _listed([words(n.removeprefix("machine.")) for n in question.uncertain.marginals])
     yield f"uncertain: {numbers} ({question.uncertain.sampling.samples} samples)"
 

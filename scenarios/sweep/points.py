@@ -28,7 +28,7 @@ from scenarios.names import Roles, waived
 from scenarios.places import AxisValues, Place
 from scenarios.question import HALVINGS, OPTIMAL_GAP, STRETCH, Decision, Limit, Question
 from scenarios.sweep.grids import Column, Grid, GridAxis
-from scenarios.uncertainty import chances
+from scenarios.uncertainty import chances, promises
 
 
 def build(shape: Shape, roles: Roles) -> Grid | None:
@@ -240,7 +240,7 @@ def _halvings_base(roles: Roles, name: str, base: float | None) -> None:
 
 
 def _limit(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
-    return chances.limited(shape.limits.get(name), _certain(shape, roles, place, name))
+    return promises.limited(shape.limits.get(name), _certain(shape, roles, place, name))
 
 
 def _certain(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
@@ -303,7 +303,9 @@ def _axis_values(
             _not_cut(roles, slot, base, values, axis_slots.listed(shape, slot)[0])
             if aim.kind == "probability":
                 asked = [float(v) for v in values]
-                chances.promised_along(roles.reader, axis_slots.listed(shape, slot)[0], aim.name, asked, base)
+                promises.promised_along(
+                    roles.reader, axis_slots.listed(shape, slot)[0], aim.name, asked, base
+                )
     return found
 
 

@@ -1,4 +1,4 @@
-"""Reads what is uncertain in a question, and what is promised of it: distributions, measures, probabilities."""
+"""Reads what is uncertain in a question: distributions, their sampling, measures; promises beside it (``promises``)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from scenarios.axes.axes import WORD_SIZE, Target
 from scenarios.distributions import (
     CONTINUOUS,
     MOST_CUT,
-    PROMISE_CONFIDENCE,
-    Joint,
     Marginal,
     Measure,
     Sampling,
@@ -22,15 +20,13 @@ from scenarios.distributions import (
 )
 from scenarios.language.errors import meant, shown
 from scenarios.language.reading import Reader
-from scenarios.language.schema import Bounds, Goal, Shape, Spread
+from scenarios.language.schema import Goal, Shape, Spread
 from scenarios.names import Roles
 from scenarios.places import Place
-from scenarios.question import Limit, Question
-from scenarios.uncertainty import known_spreads, measured
+from scenarios.question import Question
+from scenarios.uncertainty import known_spreads, measured, promises
 from scenarios.uncertainty.drawing import correlated
 
-JOINT = "joint"
-"""What limits that hold together are called under [limits]."""
 AXIS = "sample"
 """The axis along which a question is asked in each world."""
 MOST_SAMPLES = 10_000_000
@@ -51,7 +47,7 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
     reader = roles.reader
     measure = _measure(reader, shape.objective)
     measures = measured.measures_of(shape)
-    joint = _joint(reader, shape)
+    joint = promises.joint_of(reader, shape)
     if shape.uncertain is None:
         _certain(reader, shape, measure)
         return question
@@ -67,40 +63,9 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
         return question
     uncertain = Uncertain(found, _sampling(shape, roles, found))
     _correlations(reader, shape, uncertain)
-    _promises(reader, shape, question, joint, uncertain.sampling)
-    return replace(question, uncertain=uncertain, measure=measure, joint=joint, measures=measures)
-
-
-def limited(entry: Any, limit: Limit) -> Limit:
-    """Return a limit with the probability with which it holds, where the file states one."""
-    if entry is None or (entry.probability is None and not entry.worst):
-        return limit
-    sure = PROMISE_CONFIDENCE if entry.confidence is None else entry.confidence
-    return replace(limit, probability=entry.probability, worst=entry.worst, confidence=sure)
-
-
-def least_samples(probability: float, confidence: float, decided: int) -> int:
-    """Return the fewest samples that can promise a probability with a confidence, where all of them must hold.
-
-    The least N with sum over i < d of C(N, i) e^i (1 - e)^(N - i) at most 1 - confidence, e = 1 - probability and d
-    the number of decided quantities, at least 1 (Campi and Garatti 2008, theorem 1, for convex problems). Without a
-    confidence 1/e: below, no sample may fail at all.
-    """
-    share = 1 - probability
-    if confidence <= 0:
-        return math.ceil(1 / share - 1e-9)
-    from scipy.stats import binom
-
-    low, high = 1, 2
-    while binom.cdf(max(decided, 1) - 1, high, share) > 1 - confidence:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if binom.cdf(max(decided, 1) - 1, middle, share) > 1 - confidence:
-            low = middle
-        else:
-            high = middle
-    return high
+    whole = replace(question, uncertain=uncertain, measure=measure, joint=joint, measures=measures)
+    promises.kept(reader, whole)
+    return whole
 
 
 def _certain(reader: Reader, shape: Shape, measure: Measure | None) -> None:
@@ -130,51 +95,6 @@ def _measure(reader: Reader, goal: Goal | None) -> Measure | None:
         wrong = f"{' and '.join(told)} exclude each other"
         reader.findings.add("objective", wrong, "keep measure, or quantile, or cvar")
     return measured.measure_of(goal if own is None else own)
-
-
-def _joint(reader: Reader, shape: Shape) -> Joint | None:
-    for name, entry in shape.limits.items():
-        key = f"limits.{name}"
-        if entry.confidence is not None and entry.probability is None:
-            right = "write probability = 0.95 beside it, or leave it out"
-            reader.findings.missing(f"{key}.confidence", "confidence needs a probability", right)
-        if entry.probability is not None and entry.worst:
-            wrong = "probability and worst exclude each other"
-            reader.findings.add(key, wrong, "keep one of them")
-        if (entry.probability is not None or entry.worst) and entry.within is not None:
-            wrong = "a limit within a share of an optimum holds in every sample"
-            reader.findings.add(key, wrong, "write min or max, or leave probability and worst out")
-        if (entry.probability is not None or entry.worst) and name in shape.decide:
-            wrong = f"{name} is decided before the uncertain is known, so its bounds always hold"
-            reader.findings.add(key, wrong, "leave probability and worst out")
-    together = shape.limits.get(JOINT)
-    return (
-        None if together is None or together.of is None else _together(reader, shape, together, together.of)
-    )
-
-
-def _together(reader: Reader, shape: Shape, entry: Bounds, of: Sequence[str]) -> Joint | None:
-    key, add = f"limits.{JOINT}", reader.findings.add
-    if entry.min is not None or entry.max is not None or entry.within is not None or entry.worst:
-        add(
-            key,
-            "a joint limit has of, probability and confidence only",
-            "limit each metric under its own name",
-        )
-    if entry.probability is None:
-        reader.findings.missing(key, "the joint limit has no probability", "write probability = 0.95")
-        return None
-    for name in of:
-        own = shape.limits.get(name)
-        if shape.objective is not None and name in shape.objective.measures:
-            add(f"{key}.of", f"{name} is a measure, which has no probability", "list metrics only")
-        elif own is None or name == JOINT:
-            right = f"write [limits] {name} = {{ max = … }} too"
-            add(f"{key}.of", f"{name} is not limited", right)
-        elif own.probability is not None or own.worst:
-            add(f"{key}.of", f"{name} has a probability of its own", "leave one of the two out")
-    sure = PROMISE_CONFIDENCE if entry.confidence is None else entry.confidence
-    return Joint(tuple(dict.fromkeys(of)), entry.probability, sure)
 
 
 def _names(shape: Shape, roles: Roles) -> Iterator[str]:
@@ -419,41 +339,3 @@ def _correlations(reader: Reader, shape: Shape, uncertain: Uncertain) -> None:
         right = "leave the correlation out, or ask for mean, quantile, cvar or a probability"
         wrong = "a worst case over all values cannot use a correlation"
         reader.findings.add("uncertain.sampling.correlation", wrong, right)
-
-
-def _promises(
-    reader: Reader, shape: Shape, question: Question, joint: Joint | None, sampling: Sampling
-) -> None:
-    """Note promises of probability that the samples cannot keep."""
-    promises = {x.name: (x.probability, x.confidence) for x in question.limits if x.probability is not None}
-    if joint is not None:
-        promises[JOINT] = (joint.probability, joint.confidence)
-    for name, (probability, confidence) in promises.items():
-        key = f"limits.{name}.probability"
-        if confidence and sampling.method != "random":
-            wrong = (
-                f"a probability is promised from independent samples, and method = {shown(sampling.method)}"
-            )
-            right = 'write method = "random", or confidence = 0 for the limit in the samples only'
-            reader.findings.add("uncertain.sampling.method", wrong, right)
-        _enough(reader, key, probability, confidence, question, sampling)
-
-
-def promised_along(reader: Reader, key: str, name: str, values: Sequence[float], question: Question) -> None:
-    """Note the greatest probability on an axis that the samples cannot show."""
-    held = [x for x in (*question.limits, question.joint) if x is not None and x.probability is not None]
-    entry = next((x for x in held if getattr(x, "name", JOINT) == name), None)
-    if entry is not None and question.uncertain is not None:
-        _enough(reader, key, max(values), entry.confidence, question, question.uncertain.sampling)
-
-
-def _enough(
-    reader: Reader, key: str, probability: float, confidence: float, question: Question, sampling: Sampling
-) -> None:
-    counted = sum(d.choices is None for d in question.decide)
-    needed = least_samples(probability, confidence, counted)
-    if sampling.samples < needed:
-        sure = f" with confidence {confidence:g}" if confidence else ""
-        wrong = f"{sampling.samples} samples cannot show a probability of {probability:g}{sure}"
-        right = f"write [uncertain.sampling] samples = {needed} or more"
-        reader.findings.add(key, wrong, right)

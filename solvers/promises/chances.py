@@ -16,7 +16,6 @@ from dataclasses import replace
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
-from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
@@ -27,13 +26,13 @@ from formulations.uncertainty.worlds import Worlds, judged, of_values
 from results.solution import Status
 from results.telling import estimates
 from scenarios.question import Decision, Objective, Question, combinations
-from scenarios.uncertainty.chances import JOINT
 from scenarios.uncertainty.drawing import draw
+from scenarios.uncertainty.promises import Promise, promises
 from solvers import designs
 from solvers.promises import chance, chance_scan
 from solvers.promises.chance import Chance
 from solvers.robust import robust_geometric
-from solvers.robust.boxes import robust_boxes
+from solvers.robust.boxes import box_tree, robust_boxes
 from solvers.robust.boxes.box_lines import Wanted
 from solvers.robust.robust_geometric import DISCRETE, Found
 
@@ -48,15 +47,6 @@ UNPROVED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """Limits that hold together with ``probability``: in the world with ``confidence``, or with 0 in the samples."""
-
-    names: tuple[str, ...]
-    probability: float
-    confidence: float
-
-
 Counted = tuple[Promise, int]
 """A promise with the number of samples in which it may fail."""
 
@@ -67,16 +57,6 @@ class Undecided(CannotTake):
 
 class TooFew(ValueError):
     """There are fewer samples than a probability needs; the message says how many."""
-
-
-def promises(question: Question) -> tuple[Promise, ...]:
-    """Return what is promised of limits, in the order of the file; those that hold together last."""
-    found = [
-        Promise((x.name,), x.probability, x.confidence) for x in question.limits if x.probability is not None
-    ]
-    if question.joint is not None:
-        found.append(Promise(question.joint.of, question.joint.probability, question.joint.confidence))
-    return tuple(found)
 
 
 def counted(question: Question, size: int) -> tuple[Counted, ...]:
@@ -114,9 +94,10 @@ def may_fail(question: Question, promise: Promise, size: int) -> int:
 def _few(promise: Promise, size: int, needed: int) -> str:
     what = " and ".join(promise.names)
     sure = f" with {100 * promise.confidence:g} % confidence" if promise.confidence else ""
-    at = f"at limits.{promise.names[0] if len(promise.names) == 1 else JOINT}.probability = {promise.probability:g}"
-    wanted = f"{what} holds with probability {promise.probability:g}{sure}"
-    text = f"{at} {size} samples are too few to decide whether {wanted}"
+    at = f"at limits.{promise.key}.probability = {promise.probability:g}"
+    text = (
+        f"{at} {size} samples cannot tell whether {what} holds with probability {promise.probability:g}{sure}"
+    )
     return (
         f"{text}: that takes {needed} at least; write samples = {needed} or more under [uncertain.sampling]"
     )
@@ -305,7 +286,7 @@ def _least_quantile(
     found = robust_boxes.minimise(wanted)
     if not found.closed(nominal) or found.outcome.x is None:
         return None
-    value = float(robust_boxes.statistics(wanted, found.outcome.x)[1][0])
+    value = float(box_tree.statistics(wanted, found.outcome.x)[1][0])
     return value / end if limit.minimum is None else end / value
 
 

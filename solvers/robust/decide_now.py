@@ -23,6 +23,7 @@ from scenarios.question import Question, fixed
 from scenarios.questions import question as question_of
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.drawing import box, draw, listed
+from scenarios.uncertainty.promises import promises
 from solvers.promises import chances
 from solvers.robust import validation
 from solvers.robust.boxes import robust_box
@@ -105,7 +106,7 @@ def validated(question: Question, solution: Solution) -> Fresh:
         else None
     )
     quantiles = sorted({*validation.QUANTILES, *(() if of is None else (of,))})
-    promised = [p for p in chances.promises(question) if not question.measures.keys() & p.names]
+    promised = [p for p in promises(question) if not question.measures.keys() & p.names]
     told = {n: (m, solution.metrics.get(n, math.nan)) for n, m in question.measures.items()}
     return validation.validated(worlds, numbers, promised, seed, quantiles, told)
 

@@ -27,7 +27,7 @@ from formulations.uncertainty.worlds import Worlds
 from results.solution import Solution, Status
 from results.uncertainty.matters import BY_CHANCE, Losses, Lost
 from scenarios.question import Question
-from solvers.promises import chances
+from scenarios.uncertainty.promises import promises
 from solvers.robust import decide_now
 
 BINS = 8
@@ -77,7 +77,7 @@ def _optimum(worlds: Worlds) -> float | None:
     question = worlds.nominal
     promised = tuple(
         (replace(p, confidence=0.0), int((1.0 - p.probability) * worlds.size + 1e-9))
-        for p in chances.promises(question)
+        for p in promises(question)
     )
     found: Solution = decide_now.answered(decide_now.Asked(worlds, MEAN, "mean", promised), brief=True)
     if found.status in GOOD:

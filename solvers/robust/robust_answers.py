@@ -37,7 +37,7 @@ from solvers.answer import called_by_name, units, without_design
 from solvers.explaining.why import Why, explained
 from solvers.judgement import bound_of, relative_gap
 from solvers.promises.chances import Counted, Undecided
-from solvers.robust import robust_conflicts
+from solvers.robust import ends, robust_conflicts
 from solvers.robust.robust_geometric import Found
 from solvers.robust.robust_ways import found_by
 
@@ -185,6 +185,9 @@ def told(asked: Asked, found: Found) -> Solution:
         text = f"{question.objectives[0].name} is infinite in some {worlds.word}"
         return dataclasses.replace(solution, status=Status.ERROR, message=text)
     closed = solution.gap is not None and solution.gap <= question.gap
+    if closed and (at_end := ends.held(question, x)):
+        text = f"{solution.certificate}; {at_end} {ends.NOT_ASKED}"
+        return dataclasses.replace(solution, status=Status.FEASIBLE, bound=None, gap=None, certificate=text)
     if outcome.status is Status.FEASIBLE and closed and question.objectives:
         return dataclasses.replace(solution, status=Status.OPTIMAL)
     if outcome.status is Status.OPTIMAL and not closed:

@@ -35,7 +35,9 @@ from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
 from solvers.geometric import gp
+from solvers.geometric.structured import farther
 from solvers.outcome import Outcome
+from solvers.robust.boxes.robust_boxes import UNTIED
 from solvers.robust.robust_geometric import CERTAIN, WORLD_BROKEN, Found, _Master, _middle
 
 Array = NDArray[np.float64]
@@ -134,7 +136,6 @@ def minimise(asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = N
         outcome,
         needed=_needed(master),
         cuts=len(tree.weights),
-        unweighed="a measure of ratios has no multipliers here",
     )
 
 
@@ -167,7 +168,9 @@ class _Tree:
         kind = Kind.MINLP if any(v.discrete for v in asked.variables) else Kind.NLP
         first = Goal(goal.name, robust.at_world(goal.numerator, 0), robust.at_world(goal.denominator, 0))
         self.c = canon.canonical(
-            Problem(asked.worlds.nominal, kind, asked.variables, first, tuple(self.rows)), first
+            # no bound may rest on an end that only a search has
+            Problem(asked.worlds.nominal, kind, farther(asked.variables), first, tuple(self.rows)),
+            first,
         )
         if any(a is not None for a in self.c.allowed.values()):
             raise NotPosynomial("the mean of a ratio of sums over listed values")
@@ -235,7 +238,7 @@ class _Tree:
                 text = "no design meets all limits; lower bounds of all intervals from Lagrangian duality"
                 return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
             return Outcome(Status.ERROR, solver=SOLVER, message="the search ended before a design was found")
-        text = f"branch and bound with monomial secants above the divisor in every sample; {self.nodes} nodes"
+        text = f"branch and bound with monomial secants above the divisor in every sample; {self.nodes} nodes; {UNTIED}"
         value, x = self.best
         bound = min(math.exp(least), value)
         proved = value - bound <= 2 * RATIO_GAP * abs(value)

@@ -30,6 +30,7 @@ from solvers.answer import answer
 from solvers.batched.ratios import branching
 from solvers.geometric import gp
 from solvers.outcome import Outcome
+from solvers.robust import ends
 from solvers.robust.robust_geometric import Found
 
 Array = NDArray[np.float64]
@@ -94,8 +95,9 @@ def _hindsight(worlds: Worlds, measure: Weighing) -> tuple[float | None, Outcome
 def _together(worlds: Worlds) -> Array:
     """Return the bounds of worlds that are ratios of sums by one search of all; NaN where it closes none."""
     unknown = np.full(worlds.measured, np.nan)
-    first = divided.structure(worlds.at(0)) if worlds.measured <= WORLDS_TOGETHER else None
-    some = worlds.some(np.arange(worlds.measured))
+    # no bound may rest on an end that only a search has
+    some = ends.farther(worlds.some(np.arange(worlds.measured)))
+    first = divided.structure(some.at(0)) if worlds.measured <= WORLDS_TOGETHER else None
     made = None if first is None else divided.of_arrays(first, some.every, some.size)
     if made is None or made.problem.goal is None or not np.isfinite(made.arrays.logc).all():
         return unknown

@@ -15,7 +15,13 @@ from results.solution import Status
 from solvers.outcome import Outcome
 from solvers.promises import chances
 from solvers.promises.chances import Counted
-from solvers.robust import robust_geometric, robust_program, robust_ratios, robust_scan, robust_search
+from solvers.robust import (
+    robust_geometric,
+    robust_program,
+    robust_ratios,
+    robust_scan,
+    robust_search,
+)
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.boxes.box_lines import Wanted
 from solvers.robust.robust_geometric import Found
@@ -49,7 +55,7 @@ def found_by(
         if linear
         else [
             lambda: robust_geometric.minimise(robust.posed(worlds), measure, kept=kept, tied=tied),
-            lambda: robust_ratios.minimise(robust.posed(worlds), measure, kept=kept),
+            lambda: _of_ratios(worlds, measure, kept, weigh=tied),
             lambda: robust_scan.minimise(worlds, measure, kept=kept),
         ]
     )
@@ -64,6 +70,11 @@ def found_by(
             return held
         break
     return _by_boxes(worlds, measure, kept, held, why)
+
+
+def _of_ratios(worlds: Worlds, measure: Weighing, kept: frozenset[str] | None, *, weigh: bool) -> Found:
+    found = robust_ratios.minimise(robust.posed(worlds), measure, kept=kept)
+    return robust_boxes.weighed(Wanted(worlds, measure, (), kept), found) if weigh else found
 
 
 def _by_boxes(

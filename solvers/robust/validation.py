@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -20,23 +19,12 @@ from results.telling import estimates
 from results.telling.estimates import Array
 from results.telling.fresh import Estimate, Fresh, Kept
 from scenarios.distributions import Measure
+from scenarios.uncertainty.promises import Promise
 
 FRESH = 10_000
 VALIDATION_SEED = 271_828
 """Of the fresh samples, with the seed that the file gives: never that of the samples the design was chosen on."""
 QUANTILES = (0.05, 0.5, 0.95)
-
-
-class Promise(Protocol):
-    """What was asked of some limits together: that they hold with ``probability``."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The limits."""
-
-    @property
-    def probability(self) -> float:
-        """With which they are to hold."""
 
 
 def validated(

@@ -114,10 +114,10 @@ def test_the_next_run_completes_an_audit_whose_process_was_killed(
     asked, real = grid_file(8), audits._of_child
     died: list[int] = []
 
-    def killed(study: Any, places: Any) -> Any:
+    def killed(at: Any, study: Any, places: Any, child: Any) -> Any:
         """Answer the first point; then the process is gone, as often as it is started."""
         if not died:
-            yield next(real(study, places))
+            yield next(real(at, study, places))
             places = places[1:]
         died.append(len(places))
         yield places[0], audits.Opinion(audits.Status.ERROR, message=audits.ENDED)

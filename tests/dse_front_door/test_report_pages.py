@@ -223,6 +223,27 @@ def column(browser: Any, name: str) -> list[str]:
 
 @pytest.mark.slow
 @in_a_browser
+def test_a_map_over_two_axes_of_worlds_has_the_axes_and_a_slider_for_the_worlds(browser: Any, tmp_path: Path):
+    asked = SWEEP | {
+        "limits": {"time": {"max": "1 s"}},
+        "uncertain": {
+            "machine.energy_per_word": {"lognormal": ["3 uJ/word", 1.3]},
+            "sampling": {"samples": 16},
+        },
+        "sweep": {
+            "deadline": {"path": "limits.time.max", "values": [0.03, 0.1, 1.0]},
+            "bodies": {"path": "given.bodies", "values": [1e5, 2e5]},
+        },
+    }
+    b = opened(browser, dse.report(asked, tmp_path / "worlds.html"))
+    chosen = [b.find_element("id", f"sweep-{k}").find_element("css selector", "option:checked") for k in "xy"]
+    assert [c.text.split(" (")[0] for c in chosen] == ["deadline", "bodies"]
+    sliders = b.find_elements("css selector", "#sweep-controls input[type=range]")
+    assert [s.get_attribute("data-axis") for s in sliders] == ["sample"]
+
+
+@pytest.mark.slow
+@in_a_browser
 def test_a_slider_moves_a_sweep_along_an_axis_that_is_not_drawn(browser: Any, sweep_page: Path):
     from selenium.webdriver.common.keys import Keys
 

@@ -138,7 +138,7 @@ def asked(d: Drawn) -> Any:
     from formulations.uncertainty.measures import Quantile, Weighing
     from formulations.uncertainty.worlds import Cap
     from scenarios.question import Objective
-    from solvers.promises.chances import Promise
+    from scenarios.uncertainty.promises import Promise
 
     made = plain.asked(d.base)
     goal = (Objective(d.base.goal, maximize=d.maximize),)

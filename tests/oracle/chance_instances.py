@@ -88,7 +88,7 @@ def _least(q: plain.Instance, kept: np.ndarray) -> float:
 
 def wrong(number: int, machine: dict[str, float]) -> str:
     """What is wrong with the engine's answer to an instance; empty where it agrees with enumeration."""
-    from solvers.promises.chances import Promise
+    from scenarios.uncertainty.promises import Promise
     from solvers.robust.robust_answers import answered
 
     q, names, may_fail = instance(number, machine)

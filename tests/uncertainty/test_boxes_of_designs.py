@@ -24,7 +24,7 @@ from solvers import boxes
 from solvers.answer import answer
 from solvers.promises.chance import Chance
 from solvers.robust import decide_now, robust_search
-from solvers.robust.boxes import box_lines, robust_boxes
+from solvers.robust.boxes import box_lines, box_tree, robust_boxes
 from solvers.robust.boxes.box_lines import Wanted
 
 MACHINE = {n: float(machines.get("balanced").parameters[n]) for n in plain.PARAMETERS}
@@ -68,7 +68,7 @@ def test_what_is_known_of_a_box_holds_at_every_point_of_it(number: int) -> None:
     held = 0
     for u in dice.uniform(0, 1, (60, 2)):
         y = np.log(low) + u * np.log(high / low)
-        rows, goal = robust_boxes.statistics(wanted, dict(zip(where.names, np.exp(y).T, strict=True)))
+        rows, goal = box_tree.statistics(wanted, dict(zip(where.names, np.exp(y).T, strict=True)))
         key = np.array([box_lines.key_of(wanted, float(v)) for v in goal])
         room = 1e-9 * (1 + np.abs(key))
         delta = (y - centre).T
@@ -299,3 +299,12 @@ def test_no_proof_rests_on_an_end_of_the_search() -> None:
     )
     worlds = of_values(posed, {"machine.time_per_flop": np.array([2.6e-12, 4e-12])})
     assert robust_boxes.minimise(Wanted(worlds, MEAN), 2000).outcome.status is not Status.INFEASIBLE
+
+
+def test_a_search_that_ends_early_says_why_and_which_gap_is_left() -> None:
+    asked = box_instances.asked(box_instances.instance(0, MACHINE))
+    wanted = Wanted(asked.worlds, asked.measure, tuple(Chance(p.names, k) for p, k in asked.promised))
+    whole, short = robust_boxes.minimise(wanted), robust_boxes.minimise(wanted, work=10 * asked.worlds.size)
+    assert whole.outcome.status is Status.OPTIMAL
+    assert short.outcome.status is Status.FEASIBLE
+    assert "boxes times samples that a search may take left a gap of" in short.outcome.certificate

@@ -24,6 +24,7 @@ from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Solution, Status
 from results.telling import fresh
 from scenarios.uncertain import draw, least_samples
+from scenarios.uncertainty.promises import promises
 from solvers.promises import chances
 from solvers.robust import decide_now
 
@@ -104,7 +105,7 @@ def test_whole_numbers_and_listed_values_as_enumeration_has_them():
     }
     few, worlds = answered(listed)
     assert few.status is Status.OPTIMAL
-    names = chances.promises(worlds.nominal)
+    names = promises(worlds.nominal)
     allowed = chances.may_fail(worlds.nominal, names[0], worlds.size)
     best = math.inf
     for p, m in itertools.product([2.0**k for k in range(13)], [1e3, 2e3, 4e3]):
@@ -188,7 +189,7 @@ def test_limits_that_hold_together_fail_in_the_same_samples():
     }
     found, worlds = answered(data)
     assert found.status is Status.OPTIMAL
-    promise = chances.promises(worlds.nominal)[-1]
+    promise = promises(worlds.nominal)[-1]
     assert failing(worlds, found, "time", "energy") <= chances.may_fail(worlds.nominal, promise, worlds.size)
     # either alone may then fail no more often than both
     assert failing(worlds, found, "time") <= chances.may_fail(worlds.nominal, promise, worlds.size)
@@ -208,7 +209,7 @@ def test_no_design_and_what_would_do():
 
 def test_too_few_samples_say_how_many_it_takes():
     worlds = world_of(NBODY)
-    promise = chances.promises(worlds.nominal)[0]
+    promise = promises(worlds.nominal)[0]
     # (1 - p)-tails by hand: the least N with 0.9^N + N 0.1 0.9^(N-1) <= 0.01
     needed = next(n for n in itertools.count(1) if 0.9**n + n * 0.1 * 0.9 ** (n - 1) <= 0.01)
     with pytest.raises(

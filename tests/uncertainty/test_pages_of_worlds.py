@@ -88,8 +88,12 @@ def test_a_page_shows_the_indices_as_bars_with_their_intervals(monkeypatch: pyte
     made = reports.with_indices(dse.load(LATER), rows=16)
     assert [s.heading for s in made.first] == ["Worlds", "What matters"]
     told = made.first[1]
-    ((svg, _),) = told.pictures
+    ((svg, narrow, _),) = told.pictures
     assert svg.lstrip().startswith("<?xml")
+    # drawn once more for a telephone, where panels stand below each other
+    width, other = (float(re.search(r'width="([\d.]+)pt"', s).group(1)) for s in (svg, narrow))  # type: ignore[union-attr]
+    assert other < width / 1.5
+    assert page.html(made).count('media="screen and (max-width: 40rem)"') == 2
     name, head, rows = told.tables[0]
     assert name.startswith("What moves price")
     assert head[1:] == ("first order", "95 % interval", "total", "95 % interval")

@@ -15,6 +15,7 @@ from results.telling import estimates
 from scenarios.distributions import Marginal, Uncertain
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import listed
+from scenarios.uncertainty.promises import promises
 from solvers.promises import chances
 from solvers.robust import robust_scan
 from solvers.robust.decide_now import answer_now
@@ -149,7 +150,7 @@ def test_a_menu_counts_as_one_number_only_where_limits_are_convex() -> None:
     convex = promised()
     power = promised(limits={"power": {"max": "1 kW", "probability": 0.9}})
     sizes = 41
-    (one,), (other,) = chances.promises(convex), chances.promises(power)
+    (one,), (other,) = promises(convex), promises(power)
     assert chances.may_fail(convex, one, 500) == estimates.may_fail(500, 0.9, 1)
     assert chances.may_fail(power, other, 500) == estimates.may_fail(500, 0.9, 0, choices=sizes)
     assert estimates.may_fail(500, 0.9, 0, choices=sizes) < estimates.may_fail(500, 0.9, 1)

@@ -138,9 +138,8 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     """
 
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
-        if sampled or tied or base.uncertain is not None:
-            return None
-        return series.front(grid.question(start), key)
+        nothing = sampled or tied or base.uncertain is not None
+        return None if nothing else series.front(grid.question(start), key)
 
     sampled = searched(grid)
     base = next(iter(grid.bases.values()))
@@ -151,8 +150,7 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     path = choice.path
     method = sampled or (METHOD if path is None else path.method)
     plan = results.dataset.layout(grid, {"method": method, **robust_points.about(base)})
-    if only is not None:
-        plan = results.dataset.only(plan, only)
+    plan = plan if only is None else results.dataset.only(plan, only)
     fronts = lru_cache(maxsize=FRONTS)(front)
     return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, declared(grid, choice))
 
@@ -177,19 +175,22 @@ def _no_front(_start: tuple[int, ...], _key: RowKey) -> ProgramFront | None:
     return None
 
 
-@lru_cache(maxsize=4)
-def prepared(study: Study) -> Ready:
+def read(study: Study) -> scenarios.Scenario:
     """Read a study's scenario in this process."""
     for model in study.models:
         if model.name not in dse.models.names():
             dse.models.register(model)
     # a store has the rows of tables in its coordinates
     tables = study.tables or (() if study.store is None else results.stores.store.tables(study.store))
-    asked = scenarios.from_text(study.text, study.file, tables)
-    found = of_scenario(asked, scenarios.grid(asked), study.only, study.by)
-    if study.extends is None:
-        return found
-    return replace(found, before=grown.before(study.extends, found.plan, study.damaged))
+    return scenarios.from_text(study.text, study.file, tables)
+
+
+@lru_cache(maxsize=4)
+def prepared(study: Study) -> Ready:
+    """Read a study's scenario in this process, and decide how its grid is answered."""
+    found = of_scenario(asked := read(study), scenarios.grid(asked), study.only, study.by)
+    old = study.extends
+    return found if old is None else replace(found, before=grown.before(old, found.plan, study.damaged))
 
 
 def part(at: Ready, places: Sequence[Places]) -> Ready:

@@ -2,52 +2,33 @@
 
 For what no geometric or linear program takes: power that may pass its limit in some worlds, a limit on the mean of a
 ratio of sums, the greatest mean of one, a CVaR beside a probability. Each box of designs is bounded in all worlds at
-once (``solvers.robust.boxes.box_lines``), shrunk to what its lines leave, and halved where its numbers move most.
-Designs come from the centres of boxes and from a local search over what the limits come to in all worlds. Work is
-counted in boxes times worlds: where it ends, the answer is ``feasible`` with the bound reached.
+once (``solvers.robust.boxes.box_lines``), shrunk to what its lines leave, and halved where its numbers move most
+(``box_tree`` beside it). Designs come from the centres of boxes and from a local search over what the limits come to in
+all worlds. Work is counted in boxes times worlds: where it ends, the answer is ``feasible`` with the bound reached.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.system.records import dataclass
-from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
-from formulations.uncertainty.worlds import Worlds, judged
+from formulations.uncertainty.worlds import judged
 from results.solution import Status
-from scenarios.question import Question
-from solvers import boxes, interval
-from solvers.boxes import Space
 from solvers.judgement import relative_gap
 from solvers.outcome import Outcome
-from solvers.robust.boxes import box_lines
+from solvers.robust import ends
+from solvers.robust.boxes import box_lines, first_order
 from solvers.robust.boxes.box_lines import Wanted
+from solvers.robust.boxes.box_tree import Tree, statistics
 from solvers.robust.robust_geometric import Found
-from solvers.sampling import descent
 
-Array = NDArray[np.float64]
 WORK = 1_000_000
 """Boxes times worlds that are bounded: some five seconds."""
-ROBUST_BOXES_AT_ONCE = 32_768
-INSIDE_LIMITS, SPARE = 1e-12, 1e-10
-"""By what a design may miss a limit, and what a local search keeps of it, so that rounding does not break it."""
-FIRST = 3
-"""Rounds of halving before a design is looked for."""
-STARTS = 3
-TRIED = 512
-"""Points of a Sobol sequence that are judged for the first starts."""
-ROBUST_REACH = 1e25
-"""How far beyond the ends of a search a proof that there is no design looks, as of one world (``wider``)."""
-AT_END = 1e-6
 SOLVER = "dse branch and bound over boxes"
-GAP_PART = 0.2
-"""Which part of the gap asked for may be left in a box."""
+UNTIED = "of equally good designs any one is told"
 
 
 def minimise(wanted: Wanted, work: int = WORK) -> Found:
@@ -56,12 +37,8 @@ def minimise(wanted: Wanted, work: int = WORK) -> Found:
     ``optimal`` where the gap asked for is reached, else ``feasible`` with the bound; ``infeasible`` where no part of
     the box can hold the limits. Raises CannotTake where an equation is none for slopes.
     """
-    tree = _Tree(wanted, work)
+    tree = Tree(wanted, work)
     tree.run()
-    if tree.best_x is None and not tree.open and any(map(any, tree.where.ends)):
-        # no proof may rest on an end of the search that nobody asked for
-        tree = _Tree(replace(wanted, worlds=_farther(wanted.worlds)), work)
-        tree.run()
     return _found(tree)
 
 
@@ -105,231 +82,7 @@ def _value(wanted: Wanted, found: Found) -> float:
     return float(statistics(wanted, x)[1][0])
 
 
-def _farther(worlds: Worlds) -> Worlds:
-    nominal, every = (replace(q, reach=ROBUST_REACH) for q in (worlds.nominal, worlds.every))
-    return replace(worlds, nominal=nominal, every=every)
-
-
-def statistics(wanted: Wanted, x: Mapping[str, Any]) -> tuple[dict[RowKey, Array], Array]:
-    """Return what limits come to at designs (D,): at most 1 where they hold; and what the objective comes to.
-
-    Of a limit in all worlds that is its largest ratio, of one that may fail in k of them the (k+1)-th largest.
-    """
-    worlds = wanted.worlds
-    at = judged(worlds, {n: np.atleast_1d(np.asarray(v, float))[:, None] for n, v in x.items()})
-    capped = {c.key for c in worlds.caps}
-    rows: dict[RowKey, Array] = {}
-    together: list[list[Array]] = [[] for _ in wanted.chances]
-    for key, values in at.ratios.items():
-        if not wanted.counts(key.name):
-            continue
-        ratio = np.where(np.isnan(values), np.inf, values)
-        groups = [] if key in capped else wanted.failing(key.name)
-        for g in groups:
-            together[g].append(ratio)
-        if not groups:
-            rows[key] = ratio.max(-1)
-    for g, (c, ratios) in enumerate(zip(wanted.chances, together, strict=True)):
-        if ratios:
-            most = np.max(ratios, axis=0)
-            place = most.shape[-1] - 1 - c.may_fail
-            rows[RowKey(" and ".join(c.names), f"chance {g}")] = np.partition(most, place, axis=-1)[
-                ..., place
-            ]
-    if at.objective is None:
-        return rows, np.zeros(len(next(iter(at.metrics.values()))))
-    return rows, np.asarray(wanted.measure.value(at.objective, maximize=wanted.sign < 0))
-
-
-@dataclass(slots=True)
-class _Tree:
-    """The search; boxes are (low, high) with a lower bound ``keys`` of what is minimised (``box_lines.key_of``)."""
-
-    wanted: Wanted
-    most: int
-    where: Space = field(init=False)
-    low: Array = field(init=False)
-    high: Array = field(init=False)
-    keys: Array = field(init=False)
-    steep: Array = field(init=False)
-    best: float = np.inf
-    best_x: Array | None = None
-    closed: float = np.inf
-    done: int = 0
-    boxes: int = 0
-
-    def __post_init__(self) -> None:
-        self.where = boxes.space(self.wanted.worlds.nominal)
-        none = np.empty((0, len(self.where.names)))
-        self.low, self.high, self.keys, self.steep = none, none, np.empty(0), none
-
-    @property
-    def open(self) -> bool:
-        """Whether anything is left that may hold a design."""
-        return bool(self.keys.size) or bool(np.isfinite(self.closed))
-
-    @property
-    def bound(self) -> float:
-        """The least of what is not excluded."""
-        return float(min(self.keys.min(initial=np.inf), self.closed, self.best))
-
-    def run(self) -> None:
-        """Search until the gap is closed or the work is done."""
-        kept = boxes.tighten(self._certain(), self.where)
-        if kept is None:
-            return
-        self._examine(kept[0][None], kept[1][None])
-        for _ in range(FIRST):
-            # often this proves that there is nothing to look for
-            self._halve()
-        if not self.keys.size:
-            return
-        self._search(*kept)
-        self._let_go()
-        again = 8 * ROBUST_BOXES_AT_ONCE
-        while self.keys.size and self.done < self.most:
-            if self.best_x is not None and not self.wanted.worlds.nominal.objectives:
-                return
-            if self.done >= again:
-                again = 2 * self.done
-                order = np.argsort(self.keys, kind="stable")[: 1 if self.best_x is not None else STARTS]
-                for i in map(int, order):
-                    self._descend(boxes.centres(self.low[i], self.high[i]))
-                self._scatter(8)
-            self._halve()
-            self._let_go()
-
-    def _halve(self) -> None:
-        """Bound both halves of the boxes that promise most."""
-        order = np.argsort(self.keys, kind="stable")[
-            : max(ROBUST_BOXES_AT_ONCE // self.wanted.worlds.size // 2, 2)
-        ]
-        parts = interval.halves(self.where, self.low[order], self.high[order], self.steep[order])
-        rest = np.ones(self.keys.size, bool)
-        rest[order] = False
-        self._keep(rest)
-        self._examine(*parts)
-
-    def _certain(self) -> Question:
-        """The first world with the limits that hold in every world: it has no fewer designs than are asked for."""
-        worlds = self.wanted.worlds
-        first = worlds.at(0)
-        gone = [x.name for x in first.limits if self.wanted.failing(x.name)]
-        limits = tuple(x for x in first.limits if x.name not in gone and self.wanted.counts(x.name))
-        own = frozenset(x.name for x in first.model.limits if not self.wanted.counts(x.name))
-        return replace(first, objectives=(), limits=limits, waive=first.waive | own)
-
-    def _keep(self, which: NDArray[np.bool_]) -> None:
-        self.low, self.high, self.keys, self.steep = (
-            v[which] for v in (self.low, self.high, self.keys, self.steep)
-        )
-
-    def _let_go(self) -> None:
-        """Drop boxes that cannot improve the best design by more than a part of the gap; their bounds stay."""
-        open_ones = self.keys < self._cutoff()
-        self.closed = min(self.closed, float(self.keys[~open_ones].min(initial=np.inf)))
-        self._keep(open_ones)
-
-    def _cutoff(self) -> float:
-        gap = GAP_PART * self.wanted.worlds.nominal.gap
-        size = 1.0 if self.wanted.exceeded is not None else abs(self.best)
-        return self.best - gap * size if np.isfinite(self.best) else np.inf
-
-    def _examine(self, low: Array, high: Array) -> None:
-        """Bound boxes, let go what is of no use, try their centres, keep the rest open."""
-        low, high = self.where.snap(low, high)
-        alive = (low <= high).all(1)
-        low, high = low[alive], high[alive]
-        if not len(low):
-            return
-        self.done += len(low) * self.wanted.worlds.size
-        self.boxes += len(low)
-        self._try(boxes.centres(low, high))
-        found = box_lines.known(self.wanted, low, high)
-        lines = list(found.lines)
-        cutoff = self._cutoff()
-        if np.isfinite(cutoff):
-            lines.append(box_lines.Line(found.goal.slope, found.goal.cut - self.best))
-        near, far = box_lines.contracted(lines, found.width[0], found.width[1])
-        alive = ~found.dead & (near <= far).all(0)
-        keys = np.maximum(box_lines.least(found.goal, found.lines, near, far), found.flat)
-        middle = boxes.centres(low, high)
-        with np.errstate(over="ignore"):
-            inner = middle * np.exp(near.T) * (1 - 1e-12), middle * np.exp(far.T) * (1 + 1e-12)
-        low = np.where(found.from_zero[:, None], low, np.maximum(low, inner[0]))[alive]
-        high = np.where(found.from_zero[:, None], high, np.minimum(high, inner[1]))[alive]
-        keys, steep = keys[alive], found.steep[alive]
-        low, high = self.where.snap(low, high)
-        alive = (low <= high).all(1)
-        low, high, keys, steep = low[alive], high[alive], keys[alive], steep[alive]
-        wide = (self.where.width(low, high) > interval.SMALLEST).any(1)
-        self.closed = min(self.closed, float(keys[~wide].min(initial=np.inf)))
-        self.low, self.high = np.concatenate([self.low, low[wide]]), np.concatenate([self.high, high[wide]])
-        self.keys, self.steep = (
-            np.concatenate([self.keys, keys[wide]]),
-            np.concatenate([self.steep, steep[wide]]),
-        )
-
-    def _try(self, x: Array) -> NDArray[np.bool_]:
-        """Judge designs in every world and keep the best; tells which hold."""
-        x = self.where.point(x.copy())
-        rows, goal = statistics(self.wanted, dict(zip(self.where.names, x.T, strict=True)))
-        over = np.max([*rows.values(), np.zeros(len(x))], axis=0) - 1.0
-        holds = over <= INSIDE_LIMITS
-        with np.errstate(all="ignore"):
-            keys = np.array([box_lines.key_of(self.wanted, float(v)) for v in goal])
-        keys = np.where(holds & np.isfinite(goal) & np.isfinite(keys), keys, np.inf)
-        i = int(keys.argmin())
-        if keys[i] < self.best:
-            self.best, self.best_x = float(keys[i]), x[i]
-        return np.asarray(holds)
-
-    def _search(self, low: Array, high: Array) -> None:
-        """Look for designs to begin with: points spread over the box, and the best of them followed downhill."""
-        from scipy.stats import qmc  # slow to import
-
-        u = qmc.Sobol(low.size, rng=np.random.default_rng(0)).random(TRIED)
-        x = self.where.point(self.where.spread(low, high, u))
-        step = max(ROBUST_BOXES_AT_ONCE // self.wanted.worlds.size, 1)
-        over, goal = np.empty(TRIED), np.empty(TRIED)
-        for at in range(0, TRIED, step):
-            part = slice(at, at + step)
-            rows, value = statistics(self.wanted, dict(zip(self.where.names, x[part].T, strict=True)))
-            over[part] = np.max([*rows.values(), np.ones(len(value))], axis=0) - 1.0
-            goal[part] = self.wanted.sign * value
-        self._try(x[np.lexsort((goal, over))[:1]])
-        order = np.lexsort((np.nan_to_num(goal, nan=np.inf), np.nan_to_num(over, nan=np.inf)))
-        for i in map(int, order[:STARTS]):
-            self._descend(x[i])
-        self._scatter(24)
-
-    def _descend(self, start: Array) -> None:
-        """Follow a design downhill by tangents of what limits come to in all worlds."""
-
-        def numbers(_: Question, x: Mapping[str, Any]) -> tuple[dict[RowKey, Any], Any]:
-            rows, goal = statistics(self.wanted, x)
-            return {k: v * (1 + SPARE) for k, v in rows.items()}, goal
-
-        nominal = self.wanted.worlds.nominal
-        with np.errstate(all="ignore"):
-            x = descent.descend(nominal, self.where, self.where.point(start[None].copy())[0], numbers=numbers)
-        if x is not None:
-            self._try(x[None])
-
-    def _scatter(self, rounds: int) -> None:
-        """Look around the best design, nearer where nothing is found: where limits have kinks tangents end early."""
-        if self.best_x is None or self.where.discrete.all():
-            return
-        dice, width = np.random.default_rng(1), 0.1
-        count = max(min(ROBUST_BOXES_AT_ONCE // self.wanted.worlds.size, 256), 8)
-        for _ in range(rounds):
-            before = self.best
-            steps = width * dice.standard_normal((count, self.best_x.size))
-            self._try(np.where(self.where.discrete, self.best_x, self.best_x * np.exp(steps)))
-            width *= 2.0 if self.best < before else 0.4
-
-
-def _found(tree: _Tree) -> Found:
+def _found(tree: Tree) -> Found:
     wanted, nominal = tree.wanted, tree.wanted.worlds.nominal
     worlds = wanted.worlds
     text = f"branch and bound over boxes of designs, each bounded by interval slopes in every {worlds.word};"
@@ -360,18 +113,31 @@ def _found(tree: _Tree) -> Found:
             Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER),
             left_out=left_out,
         )
-    least, ended = box_lines.told(wanted, tree.bound), _ended(tree)
+    least, ended = box_lines.told(wanted, tree.bound), ends.held(nominal, x)
     if ended:
-        text = f"{text}; {ended} lies at an end of the search box that the question does not state"
+        text = f"{text}; {ended} {ends.NOT_ASKED}"
     bound = _allowed(wanted, x, least) if np.isfinite(least) and not ended else None
-    value = box_lines.told(wanted, tree.best)
-    closed = bound is not None and bool(relative_gap(value, bound) <= nominal.gap)
-    status = Status.OPTIMAL if closed else Status.FEASIBLE
-    return Found(
-        Outcome(status, x, bound, text, SOLVER),
-        left_out=left_out,
-        unweighed="bounds of boxes have no multipliers",
-    )
+    gap = np.inf if bound is None else float(relative_gap(box_lines.told(wanted, tree.best), bound))
+    status = Status.OPTIMAL if gap <= nominal.gap else Status.FEASIBLE
+    if status is Status.FEASIBLE and not ended:
+        spent = f"the {tree.most:g} boxes times {worlds.word}s that a search may take"
+        why = spent if tree.done >= tree.most else "boxes too small to be halved"
+        text = (
+            f"{text}; {why} left a gap of {gap:.1e}" if np.isfinite(gap) else f"{text}; {why} left no bound"
+        )
+    return weighed(wanted, Found(Outcome(status, x, bound, f"{text}; {UNTIED}", SOLVER), left_out=left_out))
+
+
+def weighed(wanted: Wanted, found: Found) -> Found:
+    """Return a design that is proved best with what its limits are worth, or with why that is not known."""
+    outcome = found.outcome
+    if outcome.status is not Status.OPTIMAL or outcome.x is None:
+        return replace(found, unweighed="the design is not proved best")
+    worth, why = first_order.worth(wanted, outcome.x, found.left_out)
+    if not worth:
+        return replace(found, unweighed=why)
+    said = first_order.SAID + (first_order.LEFT if wanted.chances else "")
+    return replace(found, worth=worth, outcome=replace(outcome, certificate=f"{outcome.certificate}; {said}"))
 
 
 def _left_out(wanted: Wanted, x: Mapping[str, float]) -> dict[str, frozenset[int]]:
@@ -384,16 +150,3 @@ def _left_out(wanted: Wanted, x: Mapping[str, float]) -> dict[str, frozenset[int
             out = frozenset(np.flatnonzero(fails).tolist())
             found |= {n: found.get(n, frozenset()) | out for n in c.names}
     return found
-
-
-def _ended(tree: _Tree) -> str:
-    """Names of the variables that lie at an end of the search which is neither the user's nor mathematical."""
-    assert tree.best_x is not None, "there is a design"
-    where = tree.where
-    return ", ".join(
-        n
-        for n, v, low, high, (bottom, top) in zip(
-            where.names, tree.best_x, where.low, where.high, where.ends, strict=True
-        )
-        if (bottom and v <= low * (1 + AT_END)) or (top and v >= high * (1 - AT_END))
-    )

@@ -1,0 +1,153 @@
+"""What is promised of limits: which hold, alone or together, with which probability and confidence.
+
+``promises`` is the one list of them: what samples may fail, what is judged in fresh samples, and what a question is
+told with begin there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scenarios.distributions import PROMISE_CONFIDENCE, Joint
+from scenarios.language.errors import shown
+from scenarios.language.reading import Reader
+from scenarios.language.schema import Bounds, Shape
+from scenarios.question import Limit, Question
+
+JOINT = "joint"
+"""What limits that hold together are called under [limits]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Limits that hold together with ``probability``: in the world with ``confidence``, or with 0 in the samples.
+
+    ``key``: where the file has it, under [limits].
+    """
+
+    names: tuple[str, ...]
+    probability: float
+    confidence: float
+    key: str = JOINT
+
+
+def promises(question: Question) -> tuple[Promise, ...]:
+    """Return what is promised of limits, in the order of the file; those that hold together last."""
+    found = [
+        Promise((x.name,), x.probability, x.confidence, x.name)
+        for x in question.limits
+        if x.probability is not None
+    ]
+    if question.joint is not None:
+        found.append(Promise(question.joint.of, question.joint.probability, question.joint.confidence))
+    return tuple(found)
+
+
+def limited(entry: Any, limit: Limit) -> Limit:
+    """Return a limit with the probability with which it holds, where the file states one."""
+    if entry is None or (entry.probability is None and not entry.worst):
+        return limit
+    sure = PROMISE_CONFIDENCE if entry.confidence is None else entry.confidence
+    return replace(limit, probability=entry.probability, worst=entry.worst, confidence=sure)
+
+
+def least_samples(probability: float, confidence: float, decided: int) -> int:
+    """Return the fewest samples that can promise a probability with a confidence, where all of them must hold.
+
+    The least N with sum over i < d of C(N, i) e^i (1 - e)^(N - i) at most 1 - confidence, e = 1 - probability and d
+    the number of decided quantities, at least 1 (Campi and Garatti 2008, theorem 1, for convex problems). Without a
+    confidence 1/e: below, no sample may fail at all.
+    """
+    share = 1 - probability
+    if confidence <= 0:
+        return math.ceil(1 / share - 1e-9)
+    from scipy.stats import binom
+
+    low, high = 1, 2
+    while binom.cdf(max(decided, 1) - 1, high, share) > 1 - confidence:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if binom.cdf(max(decided, 1) - 1, middle, share) > 1 - confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def joint_of(reader: Reader, shape: Shape) -> Joint | None:
+    """Return the limits that hold together, noting mistakes of probabilities; None where there are none."""
+    for name, entry in shape.limits.items():
+        key = f"limits.{name}"
+        if entry.confidence is not None and entry.probability is None:
+            right = "write probability = 0.95 beside it, or leave it out"
+            reader.findings.missing(f"{key}.confidence", "there is no probability to be sure of", right)
+        if entry.probability is not None and entry.worst:
+            wrong = "probability and worst exclude each other"
+            reader.findings.add(key, wrong, "keep one of them")
+        if (entry.probability is not None or entry.worst) and entry.within is not None:
+            wrong = "a limit within a share of an optimum holds in every sample"
+            reader.findings.add(key, wrong, "write min or max, or leave probability and worst out")
+        if (entry.probability is not None or entry.worst) and name in shape.decide:
+            wrong = f"{name} is decided before the uncertain is known, so its bounds always hold"
+            reader.findings.add(key, wrong, "leave probability and worst out")
+    together = shape.limits.get(JOINT)
+    return (
+        None if together is None or together.of is None else _together(reader, shape, together, together.of)
+    )
+
+
+def _together(reader: Reader, shape: Shape, entry: Bounds, of: Sequence[str]) -> Joint | None:
+    key, add = f"limits.{JOINT}", reader.findings.add
+    if entry.min is not None or entry.max is not None or entry.within is not None or entry.worst:
+        add(
+            key,
+            "a joint limit has of, probability and confidence only",
+            "limit each metric under its own name",
+        )
+    if entry.probability is None:
+        reader.findings.missing(key, "the joint limit has no probability", "write probability = 0.95")
+        return None
+    for name in of:
+        own = shape.limits.get(name)
+        if shape.objective is not None and name in shape.objective.measures:
+            add(f"{key}.of", f"{name} is a measure, which has no probability", "list metrics only")
+        elif own is None or name == JOINT:
+            right = f"write [limits] {name} = {{ max = … }} too"
+            add(f"{key}.of", f"{name} is not limited", right)
+        elif own.probability is not None or own.worst:
+            add(f"{key}.of", f"{name} has a probability of its own", "leave one of the two out")
+    sure = PROMISE_CONFIDENCE if entry.confidence is None else entry.confidence
+    return Joint(tuple(dict.fromkeys(of)), entry.probability, sure)
+
+
+def kept(reader: Reader, question: Question) -> None:
+    """Note promises that the samples cannot keep."""
+    assert question.uncertain is not None, "only what is uncertain has samples"
+    method = question.uncertain.sampling.method
+    for promise in promises(question):
+        if promise.confidence and method != "random":
+            wrong = f"a probability is promised from independent samples, and method = {shown(method)}"
+            right = 'write method = "random", or confidence = 0 for the limit in the samples only'
+            reader.findings.add("uncertain.sampling.method", wrong, right)
+        _enough(reader, f"limits.{promise.key}.probability", promise, question)
+
+
+def promised_along(reader: Reader, key: str, name: str, values: Sequence[float], question: Question) -> None:
+    """Note the greatest probability on an axis that the samples cannot show."""
+    promise = next((p for p in promises(question) if p.key == name), None)
+    if promise is not None and question.uncertain is not None:
+        _enough(reader, key, replace(promise, probability=max(values)), question)
+
+
+def _enough(reader: Reader, key: str, promise: Promise, question: Question) -> None:
+    assert question.uncertain is not None, "only what is uncertain has samples"
+    samples, sure = question.uncertain.sampling.samples, promise.confidence
+    needed = least_samples(promise.probability, sure, sum(d.choices is None for d in question.decide))
+    if samples < needed:
+        told = f" with confidence {sure:g}" if sure else ""
+        wrong = f"{samples} samples cannot show a probability of {promise.probability:g}{told}"
+        reader.findings.add(key, wrong, f"write [uncertain.sampling] samples = {needed} or more")

@@ -1,0 +1,84 @@
+"""No answer over many worlds rests on an end of a search that the user did not set: here 1e-30 to 1e30 s/flop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dse
+
+X = "(machine.time_per_flop * 1 flop / 1 s)"
+WAYS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "mean": ({"minimize": "share", "measure": "mean"}, {}),
+    "cvar": ({"minimize": "share", "cvar": 0.8}, {}),
+    "quantile": ({"minimize": "share", "quantile": 0.8}, {}),
+    "greatest mean": ({"maximize": "inverse", "measure": "mean"}, {}),
+    "quantile of a sum": ({"minimize": "total", "quantile": 0.8}, {}),
+    "mean of a sum": ({"minimize": "total", "measure": "mean"}, {}),
+    "probability": (
+        {"minimize": "total", "measure": "mean"},
+        {"share": {"max": 6, "probability": 0.8, "confidence": 0}},
+    ),
+}
+
+
+def solved(way: str, share: str, total: str) -> Any:
+    goal, limits = WAYS[way]
+    define = {"share": share, "total": total}
+    if way == "greatest mean":
+        define["inverse"] = f"1 / ({share})"
+    used = f"{goal} {limits} {define.get('inverse', '')}"
+    question = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {
+            "bodies": 1e6, "flops_per_pair": 20, "processors": 1, "memory": 1e6, "rise": 1.0, "fall": 1.0
+        },
+        "decide": {"machine.time_per_flop": {}},
+        "define": {n: f for n, f in define.items() if n in used or n == "share"},
+        "uncertain": {
+            "rise": {"uniform": [0.2, 1.8]},
+            "fall": {"uniform": [0.8, 3.2]},
+            "sampling": {"samples": 48, "method": "random"},
+        },
+        "objective": goal,
+        "limits": limits,
+    }  # fmt: skip
+    return dse.solve(dse.load(question))
+
+
+def around(k: str) -> tuple[str, str]:
+    """A ratio of sums and a sum that are least near k."""
+    share = f"(rise * {X} / {k} + fall * {k} / {X}) / (1 + 0.1 * {X} / ({k} + {X}))"
+    return share, f"rise * {X} / {k} + fall * {k} / {X}"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_optimum_beyond_the_box_of_the_search_is_found(way: str) -> None:
+    near, far = (solved(way, *around(k)) for k in ("1", "1e40"))
+    assert (near.status, far.status) == ("optimal", "optimal")
+    # both questions are the same but for the size of what is decided
+    assert far.objective == pytest.approx(near.objective, rel=2e-6)
+    name = "machine.time_per_flop"
+    assert far.variables[name] == pytest.approx(1e40 * near.variables[name], rel=0.05)
+
+
+@pytest.mark.parametrize("way", [w for w in WAYS if w not in ("quantile of a sum", "mean of a sum")])
+def test_a_valley_inside_the_box_hides_no_deeper_one_beyond_it(way: str) -> None:
+    share = f"(rise * {X} + fall / {X} + 3) / (1 + {X} * {X} / 1e40) + {X} / 1e50"
+    found = solved(way, share, f"1 + 1 / {X} + rise * {X} / 1e60")
+    there = found.variables["machine.time_per_flop"]
+    # at 1 the share is some 5; towards the end of the search it rises to 1e10, and beyond it falls below 1e-4
+    assert there > 1e36
+    assert found.status == "optimal"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_improves_for_ever_is_called_neither_optimal_nor_bounded(way: str) -> None:
+    share = f"(rise + fall / {X}) / (1 + 0.1 * {X})"
+    found = solved(way, share, f"rise / {X} + fall / {X} ** 2")
+    assert found.status in ("feasible", "unbounded")
+    assert found.bound is None
+    if found.status == "feasible":
+        assert "machine.time_per_flop lies at an end of the search that nobody asked for" in found.certificate
