@@ -22,9 +22,9 @@ from solvers.explaining.ties import coordinate
 from solvers.explaining.why import Why, any_of, of_each
 from solvers.geometric import branch
 
-NODES = 300
+NODES_TO_A_VALUE = 300
 """Nodes of a search for the value that would do: close to a border where designs degenerate, more settle nothing."""
-FIRST = 3000
+NODES_TO_A_DESIGN = 3000
 """Nodes of such a search where it has not found any design before."""
 
 
@@ -84,9 +84,9 @@ def _log_factor(problem: Problem, key: RowKey, ended: set[str]) -> float:
     goal = Goal(key.name, row.numerator, row.denominator)
     for relax in (False, True):
         c = canon.canonical(problem, goal, extra=others, drop=frozenset([key.name]), relax_sets=relax)
-        found = branch.minimise(c, most=NODES)
+        found = branch.minimise(c, most=NODES_TO_A_VALUE)
         if found.status == branch.FAILED and found.y is None:
-            found = branch.minimise(c, most=FIRST)
+            found = branch.minimise(c, most=NODES_TO_A_DESIGN)
         if found.status == branch.FAILED:
             ended.add(key.name)
         if found.y is not None:

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 AT_ONCE = 32_768
 INSIDE, SPARE = 1e-12, 1e-10
 """By what a design may miss a limit, and what a local search keeps of it, so that rounding does not break it."""
-FIRST = 3
+FIRST_HALVINGS = 3
 """Rounds of halving before a design is looked for."""
 STARTS = 3
 TRIED = 512
@@ -105,7 +105,7 @@ class Tree:
         kept = boxes.tighten(self._certain(), self.where)
         if kept is not None:
             self._examine(kept[0][None], kept[1][None])
-            for _ in range(FIRST):
+            for _ in range(FIRST_HALVINGS):
                 # often this proves that there is nothing to look for
                 self._halve()
             if self.keys.size:

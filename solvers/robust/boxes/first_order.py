@@ -33,11 +33,11 @@ from solvers.robust.robust_geometric import DISCRETE, Worth
 
 CLOSE = 1e-3
 """Of the slope of the objective, what the first-order conditions may leave."""
-APART = 1e-4
+INDEPENDENT = 1e-4
 """Slopes of binding rows are independent where the least singular value is this part of the largest."""
-FELT = 1e-6
+FELT_MULTIPLIER = 1e-6
 STEPS = 3
-STEP, MOST = 1e-3, 3e-2
+LARGEST_STEP, MOST = 1e-3, 3e-2
 """Of a difference of slopes; how far, in logarithms, the stationary point may lie from the design."""
 SAID = "sensitivities from the first-order conditions at the design"
 LEFT = ", with the samples that fail left as they are"
@@ -127,8 +127,8 @@ def _nearer(
     bent = []
     for direction in along:
         step = np.zeros_like(point)
-        step[free] = STEP * direction
-        bent.append((pull(point + step) - pull(point - step)) / (2 * STEP))
+        step[free] = LARGEST_STEP * direction
+        bent.append((pull(point + step) - pull(point - step)) / (2 * LARGEST_STEP))
     move = np.zeros_like(point)
     try:
         move[free] = -np.linalg.solve(np.array(bent), pull(point)) @ along
@@ -145,11 +145,11 @@ def _multipliers(rows: Array, slope: Array, size: float) -> Array | str:
         left, found = float(np.abs(slope).max(initial=0.0)), np.zeros(len(rows))
     else:
         found, left = nnls(rows.T, -slope)
-    if left > CLOSE * max(size, FELT):
+    if left > CLOSE * max(size, FELT_MULTIPLIER):
         return "the first-order conditions do not hold closely enough at the design"
-    held = found > FELT
+    held = found > FELT_MULTIPLIER
     kept = rows[held]
     singular = np.linalg.svd(kept, compute_uv=False)
-    if held.any() and (len(kept) > kept.shape[1] or singular.min() < APART * singular.max()):
+    if held.any() and (len(kept) > kept.shape[1] or singular.min() < INDEPENDENT * singular.max()):
         return "the multipliers are not unique"
     return np.where(held, found, 0.0)
