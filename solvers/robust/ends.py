@@ -16,7 +16,7 @@ from solvers import boxes
 from solvers.explaining.wider import FARTHEST_REACH
 
 AT_END = 1e-6
-NOT_ASKED = "lies at an end of the search that nobody asked for, so nothing is proved"
+NOT_ASKED = "lies at an end of the search box that the question does not state, so nothing is proved"
 
 
 def farther(worlds: Worlds) -> Worlds:

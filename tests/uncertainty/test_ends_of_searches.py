@@ -81,4 +81,7 @@ def test_what_improves_for_ever_is_called_neither_optimal_nor_bounded(way: str) 
     assert found.status in ("feasible", "unbounded")
     assert found.bound is None
     if found.status == "feasible":
-        assert "machine.time_per_flop lies at an end of the search that nobody asked for" in found.certificate
+        assert (
+            "machine.time_per_flop lies at an end of the search box that the question does not state"
+            in found.certificate
+        )

@@ -28,7 +28,7 @@ from solvers.robust.robust_geometric import Found
 WORK = 1_000_000
 """Boxes times worlds that are bounded: some five seconds."""
 SOLVER = "dse branch and bound over boxes"
-UNTIED = "of equally good designs any one is told"
+UNTIED = "one of the equally good designs is reported"
 
 
 def minimise(wanted: Wanted, work: int = WORK) -> Found:
