@@ -84,7 +84,7 @@ def joint_of(reader: Reader, shape: Shape) -> Joint | None:
         key = f"limits.{name}"
         if entry.confidence is not None and entry.probability is None:
             right = "write probability = 0.95 beside it, or leave it out"
-            reader.findings.missing(f"{key}.confidence", "there is no probability to be sure of", right)
+            reader.findings.missing(f"{key}.confidence", "confidence needs a probability", right)
         if entry.probability is not None and entry.worst:
             wrong = "probability and worst exclude each other"
             reader.findings.add(key, wrong, "keep one of them")

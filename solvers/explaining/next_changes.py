@@ -73,35 +73,34 @@ def next_change(
 
     None where none ever is, or where finding out would take more than the effort left.
     """
-    if effort.left <= 0 or key.name == "halvings" or state.bound <= 0:
+    if effort.left <= 0:
         return None
-    sign = 1.0 if key.side == "max" else -1.0
-    # where the limit has room now, the answer changes as soon as any better design fits
-    least = None if state.binding else _least_bound(problem, solution, key, effort)
-    there = None
-    if least is not None:
-        there = _best(problem, key, least * math.exp(sign * 1e-9), effort) if math.isfinite(least) else None
-        if there is None or _is_better(problem, there[1], solution.objective):
-            return None if there is None else (least, there[1])
     free = _best(problem, key, None, effort)
-    if free is None or not _is_better(problem, free[1], solution.objective):
+    if (
+        free is None
+        or key.name == "halvings"
+        or state.bound <= 0
+        or not _is_better(problem, free[1], solution.objective)
+    ):
         return None
-    if least is not None and there is not None:
-        return least, there[1]
     far = free[0].get(key.name, state.bound)
-    reach = abs(math.log(far) - math.log(state.bound)) + 1e-9
-    return _Trials(problem, solution, key, state.bound, sign, effort).first(reach, free[0])
+    sign = 1.0 if key.side == "max" else -1.0
+    least = _least_bound(problem, solution, key, effort) if not state.binding else None
+    if least is None:
+        reach = abs(math.log(far) - math.log(state.bound)) + 1e-9
+        trials = _Trials(problem, solution, key, state.bound, sign, effort)
+        return trials.first(reach, free[0])
+    there = _best(problem, key, least * math.exp(sign * 1e-9), effort)
+    return None if there is None else (least, there[1])
 
 
 def _least_bound(problem: Problem, solution: Solution, key: RowKey, effort: Effort) -> float | None:
-    """The value of a limit from which on a better design fits; infinite where none ever does, None where unknown."""
+    """Where the limit has room now, the answer changes as soon as any better design fits: one more minimisation."""
     parts = problem.cases or (problem,)
     now = _log_value(parts[0], solution)
     below = now - 2 * TIE - CHANGED * max(1.0, abs(now))
     found = side_by_side.run([partial(_least_of_case, part, key, below, effort) for part in parts])
-    if all(value == math.inf for value in found):
-        return math.inf
-    reached = [value for value in found if value is not None and math.isfinite(value)]
+    reached = [value for value in found if value is not None]
     bound = judgement.bound_of(problem.question, key)
     if not reached or bound is None:
         return None
@@ -117,7 +116,7 @@ def _log_value(problem: Problem, solution: Solution) -> float:
 
 
 def _least_of_case(problem: Problem, key: RowKey, below: float, effort: Effort) -> float | None:
-    """The (log) factor that a limit needs for a design whose goal is under ``below``; infinite where there is none."""
+    """The (log) factor that a limit needs for a design whose goal is under ``below``."""
     assert problem.rows is not None, "only structured problems get here"
     assert problem.goal is not None, "only problems with a goal get here"
     row = next((r for r in problem.rows if r.key == key), None)
@@ -132,9 +131,7 @@ def _least_of_case(problem: Problem, key: RowKey, below: float, effort: Effort) 
         relax_sets=False,
     )
     found = effort.search(c)
-    if found.y is None:
-        return math.inf if found.status == branch.INFEASIBLE else None
-    return found.value
+    return None if found.y is None else found.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,9 +95,8 @@ def _few(promise: Promise, size: int, needed: int) -> str:
     what = " and ".join(promise.names)
     sure = f" with {100 * promise.confidence:g} % confidence" if promise.confidence else ""
     at = f"at limits.{promise.key}.probability = {promise.probability:g}"
-    text = (
-        f"{at} {size} samples cannot tell whether {what} holds with probability {promise.probability:g}{sure}"
-    )
+    wanted = f"{what} holds with probability {promise.probability:g}{sure}"
+    text = f"{at} {size} samples are too few to decide whether {wanted}"
     return (
         f"{text}: that takes {needed} at least; write samples = {needed} or more under [uncertain.sampling]"
     )

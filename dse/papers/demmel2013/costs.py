@@ -7,9 +7,9 @@ the matrices, or the number of points (FFT).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from dse.papers.demmel2013.symbols import Setting
-from dse.system.records import dataclass
 
 
 def matmul_time(s: Setting, p: float, M: float) -> float:

@@ -37,7 +37,7 @@ INDEPENDENT = 1e-4
 """Slopes of binding rows are independent where the least singular value is this part of the largest."""
 FELT_MULTIPLIER = 1e-6
 STEPS = 3
-DIFFERENCE_STEP, MOST = 1e-3, 3e-2
+SLOPE_STEP, MOST = 1e-3, 3e-2
 """Of a difference of slopes; how far, in logarithms, the stationary point may lie from the design."""
 SAID = "sensitivities from the first-order conditions at the design"
 LEFT = ", with the samples that fail left as they are"
@@ -127,8 +127,8 @@ def _nearer(
     bent = []
     for direction in along:
         step = np.zeros_like(point)
-        step[free] = DIFFERENCE_STEP * direction
-        bent.append((pull(point + step) - pull(point - step)) / (2 * DIFFERENCE_STEP))
+        step[free] = SLOPE_STEP * direction
+        bent.append((pull(point + step) - pull(point - step)) / (2 * SLOPE_STEP))
     move = np.zeros_like(point)
     try:
         move[free] = -np.linalg.solve(np.array(bent), pull(point)) @ along
