@@ -164,7 +164,7 @@ def halved(base: float, halvings: float) -> float:
 
 def _halvings(base: float, halvings: float, least: float) -> tuple[float, ...]:
     least = least or LEAST_POWER
-    # to the domain's end, not to max_halvings: the bound is a limit, and what would do may lie behind it
+    # to the domain's end, not to max_halvings: the bound is a limit, and the feasible values may lie behind it
     more = max(0, math.floor(math.log2(base / least)))
     return tuple(base / 2.0**k for k in range(max(int(halvings), more), -1, -1))
 

@@ -40,7 +40,7 @@ class Outcome:
 class Conflicts:
     """Minimal sets of limits that no design meets, by the user's names.
 
-    ``feasible_values``: for each limit in one of the sets, the value that would do with all others kept (for a
+    ``feasible_values``: for each limit in one of the sets, the feasible value with all others kept (for a
     model's own limit the least ratio, i.e. the factor by which it is missed), or None where another conflict
     remains. ``certain``: False where some set could neither be met nor refuted within the work allowed; it
     then counts as met. ``every``: whether these are all minimal sets there are. ``ended``: limits for whose value

@@ -33,7 +33,7 @@ _LONGEST_NAME = 80
 _WORDS = frozenset(
     {*Shape.model_fields, *RESERVED, HALVINGS.name, STRETCH.name, "kernels", "models", "uncertain", "joint"}
 )
-# how far from its ends a decided quantity of the file's own is searched, where an answer asks what would do
+# how far from its ends a decided quantity of the file's own is searched, where an answer asks for feasible values
 _SEARCHED_BEYOND = 1e6
 
 

@@ -268,7 +268,7 @@ def offered(way: Path, of_few: Any) -> Offer:
     if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
         of_few = part_of(of_few, _middle(of_few.grid))
     few: Grid = of_few.grid
-    # whether a point is answered does not rest on the values that would do
+    # whether a point is answered does not rest on the feasible values
     plan = layout(few)
     plan = only(plan, {v.name for v in plan.variables if v.role != "would_do"})
     with handover.collected() as tally, effort.trial() as trial:

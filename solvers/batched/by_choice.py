@@ -146,7 +146,7 @@ class ByChoice:
     def _loosest(
         self, plan: Layout, region: tuple[slice, ...], into: Arrays, answered: Sequence[Arrays], nowhere: Mask
     ) -> None:
-        """Put in the loosest of the values that would do, where no combination has a design.
+        """Put in the loosest of the feasible values, where no combination has a design.
 
         A limit that is in no conflict of a combination helps it in nothing.
         """

@@ -1,4 +1,4 @@
-"""The value of each limit of a conflict that would do, for the infeasible points of a block.
+"""The feasible value of each limit of a conflict, for the infeasible points of a block.
 
 Each way finds them with ``conflicts.feasible_values``. What it leaves open is asked as ``solvers.answer`` does for
 one question, and counted. While a block is filled in, NaN is what is not known yet and infinity what is known not to
@@ -29,7 +29,7 @@ from solvers.geometric import cases
 from solvers.linear import milp_conflicts
 
 Bools = NDArray[np.bool_]
-ALONE = "a value that would do, sought for one point by itself"
+ALONE = "a feasible value, sought for one point by itself"
 
 
 def complete(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays, left: Bools) -> None:
@@ -50,7 +50,7 @@ def complete(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays
 
 
 def at(question: Question, names: tuple[str, ...]) -> Iterator[tuple[str, float]]:
-    """The value that would do for each of some limits of one infeasible question; NaN where there is none."""
+    """The feasible value for each of some limits of one infeasible question; NaN where there is none."""
     if not question.decide:
         told = answer(question, neighbours=False).conflict
         yield from ((n, _number(told.get(n))) for n in names)

@@ -29,7 +29,7 @@ Bools = NDArray[np.bool_]
 NODES_BEFORE_DIVISION = 40
 """Nodes of a point after which its ratio is looked at."""
 GAP = 1e-7
-"""In logs of the value that would do: what is named is what a design has, and at most so much less might do, too."""
+"""In logs of the feasible value: what is named is what a design has, and at most so much less might do, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class _Rows:
 
 
 def of_batch(batch: Batch, names: tuple[str, ...], members: Bools, solve: Solver) -> Array:
-    """The values that would do (points, names) for geometric programs; ``members``: which names are in conflict."""
+    """The feasible values (points, names) for geometric programs; ``members``: which names are in conflict."""
     found = np.full(members.shape, np.nan)
     for i, name in enumerate(names):
         points = np.flatnonzero(members[:, i])
@@ -57,7 +57,7 @@ def of_batch(batch: Batch, names: tuple[str, ...], members: Bools, solve: Solver
 def of_divided(
     d: Divided, points: Indices, names: Iterable[str], solve: Solver, discrete: Mapping[int, Decision]
 ) -> dict[str, Array]:
-    """The values that would do at points whose conflict has these names, for ratios of sums."""
+    """The feasible values at points whose conflict has these names, for ratios of sums."""
     low, high = (end[points] for end in d.box())
     asked = divided.at(d.question, points)
     return _values(_Rows(asked, divided.take(d.arrays, points), low, high, discrete, solve), names)

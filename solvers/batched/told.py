@@ -64,7 +64,7 @@ class Told:
 
     @property
     def wants_values(self) -> bool:
-        """Whether the values that would do are kept."""
+        """Whether the feasible values are kept."""
         return "would_do" in self._flat
 
     def best(self, question: Question, points: Points, designs: Designs, sure: Mask | None = None) -> Mask:
@@ -108,7 +108,7 @@ class Told:
         self._flat["status"][points] = STATUS_CODES[status]
 
     def none(self, points: Points, values: Mapping[str, Array]) -> None:
-        """Say that points have no design: the limits in conflict, each with the values that would do.
+        """Say that points have no design: the limits in conflict, each with the feasible values.
 
         Of a value NaN is not known yet, and an infinite one is known not to exist.
         """

@@ -250,7 +250,7 @@ every point: infinite where there is none, NaN where that is not known."""
 def feasible_values(
     question: Question, keys: Sequence[RowKey | None], names: Iterable[str], factor: Factor
 ) -> dict[str, Array]:
-    """The values of some limits that would do, by name, at all points that the question is about.
+    """The feasible values of some limits, by name, at all points that the question is about.
 
     A limit is relaxed by making it the objective, with all other limits kept; how that is minimised is ``factor``.
     ``keys``: the limits as rows. Of a name with two sides that counts which has to give less. A discrete variable gets

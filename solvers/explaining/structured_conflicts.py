@@ -23,7 +23,7 @@ from solvers.explaining.why import Why, any_of, of_each
 from solvers.geometric import branch
 
 NODES_TO_A_VALUE = 300
-"""Nodes of a search for the value that would do: close to a border where designs degenerate, more settle nothing."""
+"""Nodes of a search for the feasible value: close to a border where designs degenerate, more settle nothing."""
 NODES_TO_A_DESIGN = 3000
 """Nodes of such a search where it has not found any design before."""
 
@@ -57,7 +57,7 @@ def structured_feasible_value(problem: Problem, name: str, *, ended: set[str] | 
     """The value of one limit at which, all else kept, designs exist; for a model's limit the factor it is missed by.
 
     None where another conflict remains. A variable's integrality is kept where that is possible. Where the search ends
-    before it has proved that nothing less would do, the name joins ``ended``.
+    before it has proved that nothing less is feasible, the name joins ``ended``.
     """
     ended = set() if ended is None else ended
     cases = problem.cases or (problem,)

@@ -1,4 +1,4 @@
-"""Which limits of an infeasible question contradict each other, and what value of each would do.
+"""Which limits of an infeasible question contradict each other, and the feasible value of each.
 
 Works on any question a few variables wide: designs are found and their absence is proved by enumeration and
 by interval branch and bound, so that nothing here needs structure.
@@ -178,7 +178,7 @@ def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
 def listed_value(
     t: Table, at: Mapping[str, Any], ratios: Mapping[RowKey, Any], name: str, shape: tuple[int, int]
 ) -> Array:
-    """The value of a limit that would do, at every point, by the designs of a table (see ``feasible_value``)."""
+    """The feasible value of a limit, at every point, by the designs of a table (see ``feasible_value``)."""
     found = np.full(shape[0], np.inf)
     for key in sorted(k for k in ratios if k.name == name):
         held = enumeration.excess(ratios, shape, but=key) <= HOLDS

@@ -1,8 +1,8 @@
 """Why questions have no design: what each class of problem brings, and how it is told.
 
 A class of problem says which limits may be in conflict, whether some of them can hold together, and which value of one
-would do (``Why``); the sets are found by ``conflicts.minimal_conflicts``. Where a category is decided, limits can hold
-together if they can under some choice (``over_choices``), so that a set conflicts only if it does under every choice.
+is feasible (``Why``); the sets are found by ``conflicts.minimal_conflicts``. If a category is decided, limits can hold
+together if they can under some choice (``over_choices``): a set conflicts only if it does under every choice.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from solvers.patterns import groups
 ASKED = 2
 """Of a set: it has yet to be asked."""
 Values = Callable[[Indices, Sequence[str]], Mapping[str, Array]]
-"""The values that would do for some limits at some points: infinite where none does, NaN where that is not known."""
+"""The feasible values for some limits at some points: infinite where none does, NaN where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Why:
 
 
 def of_each(value: Callable[[str], float | None]) -> Values:
-    """The values that would do for one question, of each limit by itself; None where none does."""
+    """The feasible values for one question, of each limit by itself; None where none does."""
 
     def values(points: Indices, names: Sequence[str]) -> Mapping[str, Array]:
         found = side_by_side.run([partial(value, n) for n in names])
@@ -107,7 +107,7 @@ def _any_within(kept: Bools, some: Bools) -> Bools:
 
 
 def explained(why: Why) -> Conflicts:
-    """The conflicts of one question by name, with the values that would do."""
+    """The conflicts of one question by name, with the feasible values."""
     if why.whole:
         # where even divisible numbers do not help, whole numbers are not part of any set
         rows = [n not in why.whole for n in why.names]
@@ -128,7 +128,7 @@ def explained(why: Why) -> Conflicts:
 def _in_the_way(
     why: Why, known: Sequence[tuple[str, ...]], names: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
-    """For each limit of which no value would do: a minimal conflict without it, where none is known yet."""
+    """For each limit without a feasible value: a minimal conflict without it, where none is known yet."""
     told = list(known)
     for name in names:
         if all(name in one for one in told):
@@ -175,7 +175,7 @@ def any_of(every: Sequence[Feasible]) -> Feasible:
 def over_choices(every: Sequence[Why]) -> Why:
     """Why a question has no design under any choice: limits conflict where they do under every one of them.
 
-    The value that would do is the loosest: of all choices the one for which the limit has to give the least.
+    The feasible value is the loosest: of all choices the one for which the limit has to give the least.
     """
     if len(every) == 1:
         return every[0]
@@ -200,7 +200,7 @@ def over_choices(every: Sequence[Why]) -> Why:
 
 
 def _where_it_helps(why: Why, points: Indices, wanted: Sequence[str]) -> dict[str, Array]:
-    """The values that would do under one choice; infinite where the other limits conflict anyway."""
+    """The feasible values under one choice; infinite where the other limits conflict anyway."""
     found = {n: np.full(points.size, np.inf) for n in wanted}
     own = [n for n in wanted if n in why.names]
     if not own:
@@ -230,7 +230,7 @@ def _merged(every: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def loosest(name: str, found: Sequence[tuple[Question, Array]]) -> Array:
-    """Of the values that would do under several choices the one for which the limit has to give the least.
+    """Of the feasible values under several choices the one for which the limit has to give the least.
 
     NaN where one of them is not known. Each with the question at the points of the values.
     """

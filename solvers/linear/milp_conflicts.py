@@ -1,4 +1,4 @@
-"""Why a linear or mixed-integer program has no design: limits that contradict each other, and what would do."""
+"""Why a linear or mixed-integer program has no design: limits that contradict each other, and the feasible values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST_MISS = 1e9
 def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     """What tells why a program has no design.
 
-    ``ended``: the same question with ends far out, nearest first, for the values that would do where the program itself
+    ``ended``: the same question with ends far out, nearest first, for the feasible values where the program itself
     is open.
     """
     names = limit_names(p)
@@ -35,7 +35,7 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
 
 
 def loosest_feasible_value(programs: Sequence[Callable[[], Program | None]], name: str) -> float | None:
-    """The value that would do by the first program whose ends do not hold it."""
+    """The feasible value by the first program whose ends do not hold it."""
     for made in programs:
         p = made()
         if p is None:

@@ -1,4 +1,4 @@
-"""Why no design holds in all of many worlds: minimal sets of limits, and for each limit the value that would do."""
+"""Why no design holds in all of many worlds: minimal sets of limits, and for each limit the feasible value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from solvers.robust import robust_geometric, robust_scan
 from solvers.robust.robust_ways import found_by
 
 FINE, FARTHEST = 1e-6, 40.0
-"""How finely, in logarithms, and how far a limit's value that would do is searched where no program tells it."""
+"""How finely, in logarithms, and how far a limit's feasible value is searched where no program tells it."""
 
 
 def why(asked: Worlds, measure: Measured, promised: tuple[Counted, ...] = ()) -> Why:

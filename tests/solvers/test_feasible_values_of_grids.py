@@ -191,7 +191,7 @@ def test_what_a_block_leaves_open_is_completed_point_by_point():
 
 
 def test_asking_with_the_stored_value_is_feasible():
-    """The promise itself: the limit at the value that would do, all others kept, leaves a design."""
+    """The promise itself: the limit at the feasible value, all others kept, leaves a design."""
     asked = NBODY | {"sweep": {"t": {"path": "limits.time.max", "values": [0.05, 1]}}}
     asked = asked | {"limits": {"time": {"max": 1}, "energy": {"max": 41}}}
     study = dse.sweep(asked)

@@ -1,4 +1,4 @@
-"""Conflicts without structure: every minimal set, and the value of each limit that would do."""
+"""Conflicts without structure: every minimal set, and the feasible value of each limit."""
 
 import pytest
 from method_questions import fft, nbody

@@ -36,7 +36,7 @@ from solvers.explaining.why import Why
 SURE = 1e-7
 """What is missed by less is left to the single path."""
 WIDENED_BY = 8.0
-"""By how much more a limit may give in each round in which nothing was found that would do."""
+"""By how much more a limit may give in each round in which no feasible value was found."""
 WIDENINGS = 20
 
 Mask = NDArray[np.bool_]

@@ -118,7 +118,7 @@ def _none(told: Told, question: Question, points: NDArray[np.int64]) -> Bools:
 
 
 def _would_do(question: Question, count: int, name: str) -> Array:
-    """The value of a limit that would do (see ``feasible_values`` and ``subsets.feasible_value``)."""
+    """The feasible value of a limit (see ``feasible_values`` and ``subsets.feasible_value``)."""
     found, open_ones = np.full(count, np.inf), np.arange(count)
     for relaxed, goal in subsets.relaxations(question, name):
         if not open_ones.size:
