@@ -31,7 +31,7 @@ from dse.quantities import Quantity, kind, registry
 RTOL = 1e-12
 # sums of a handful of terms that may be of very different size
 ADDED = 1e-9
-LABELS = ("flop", "word", "message", "instruction")
+LABELS = ("flop", "word", "message", "instruction", "byte")
 # the units that reports, limits and fronts rely on in metrics of these names
 COMMON = {
     "time": "s",

@@ -52,7 +52,7 @@ class Model:
     """A model: its inputs, machine parameters, metrics and limits, and the equations between them.
 
     ``equations`` takes a namespace with one attribute per input, ``machine`` (a namespace of machine
-    parameters) and the labels ``flop``, ``word``, ``message``, ``instruction`` (1, or units where units are
+    parameters) and the labels ``flop``, ``word``, ``message``, ``instruction``, ``byte`` (1, or units where units are
     checked). It returns one entry per metric and one ratio (<= 1) per limit; a limit is absent if the machine
     does not state what it needs. ``notes``: further text of its page.
 
@@ -126,7 +126,7 @@ def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[
 
     ``values``: one entry per name of ``model.parameters()`` (absent ones must not be needed by the
     equations): floats, arrays, Pyomo expressions, posynomials, intervals or pint quantities; for a black box
-    floats, or arrays that are evaluated one design after another. ``labels``: flop, word, message, instruction.
+    floats, or arrays that are evaluated one design after another. ``labels``: flop, word, message, instruction, byte.
     """
     if model.black_box:
         from dse.models.described import pointwise  # with NumPy, which listing models does without
@@ -139,7 +139,7 @@ def _run(model: Model, values: Mapping[str, Any], labels: Mapping[str, Any]) -> 
     cut = len(MACHINE_PREFIX)
     machine = {n[cut:]: v for n, v in values.items() if n.startswith(MACHINE_PREFIX)}
     inputs = {n: v for n, v in values.items() if not n.startswith(MACHINE_PREFIX)}
-    counted = {"flop": 1.0, "word": 1.0, "message": 1.0, "instruction": 1.0} | dict(labels)
+    counted = {"flop": 1.0, "word": 1.0, "message": 1.0, "instruction": 1.0, "byte": 1.0} | dict(labels)
     try:
         return model.equations(Space(machine=Space(**machine), **inputs, **counted))
     except (TypeError, ValueError) as problem:

@@ -145,7 +145,7 @@ def test_pint_proves_the_units_of_every_metric(plain: Plain, points: Points, nam
     units = registry()
     quantities = model.parameters()
     dressed = {k: v if isinstance(v, str) else units.Quantity(v, quantities[k].unit) for k, v in x.items()}
-    labels = {k: units.Quantity(1.0, k) for k in ("flop", "word", "message", "instruction")}
+    labels = {k: units.Quantity(1.0, k) for k in ("flop", "word", "message", "instruction", "byte")}
     found, wanted = models.evaluate(model, dressed, **labels), models.evaluate(model, x)
     limits = {limit.name for limit in model.limits}
     assert set(found) | limits == {q.name for q in model.metrics} | limits

@@ -127,8 +127,8 @@ def test_shares_of_energy_are_those_of_the_notes(rows: Callable[[str], list[Row]
 def test_a_cell_that_is_not_in_the_catalogue_is_noticed(monkeypatch: pytest.MonkeyPatch):
     other = [dict(row) for row in jetson.cells()]
     other[7]["eps_mem_pJ_per_byte"] = "236.6"
-    monkeypatch.setattr(sources, "table", lambda _: other)
     columns = [name for name in sources.lines(PAPER) if name.startswith("t_")]
+    monkeypatch.setattr(sources, "table", lambda _: other)
     found = Counter(row.verdict for name in columns for row in answers.rows_of(name))
     assert found == {Verdict.TRANSCRIBED: 11 * 16 - 1, Verdict.DIFFERS: 1}
 

@@ -49,6 +49,7 @@ class Shape:
 
     ``tensor``: devices that share it. ``split``: devices that share what tensor parallelism does not (sequence
     parallelism), 1 without. ``width``: bytes of a value. ``fused``: whether scores stay on the chip.
+    ``byte``: its unit.
     """
 
     of: Decoder
@@ -58,6 +59,7 @@ class Shape:
     split: Any
     width: Any
     fused: bool
+    byte: Any = 1.0
 
     @property
     def rows(self) -> Any:
@@ -105,6 +107,7 @@ def shape(g: Any, batch: Any) -> Shape:
         split=g.tensor_parallel if g.sequence_parallel == ON else 1.0,
         width=g.activation_bytes,
         fused=g.attention == FUSED,
+        byte=g.byte,
     )
 
 
@@ -128,7 +131,7 @@ def stored(x: Shape, *, core: bool) -> Any:
 
 def stored_core(x: Shape) -> Any:
     """Return the bytes of a layer's core that its backward pass needs."""
-    return SUMS_OF_SCORES * x.heads * x.sequence if x.fused else 2.5 * x.width * x.scores
+    return SUMS_OF_SCORES * x.byte * x.heads * x.sequence if x.fused else 2.5 * x.width * x.scores
 
 
 def time_of_byte(g: Any) -> Any:
