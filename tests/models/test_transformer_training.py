@@ -10,7 +10,8 @@ import oracle_plans
 import pytest
 
 import dse
-from dse import machines, models
+from dse import machines, models, testing
+from dse.quantities import registry
 
 MODEL = models.get("transformer_training")
 GIB = 2.0**30
@@ -362,3 +363,26 @@ def test_a_head_of_its_own_counts_where_it_lies():
     assert own["memory_parameters"] - tied["memory_parameters"] == pytest.approx(2 * words / 8)
     staged = M22 | {"pipeline_parallel": 2.0}
     assert at(**staged, tied="off")["memory_parameters"] == at(**staged)["memory_parameters"]
+
+
+@pytest.mark.parametrize("attention", ["separate", "fused"])
+@pytest.mark.parametrize("recomputation", ["none", "selective", "full"])
+def test_every_combination_of_choices_has_right_units(recomputation: str, attention: str):
+    """Random plans rarely draw a choice whose numbers lack a unit."""
+    units, known = registry(), MODEL.parameters()
+    labels = {k: units.Quantity(1.0, k) for k in testing.LABELS}
+    x: dict[str, Any] = {q.name: q.default for q in MODEL.inputs if q.default is not None}
+    x |= {f"machine.{q.name}": q.default for q in MODEL.machine if q.default is not None}
+    x |= {f"machine.{n}": v for n, v in machines.get("dgx-a100-bf16").parameters.items()}
+    x |= M22 | {"recomputation": recomputation, "attention": attention}
+    for zero, overlap, split in itertools.product("0123", ("off", "on"), ("off", "on")):
+        asked = x | {"zero": zero, "overlap": overlap, "sequence_parallel": split}
+        dressed = {
+            k: v if isinstance(v, str) else units.Quantity(v, known[k].unit)
+            for k, v in asked.items()
+            if k in known
+        }
+        found = models.evaluate(MODEL, dressed, **labels)
+        for q in MODEL.metrics:
+            value = units.Quantity(1.0, "") * found[q.name]
+            assert value.dimensionality == units.Quantity(1.0, q.unit).dimensionality, q.name
