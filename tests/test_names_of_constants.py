@@ -6,16 +6,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 OWN = ("dse", "scenarios", "formulations", "solvers", "results")
-# kernels of geometric programs and of their ratios: their numbers are being gathered in one place each
-LATER = ("solvers/geometric/", "solvers/batched/geometric_programs/", "solvers/batched/ratios/")
 FUNCTIONS = frozenset({"float", "int", "math.log", "math.log1p", "math.sqrt", "np.log1p"})
 
 
 def constants() -> Iterator[tuple[str, str, str]]:
     """Go through the numbers that modules give a name to: name, file, and the number as it is written."""
     for path in sorted(p for package in OWN for p in (ROOT / package).rglob("*.py")):
-        if str(path.relative_to(ROOT)).startswith(LATER):
-            continue
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
             for name, value in named(statement):
                 if name.isupper() and is_number(value):

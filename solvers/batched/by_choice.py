@@ -23,9 +23,9 @@ from results.telling.limits import base_name
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid
 from solvers.batched import blocks
+from solvers.batched.block_answers import BlockAnswers, Designs
 from solvers.batched.blocks import Block
 from solvers.batched.offers import OTHER_KIND, Offer, Path, too_many_choices
-from solvers.batched.told import Designs, Told
 from solvers.explaining.why import Why, loosest
 
 KIND = "a choice among names"
@@ -196,7 +196,7 @@ class BestOf:
 
 
 def told_best(
-    told: Told,
+    told: BlockAnswers,
     every: Sequence[BestOf],
     points: Points,
     why: Callable[[Points], Why],

@@ -28,7 +28,7 @@ from solvers.geometric import gp
 Bools = NDArray[np.bool_]
 NODES_BEFORE_DIVISION = 40
 """Nodes of a point after which its ratio is looked at."""
-GAP = 1e-7
+FEASIBLE_VALUE_GAP = 1e-7
 """In logs of the feasible value: what is named is what a design has, and at most so much less might do, too."""
 
 
@@ -137,11 +137,13 @@ def _searched(
     Where many nodes are open after a while the goal hardly depends on the design; what divides without a remainder is
     then taken out of its ratio, which needs one more variable, and fewer nodes.
     """
-    r = branching.minimise(c, solve, discrete, value_only=True, most=NODES_BEFORE_DIVISION, gap=GAP)
+    r = branching.minimise(
+        c, solve, discrete, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP
+    )
     status, value = r.status, r.value
     some = np.flatnonzero(status == gp.FAILED)
     if some.size:
         own = divided.take(c, some)
-        r = branching.minimise(quotients.apart(own), solve, discrete, value_only=True, gap=GAP)
+        r = branching.minimise(quotients.apart(own), solve, discrete, value_only=True, gap=FEASIBLE_VALUE_GAP)
         status[some], value[some] = r.status, canon.values(own, r.y[:, : len(c.names)])[:, 0]
     return status, value

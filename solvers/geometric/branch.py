@@ -22,15 +22,15 @@ from solvers.geometric.gp_together import Programs
 
 FEASIBLE = 1e-9
 BATCH = 64
-PATIENCE = 400
-MOST = 12000
+NODES_BEFORE_LOOSE = 400
+MOST_NODES = 12000
 LOOSE = 8e-7
 COARSE = 1e-4
 SHARE = 0.1
 NARROW = 1e-9
 ROUNDING = 1e-12
 STRICT = 1e-11
-PARTS, MANY = 12, 24
+PARTS_OF_NODE, MOST_PARTS_OF_ROUNDED = 12, 24
 WIDER = 1.6
 """How much wider a part is than its neighbour towards the relaxed design, near which the optimum mostly is."""
 OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
@@ -90,12 +90,12 @@ def minimise(
     incumbent: Array | None = None,
     below: float = np.inf,
     reached: Reached | None = None,
-    most: int = MOST,
+    most: int = MOST_NODES,
 ) -> Found:
     """Minimise the goal of ``c``; ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start.
 
-    After PATIENCE nodes a search is content with the gap LOOSE, after ``most`` it ends where it is (counted in nodes,
-    not in seconds, so that the same question always gets the same answer).
+    After NODES_BEFORE_LOOSE nodes a search is content with the gap LOOSE, after ``most`` it ends where it is (counted
+    in nodes, not in seconds, so that the same question always gets the same answer).
 
     ``below``: only designs under this log value are of interest; the first one found ends the search, and
     "infeasible" then means that there is none. ``reached``: what this search and those beside it have found;
@@ -140,7 +140,7 @@ def _search(
     if incumbent is not None:
         best = _judged(c, incumbent)
     while (open_nodes and count < most) or rounded:
-        gap = max(gap, LOOSE) if count > PATIENCE else gap
+        gap = max(gap, LOOSE) if count > NODES_BEFORE_LOOSE else gap
         open_nodes.sort(key=lambda n: n.bound)
         room = BATCH if count < most else 0
         now, open_nodes = open_nodes[:room], open_nodes[room:]
@@ -155,7 +155,13 @@ def _search(
         rounded = [(n, y) for n, y in solved if not n.closes(level)]
         closed = min([closed, *(n.bound for n, _ in solved if n.closes(level))])
         for node, y in rounded:
-            children = _split(t, node, y, level + gap - node.bound, max(PARTS, MANY // len(rounded)))
+            children = _split(
+                t,
+                node,
+                y,
+                level + gap - node.bound,
+                max(PARTS_OF_NODE, MOST_PARTS_OF_ROUNDED // len(rounded)),
+            )
             if children is None:
                 leaves.append(node)
             else:

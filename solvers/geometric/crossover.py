@@ -46,7 +46,7 @@ NO_CURVATURE = 1e-9
 """Curvature, as a part of the largest, that counts as none (as ``tolerances.TIE`` counts)."""
 FORCED = 1e-10
 """Multiplier of a limit that a design is sharpened along."""
-INSIDE = 1e-12
+ON_THE_BOX = 1e-12
 SETTLED = 1e-13
 """Residual of the conditions of optimality that no step makes less."""
 LOST = 1e-6
@@ -124,7 +124,7 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Array:
         s = _slopes(T, c.low[None], c.high[None], now[None], rows, free, c)
         lam = _fitted(s)
         left = np.abs(_left(s, lam)).max() + np.abs(s.values[0, rows]).max(initial=0.0)
-        inside = ((c.low - INSIDE <= now) & (now <= c.high + INSIDE)).all()
+        inside = ((c.low - ON_THE_BOX <= now) & (now <= c.high + ON_THE_BOX)).all()
         if not (left < least and inside and s.values[0].max(initial=-np.inf) <= FEASIBLE):
             break
         best, goal, least = now, s.goal[0], left

@@ -39,8 +39,8 @@ from solvers.geometric.gp_terms import Array, Terms
 
 HURRIED, GIVEN_UP = 12, 20
 """Stale iterations, where others wait, until an instance counts as jammed, and until it is left as it is."""
-NEAR = 1e-6  # a gap that hardly matters: not worth another try while others wait
-INSIDE = 1e9  # score from which on an iterate is not within the limits
+SMALL_GAP = 1e-6  # a gap that hardly matters: not worth another try while others wait
+NOT_WITHIN = 1e9  # score from which on an iterate is not within the limits
 
 Choice = NDArray[np.int64] | slice
 
@@ -246,10 +246,12 @@ def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> t
         gap + (s.S * s.L).sum(1) + np.maximum(worst, 0),
         1 + gap,
     )
-    score = np.where(worst <= FEASIBLE, left, INSIDE + np.maximum(worst, 0))
+    score = np.where(worst <= FEASIBLE, left, NOT_WITHIN + np.maximum(worst, 0))
     better = ((score < s.score) | impossible) & ~done
     s.late = np.where((score < 0.5 * s.score) | (s.score >= 1), 0, s.late + 1)
-    open_gap = (score >= 1) & (score < INSIDE) & (s.score < INSIDE) & (score - 1 > 0.9 * (s.score - 1))
+    open_gap = (
+        (score >= 1) & (score < NOT_WITHIN) & (s.score < NOT_WITHIN) & (score - 1 > 0.9 * (s.score - 1))
+    )
     s.stale = np.where(open_gap, s.stale + 1, 0)
     s.score = np.where(better, score, s.score)
     k = np.flatnonzero(better)
@@ -257,7 +259,7 @@ def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> t
     found.y[j], found.L[j] = s.y[k], s.L[k]
     found.penalised[j] = s.elastic[k] & formulas.artefact(s.L[k, :m].sum(1), s.rho[k])
     found.slight[j] = s.slight[k]
-    found.near[j] = score[k] < 1 + NEAR
+    found.near[j] = score[k] < 1 + SMALL_GAP
     found.iterations[s.index[~done]] = iteration
     found.infeasible[s.index[impossible]] = True
     at_floor = (s.S * s.L).max(1) <= 2 * least_mu(s)
@@ -273,7 +275,7 @@ def run(
     """Solve every instance from y; the rare one that fails is tried again, otherwise.
 
     ``content`` (B,): given where others wait, so that what jams is treated so sooner, and given up sooner; which
-    instances are then content with an optimum but for a gap of NEAR.
+    instances are then content with an optimum but for a gap of SMALL_GAP.
     """
     hurried = content is not None
     found = _run(T, lo, hi, y, tol, limit, hurried, whole=True)

@@ -25,10 +25,10 @@ from solvers.linear.fronts.envelope import Vertex
 from solvers.linear.fronts.program_front import ProgramFront
 from solvers.linear.highs import SOLVER
 
-FEWEST = 6
+FEWEST_POINTS_OF_SERIES = 6
 # sets of whole numbers after which a front is given up: solving point by point is quicker
-MOST = 40
-NEAR = 1e-9
+MOST_PIECES = 40
+SAME_VERTEX = 1e-9
 CERTIFICATE = "looked up in an exact front ({})"
 OUT_OF_REACH = (
     "every design breaks {} by {:.1e} of its size or more: it is beyond the end of an exact front ({})"
@@ -48,7 +48,7 @@ def front(question: Question, key: RowKey) -> ProgramFront | None:
     if choices.categorical(question) or question.idle or not is_linear(question):
         return None
     both = (goals[0], Objective(key.name, maximize=key.side == "min"))
-    found = program_front.front(replace(with_limit(question, key, None), objectives=both), MOST)
+    found = program_front.front(replace(with_limit(question, key, None), objectives=both), MOST_PIECES)
     if found is None or not found.complete:
         return None
     return found if found.straight or all(p.single for p in found.pieces) else None
@@ -120,7 +120,11 @@ def _with_rate(
     state, found = limits[name], dict.fromkeys(limits, 0.0)
     one_sided = False
     if state.binding:
-        before = [p for p in front.pieces if p.right.b < vertex.b * (1 + NEAR) <= p.left.b * (1 + 2 * NEAR)]
+        before = [
+            p
+            for p in front.pieces
+            if p.right.b < vertex.b * (1 + SAME_VERTEX) <= p.left.b * (1 + 2 * SAME_VERTEX)
+        ]
         slope = 0.0
         for piece in before:
             one_sided = not piece.right.b < vertex.b < piece.left.b

@@ -33,7 +33,7 @@ PROOFS = {
     Kind.MINLP: "branch and bound on discrete values, monomial secants; lower bounds from Lagrangian duality",
 }
 STRAINED = 1e3
-PINNED = 1e-8
+INTERIOR_AT_LEAST = 1e-8
 HELD = 1e-10
 METHODS = {Kind.LP: "interior point", Kind.GP: "interior point"}
 
@@ -308,7 +308,7 @@ def _pinned(problem: Problem, goal: Goal, c: Canonical, rows: Array) -> ties.Cho
     rest = dataclasses.replace(problem, rows=tuple(r for r in problem.rows or () if r is not row))
     least = Goal(key.name, row.numerator, row.denominator)
     found = branch.minimise(canon.canonical(rest, least))
-    if found.y is None or found.value < -PINNED:
+    if found.y is None or found.value < -INTERIOR_AT_LEAST:
         return None
     y, _ = _sharpened(rest, least, canon.canonical(rest, least), found.y)
     return ties.choose(rest, least, y, [goal, *ties.tie_goals(problem, goal.name)], after=1)

@@ -13,7 +13,7 @@ from formulations.grids import batch, over_grid, row_order
 from scenarios import Grid
 from solvers import batched
 from solvers.answer import answer
-from solvers.batched.geometric_programs import geometric_near
+from solvers.batched.geometric_programs import neighbour_proofs
 from solvers.batched.geometric_programs.geometric import Geometric
 
 NBODY: dict[str, Any] = {
@@ -98,14 +98,14 @@ def test_names_in_rows_are_answered_with_those_of_one_kind(monkeypatch: pytest.M
 
 def test_most_scattered_points_are_settled_from_neighbours(monkeypatch: pytest.MonkeyPatch):
     counts: list[tuple[int, int]] = []
-    real = geometric_near.settled
+    real = neighbour_proofs.settled
 
     def settled(rule: Any, anchors: Any) -> Any:
         found = real(rule, anchors)
         counts.append((rule.batch.size, len(found.best) + len(found.conflicting)))
         return found
 
-    monkeypatch.setattr(geometric_near, "settled", settled)
+    monkeypatch.setattr(neighbour_proofs, "settled", settled)
     dice = np.random.default_rng(3)
     rows = {"bodies": 1e4 * 100 ** dice.random(5000), "limits.time.max": 1e-2 * 100 ** dice.random(5000)}
     grid = grid_of(NBODY, {"x": {"paths": {path: v.tolist() for path, v in rows.items()}}})

@@ -45,7 +45,7 @@ def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
         if c.target.kind == "limit"
         and c.target.side in {"min", "max"}
         and len(grid.axes[c.along].parts) == 1
-        and len(grid.axes[c.along].values) >= series.FEWEST
+        and len(grid.axes[c.along].values) >= series.FEWEST_POINTS_OF_SERIES
     }
     if not long:
         yield from (Line((place,)) for place in places(region))

@@ -22,12 +22,12 @@ from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import designs, work
 from solvers.batched import blocks
+from solvers.batched.block_answers import BlockAnswers
 from solvers.batched.blocks import Block
 from solvers.batched.counting import separable, sums_conflicts, tables, undominated
 from solvers.batched.counting.tables import Listing
 from solvers.batched.counting.terms import NotSums
 from solvers.batched.offers import FEWEST_POINTS, OTHER_KIND, Offer, choices, too_few, too_many_choices
-from solvers.batched.told import Told
 
 KIND = "whole numbers in sums"
 LOOKED_UP_TOGETHER = 4096
@@ -87,7 +87,7 @@ class Sums:
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         block = Block(self.grid, region)
-        told = Told(plan, block.shape)
+        told = BlockAnswers(plan, block.shape)
         listing = Listing(self.listed, sums_conflicts.why)
 
         def answer(question: Question, points: Points) -> Mask:

@@ -23,11 +23,11 @@ from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import designs, enumeration, work
 from solvers.batched import blocks, by_choice
+from solvers.batched.block_answers import BlockAnswers
 from solvers.batched.blocks import Block
 from solvers.batched.by_choice import BestOf
 from solvers.batched.counting import table_conflicts
 from solvers.batched.offers import OTHER_KIND, Offer
-from solvers.batched.told import Told
 from solvers.designs import MANY_DESIGNS, Table
 from solvers.explaining.why import Why, over_choices
 
@@ -90,7 +90,7 @@ class Tables:
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         block = Block(self.grid, region)
-        told = Told(plan, block.shape)
+        told = BlockAnswers(plan, block.shape)
 
         def answer(question: Question, points: Points) -> Mask:
             return answered(told, question, block, points)
@@ -117,7 +117,9 @@ EVERY = Listing(lambda question: [t.x for t in designs.tables(question)], table_
 """All designs there are."""
 
 
-def answered(told: Told, question: Question, block: Block, points: Points, listing: Listing = EVERY) -> Mask:
+def answered(
+    told: BlockAnswers, question: Question, block: Block, points: Points, listing: Listing = EVERY
+) -> Mask:
     """Answer some points of a block."""
     first, which = block.alike_given(points)
     plain = [asked for _, asked in combinations(block.grid.question(block.place(int(points[0]))))]

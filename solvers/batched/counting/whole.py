@@ -26,6 +26,7 @@ from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.batched import blocks, by_choice
+from solvers.batched.block_answers import BlockAnswers
 from solvers.batched.blocks import Block
 from solvers.batched.by_choice import SURE, BestOf
 from solvers.batched.counting import counts
@@ -33,7 +34,6 @@ from solvers.batched.counting.counts import Best, Counts, Limit
 from solvers.batched.counting.least import NotLeast
 from solvers.batched.linear_programs import lp
 from solvers.batched.offers import FEWEST_POINTS, OTHER_KIND, Offer, choices, too_few, too_many_choices
-from solvers.batched.told import Told
 from solvers.explaining import conflicts, wider
 from solvers.explaining.conflicts import by_set
 from solvers.explaining.why import Why, over_choices
@@ -86,7 +86,7 @@ class Whole:
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         block = Block(self.grid, region)
-        told = Told(plan, block.shape)
+        told = BlockAnswers(plan, block.shape)
         left = block.answered(lambda question, points: answered(told, question, points), WHOLE_TOGETHER)
         return told.arrays, left
 
@@ -120,7 +120,7 @@ class Combination:
         )
 
 
-def answered(told: Told, question: Question, points: Points) -> Mask:
+def answered(told: BlockAnswers, question: Question, points: Points) -> Mask:
     """Answer some points; tells which are answered."""
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(question)]
     return by_choice.told_best(

@@ -24,11 +24,11 @@ from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.batched import relaxed_limits
-from solvers.batched.geometric_programs import geometric_near
+from solvers.batched.block_answers import BlockAnswers
+from solvers.batched.geometric_programs import neighbour_proofs
 from solvers.batched.geometric_programs.geometric_answers import OTHER_TIES, Answers, answered, elasticities
-from solvers.batched.geometric_programs.geometric_near import Anchors, Found
+from solvers.batched.geometric_programs.neighbour_proofs import Anchors, Found
 from solvers.batched.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
-from solvers.batched.told import Told
 from solvers.explaining import ties
 from solvers.explaining.optimal_face import Solver, Stages
 from solvers.geometric import gp
@@ -89,7 +89,7 @@ class Geometric:
         if self.spread.scattered:
             return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
-        told, left = Told(plan, shape), np.ones(shape, bool)
+        told, left = BlockAnswers(plan, shape), np.ones(shape, bool)
 
         def answer(piece: Region) -> None:
             points = over_grid.numbered(piece, region)
@@ -128,14 +128,14 @@ class Geometric:
         ``steps``: how far these are from each other. They are settled from fewer ones still in their turn.
         """
         shape, alone = self.spread.grid.shape, self.spread.apart
-        steps = steps or geometric_near.strides(shape, alone)
+        steps = steps or neighbour_proofs.strides(shape, alone)
         if not self.compiled or math.prod(steps) < FEWEST_NEAR:
             return None
-        region, which = geometric_near.places(piece, batch.runs(self.spread, piece), steps)
+        region, which = neighbour_proofs.places(piece, batch.runs(self.spread, piece), steps)
         made = self._batch(region)
         if made is None or made.discrete is not None:
             return None
-        farther = geometric_near.farther(steps, shape)
+        farther = neighbour_proofs.farther(steps, shape)
         start = None if farther is None else self._anchors(region, farther)
         found, rule, near = self._answered(made, start)
         if found is None or rule is None:
@@ -143,7 +143,7 @@ class Geometric:
         best, conflicting = (found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
         conflict = found.conflict & conflicting[:, None]
         told = None if start is None or near is None else (start, near)
-        return Anchors(geometric_near.known(rule, best, found.y, found.multipliers, conflict, told), which)
+        return Anchors(neighbour_proofs.known(rule, best, found.y, found.multipliers, conflict, told), which)
 
     def _answered(
         self, made: Batch, start: Anchors | None
@@ -152,7 +152,7 @@ class Geometric:
         rule = ties.of_batch(made, self._solver(made))
         if rule is None:
             return None, None, None
-        near = None if start is None else geometric_near.settled(rule, start)
+        near = None if start is None else neighbour_proofs.settled(rule, start)
         return answered(made, rule.solve, rule=rule, near=near), rule, near
 
     def _solver(self, made: Batch) -> Solver:
@@ -177,7 +177,7 @@ def threads() -> int:
     return int(CPU_COUNT)
 
 
-def _tell(told: Told, points: NDArray[np.int64], made: Batch, found: Answers, solve: Solver) -> None:
+def _tell(told: BlockAnswers, points: NDArray[np.int64], made: Batch, found: Answers, solve: Solver) -> None:
     """Put the answers of a piece where they belong; what is left over stays blank."""
     best, endless, none = (
         found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.UNBOUNDED, Status.INFEASIBLE)

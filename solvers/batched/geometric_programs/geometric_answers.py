@@ -21,7 +21,7 @@ from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers.batched.geometric_programs import geometric_conflicts, geometric_whole
-from solvers.batched.geometric_programs.geometric_near import Found
+from solvers.batched.geometric_programs.neighbour_proofs import Found
 from solvers.explaining import optimal_face, sensitivity, ties
 from solvers.explaining.optimal_face import Solver, Stages, taken
 from solvers.explaining.sensitivity import Duals, Optima
@@ -38,7 +38,7 @@ Reasons = NDArray[np.object_]
 NOT_FINITE = "a coefficient that is not a finite number"
 UNSOLVED = "the interior point ended without a proof"
 CONFLICT = "a conflict that was not proved to be minimal, or that an end of the search box has part in"
-PINNED = "limits without a common interior"
+NO_COMMON_INTERIOR = "limits without a common interior"
 AT_EDGE = "an optimum held by an end of the search box"
 IN_DOUBT = "limits of which it is not settled whether they bind"
 TIED = "designs equally good between which the tie rule did not decide"
@@ -187,7 +187,7 @@ def _irregular(batch: Batch, points: NDArray[np.intp], r: gp.Result, strained: f
     why = np.full(points.size, "", object)
     box, pull = (batch.low[points], batch.high[points]), np.maximum(r.lower_multipliers, r.upper_multipliers)
     why[held_by_box(batch.problem.variables, box, r.y, pull).any(1)] = AT_EDGE
-    why[r.penalised | (r.multipliers.max(1, initial=0.0) > strained)] = PINNED
+    why[r.penalised | (r.multipliers.max(1, initial=0.0) > strained)] = NO_COMMON_INTERIOR
     return why
 
 

@@ -29,7 +29,7 @@ from solvers.geometric import formulas
 
 LEAST = 1e-12
 """Complementarity at which an iterate is as sharp as it needs to be: slacks of limits that matter are below 1e-7."""
-CONVERGED = 0.9
+SHARE_OF_PROOF = 0.9
 """A proof that reaches this part of the least miss rests on few limits beside those that matter."""
 
 first_margin = compiled(formulas.first_margin)
@@ -349,7 +349,7 @@ def iterate(
         if proof > formulas.FEASIBLE and worst > 0:
             keep(w, r)
             refuted = True
-            if tol < formulas.BARE or proof >= CONVERGED * worst:
+            if tol < formulas.BARE or proof >= SHARE_OF_PROOF * worst:
                 break
         if worst <= formulas.FEASIBLE and tol >= formulas.ANY:
             keep(w, r)

@@ -17,7 +17,7 @@ from solvers.batched.geometric_programs.iteration import close, iterate
 from solvers.batched.geometric_programs.rows import Room, proven, room, values
 from solvers.geometric import formulas, gp
 from solvers.geometric.formulas import ANY, FEASIBLE, FIXED, TINY
-from solvers.geometric.gp_steps import NEAR
+from solvers.geometric.gp_steps import SMALL_GAP
 from solvers.geometric.gp_terms import Array
 from solvers.outcome import FAILED, INFEASIBLE
 from solvers.patterns import Bools
@@ -62,7 +62,7 @@ def solve(
 def _near(r: gp.Result, content: Bools | None) -> Bools:
     """Where a bound that is not quite closed will do."""
     none = np.zeros(len(r.value), bool)
-    return none if content is None else content & (r.violation <= FEASIBLE) & (r.value - r.bound <= NEAR)
+    return none if content is None else content & (r.violation <= FEASIBLE) & (r.value - r.bound <= SMALL_GAP)
 
 
 def compiled_only(

@@ -23,12 +23,12 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.batched import blocks
+from solvers.batched.block_answers import BlockAnswers, Designs
 from solvers.batched.blocks import Block
 from solvers.batched.linear_programs import linear_conflicts, lp
 from solvers.batched.linear_programs.linear_rows import PROGRAM_GAP, NotLinear, Rows, linear_cost, to_user
 from solvers.batched.linear_programs.lp import Vertices
 from solvers.batched.offers import OTHER_KIND, Offer, too_few
-from solvers.batched.told import Designs, Told
 from solvers.linear import milp, milp_ties
 from solvers.linear.milp_explained import RATE_ROUNDING
 from solvers.outcome import INFEASIBLE, OPTIMAL
@@ -92,11 +92,11 @@ class Linear:
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         block = Block(self.grid, region)
-        told = Told(plan, block.shape)
+        told = BlockAnswers(plan, block.shape)
         left = block.answered(lambda question, points: self.answer(told, question, points), PROGRAMS_TOGETHER)
         return told.arrays, left
 
-    def answer(self, told: Told, question: Question, points: Points) -> Mask:
+    def answer(self, told: BlockAnswers, question: Question, points: Points) -> Mask:
         """Answer some points; tells which are answered."""
         p = program(question)
         _check(p)
@@ -136,7 +136,7 @@ def _solved(p: Program, count: int) -> Vertices:
     return lp.solved(p.rows, p.equal, p.low, p.high, _aims(p), count)
 
 
-def _of_branches(told: Told, p: Program, question: Question, points: Points) -> Mask:
+def _of_branches(told: BlockAnswers, p: Program, question: Question, points: Points) -> Mask:
     """Answer where a maximum must be one of its terms: the best over all, where no two differ in their designs."""
     count, every = len(points), np.ones(len(points), dtype=bool)
     made = [_with_rows(p, extra) for extra in branches(p)]
@@ -189,7 +189,7 @@ def _with_rows(p: Program, extra: Array) -> Program:
 
 
 def _optimal(
-    told: Told,
+    told: BlockAnswers,
     p: Program,
     question: Question,
     points: Points,

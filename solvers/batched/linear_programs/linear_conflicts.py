@@ -14,10 +14,10 @@ from formulations.program import Program
 from formulations.tolerances import SLACK
 from scenarios.question import Question
 from solvers.batched import blocks
+from solvers.batched.block_answers import BlockAnswers
 from solvers.batched.linear_programs import lp
 from solvers.batched.linear_programs.linear_rows import PROGRAM_GAP, Rows, along, to_user
 from solvers.batched.linear_programs.lp import Vertices
-from solvers.batched.told import Told
 from solvers.explaining import conflicts
 from solvers.explaining.why import Why
 from solvers.linear import milp, milp_conflicts
@@ -27,7 +27,7 @@ Mask = NDArray[np.bool_]
 
 
 def told_none(
-    told: Told,
+    told: BlockAnswers,
     question: Question,
     made: Sequence[Program],
     points: Points,

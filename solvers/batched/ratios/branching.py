@@ -29,21 +29,21 @@ from solvers.geometric.gp_together import ITERATIONS
 
 Bools = NDArray[np.bool_]
 
-GAP = 1e-8
+NODE_GAP = 1e-8
 """In logs of the goal: what is closed to this is closed."""
-NEAR = 3e-9
+ALIKE_NODES = 3e-9
 """Designs so much worse than the best, in logs, are still as good: a tie, and the slack of two solves."""
 LEAST_WIDTH = 2.5e-3
 """A node that may hold designs as good as the best is cut until it is as narrow as this, to see how far they reach."""
-MOST = 400
+MOST_NODES_PER_POINT = 400
 """Nodes of a point, at most: what is not closed by then is left to the single path."""
 ROUNDS = 5
 GRADES = 6
 GRADE = 8.0
 THIN = 1e-9
 ANY, EASIER, TIGHT = 10.0, 1e-7, 1e-9
-"""Gaps that the kernel closes: where any design does, where only a value is wanted (what is proved closes it to GAP all
-the same), and elsewhere."""
+"""Gaps that the kernel closes: where any design does, where only a value is wanted (what is proved closes it to
+NODE_GAP all the same), and elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ def minimise(
     *,
     any_design: bool = False,
     value_only: bool = False,
-    most: int = MOST,
-    gap: float = GAP,
+    most: int = MOST_NODES_PER_POINT,
+    gap: float = NODE_GAP,
     start: Array | None = None,
 ) -> Searched:
     """Minimise the goal of every point.
@@ -160,7 +160,7 @@ def _open(s: _State, nodes: _Nodes, y: Array, most: int) -> tuple[_Nodes, Array]
     gone = s.settled()[nodes.point]
     with np.errstate(invalid="ignore"):
         better = ~(nodes.bound >= best - s.gap) & ~gone
-        alike = ~better & (nodes.bound < best + NEAR) & ~gone
+        alike = ~better & (nodes.bound < best + ALIKE_NODES) & ~gone
     width = (nodes.high - nodes.low)[:, s.forms].max(1, initial=0.0)
     splits = _splits(s, nodes, y)
     many = s.nodes[nodes.point] >= most
@@ -233,7 +233,7 @@ def _descend(s: _State, points: Indices, y: Array, held: Bools, rounds: int) -> 
 
 def _how(s: _State, count: int) -> dict[str, Any]:
     """What is asked of the kernel: a node that jams is cut, or its point left over, sooner than it is solved."""
-    tol = ANY if s.any_design else EASIER if s.value_only and s.gap >= GAP else min(TIGHT, s.gap)
+    tol = ANY if s.any_design else EASIER if s.value_only and s.gap >= NODE_GAP else min(TIGHT, s.gap)
     content = np.ones(count, bool)
     return {"hurried": True, "max_iterations": ITERATIONS, "tol": tol, "content": content}
 

@@ -17,10 +17,10 @@ from results.dataset import Arrays, Layout
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.batched import blocks
+from solvers.batched.block_answers import BlockAnswers
 from solvers.batched.geometric_programs.geometric import threads
 from solvers.batched.offers import FEWEST_POINTS, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.batched.ratios.divided_answers import answered
-from solvers.batched.told import Told
 from solvers.explaining.optimal_face import Solver
 from solvers.geometric import gp
 
@@ -82,7 +82,7 @@ class Divided:
         if self.spread.scattered:
             return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
-        told, left = Told(plan, shape), np.ones(shape, bool)
+        told, left = BlockAnswers(plan, shape), np.ones(shape, bool)
 
         def answer(piece: Region) -> None:
             points = over_grid.numbered(piece, region)
@@ -92,7 +92,7 @@ class Divided:
         handover.side_by_side(answer, batch.pieces(self.spread, region, DIVIDED_TOGETHER), threads())
         return told.arrays, left
 
-    def _answered(self, told: Told, piece: Region, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _answered(self, told: BlockAnswers, piece: Region, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         good, made = np.zeros(points.size, bool), None
         with handover.guarded(batch.NOT_ARRAYS, points.size, handover.ARITHMETIC):
             made = divided.divided(self.spread, piece)

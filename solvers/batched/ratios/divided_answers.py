@@ -22,16 +22,17 @@ from formulations.grids.divided import Divided, Indices
 from formulations.tolerances import BINDS, TIE
 from scenarios.question import Decision
 from solvers.batched import relaxed_limits
+from solvers.batched.block_answers import BlockAnswers
 from solvers.batched.geometric_programs import geometric_whole
 from solvers.batched.geometric_programs.geometric_answers import (
     AT_EDGE,
     CONFLICT,
     IN_DOUBT,
     MISSED,
+    NO_COMMON_INTERIOR,
     NOT_FINITE,
     NOT_UNIQUE,
     OTHER_TIES,
-    PINNED,
     TIED,
     UNSOLVED,
     WHOLE,
@@ -41,8 +42,7 @@ from solvers.batched.geometric_programs.geometric_answers import (
 from solvers.batched.geometric_programs.geometric_conflicts import neighbours
 from solvers.batched.ratios import branching, divided_conflicts, equally_good
 from solvers.batched.ratios.branching import Searched
-from solvers.batched.ratios.polishing import SHARP, UNCLEAR, polish
-from solvers.batched.told import Told
+from solvers.batched.ratios.polishing import SHARP_RESIDUAL, UNCLEAR, polish
 from solvers.explaining import optimal_face, ties
 from solvers.explaining.optimal_face import Solver, Stages
 from solvers.explaining.sensitivity import duals, limit_elasticity, optima
@@ -56,13 +56,13 @@ from solvers.judgement import judge
 
 Bools = NDArray[np.bool_]
 
-WIDE = "designs equally good that lie far from each other"
+FAR_APART = "designs equally good that lie far from each other"
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
-STEPS = 3
+SETTLING_ROUNDS = 3
 
 
-def answered(told: Told, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
+def answered(told: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     discrete = {i: v.decision for i, v in enumerate(d.problem.variables) if v.discrete}
     sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
@@ -90,7 +90,7 @@ def _part(found: Searched, which: Indices) -> Searched:
 
 
 def _optima(
-    told: Told,
+    told: BlockAnswers,
     d: Divided,
     own: Indices,
     points: NDArray[np.int64],
@@ -105,7 +105,7 @@ def _optima(
     c = divided.take(d.arrays, own)
     y = _sharpened(c, found.y, solve, discrete)
     y, clear = _chosen(d, own, c, y, found, solve, discrete)
-    _mark(why, clear, WIDE)
+    _mark(why, clear, FAR_APART)
     held = d.held(own, y[:, d.forms])
     rule = ties.of_batch(held, solve)
     if rule is None:
@@ -217,10 +217,10 @@ def _sharpened(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Dec
     for v in discrete:
         low[:, v] = high[:, v] = y[:, v]
     c, y, rest = replace(c, low=low, high=high), y.copy(), np.arange(len(y))
-    for _ in range(STEPS):
+    for _ in range(SETTLING_ROUNDS):
         own = divided.take(c, rest)
         y[rest], residual = _polished(own, y[rest], solve)
-        rest = rest[residual > SHARP]
+        rest = rest[residual > SHARP_RESIDUAL]
         if not rest.size:
             break
     return y
@@ -263,7 +263,7 @@ def _multipliers(
     clear &= (r.status == gp.OPTIMAL) & (np.abs(r.value - f[:, 0]) <= AGREES)
     _mark(why, clear, UNSOLVED)
     clear &= ~r.penalised & (r.multipliers.max(1, initial=0.0) <= STRAINED)
-    _mark(why, clear, PINNED)
+    _mark(why, clear, NO_COMMON_INTERIOR)
     # a limit of the model has no rate: of it only is told whether it binds
     open_ones = doubtful(-f[:, 1:], r.multipliers, UNCLEAR) & (asked(c.keys) | (f[:, 1:] < -BINDS))
     clear &= ~open_ones.any(1)

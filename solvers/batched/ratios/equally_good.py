@@ -27,9 +27,9 @@ from solvers.explaining.ties import NEXT, NUDGE, SETTLED_WIDTH
 from solvers.geometric import gp
 
 Bools = NDArray[np.bool_]
-WIDE = math.log(1e30)
+EVERYWHERE = math.log(1e30)
 """A stage that gives way to an earlier one may grow by any factor."""
-GAP = NUDGE * SETTLED_WIDTH / 10
+TIED_GAP = NUDGE * SETTLED_WIDTH / 10
 """What a nudge has to show through."""
 
 
@@ -40,7 +40,7 @@ def reaching(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decis
         ends = []
         for sign in (1.0, -1.0):
             nudged = _times(c, sign * NUDGE * form)
-            there = branching.minimise(nudged, solve, discrete, value_only=True, gap=GAP, start=y).y
+            there = branching.minimise(nudged, solve, discrete, value_only=True, gap=TIED_GAP, start=y).y
             alike = np.abs(canon.values(c, there)[:, 0] - best) <= 10 * TIE
             ends.append(np.where(alike[:, None], there, y) @ form)
         found |= ends[1] - ends[0] > SETTLED_WIDTH
@@ -56,7 +56,7 @@ def by_rule(
     proved.
     """
     nudged, start = _with_stages(c, y, [g for g in stages if g.denominator.is_monomial])
-    found = branching.minimise(nudged, solve, discrete, value_only=True, gap=GAP, start=start)
+    found = branching.minimise(nudged, solve, discrete, value_only=True, gap=TIED_GAP, start=start)
     return nudged, found.y, found.status == gp.OPTIMAL
 
 
@@ -80,8 +80,8 @@ def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canoni
         logc=np.concatenate([c.logc, logc], axis=1),
         ptr=np.concatenate([c.ptr, c.ptr[-1] + ptr[1:]]),
         keys=(*c.keys, *(RowKey(name, "model") for name in more)),
-        low=np.column_stack([c.low, *(x - WIDE for x in now)]),
-        high=np.column_stack([c.high, *(x + WIDE for x in now)]),
+        low=np.column_stack([c.low, *(x - EVERYWHERE for x in now)]),
+        high=np.column_stack([c.high, *(x + EVERYWHERE for x in now)]),
         divisors=tuple(replace(d, base=np.pad(d.base, wider[1])) for d in c.divisors),
         forms=np.pad(c.forms, wider),
     )

@@ -23,9 +23,9 @@ from scenarios.question import HALVINGS, Question
 from scenarios.sweep.grids import Grid
 from solvers import boxes, work
 from solvers.batched import blocks
+from solvers.batched.block_answers import BlockAnswers
 from solvers.batched.offers import FEWEST_POINTS, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, too_few
 from solvers.batched.ratios.line_answers import answered
-from solvers.batched.told import Told
 
 WAY = "intervals over boxes of many points"
 UNSURE = "a search over intervals that ended without a proof"
@@ -89,7 +89,7 @@ class Line:
         if self.spread.scattered:
             return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
-        told, left = Told(plan, shape), np.ones(shape, bool)
+        told, left = BlockAnswers(plan, shape), np.ones(shape, bool)
         for piece in batch.pieces(self.spread, region, LINES_TOGETHER):
             points = over_grid.numbered(piece, region)
             with handover.guarded(WAY, len(points), handover.ARITHMETIC):

@@ -15,9 +15,9 @@ from formulations.grids import divided
 from formulations.tolerances import BINDS, HOLDS
 from scenarios.question import Decision, Question
 from solvers import box_search
+from solvers.batched.block_answers import BlockAnswers, Designs
 from solvers.batched.ratios import line_search
 from solvers.batched.ratios.line_search import Found
-from solvers.batched.told import Designs, Told
 from solvers.boxes import Array, Space
 from solvers.explaining import conflicts, subsets, wider
 from solvers.explaining.conflicts import Codes
@@ -33,7 +33,7 @@ ACTIVE = -1e-6
 KNOWN = 1e-4
 
 
-def answered(told: Told, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
+def answered(told: BlockAnswers, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     found = _searched(question, count)
     good = np.zeros(count, bool)
@@ -98,7 +98,7 @@ def _at_edge(question: Question, x: Array) -> Bools:
     return found
 
 
-def _none(told: Told, question: Question, points: NDArray[np.int64]) -> Bools:
+def _none(told: BlockAnswers, question: Question, points: NDArray[np.int64]) -> Bools:
     """Tell why the points of a question have no design: the first minimal conflict of each; tells for which."""
     names = subsets.limit_names(divided.at(question, np.zeros(1, np.intp)))
 

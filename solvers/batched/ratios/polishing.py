@@ -16,10 +16,10 @@ from formulations.grids.divided import take
 from solvers.geometric.crossover import doubtful
 from solvers.patterns import Bools, groups
 
-STEPS = 6
-HOLDS = 1e-10
+POLISHING_STEPS = 6
+SMALL_MULTIPLIER = 1e-10
 """A row with a smaller multiplier is not held."""
-SHARP = 1e-9
+SHARP_RESIDUAL = 1e-9
 """Slope of the Lagrangian function at which a point is sharp."""
 UNCLEAR = 1e-5
 """A slack and a multiplier that are both smaller do not tell whether a row holds with equality."""
@@ -45,11 +45,11 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polishe
     optimality residual or leaves the feasible set.
     """  # noqa: D205
     f = canon.values(c, y)
-    active = (multipliers > HOLDS) & (multipliers > -f[:, 1:])
+    active = (multipliers > SMALL_MULTIPLIER) & (multipliers > -f[:, 1:])
     free = ~at_end & (c.high - c.low > 1e-13)
     first = _held(c, y, active, free)
     # multiplier and slack of a limit that is hardly felt are both small: it is also taken to hold, if that fits better
-    unclear = doubtful(-f[:, 1:], multipliers, UNCLEAR) & ~active & (first.residual > SHARP)[:, None]
+    unclear = doubtful(-f[:, 1:], multipliers, UNCLEAR) & ~active & (first.residual > SHARP_RESIDUAL)[:, None]
     some = np.flatnonzero(unclear.any(1))
     if some.size:
         other = _held(take(c, some), y[some], (active | unclear)[some], free[some])
@@ -81,7 +81,7 @@ def _newton(c: Canonical, y: Array, rows: NDArray[np.intp], free: Bools) -> tupl
     count = len(y)
     best, force, least = y.copy(), np.zeros((count, rows.size)), np.full(count, np.inf)
     each, now = np.arange(count), y.copy()
-    for _ in range(STEPS):
+    for _ in range(POLISHING_STEPS):
         f, g, h = _derivatives(take(c, each), now)
         g, h = g[:, :, free], h[:, :, free][:, :, :, free]
         own = g[:, 1 + rows]

@@ -26,14 +26,14 @@ from solvers.sampling import descent
 
 Array = NDArray[np.float64]
 AT_ONCE = 32_768
-INSIDE, SPARE = 1e-12, 1e-10
+KEPT_WITHIN, SPARE = 1e-12, 1e-10
 """By what a design may miss a limit, and what a local search keeps of it, so that rounding does not break it."""
 FIRST_HALVINGS = 3
 """Rounds of halving before a design is looked for."""
 STARTS = 3
 TRIED = 512
 """Points of a Sobol sequence that are judged for the first starts."""
-PART = 0.2
+SHARE_OF_GAP = 0.2
 """Which part of the gap asked for may be left in a box."""
 
 
@@ -180,7 +180,7 @@ class Tree:
         self._keep(open_ones)
 
     def _cutoff(self) -> float:
-        gap = PART * self.wanted.worlds.nominal.gap
+        gap = SHARE_OF_GAP * self.wanted.worlds.nominal.gap
         size = 1.0 if self.wanted.exceeded is not None else abs(self.best)
         return self.best - gap * size if np.isfinite(self.best) else np.inf
 
@@ -224,7 +224,7 @@ class Tree:
         x = self.where.point(x.copy())
         rows, goal = statistics(self.wanted, dict(zip(self.where.names, x.T, strict=True)))
         over = np.max([*rows.values(), np.zeros(len(x))], axis=0) - 1.0
-        holds = over <= INSIDE
+        holds = over <= KEPT_WITHIN
         with np.errstate(all="ignore"):
             keys = np.array([box_lines.key_of(self.wanted, float(v)) for v in goal])
         keys = np.where(holds & np.isfinite(goal) & np.isfinite(keys), keys, np.inf)

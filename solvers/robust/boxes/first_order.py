@@ -36,8 +36,8 @@ CLOSE = 1e-3
 INDEPENDENT = 1e-4
 """Slopes of binding rows are independent where the least singular value is this part of the largest."""
 FELT_MULTIPLIER = 1e-6
-STEPS = 3
-SLOPE_STEP, MOST = 1e-3, 3e-2
+FIXED_POINT_STEPS = 3
+SLOPE_STEP, LONGEST_MOVE = 1e-3, 3e-2
 """Of a difference of slopes; how far, in logarithms, the stationary point may lie from the design."""
 SAID = "sensitivities from the first-order conditions at the design"
 LEFT = ", with the samples that fail left as they are"
@@ -59,7 +59,7 @@ def worth(
     low, high = np.log(where.low), np.log(where.high)
     free = (point > low + BINDS) & (point < high - BINDS)
     found: Array | str = ""
-    for _ in range(STEPS):
+    for _ in range(FIXED_POINT_STEPS):
         rows, slope = slopes(point)
         if not (np.isfinite(slope).all() and np.isfinite(rows).all()):
             return {}, "slopes at the design are not finite"
@@ -134,7 +134,7 @@ def _nearer(
         move[free] = -np.linalg.solve(np.array(bent), pull(point)) @ along
     except np.linalg.LinAlgError:
         return point
-    return point + move if np.abs(move).max() <= MOST else point
+    return point + move if np.abs(move).max() <= LONGEST_MOVE else point
 
 
 def _multipliers(rows: Array, slope: Array, size: float) -> Array | str:

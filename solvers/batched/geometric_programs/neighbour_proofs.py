@@ -1,7 +1,7 @@
 """Points of a grid from the answers of a few of them: neighbours have mostly the same limits binding.
 
 Every so many steps along each axis a point is answered in full (an anchor). The others are settled from the nearest
-anchors by ``solvers.batched.geometric_programs.near`` wherever its proofs go through. Where anchors stand depends
+anchors by ``solvers.batched.geometric_programs.active_set`` wherever its proofs go through. Where anchors stand depends
 on the grid alone, not on how it is cut, so that a point always starts from the same ones.
 """
 
@@ -26,14 +26,14 @@ from solvers.patterns import Bools, groups
 
 TOGETHER = 64
 """Points for one anchor: the others then take most of the time."""
-FEWEST = 32
+FEWEST_CELLS = 32
 """Anchors along an axis that they are thinned out along: with fewer they are too far from each other."""
 FARTHER, FEW = 8, 8
 """Anchors are settled from every eighth of them along an axis, where these are as many at least."""
 TRIES = 4
 PULLS = 0.1
 """Part of the slopes that is not made up for: what then proves a conflict is an end of the box."""
-PART = 1e-6
+NO_FORCE = 1e-6
 """Multiplier of what binds and is not only where the tie rule ends."""
 
 
@@ -69,7 +69,7 @@ def strides(shape: Sequence[int], apart: Sequence[bool]) -> tuple[int, ...]:
     while np.prod(found) < TOGETHER:
         cells = [0 if alone else n / step for n, step, alone in zip(shape, found, apart, strict=True)]
         longest = int(np.argmax(cells))
-        if cells[longest] < 2 * FEWEST:
+        if cells[longest] < 2 * FEWEST_CELLS:
             break
         found[longest] *= 2
     return tuple(found)
@@ -118,16 +118,16 @@ def known(
     conflict: Bools,
     told: tuple[Anchors, Found] | None = None,
 ) -> Any:
-    """Return what neighbours need to know of answered points (``near.Known``).
+    """Return what neighbours need to know of answered points (``active_set.Known``).
 
     ``best``: points with an optimum, at the designs ``y`` with ``multipliers``; ``conflict``: names (points, names)
     of limits in conflict at the others. ``told``: what was settled of them from anchors farther away.
     """
-    from solvers.batched.geometric_programs import near
+    from solvers.batched.geometric_programs import active_set
 
     batch, t = rule.batch, rule.batch.table
     size, n, m = batch.size, t.exponents.shape[1], len(batch.keys)
-    found = near.Known(
+    found = active_set.Known(
         np.zeros(size, np.int8), np.where(np.isfinite(y), y, 0.0), np.zeros((size, m)), np.zeros((size, m), np.int8),
         np.zeros((size, n), np.int8), np.zeros((size, t.exponents.shape[0]), np.int8), np.zeros((size, n)),
         np.full(size, -1, np.int64), np.ascontiguousarray(conflict, np.int8),
@@ -138,7 +138,7 @@ def known(
     if told is not None:
         farther, n = told
         fresh[n.conflicting] = False
-        found.kind[n.conflicting], found.y[n.conflicting] = near.CONFLICT, n.at
+        found.kind[n.conflicting], found.y[n.conflicting] = active_set.CONFLICT, n.at
         found.multipliers[n.conflicting] = n.weights
         for now, then in zip(found[3:], farther.known[3:], strict=True):
             now[n.conflicting] = then[n.source]
@@ -147,21 +147,33 @@ def known(
 
 
 def _optima(found: Any, rule: Stages, points: NDArray[np.intp], multipliers: Array) -> None:
-    from solvers.batched.geometric_programs import near
+    from solvers.batched.geometric_programs import active_set
 
     batch = rule.batch
     t, y, low, high = batch.table.take(points), found.y[points], batch.low[points], batch.high[points]
-    force = np.where(multipliers[points] > PART, multipliers[points], 0.0)
+    force = np.where(multipliers[points] > NO_FORCE, multipliers[points], 0.0)
     values = gp.evaluate(t.exponents, t.logc, t.ptr, y)
     slopes = gp.gradients(t.exponents, t.logc, t.ptr, y)
     tilt = slopes[:, 0] + (force[:, :, None] * slopes[:, 1:]).sum(1)
-    rows = np.where(force > 0, near.BINDS, np.where(values[:, 1:] > -BINDS, near.PINNED, near.OFF))
-    ends = np.where(high - y < BINDS, np.where(tilt < -PART, near.AT_HIGH, near.PINNED_HIGH), near.FREE)
-    ends = np.where(y - low < BINDS, np.where(tilt > PART, near.AT_LOW, near.PINNED_LOW), ends)
-    ends = np.where(high - low < 1e-13, near.FIXED, ends)
+    rows = np.where(
+        force > 0,
+        active_set.AS_BINDING,
+        np.where(values[:, 1:] > -BINDS, active_set.PINNED_LIMIT, active_set.OFF),
+    )
+    ends = np.where(
+        high - y < BINDS,
+        np.where(tilt < -NO_FORCE, active_set.AT_HIGH, active_set.PINNED_HIGH),
+        active_set.FREE,
+    )
+    ends = np.where(
+        y - low < BINDS, np.where(tilt > NO_FORCE, active_set.AT_LOW, active_set.PINNED_LOW), ends
+    )
+    ends = np.where(high - low < 1e-13, active_set.FIXED_VALUE, ends)
     matter = optimal_face.matter(t, y, force)
-    held = np.isin(ends, (near.AT_LOW, near.AT_HIGH, near.FIXED))
-    pins = (rows == near.PINNED).sum(1) + np.isin(ends, (near.PINNED_LOW, near.PINNED_HIGH)).sum(1)
+    held = np.isin(ends, (active_set.AT_LOW, active_set.AT_HIGH, active_set.FIXED_VALUE))
+    pins = (rows == active_set.PINNED_LIMIT).sum(1) + np.isin(
+        ends, (active_set.PINNED_LOW, active_set.PINNED_HIGH)
+    ).sum(1)
     basis = np.concatenate([t.exponents, np.eye(y.shape[1])])
     for which, kind in groups(np.concatenate([matter, held], axis=1)):
         flat = optimal_face.null(basis[kind])
@@ -169,35 +181,39 @@ def _optima(found: Any, rule: Stages, points: NDArray[np.intp], multipliers: Arr
         if depth > 1 or (depth and stage is None):
             continue
         at = points[which[pins[which] == depth]]
-        found.kind[at], found.stage[at] = near.OPTIMUM, -1 if stage is None else stage
+        found.kind[at], found.stage[at] = active_set.OPTIMUM, -1 if stage is None else stage
         found.flat[at] = flat[:, 0] if depth else 0.0
     found.multipliers[points], found.rows[points] = force, rows
     found.ends[points], found.matter[points] = ends, matter
 
 
 def _conflicts(found: Any, rule: Stages, points: NDArray[np.intp], conflict: Bools) -> None:
-    from solvers.batched.geometric_programs import near
+    from solvers.batched.geometric_programs import active_set
 
     batch = rule.batch
     if not points.size:
         return
     p = geometric_conflicts.proofs(batch, points, conflict[points], rule.solve)
-    ends = np.where(p.tilt > PULLS, near.AT_LOW, np.where(p.tilt < -PULLS, near.AT_HIGH, near.FREE))
-    found.kind[points] = np.where(p.sure, near.CONFLICT, near.NOTHING)
+    ends = np.where(
+        p.tilt > PULLS, active_set.AT_LOW, np.where(p.tilt < -PULLS, active_set.AT_HIGH, active_set.FREE)
+    )
+    found.kind[points] = np.where(p.sure, active_set.CONFLICT, active_set.NOTHING)
     found.y[points], found.multipliers[points], found.witness[points] = p.y, p.shares, p.witness
-    found.rows[points] = np.where(p.shares > 0, near.BINDS, near.OFF)
-    found.ends[points] = np.where(batch.high[points] - batch.low[points] < 1e-13, near.FIXED, ends)
+    found.rows[points] = np.where(p.shares > 0, active_set.AS_BINDING, active_set.OFF)
+    found.ends[points] = np.where(
+        batch.high[points] - batch.low[points] < 1e-13, active_set.FIXED_VALUE, ends
+    )
 
 
 def settled(rule: Stages, anchors: Anchors) -> Found:
     """Settle the points of a piece from the anchors around it."""
-    from solvers.batched.geometric_programs import near
+    from solvers.batched.geometric_programs import active_set
 
     batch, t = rule.batch, rule.batch.table
     size, n, m = batch.size, t.exponents.shape[1], len(batch.keys)
     out = np.zeros((size, 3 + n + m))
     boxes = (batch.low, batch.high, *batch.box(own=False), *batch.box(own=False, far=True))
-    near.run(
+    active_set.run(
         t,
         boxes,
         float(np.log1p(SLACK)),
@@ -207,7 +223,9 @@ def settled(rule: Stages, anchors: Anchors) -> Found:
         geometric_conflicts.whose(batch, geometric_conflicts.limit_names(batch.problem)),
         out,
     )
-    best, conflicting = (np.flatnonzero(out[:, 0] == kind) for kind in (near.OPTIMUM, near.CONFLICT))
+    best, conflicting = (
+        np.flatnonzero(out[:, 0] == kind) for kind in (active_set.OPTIMUM, active_set.CONFLICT)
+    )
     source = out[conflicting, 1].astype(np.int64)
     members = anchors.known.members[source] > 0
     (y, weights), (at, shares) = ((out[p, 3 : 3 + n], out[p, 3 + n :]) for p in (best, conflicting))

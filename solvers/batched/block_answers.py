@@ -52,7 +52,7 @@ class Designs:
     elasticities: Mapping[str, Array] = field(default_factory=dict)
 
 
-class Told:
+class BlockAnswers:
     """The arrays of a block, filled in as its points are answered."""
 
     def __init__(self, plan: Layout, shape: tuple[int, ...]) -> None:

@@ -13,21 +13,19 @@ from typing import Any
 import numpy as np
 
 from formulations.tolerances import TIE
-from solvers.batched.geometric_programs import near_steps, rows
-from solvers.batched.geometric_programs.compiled import compiled, loop, stamp
-from solvers.batched.geometric_programs.kernel import UNROLLED
-from solvers.batched.geometric_programs.near_steps import (
+from solvers.batched.geometric_programs import active_set_steps, rows
+from solvers.batched.geometric_programs.active_set_steps import (
+    AS_BINDING,
     AT_HIGH,
     AT_LOW,
-    BINDS,
     CONFLICT,
-    FIXED,
+    FIXED_VALUE,
     FREE,
     NOTHING,
     OFF,
     OPTIMUM,
-    PINNED,
     PINNED_HIGH,
+    PINNED_LIMIT,
     PINNED_LOW,
     Known,
     Rest,
@@ -35,6 +33,8 @@ from solvers.batched.geometric_programs.near_steps import (
     newton,
     rooms,
 )
+from solvers.batched.geometric_programs.compiled import compiled, loop, stamp
+from solvers.batched.geometric_programs.kernel import UNROLLED
 from solvers.batched.geometric_programs.rows import Room, proven, slopes, values
 from solvers.explaining import optimal_face
 from solvers.explaining.optimal_face import FACE_TIGHT, FORCE
@@ -42,34 +42,34 @@ from solvers.geometric import formulas
 from solvers.geometric.formulas import FEASIBLE
 
 __all__ = [
+    "AS_BINDING",
     "AT_HIGH",
     "AT_LOW",
-    "BINDS",
     "CONFLICT",
-    "FIXED",
+    "FIXED_VALUE",
     "FREE",
     "NOTHING",
     "OFF",
     "OPTIMUM",
-    "PINNED",
     "PINNED_HIGH",
+    "PINNED_LIMIT",
     "PINNED_LOW",
     "Known",
     "run",
 ]
 
-STEPS = 6
+STEPS_FROM_NEIGHBOUR = 6
 LONGEST = 2.0
 """A step longer than a factor of e^2 leaves what is known behind."""
-CONVERGED = 1e-6
+NEWTON_CONVERGED = 1e-6
 """Newton's error is about the square of its step."""
-MET, GAP = 1e-10, 1e-9
+MET, NEIGHBOUR_GAP = 1e-10, 1e-9
 CLEARLY = 1e-5
 """Room of a limit that does not bind, multiplier of one that does: neither is left in doubt."""
 NONE = 1e-8
 """Multiplier of what only the tie rule holds."""
 STRAINED = 1e3
-INSIDE = 1e-6
+STRICTLY_INSIDE = 1e-6
 
 
 def run(
@@ -110,19 +110,19 @@ def _settled(
     """
     begin(dims, lo, hi, w, r, s)
     length = np.inf
-    for step in range(STEPS + 1):
+    for step in range(STEPS_FROM_NEIGHBOUR + 1):
         values(A, b, ptr, dims, w, r.y, r.F, r.W)
         slopes(A, ptr, dims, w, r)
         if weight == 0.0:
             total = _conflicting(w, r, ease)
-        elif length <= CONVERGED and not _holds(ptr, dims, lo, hi, w, r, s):
+        elif length <= NEWTON_CONVERGED and not _holds(ptr, dims, lo, hi, w, r, s):
             return np.nan
-        if step > 0 and (weight == 0.0 or length <= CONVERGED):
+        if step > 0 and (weight == 0.0 or length <= NEWTON_CONVERGED):
             bound: float = proven(A, b, ptr, w, r, dims, lo, hi, weight)
             if weight == 0.0 and bound > FEASIBLE * total:
                 return bound
             if weight == 1.0:
-                return min(bound, w[r.F]) if abs(w[r.F] - bound) <= GAP else np.nan
+                return min(bound, w[r.F]) if abs(w[r.F] - bound) <= NEIGHBOUR_GAP else np.nan
         length = newton(A, ptr, dims, w, r, s, weight)
         if not length <= LONGEST:
             return np.nan
@@ -148,7 +148,7 @@ def _holds(ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> b
     for i in range(r.m):
         if not _as_known(w[r.F + i + 1], w[r.L + i], w[s.rows + i]):
             return False
-        w[r.L + i] = w[r.L + i] if w[s.rows + i] == BINDS else 0.0
+        w[r.L + i] = w[r.L + i] if w[s.rows + i] == AS_BINDING else 0.0
     for v in range(len(dims)):
         tilt = w[r.G + v]
         for i in range(r.m):
@@ -169,7 +169,7 @@ def _as_known(value: float, force: float, role: float) -> bool:
     """Whether a limit binds, and with a multiplier, or does not, as it is known to."""
     if role == OFF:
         return value < -CLEARLY
-    right = CLEARLY < force < STRAINED if role == BINDS else abs(force) <= NONE
+    right = CLEARLY < force < STRAINED if role == AS_BINDING else abs(force) <= NONE
     return abs(value) <= MET and right
 
 
@@ -177,12 +177,12 @@ def _as_known(value: float, force: float, role: float) -> bool:
 def _in_place(y: float, lo: float, hi: float, tilt: float, end: float) -> bool:
     """Whether a variable is within the box, or pushed to an end, as it is known to be."""
     if end == FREE:
-        return lo + INSIDE < y < hi - INSIDE
+        return lo + STRICTLY_INSIDE < y < hi - STRICTLY_INSIDE
     if end == AT_LOW:
         return tilt > CLEARLY
     if end == AT_HIGH:
         return -tilt > CLEARLY
-    return end == FIXED or abs(tilt) <= NONE
+    return end == FIXED_VALUE or abs(tilt) <= NONE
 
 
 @compiled
@@ -204,7 +204,7 @@ def _tied(dims: Any, w: Any, r: Room, s: Rest) -> bool:
             fall -= w[s.flat + v] * w[s.slopes + j * n + v] * e
     for v in range(n):
         for i in range(r.m):
-            pin += w[s.flat + v] * w[r.G + (i + 1) * n + v] if w[s.rows + i] == PINNED else 0.0
+            pin += w[s.flat + v] * w[r.G + (i + 1) * n + v] if w[s.rows + i] == PINNED_LIMIT else 0.0
         end = w[s.ends + v]
         pin += w[s.flat + v] * (1.0 if end == PINNED_HIGH else -1.0 if end == PINNED_LOW else 0.0)
     return fall / (total * pin) > CLEARLY
@@ -297,7 +297,7 @@ _every = _loop(
         formulas.__name__,
         optimal_face.__name__,
         rows.__name__,
-        near_steps.__name__,
+        active_set_steps.__name__,
         __name__,
     )
 )

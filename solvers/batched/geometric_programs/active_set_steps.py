@@ -14,8 +14,8 @@ from solvers.batched.geometric_programs.compiled import compiled
 from solvers.batched.geometric_programs.rows import Room, back, bend, factor, room, wall
 
 NOTHING, OPTIMUM, CONFLICT = 0, 1, 2
-OFF, BINDS, PINNED = 0, 1, 2
-FREE, AT_LOW, AT_HIGH, PINNED_LOW, PINNED_HIGH, FIXED = 0, 1, 2, 3, 4, 5
+OFF, AS_BINDING, PINNED_LIMIT = 0, 1, 2
+FREE, AT_LOW, AT_HIGH, PINNED_LOW, PINNED_HIGH, FIXED_VALUE = 0, 1, 2, 3, 4, 5
 
 FLOOR = 1e-9
 """Curvature below which nothing tells where to go."""
@@ -26,11 +26,11 @@ class Known(NamedTuple):
     """What is known at some points (first dimension) of m limits, n variables and K terms.
 
     ``kind``: NOTHING, OPTIMUM or CONFLICT. ``y``, ``multipliers``: the design, or where the proof of a conflict was
-    made, and its weights. ``rows`` (m): OFF, BINDS, or PINNED: only the tie rule holds the design at this limit.
-    ``ends`` (n): FREE, at an end of the box (pushed there, or pinned by the tie rule), FIXED. ``matter`` (K): terms
-    that may not change among the optima; ``flat`` (n): the direction in which these extend (zeros: there is one
-    optimum), ``stage``: number of the goal that decides along it, -1 for none. ``members`` (names): a conflict;
-    ``witness`` (names, n): a design that meets all limits but those of one name.
+    made, and its weights. ``rows`` (m): OFF, AS_BINDING, or PINNED_LIMIT: only the tie rule holds the design at this
+    limit. ``ends`` (n): FREE, at an end of the box (pushed there, or pinned by the tie rule), FIXED_VALUE. ``matter``
+    (K): terms that may not change among the optima; ``flat`` (n): the direction in which these extend (zeros: there
+    is one optimum), ``stage``: number of the goal that decides along it, -1 for none. ``members`` (names): a
+    conflict; ``witness`` (names, n): a design that meets all limits but those of one name.
     """
 
     kind: Any
@@ -106,7 +106,7 @@ def begin(dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> None:
     for v in range(len(dims)):
         end = w[s.ends + v]
         w[r.free + v] = 1.0 if end == FREE else 0.0
-        if end in (AT_LOW, PINNED_LOW, FIXED):
+        if end in (AT_LOW, PINNED_LOW, FIXED_VALUE):
             w[r.y + v] = lo[v]
         elif end in (AT_HIGH, PINNED_HIGH):
             w[r.y + v] = hi[v]

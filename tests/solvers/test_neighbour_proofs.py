@@ -13,7 +13,7 @@ from formulations.grids import batch
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from results.stores.chunks import chunk_slices
-from solvers.batched.geometric_programs import geometric, geometric_near
+from solvers.batched.geometric_programs import geometric, neighbour_proofs
 from solvers.batched.geometric_programs.geometric_answers import answered
 from solvers.explaining import ties
 from solvers.explaining.optimal_face import Stages
@@ -58,7 +58,7 @@ def test_anchors_are_the_same_however_the_grid_is_cut():
     steps = (8, 4)
 
     def starts(region: tuple[slice, ...]) -> dict[tuple[int, ...], list[tuple[int, ...]]]:
-        anchors, which = geometric_near.places(region, runs, steps)
+        anchors, which = neighbour_proofs.places(region, runs, steps)
         spots = [(i, j) for i in range(100)[anchors[0]] for j in range(100)[anchors[1]]]
         points = [(i, j) for i in range(100)[region[0]] for j in range(100)[region[1]]]
         return {
@@ -79,9 +79,9 @@ def test_anchors_are_the_same_however_the_grid_is_cut():
 
 
 def test_a_coarse_grid_has_no_anchors():
-    assert geometric_near.strides((20, 20, 20), (False,) * 3) == (1, 1, 1)
-    assert geometric_near.strides((1000, 1000, 3), (False, False, True))[2] == 1
-    assert np.prod(geometric_near.strides((1000, 1000), (False, False))) >= geometric_near.TOGETHER
+    assert neighbour_proofs.strides((20, 20, 20), (False,) * 3) == (1, 1, 1)
+    assert neighbour_proofs.strides((1000, 1000, 3), (False, False, True))[2] == 1
+    assert np.prod(neighbour_proofs.strides((1000, 1000), (False, False))) >= neighbour_proofs.TOGETHER
 
 
 def test_points_near_anchors_have_their_own_answers(asked: scenarios.Grid, monkeypatch: pytest.MonkeyPatch):
@@ -90,16 +90,16 @@ def test_points_near_anchors_have_their_own_answers(asked: scenarios.Grid, monke
     spread = batch.apart(asked)
     alone, left = geometric.Geometric(spread, compiled=False).solve(plan, region)
     shares = []
-    settled = geometric_near.settled
+    settled = neighbour_proofs.settled
 
-    def told(rule: Stages, anchors: geometric_near.Anchors) -> geometric_near.Found:
+    def told(rule: Stages, anchors: neighbour_proofs.Anchors) -> neighbour_proofs.Found:
         found = settled(rule, anchors)
         shares.append((found.best.size / rule.batch.size, found.conflicting.size / rule.batch.size))
         return found
 
-    monkeypatch.setattr(geometric_near, "FEWEST", 3)
-    monkeypatch.setattr(geometric_near, "FEW", 1)
-    monkeypatch.setattr(geometric_near, "settled", told)
+    monkeypatch.setattr(neighbour_proofs, "FEWEST_CELLS", 3)
+    monkeypatch.setattr(neighbour_proofs, "FEW", 1)
+    monkeypatch.setattr(neighbour_proofs, "settled", told)
     arrays, apart = geometric.Geometric(spread, compiled=True).solve(plan, region)
     assert shares[-1][0] > 0.4
     assert shares[-1][1] > 0.2
@@ -139,9 +139,9 @@ def test_a_poor_guess_proves_nothing_wrong(asked: scenarios.Grid):
     y = full.y
     rule = ties.of_batch(made, gp.solve)
     assert rule is not None
-    known = geometric_near.known(rule, best, y, full.multipliers, full.conflict)
+    known = neighbour_proofs.known(rule, best, y, full.multipliers, full.conflict)
     lot = np.random.default_rng(3).integers(0, made.size, (made.size, 4))
-    near = geometric_near.settled(rule, geometric_near.Anchors(known, lot))
+    near = neighbour_proofs.settled(rule, neighbour_proofs.Anchors(known, lot))
     assert near.best.size + near.conflicting.size > 0
     guessed = answered(made, gp.solve, near=near)
     assert guessed is not None
