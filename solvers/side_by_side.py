@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from solvers.geometric import gp, gp_together
-from solvers.geometric.gp_terms import Array
-from solvers.geometric.gp_together import Programs
+from solvers.geometric.kernel import gp, gp_together
+from solvers.geometric.kernel.gp_terms import Array
+from solvers.geometric.kernel.gp_together import Programs
 
 T = TypeVar("T")
 PROGRAMS_IN_ONE_CALL = 2048

@@ -26,12 +26,12 @@ import scenarios
 from formulations.grids import batch
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
-from solvers.batched import evaluated
-from solvers.batched.counting import sums, tables, whole
-from solvers.batched.geometric_programs import geometric
-from solvers.batched.linear_programs import linear
-from solvers.batched.path import SHARE_ANSWERED
-from solvers.batched.ratios import divided, line
+from solvers.counting import sums, tables, whole
+from solvers.geometric.points import geometric
+from solvers.linear.points import linear
+from solvers.many_points import evaluated
+from solvers.many_points.path import SHARE_ANSWERED
+from solvers.ratios import divided, line
 
 DATA = Path(__file__).parent / "data"
 EXACT = 1e-6

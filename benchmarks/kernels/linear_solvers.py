@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 import dse
 import scenarios
 from results.dataset import layout
-from solvers.batched.linear_programs import linear, lp
 from solvers.linear import highs
 from solvers.linear.linear_program import Array, Numbers
+from solvers.linear.points import linear, lp
 
 POINTS = 20
 """Along each axis."""

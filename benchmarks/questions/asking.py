@@ -18,7 +18,7 @@ import dse
 import scenarios
 from benchmarks.harness import Bench, Result, Way
 from dse.uncertain.worlds import decided_now
-from solvers.geometric import gp
+from solvers.geometric.kernel import gp
 
 TITLE = "Every ready question by itself"
 

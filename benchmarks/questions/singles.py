@@ -4,7 +4,7 @@ Everything is imported before, and each question is asked once before it is meas
 time does not fall, at most ``--rounds`` times. A table that is there is gone on with: questions that stand in it are
 left out, so that a run can be broken off.
 
-Kernel calls are calls of what does the work: interior point (``solvers/geometric/gp.py``), a run of HiGHS
+Kernel calls are calls of what does the work: interior point (``solvers/geometric/kernel/gp.py``), a run of HiGHS
 (``solvers/linear/highs.py``), SCIP, and tables of designs.
 """
 
@@ -108,7 +108,7 @@ def _measured(name: str, rounds: int) -> tuple[Any, ...] | None:
 def _counted(stack: ExitStack) -> Counter[str]:
     """Count the calls of what does the work, until the stack is left."""
     from solvers import enumeration
-    from solvers.geometric import gp_together
+    from solvers.geometric.kernel import gp_together
     from solvers.linear import highs
     from solvers.others import scip
 

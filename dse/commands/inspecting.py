@@ -146,7 +146,7 @@ def _way(grid: Grid, command: str) -> dict[str, Any]:
         return {}
     from dse.sweeping import grid_way
     from dse.sweeping.points import chunk_work
-    from solvers.batched import effort
+    from solvers.many_points import effort
 
     with effort.quickly():
         return {"way": grid_way.told(chunk_work.ready(grid))}

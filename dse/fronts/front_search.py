@@ -21,8 +21,8 @@ from results.along_fronts.hypervolume import Growth
 from results.solution import Solution, Status
 from scenarios.question import TIES, Objective, Question
 from solvers.answer import answer
-from solvers.batched.geometric_programs import levels, restated
-from solvers.batched.geometric_programs.levels import Found, Levels, Support
+from solvers.geometric.points import levels, restated
+from solvers.geometric.points.levels import Found, Levels, Support
 from solvers.linear.fronts.front_points import limited
 
 PULLED = 1e-6

@@ -21,7 +21,7 @@ from formulations.arithmetics.many import plain
 from formulations.canonical import Array
 from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Decision, Question
-from solvers.geometric import gp
+from solvers.geometric.kernel import gp
 from solvers.patterns import groups
 
 FEW_LIMITS, FEW_SEARCHED = 10, 8
@@ -219,7 +219,7 @@ def _halved(background: tuple[int, ...], fresh: bool, others: tuple[int, ...]) -
 
 
 def codes(status: NDArray[Any]) -> Codes:
-    """What the status of a search says (as in ``solvers.geometric.gp``)."""
+    """What the status of a search says (as in ``solvers.geometric.kernel.gp``)."""
     return np.select(
         [status == gp.INFEASIBLE, status == gp.FAILED], [CANNOT_HOLD, NOT_KNOWN], CAN_HOLD
     ).astype(np.int8)

@@ -6,8 +6,8 @@ from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.grids.batch import Table
 from solvers import side_by_side
-from solvers.geometric import gp
 from solvers.geometric.crossover import crossover
+from solvers.geometric.kernel import gp
 
 
 def at(c: Canonical, y: Array, known: gp.Result | None = None) -> gp.Result:

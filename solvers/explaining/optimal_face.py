@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations.grids.batch import Batch, Table
 from formulations.tolerances import TIE
-from solvers.geometric import gp
-from solvers.geometric.gp_terms import Array
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.gp_terms import Array
 from solvers.patterns import Bools, groups
 
 Solver = Callable[..., gp.Result]

@@ -23,7 +23,7 @@ from formulations.canonical import Array
 from formulations.problem import Problem, moved
 from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Decision, Limit, Question
-from solvers.geometric import gp
+from solvers.geometric.kernel import gp
 from solvers.judgement import Judged, bound_of
 from solvers.patterns import groups
 

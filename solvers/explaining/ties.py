@@ -25,7 +25,8 @@ from scenarios.question import Decision
 from solvers import side_by_side
 from solvers.explaining import multipliers, optimal_face
 from solvers.explaining.optimal_face import Solver, Stages
-from solvers.geometric import branch, gp
+from solvers.geometric import branch
+from solvers.geometric.kernel import gp
 from solvers.outcome import ENUMERATION
 
 SETTLED_WIDTH = 1e-2

@@ -16,9 +16,9 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from solvers import side_by_side
-from solvers.geometric import gp
 from solvers.geometric.crossover import polish
-from solvers.geometric.gp_together import Programs
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.gp_together import Programs
 
 FEASIBLE = 1e-9
 BATCH = 64

@@ -24,9 +24,9 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Canonical
 from formulations.grids.batch import Table
-from solvers.geometric import gp
-from solvers.geometric.formulas import FEASIBLE
-from solvers.geometric.gp_terms import Array, Terms
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.formulas import FEASIBLE
+from solvers.geometric.kernel.gp_terms import Array, Terms
 from solvers.patterns import Bools, groups
 
 UNCLEAR_BELOW, SURELY = 1e-3, 1e-9

@@ -16,7 +16,7 @@ from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
 from solvers.explaining import multipliers, sensitivity
 from solvers.explaining.sensitivity import Duals, Optima
-from solvers.geometric import gp
+from solvers.geometric.kernel import gp
 from solvers.geometric.structured import Place
 from solvers.judgement import Judged
 

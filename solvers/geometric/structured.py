@@ -19,8 +19,9 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from results.solution import Status
 from solvers.explaining import multipliers, ties
-from solvers.geometric import branch, gp
+from solvers.geometric import branch
 from solvers.geometric.crossover import polish
+from solvers.geometric.kernel import gp
 from solvers.geometric.unbounded import at_open_ends, held_by_box, runaway
 from solvers.outcome import Outcome
 

@@ -28,7 +28,7 @@ from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.robust import Posed, certain, folded
 from results.solution import Status
-from solvers.geometric.gp_terms import LOG_ZERO
+from solvers.geometric.kernel.gp_terms import LOG_ZERO
 from solvers.outcome import Outcome
 from solvers.promises import removal, removal_bounds, removal_whole
 from solvers.promises.removal import Removed, Rows, Sampled

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from solvers.geometric import gp
-from solvers.geometric.gp_terms import LOG_ZERO, Array, Terms, lagrangian, terms
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.gp_terms import LOG_ZERO, Array, Terms, lagrangian, terms
 
 SAMPLE_HOLDS = 1e-9  # a sample that misses by less holds: what the kernel promises of its limits
 NODE_SLACK = 1e-7  # of a bound that may be lost so that fewer samples hold it up

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.geometric.gp_terms import Array
+from solvers.geometric.kernel.gp_terms import Array
 from solvers.promises import removal
 from solvers.promises.removal import Removed, Sampled
 

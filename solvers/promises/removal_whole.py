@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from formulations.problem import Variable
-from solvers.geometric.gp_terms import Array
+from solvers.geometric.kernel.gp_terms import Array
 from solvers.promises import removal
 from solvers.promises.removal import Removed, Sampled
 

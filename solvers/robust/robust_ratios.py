@@ -34,7 +34,7 @@ from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
-from solvers.geometric import gp
+from solvers.geometric.kernel import gp
 from solvers.geometric.structured import farther
 from solvers.outcome import Outcome
 from solvers.robust.boxes.robust_boxes import UNTIED

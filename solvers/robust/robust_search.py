@@ -27,9 +27,9 @@ from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.question import Question
 from solvers.answer import answer
-from solvers.batched.ratios import branching
-from solvers.geometric import gp
+from solvers.geometric.kernel import gp
 from solvers.outcome import Outcome
+from solvers.ratios import branching
 from solvers.robust import ends
 from solvers.robust.robust_geometric import Found
 

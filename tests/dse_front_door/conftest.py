@@ -12,7 +12,7 @@ import evaluated_grid
 import psutil
 import pytest
 
-from solvers import batched
+from solvers import many_points
 
 ROOT = Path(__file__).parents[2]
 HOOKS = str(ROOT / "tests" / "crash" / "hooks")
@@ -72,7 +72,9 @@ def deadline(tmp_path: Path) -> Path:
 @pytest.fixture
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Grids go point by point, here and in processes that are started, so that small ones have several chunks."""
-    monkeypatch.setattr("dse.sweeping.points.chunk_work.batched.chosen", lambda grid: batched.Choice())
+    monkeypatch.setattr(
+        "dse.sweeping.points.chunk_work.many_points.chosen", lambda grid: many_points.Choice()
+    )
     monkeypatch.setenv("ONE_BY_ONE", "1")
     monkeypatch.setenv("PYTHONPATH", HOOKED)
     # helper processes get the path of this one

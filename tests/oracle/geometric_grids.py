@@ -12,8 +12,8 @@ from results.dataset import STATUS_CODES, Arrays, Layout
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers.answer import answer
-from solvers.batched import feasible_values
-from solvers.batched.geometric_programs import geometric
+from solvers.geometric.points import geometric
+from solvers.many_points import feasible_values
 
 NBODY = "bodies = 1e5\nflops_per_pair = 10"
 FREE = "processors = { max = 65536 }\nmemory = {}"

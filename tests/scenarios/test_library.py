@@ -23,7 +23,7 @@ from dse.uncertain.worlds import decided_late
 from results.solution import Solution
 from scenarios.sweep.grids import Grid
 from solvers.answer import answer
-from solvers.geometric import gp
+from solvers.geometric.kernel import gp
 
 LIBRARY = make_expected.LIBRARY
 MOST_CALLS = 25

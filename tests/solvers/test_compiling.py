@@ -10,7 +10,7 @@ from pathlib import Path
 CODE = """
 
 import numpy as np
-from solvers.batched.geometric_programs.compiled import kept
+from solvers.geometric.kernel.compiled import kept
 
 def inner(x):
     return x + 1.0

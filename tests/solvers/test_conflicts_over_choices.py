@@ -24,11 +24,11 @@ from results.dataset import CONFLICTING, STATUS_CODES
 from results.solution import Status
 from scenarios.question import Decision, Limit, Question
 from solvers.answer import answer
-from solvers.batched import by_choice, feasible_values
-from solvers.batched.counting import tables
-from solvers.batched.geometric_programs import geometric
+from solvers.counting import tables
 from solvers.explaining import why
 from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
+from solvers.geometric.points import geometric
+from solvers.many_points import by_choice, feasible_values
 
 Sets = set[frozenset[str]]
 OWN = ("one_copy", "replication")

@@ -25,14 +25,14 @@ from results.dataset import CONFLICTING, STATUS_CODES, layout
 from results.page import columns
 from results.solution import Status
 from solvers.answer import answer
-from solvers.batched import feasible_values, relaxed_limits
-from solvers.batched.counting import tables, whole
-from solvers.batched.geometric_programs import geometric
-from solvers.batched.geometric_programs.geometric_answers import answered
-from solvers.batched.linear_programs import linear
-from solvers.batched.ratios import line
-from solvers.batched.ratios.divided import Divided
-from solvers.geometric import gp
+from solvers.counting import tables, whole
+from solvers.geometric.kernel import gp
+from solvers.geometric.points import geometric
+from solvers.geometric.points.geometric_answers import answered
+from solvers.linear.points import linear
+from solvers.many_points import feasible_values, relaxed_limits
+from solvers.ratios import line
+from solvers.ratios.divided import Divided
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.geometric import gp
+from solvers.geometric.kernel import gp
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 TERMS = 5

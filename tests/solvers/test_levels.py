@@ -14,8 +14,8 @@ from results.solution import Solution
 from scenarios.question import Question
 from scenarios.questions import question
 from solvers.answer import answer
-from solvers.batched.geometric_programs import restated
-from solvers.batched.geometric_programs.levels import Found, levels, small
+from solvers.geometric.points import restated
+from solvers.geometric.points.levels import Found, levels, small
 from solvers.linear.fronts.front_points import limited
 
 CHIP = Path(__file__).parents[2] / "docs" / "examples" / "multicore" / "src"

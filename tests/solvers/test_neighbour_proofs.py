@@ -13,11 +13,12 @@ from formulations.grids import batch
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from results.stores.chunks import chunk_slices
-from solvers.batched.geometric_programs import geometric, neighbour_proofs
-from solvers.batched.geometric_programs.geometric_answers import answered
 from solvers.explaining import ties
 from solvers.explaining.optimal_face import Stages
-from solvers.geometric import gp
+from solvers.geometric.kernel import gp
+from solvers.geometric.neighbours import neighbour_proofs
+from solvers.geometric.points import geometric
+from solvers.geometric.points.geometric_answers import answered
 
 TEXT = """
 model = "nbody"

@@ -12,9 +12,10 @@ from dse.sweeping.points import chunk_work
 from results.solution import Status
 from solvers import box_search, enumeration, judgement
 from solvers.answer import answer
-from solvers.batched.geometric_programs import geometric_conflicts
 from solvers.explaining import conflicts, optimal_face, sensitivity, subsets, ties
-from solvers.geometric import crossover, formulas, gp, unbounded
+from solvers.geometric import crossover, unbounded
+from solvers.geometric.kernel import formulas, gp
+from solvers.geometric.points import geometric_conflicts
 from solvers.linear import milp_conflicts
 
 GONE = "the one home of this idea is gone"

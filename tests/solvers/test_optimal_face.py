@@ -11,7 +11,7 @@ import dse
 import scenarios
 from formulations.grids import batch, over_grid
 from solvers.explaining import optimal_face, ties
-from solvers.geometric import gp
+from solvers.geometric.kernel import gp
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

@@ -11,10 +11,10 @@ import results.dataset
 import scenarios
 from formulations.grids import batch, over_grid, row_order
 from scenarios import Grid
-from solvers import batched
+from solvers import many_points
 from solvers.answer import answer
-from solvers.batched.geometric_programs import neighbour_proofs
-from solvers.batched.geometric_programs.geometric import Geometric
+from solvers.geometric.neighbours import neighbour_proofs
+from solvers.geometric.points.geometric import Geometric
 
 NBODY: dict[str, Any] = {
     "model": "nbody",
@@ -29,8 +29,8 @@ EVALUATED = {k: v for k, v in NBODY.items() if k not in {"decide", "objective"}}
 CAPPED = NBODY | {"limits": {"power": {"max": "1 kW"}, "time": {"max": "1 s"}}}
 
 
-def answered(grid: Grid) -> tuple[dict[str, Any], Any, batched.Path]:
-    path = batched.path(grid)
+def answered(grid: Grid) -> tuple[dict[str, Any], Any, many_points.Path]:
+    path = many_points.path(grid)
     assert path is not None
     plan = results.dataset.layout(grid)
     arrays, left = path.solve(plan, over_grid.whole(grid))

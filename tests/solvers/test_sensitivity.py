@@ -7,7 +7,7 @@ import pytest
 
 from formulations.row_keys import RowKey
 from solvers.explaining import sensitivity
-from solvers.geometric import gp
+from solvers.geometric.kernel import gp
 
 KEYS = tuple(RowKey(name, "max") for name in ("x", "y", "both"))
 ROWS = np.array([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [-1.0, -1.0]])

@@ -12,7 +12,7 @@ from formulations.row_keys import RowKey
 from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.questions import question
-from solvers import batched
+from solvers import many_points
 from solvers.answer import answer
 from solvers.explaining.sensitivity import with_limit
 from solvers.geometric import series
@@ -176,7 +176,7 @@ def test_points_of_several_chunks_share_one_front(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(series, "front", counted)
     # so few placements are a table otherwise
-    monkeypatch.setattr(batched, "chosen", lambda grid: batched.Choice())
+    monkeypatch.setattr(many_points, "chosen", lambda grid: many_points.Choice())
     regions = [{"flops": f, "bytes": b, "divisible": False} for f, b in REGIONS]
     found = dse.sweep(
         {

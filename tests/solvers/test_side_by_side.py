@@ -12,8 +12,8 @@ import pytest
 
 import dse
 from solvers import side_by_side
-from solvers.geometric import gp, gp_together
-from solvers.geometric.gp_together import Programs
+from solvers.geometric.kernel import gp, gp_together
+from solvers.geometric.kernel.gp_together import Programs
 
 
 def program(random: np.random.Generator, variables: int, limits: int, count: int) -> Programs:

@@ -8,8 +8,8 @@ import pytest
 
 import dse
 from formulations.arithmetics.many import Array
-from solvers.batched.counting import undominated
-from solvers.batched.counting.criteria import Ratio, Stage, Sums, TooMany
+from solvers.counting import undominated
+from solvers.counting.criteria import Ratio, Stage, Sums, TooMany
 
 # what a cap grants beyond the widest limit: rounding of sums of a few numbers below 100 is far less
 ROOM = 1e-6

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.batched.geometric_programs.compiled import loop
+from solvers.geometric.kernel.compiled import loop
 
 Kernel = Callable[..., Any]
 

@@ -40,10 +40,10 @@ from results.stores.chunks import ChunkIndex
 from results.stores.grown import Before, Places
 from scenarios.language.tables import Table
 from scenarios.structured.kernels import model_names
-from solvers import anchors, batched
-from solvers.batched import feasible_values
+from solvers import anchors, many_points
 from solvers.geometric import series
 from solvers.linear.fronts.program_front import ProgramFront
+from solvers.many_points import feasible_values
 
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import By, Points
@@ -117,10 +117,10 @@ class Ready:
 
     grid: scenarios.Grid
     plan: Layout
-    path: batched.Path | None
+    path: many_points.Path | None
     front: Callable[[tuple[int, ...], RowKey], ProgramFront | None]
     spread: Spread
-    choice: batched.Choice = field(default_factory=batched.Choice)
+    choice: many_points.Choice = field(default_factory=many_points.Choice)
     work: float = 0.0
     before: Before | None = None
     points: Points | None = None
@@ -134,7 +134,7 @@ class Ready:
 def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     """Decide how a grid is answered; all processes decide alike. ``only``: the variables to keep (None: all).
 
-    Within ``solvers.batched.effort.quickly`` a way that takes long to be tried is taken untried.
+    Within ``solvers.many_points.effort.quickly`` a way that takes long to be tried is taken untried.
     """
 
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
@@ -146,7 +146,7 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     tied = anchors.has_anchors(base)
     # a black box is run design by design anyway, and so each failure keeps its message
     apart = RUN if sampled or base.model.black_box else TIED if tied else ""
-    choice = batched.Choice(reasons=(apart,)) if apart else batched.chosen(grid)
+    choice = many_points.Choice(reasons=(apart,)) if apart else many_points.chosen(grid)
     path = choice.path
     method = sampled or (METHOD if path is None else path.method)
     plan = results.dataset.layout(grid, {"method": method, **robust_points.about(base)})
@@ -166,7 +166,7 @@ def of_scenario(
     found = pyomo_points.points(asked, grid, by)
     plan = results.dataset.layout(grid, {"method": found.method})
     plan = plan if only is None else results.dataset.only(plan, only)
-    choice = batched.Choice(reasons=(found.why,))
+    choice = many_points.Choice(reasons=(found.why,))
     return Ready(grid, plan, None, _no_front, over_grid.spread(grid), choice, found.work, points=found)
 
 
@@ -199,7 +199,7 @@ def part(at: Ready, places: Sequence[Places]) -> Ready:
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
         return at.front(tuple(int(p[i]) for p, i in zip(places, start, strict=True)), key)
 
-    path = None if at.path is None else batched.part(at.path, places)
+    path = None if at.path is None else many_points.part(at.path, places)
     grid = at.grid.part(places)
     through = None if at.points is None else at.points.part(places)
     return replace(
@@ -339,7 +339,7 @@ def written(
 
 
 def _at_once(
-    at: Ready, path: batched.Path, region: tuple[slice, ...], told: Told | None
+    at: Ready, path: many_points.Path, region: tuple[slice, ...], told: Told | None
 ) -> tuple[Arrays, int, handover.Tally]:
     """Answer a block by one vectorised call, and what that leaves over one by one; also how many these are, and why."""
     began = time.perf_counter()

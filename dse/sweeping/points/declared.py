@@ -6,13 +6,13 @@ import itertools
 
 import scenarios
 from scenarios.question import Search
-from solvers import batched, work
+from solvers import many_points, work
 
 KINDS = 8
 """Questions along axes of names of which the dearest is taken for what a point costs."""
 
 
-def declared(grid: scenarios.Grid, choice: batched.Choice) -> float:
+def declared(grid: scenarios.Grid, choice: many_points.Choice) -> float:
     """Return what a point costs, in declared seconds: by the way, and by itself as far as that leaves points over."""
     left = 1.0 if choice.path is None else choice.left
     named = [1 if a.numeric else n for a, n in zip(grid.axes, grid.shape, strict=True)]

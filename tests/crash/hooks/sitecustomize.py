@@ -45,7 +45,7 @@ def noting(module: Any) -> None:
 
 
 def one_by_one(module: Any) -> None:
-    module.batched.chosen = lambda grid: module.batched.Choice()
+    module.many_points.chosen = lambda grid: module.many_points.Choice()
 
 
 def pausing(module: Any) -> None:

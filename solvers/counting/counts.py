@@ -1,0 +1,299 @@
+"""Whole numbers of which only a few may be there: each set that may is tried, with the least design that it has.
+
+A question in affine forms whose decided quantities are all whole numbers, any choice among names made beforehand.
+Which amounts are there at all is enumerated; what is left of the rows then mostly has a least design
+(``solvers.counting.least``). Enumeration is exhaustive, so the best of all sets is the optimum, and its own
+bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations.arithmetics.affine import Linear
+from formulations.arithmetics.forms import Affine, Atom, Some, atoms
+from formulations.arithmetics.many import Array, Many
+from formulations.program import column_ends
+from formulations.row_keys import RowKey
+from formulations.stated import stated
+from formulations.tolerances import TIE
+from scenarios.question import Question
+from solvers.counting import least
+from solvers.counting.least import Found, NotLeast, Row
+
+MOST_SETS = 2000
+COUNT_PASSES = 4
+MET_ROUNDING = 1e-9
+NEAR_OBJECTIVE = 1e-6
+"""Of the objective: a set that rounding may make that much better is looked at."""
+
+Mask = NDArray[np.bool_]
+Ends = dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit as ``form <= 0``; ``key``: which one; ``ratio``: what must be at most 1."""
+
+    key: RowKey
+    form: Affine
+    ratio: Linear
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A question in whole numbers, at ``count`` points at once.
+
+    ``ends`` of the numbers; ``amounts``: what is there or not; ``cost`` is minimised, ``ties`` after it; ``over``:
+    whether ``cost`` is minus the reciprocal of the ratio that is minimised.
+    """
+
+    question: Question
+    count: int
+    ends: Ends
+    amounts: tuple[Some, ...]
+    limits: tuple[Limit, ...]
+    cost: Affine
+    ties: tuple[Affine, ...]
+    sign: int
+    over: bool
+
+    def user(self, value: Array) -> Array:
+        """Return the user's objective from what was minimised."""
+        with np.errstate(divide="ignore"):
+            ratio = -1.0 / value if self.over else value
+            return ratio if self.sign > 0 else 1.0 / ratio
+
+
+def counts(question: Question, count: int) -> Counts:
+    """Read a question; raises NotLeast or NotPosynomial where it is of another kind."""
+    if not all(d.integer and d.values is None and d.choices is None for d in question.decide):
+        raise NotLeast("something decided is not a whole number")
+    s = stated(question)
+    if s.goal is None or s.others:
+        raise NotLeast("there is not one objective")
+    cost, over = _cost(s.goal)
+    limits = tuple(Limit(key, r.numerator.plus(r.denominator, -1.0), r) for key, r in s.limits.items())
+    ties = tuple(_affine_tie(r) for r in s.ties.values())
+    forms = [cost, *ties, *(x.form for x in limits)]
+    some = tuple(a for a in atoms(forms) if isinstance(a, Some))
+    if any(not isinstance(a, str | Some) for a in atoms(forms)) or any(not _whole(a) for a in some):
+        raise NotLeast("the rows hold more than whole numbers and whether there are any")
+    return Counts(question, count, _ends(question), some, limits, cost, ties, s.sign, over)
+
+
+def aimed(c: Counts, which: int) -> Counts:
+    """The same numbers with the ratio of one limit (by its place) as what is minimised, and the others as limits.
+
+    Raises NotLeast where it is a ratio of two things that are decided.
+    """
+    cost, over = _cost(c.limits[which].ratio)
+    others = tuple(x for k, x in enumerate(c.limits) if k != which)
+    return replace(c, limits=others, cost=cost, ties=(), sign=1, over=over)
+
+
+def _cost(goal: Linear) -> tuple[Affine, bool]:
+    """What is minimised: the numerator, or minus the denominator where only that is decided."""
+    if goal.denominator.is_constant:
+        return goal.numerator.times(1.0 / goal.denominator.constant), False
+    if goal.numerator.is_constant and goal.numerator.constant > 0.0:
+        return goal.denominator.times(-1.0 / goal.numerator.constant), True
+    raise NotLeast("the objective is a ratio of two things that are decided")
+
+
+def _affine_tie(tie: Linear) -> Affine:
+    if not tie.denominator.is_constant:
+        raise NotLeast("a metric that settles ties is a ratio")
+    return tie.numerator
+
+
+def _whole(some: Some) -> bool:
+    """Whether an amount is a sum of whole numbers of which each makes at least one."""
+    own = some.amount
+    return own.constant == 0.0 and all(isinstance(a, str) and c >= 1.0 for a, c in own.terms.items())
+
+
+def _ends(question: Question) -> Ends:
+    found: Ends = {}
+    for d in question.decide:
+        low, high = column_ends(question, d)
+        found[d.name] = (math.ceil(low), high)
+    if not all(math.isfinite(high) for _, high in found.values()):
+        raise NotLeast("a number has no end")
+    return found
+
+
+def sets(c: Counts, kept: Collection[Limit]) -> list[frozenset[Some]]:
+    """The sets of amounts that may be there by those of the limits that are about nothing else.
+
+    Raises NotLeast where they are too many.
+    """
+    about = [x.form for x in kept if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
+    about = [f for f in about if not any(isinstance(v, Many) for v in (*f.terms.values(), f.constant))]
+    found: list[frozenset[Some]] = [frozenset()]
+    for amount in c.amounts:
+        found += [s | {amount} for s in found if all(_allows(f, s | {amount}) for f in about)]
+        if len(found) > MOST_SETS:
+            raise NotLeast("too many sets of things may be there")
+    return found
+
+
+def _allows(form: Affine, there: Collection[Atom]) -> bool:
+    """Whether a limit on what is there does not forbid that these are (and perhaps others)."""
+    least_of = sum(c for a, c in form.terms.items() if a in there or c < 0)
+    return least_of + form.constant <= MET_ROUNDING
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is left of a question where only the amounts ``there`` are.
+
+    ``rows`` of its limits; ``plain``: those without numbers of many points that may lower an upper end.
+    """
+
+    there: frozenset[Some]
+    ends: Ends
+    rows: dict[RowKey, Row]
+    plain: dict[RowKey, Row]
+    cost: Row
+    ties: tuple[Row, ...]
+
+
+def parts(c: Counts) -> list[Part]:
+    """What is left of a question with each of the sets of amounts that may be there; raises NotLeast."""
+    return [_part(c, there) for there in sets(c, c.limits)]
+
+
+def _part(c: Counts, there: frozenset[Some]) -> Part:
+    ends = dict(c.ends)
+    for amount in c.amounts:
+        if amount not in there:
+            ends |= {str(a): (ends[str(a)][0], min(ends[str(a)][1], 0.0)) for a in amount.amount.terms}
+    rows = {x.key: _reduced(x.form, there) for x in c.limits}
+    plain = {k: r for k, r in rows.items() if _lowers(r)}
+    return Part(there, ends, rows, plain, _reduced(c.cost, there), tuple(_reduced(t, there) for t in c.ties))
+
+
+def best_of_set(c: Counts, kept: Collection[Limit], part: Part, also: Collection[Limit] = ()) -> Found:
+    """The best design at every point in which only some amounts are there, by the limits ``kept``.
+
+    ``also``: limits that may only say, beside those, which numbers are 0 or have an end.
+    """
+    ends = dict(part.ends)
+    _lower([part.plain[k] for k in dict.fromkeys(x.key for x in (*kept, *also)) if k in part.plain], ends)
+    for amount in part.there:
+        left = [str(a) for a in amount.amount.terms if ends[str(a)][1] > 0.0]
+        if len(left) == 1:
+            ends[left[0]] = (max(ends[left[0]][0], 1.0), ends[left[0]][1])
+    if any(low > high for low, high in ends.values()):
+        nothing, far = np.zeros(c.count, dtype=bool), np.full(c.count, np.inf)
+        return Found({n: np.zeros(c.count) for n in ends}, far, far, ~nothing, nothing)
+    fixed = {n: low for n, (low, high) in ends.items() if low == high}
+    open_ends = {n: e for n, e in ends.items() if n not in fixed}
+    rows = [r for r in (_without(part.rows[x.key], fixed) for x in kept) if not _vacuous(r)]
+    ties = [_without(t, fixed).terms for t in part.ties]
+    found = least.best(rows, _without(part.cost, fixed), open_ends, c.count, ties)
+    u = {n: found.u[n] if n in found.u else np.full(c.count, fixed[n]) for n in c.ends}
+    return Found(u, found.value, found.lost, found.met, found.near)
+
+
+def _reduced(form: Affine, there: Collection[Atom]) -> Row:
+    """A form once it is known which amounts are there."""
+    constant = form.constant
+    for a, v in form.terms.items():
+        if isinstance(a, Some) and a in there:
+            constant = constant + v
+    return Row({a: v for a, v in form.terms.items() if isinstance(a, str)}, constant)
+
+
+def _without(row: Row, fixed: Mapping[str, float]) -> Row:
+    """A row once some numbers are known."""
+    constant = row.constant
+    for n, v in row.terms.items():
+        if fixed.get(n, 0.0) != 0.0:
+            constant = constant + v * fixed[n]
+    return Row({n: v for n, v in row.terms.items() if n not in fixed}, constant)
+
+
+def _vacuous(row: Row) -> bool:
+    return not row.terms and not isinstance(row.constant, Many) and row.constant <= MET_ROUNDING
+
+
+def _lowers(row: Row) -> bool:
+    """Whether a row can lower an upper end: it has no numbers of many points, and one that only adds."""
+    numbers = (*row.terms.values(), row.constant)
+    return not any(isinstance(v, Many) for v in numbers) and any(v > 0 for v in row.terms.values())
+
+
+def _lower(rows: Collection[Row], ends: Ends) -> None:
+    """Lower the upper ends that rows imply; each of them ``_lowers``."""
+    for _ in range(COUNT_PASSES):
+        changed = False
+        for row in rows:
+            lowest = sum([v * ends[n][v < 0] for n, v in row.terms.items()]) + row.constant
+            if not math.isfinite(lowest):
+                continue
+            for n, v in row.terms.items():
+                low, high = ends[n]
+                if v > 0 and high > (room := float(math.floor(low - lowest / v + MET_ROUNDING))):
+                    ends[n], changed = (low, room), True
+        if not changed:
+            break
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The optimum of every point: numbers, what was minimised (infinite: there is none), its lower bound.
+
+    ``lost``: the least by which some row is broken in every set; ``unsure``: where nothing is proved.
+    """
+
+    u: dict[str, Array]
+    value: Array
+    bound: Array
+    lost: Array
+    unsure: Mask
+
+
+def best(c: Counts) -> Best:
+    """The best design over all sets, ties settled: least cost, then ``ties``, then smaller numbers in file order."""
+    tried = parts(c)
+    every = [best_of_set(c, c.limits, part) for part in tried]
+    there = np.stack([f.there for f in every])
+    wanted = np.stack([f.value for f in every])
+    reached = np.where(there & np.stack([f.met for f in every]), wanted, np.inf)
+    value = np.where(there, wanted, np.inf)
+    low, bound = reached.min(axis=0), value.min(axis=0)
+    rounding = np.stack([f.near for f in every]) & (wanted <= low + NEAR_OBJECTIVE * np.abs(low))
+    # a design that rows left aside forbid says nothing where one that they allow is as good
+    unsure = rounding.any(axis=0) | (bound < low)
+    u = {n: np.stack([f.u[n] for f in every]) for n in c.ends}
+    pool = reached <= low + TIE * np.abs(low)
+    if (pool.sum(axis=0) > 1).any():
+        for level in _levels(c, [part.there for part in tried], u):
+            left = np.where(pool, level, np.inf)
+            first = left.min(axis=0)
+            pool &= left <= first + TIE * np.abs(first) + TIE * 1e-3
+    which = np.argmax(pool, axis=0)
+    points = np.arange(c.count)
+    lost = np.stack([f.lost for f in every]).min(axis=0)
+    return Best({n: a[which, points] for n, a in u.items()}, low, bound, lost, unsure)
+
+
+def _levels(c: Counts, every: list[frozenset[Some]], u: Mapping[str, Array]) -> Iterator[Array]:
+    """What settles ties, one after the other, for each set and point."""
+    for tie in c.ties:
+        rows = [_reduced(tie, there) for there in every]
+        yield np.stack(
+            [
+                np.broadcast_to(least.total(r.terms, {n: a[k] for n, a in u.items()}, r.constant), (c.count,))
+                for k, r in enumerate(rows)
+            ]
+        )
+    yield from u.values()

@@ -1,0 +1,350 @@
+"""Which questions are sums over what is decided, one term for each decided quantity: their criteria as numbers.
+
+Read off the affine forms of a question (``formulations.stated``): a limit ``a <= b`` is the sum ``a - b``, which is to
+be small; an objective is a sum, or the ratio of two.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dse.system.records import dataclass
+from formulations.arithmetics.affine import Linear
+from formulations.arithmetics.forms import Affine, Maximum
+from formulations.arithmetics.many import Array, Many, same
+from formulations.stated import Run, Stated, run, stated
+from scenarios.question import Decision, Limit, Question
+from solvers.counting.criteria import Ratio, Sums, TooMany
+from solvers.counting.terms import BOUND_ROUNDING_UP, Criterion, NotSums, Terms, about, names
+from solvers.many_points import effort
+
+GIVE = 3e-7
+"""By so much more than a limit allows a design may break it and still be listed: it shows how far a limit is missed."""
+CERTAINLY_BETTER = 1e-8
+"""Of the largest that a goal can be: what is smaller by that is better, not tied."""
+OPEN_END = 2.0**40
+"""An end for numbers that nothing ends, where any design will do."""
+END_PASSES = 6
+MOST_FORMS_APART = 1000
+"""Forms that a limit may come apart into, an argument of each maximum in each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The criteria of a question, by the order of ``names``; ``order``: that of the file.
+
+    ``ended``: whether every end is the question's own, so that no design is missing.
+    """
+
+    names: tuple[str, ...]
+    order: tuple[str, ...]
+    sums: Sums
+    ended: bool
+
+
+def read(
+    loose: Question, tight: Question, *, far: float = math.inf, ties: bool = True, known: Run | None = None
+) -> Read:
+    """Read a question whose limits may be anything between those of two, ``loose`` and ``tight``.
+
+    ``far``: where numbers end that no limit ends; ``ties``: whether of designs that are as good all matter; ``known``:
+    the model's run at what is given. Raises NotSums, or NotPosynomial where it is not affine.
+    """
+    decide = loose.decide
+    if not decide or not all((d.integer or d.values is not None) and d.choices is None for d in decide):
+        raise NotSums("something decided can be divided")
+    stages = [Terms(loose, d) for d in decide]
+    made = known or run(loose)
+    first, other = stated(loose, known=made), stated(tight, known=made)
+    every = [*_limits(first, other, stages), *_goal(first, ties=ties)]
+    kept = _merged(c for c in every if not _own(c, stages))
+    terms = [s.terms(kept) for s in stages]
+    ended = _ends(stages, terms, kept, far)
+    if math.isfinite(far) and any(_torn(s, *t, far) for s, t in zip(stages, terms, strict=True)):
+        raise NotSums(
+            "nothing ends what is decided, and more of it is better for one limit and worse for another"
+        )
+    ratio = _ratio(first, kept)
+    order = _order(terms, kept, ratio)
+    found = [stages[j].stage(*terms[j]) for j in order]
+    caps, enough, needs = (np.array([getattr(c, n) for c in kept]) for n in ("cap", "enough", "tight"))
+    goal = np.array([c.goal for c in kept], dtype=bool)
+    sizes = np.sum([np.maximum(*(np.abs(e) for e in s.ends())) for s in found], axis=0)
+    margin = CERTAINLY_BETTER * np.where(np.isfinite(sizes), sizes, 0.0)
+    if (goal & ~np.isfinite(sizes)).any():
+        raise NotSums("nothing ends what is decided")
+    largest = np.array([bool(c.largest) for c in kept], dtype=bool)
+    widest = largest if largest.any() else None
+    sums = Sums(tuple(found), caps, enough, needs, goal, margin, ratio, widest, ties)
+    return Read(tuple(decide[j].name for j in order), tuple(d.name for d in decide), sums, ended)
+
+
+def _limits(first: Stated, other: Stated, stages: Iterable[Terms]) -> Iterator[Criterion]:
+    """The limits as sums that are to be small, or as a largest term; a ratio of two at many limits is both."""
+    if first.limits.keys() != other.limits.keys():
+        raise NotSums("limits that are none at some points")
+    for key, loose in first.limits.items():
+        tight = other.limits[key]
+        bottleneck = _bottleneck(loose, tight)
+        if bottleneck is not None:
+            yield bottleneck
+            continue
+        pairs = zip(_parts(loose.numerator), _parts(tight.numerator), strict=True)
+        for a, b in pairs:
+            near, far = a.plus(loose.denominator, -1.0), b.plus(tight.denominator, -1.0)
+            factor = _bare(far).over(_bare(near))
+            if factor is not None and factor > 0.0:
+                end = -far.constant / factor
+                yield Criterion(_bare(near), _cap(a, loose.denominator, stages), end, end)
+            elif near.terms or far.terms:
+                for form in (a, loose.denominator.times(-1.0)):
+                    if form.terms:
+                        yield Criterion(_bare(form), tight=-math.inf)
+            elif near.constant > GIVE:
+                yield Criterion(Affine({}), -1.0)
+
+
+def _bottleneck(loose: Linear, tight: Linear) -> Criterion | None:
+    """A limit on the largest of terms of one decided quantity each; None of others."""
+    largest = _largest(loose.numerator)
+    if largest is None or not (loose.denominator.is_constant and tight.denominator.is_constant):
+        return None
+    other = _largest(tight.numerator)
+    share = None if other is None else other[0].over(largest[0])
+    if share is None or share <= 0.0:
+        raise NotSums("limits of another kind at some points")
+    end = tight.denominator.constant / share
+    cap = loose.denominator.constant * (1.0 + GIVE)
+    return Criterion(Affine({}), cap, end, end, largest=largest)
+
+
+def _largest(form: Affine) -> tuple[Affine, ...] | None:
+    """The arguments of a multiple of a maximum, each about one decided quantity of its own."""
+    if len(form.terms) != 1 or form.constant != 0.0:
+        return None
+    ((atom, factor),) = form.terms.items()
+    if not isinstance(atom, Maximum) or factor <= 0.0:
+        return None
+    about = [names(f) for f in atom.arguments]
+    if any(len(a) != 1 for a in about) or len({n for a in about for n in a}) < len(about):
+        return None
+    return tuple(f.times(factor) for f in atom.arguments)
+
+
+def _goal(s: Stated, *, ties: bool) -> Iterator[Criterion]:
+    if s.goal is None:
+        return
+    largest = None if ties or not s.goal.denominator.is_constant else _largest(s.goal.numerator)
+    if largest is not None:
+        # what is smaller in a part may be no smaller in the whole, but tied
+        yield Criterion(Affine({}), goal=True, largest=largest)
+        return
+    for form in (s.goal.numerator, s.goal.denominator.times(-1.0)):
+        if form.terms:
+            yield Criterion(_bare(form), goal=True)
+
+
+def _ratio(s: Stated, kept: list[Criterion]) -> Ratio | None:
+    """The objective as a ratio of two of the criteria; None where it is one of them."""
+    if s.goal is None or s.goal.numerator.is_constant or s.goal.denominator.is_constant:
+        return None
+    found = []
+    for form in (s.goal.numerator, s.goal.denominator.times(-1.0)):
+        shares = [_bare(form).over(c.form) for c in kept]
+        k = next(k for k, share in enumerate(shares) if share is not None and share > 0.0)
+        share = shares[k]
+        assert share is not None, "the criterion was found by its share"
+        found.append((k, share, form.constant))
+    return Ratio(*found[0], *found[1])
+
+
+def _bare(form: Affine) -> Affine:
+    return Affine(form.terms)
+
+
+def _cap(a: Affine, b: Affine, stages: Iterable[Terms]) -> float:
+    """What ``a - b``, without its constant, may be at most where ``a`` is at most ``1 + GIVE`` times ``b``."""
+    if a.is_constant:
+        return b.constant - a.constant / (1.0 + GIVE)
+    room = GIVE * (b.constant if b.is_constant else _size(b, stages))
+    return room + b.constant - a.constant
+
+
+def _size(form: Affine, stages: Iterable[Terms]) -> float:
+    """About how large a divisor is at most; infinite where nothing ends it."""
+    if form.is_constant:
+        return abs(form.constant)
+    total = abs(form.constant)
+    for s in stages:
+        step, jump, table = s.numbers(form)
+        most = np.abs(table).max(initial=0.0) if step is None else abs(step) * s.high + abs(jump)
+        total += 0.0 if step == 0.0 and jump == 0.0 else float(most)
+    return total
+
+
+def _parts(form: Affine) -> list[Affine]:
+    """All forms that ``_apart`` makes of one; raises TooMany."""
+    found = list(itertools.islice(_apart(form), MOST_FORMS_APART + 1))
+    if len(found) > MOST_FORMS_APART:
+        raise TooMany(f"more than {MOST_FORMS_APART} ways in which maxima are their arguments")
+    return found
+
+
+def _apart(form: Affine) -> Iterator[Affine]:
+    """A form without the maximum in it, once for each of its arguments, where something depends on several numbers."""
+    effort.spend(len(form.terms) * effort.FORM)
+    for atom, c in form.terms.items():
+        if isinstance(atom, Maximum) and len(about(atom)) > 1:
+            if c < 0.0:
+                raise NotSums("something gains from a maximum")
+            rest = Affine({a: v for a, v in form.terms.items() if a is not atom}, form.constant)
+            for argument in atom.arguments:
+                yield from _apart(rest.plus(argument, c))
+            return
+    yield form
+
+
+def _own(c: Criterion, stages: list[Terms]) -> bool:
+    """Take over a limit on one whole number alone as an end of it; tells whether it was one."""
+    if c.goal or c.largest or len(c.form.terms) != 1:
+        return False
+    ((atom, factor),) = c.form.terms.items()
+    mine = next((s for s in stages if s.name == atom and s.values is None), None)
+    if mine is None or not math.isfinite(c.cap) or c.cap != c.cap:
+        return False
+    if factor > 0.0:
+        mine.high = min(mine.high, math.floor(c.cap / factor * (1.0 + BOUND_ROUNDING_UP)))
+    else:
+        mine.low = max(mine.low, math.ceil(c.cap / factor * (1.0 - BOUND_ROUNDING_UP) - BOUND_ROUNDING_UP))
+    # at other limits it may end sooner: then it counts as a criterion, too
+    return abs(c.cap - c.tight) <= 2.0 * GIVE * abs(c.tight)
+
+
+def _merged(every: Iterable[Criterion]) -> list[Criterion]:
+    """Criteria of which none is a multiple of another."""
+    found: list[Criterion] = []
+    for c in every:
+        for k, other in enumerate(found):
+            plain = c.form.terms and other.form.terms and not (c.largest or other.largest)
+            share = c.form.over(other.form) if plain else None
+            if share is not None and share > 0.0:
+                enough = min(other.enough, c.enough / share)
+                enough = -math.inf if c.goal or other.goal else enough
+                tight = min(other.tight, c.tight / share)
+                found[k] = Criterion(
+                    other.form, min(other.cap, c.cap / share), enough, tight, other.goal or c.goal
+                )
+                break
+        else:
+            found.append(c)
+    return found
+
+
+def _ends(
+    stages: list[Terms], terms: list[tuple[Array | None, Array, Array]], kept: list[Criterion], far: float
+) -> bool:
+    """End the whole numbers by what limits allow; tells whether all are ended so, or by nature."""
+    caps = np.array([c.cap for c in kept])
+    for _ in range(END_PASSES):
+        before = [s.high for s in stages]
+        lows = np.stack([s.stage(*t).ends()[0] for s, t in zip(stages, terms, strict=True)])
+        for j, (s, (step, jump, _)) in enumerate(zip(stages, terms, strict=True)):
+            if step is None:
+                continue
+            with np.errstate(all="ignore"):
+                rest = np.delete(lows, j, axis=0).sum(axis=0)
+                most = (caps - rest - np.minimum(jump, 0.0)) / step
+            most = most[(step > 0.0) & np.isfinite(most)]
+            if most.size:
+                s.high = min(
+                    s.high, math.floor(float(most.min()) * (1.0 + BOUND_ROUNDING_UP) + BOUND_ROUNDING_UP)
+                )
+        if before == [s.high for s in stages]:
+            break
+    ended = True
+    for s in stages:
+        if s.values is None and not math.isfinite(s.high):
+            s.high, ended = far, False
+    return ended
+
+
+def _torn(s: Terms, step: Array | None, jump: Array, _table: Array, far: float) -> bool:
+    """Whether nothing ends a number of which more is better for some limits and worse for others."""
+    if step is None or s.high < far:
+        return False
+    return bool(((step > 0.0) | (jump > 0.0)).any() and (step < 0.0).any())
+
+
+def _order(
+    terms: list[tuple[Array | None, Array, Array]], kept: list[Criterion], ratio: Ratio | None
+) -> list[int]:
+    """In which order designs are built: menus first, then what costs least for what it does for the objective."""
+    caps = np.array([c.cap for c in kept])
+    goals = np.array([c.goal for c in kept], dtype=bool)
+
+    def cost(j: int) -> tuple[float, float]:
+        step, _, _ = terms[j]
+        if step is None:
+            return -math.inf, 0.0
+        with np.errstate(all="ignore"):
+            share = float(
+                np.where(np.isfinite(caps) & (caps > 0.0) & ~goals, step / caps, 0.0).max(initial=0.0)
+            )
+            if ratio is not None:
+                gain = -step[ratio.below] * ratio.below_factor
+                return (
+                    float(step[ratio.above] * ratio.above_factor / gain) if gain > 0.0 else math.inf
+                ), -share
+            gain = -float(step[goals].sum())
+            if gain > 0.0:
+                return share / gain, -share
+            # what costs something is there for a limit that it helps to meet
+            helps = np.where(np.isfinite(caps) & (caps < 0.0) & ~goals, step / caps, 0.0).max(initial=0.0)
+            return (-gain / float(helps) if helps > 0.0 else math.inf), -share
+
+    return sorted(range(len(terms)), key=cost)
+
+
+def corners(question: Question) -> tuple[Question, Question]:
+    """The question of many points with the widest of its limits, and with the narrowest.
+
+    Raises Differ where points differ in more than limits.
+    """
+    given = {name: _one(value) for name, value in question.given.items()}
+
+    def ends(held: Limit | Decision, *, wide: bool) -> dict[str, Any]:
+        low, high = (np.min, np.max) if wide else (np.max, np.min)
+        return {"minimum": _end(held.minimum, low), "maximum": _end(held.maximum, high)}
+
+    def corner(*, wide: bool) -> Question:
+        return replace(
+            question,
+            given=given,
+            limits=tuple(replace(x, **ends(x, wide=wide)) for x in question.limits),
+            decide=tuple(replace(d, **ends(d, wide=wide)) for d in question.decide),
+        )
+
+    return corner(wide=True), corner(wide=False)
+
+
+def _one(value: Any) -> Any:
+    """What a given number is at all points; raises Differ where it is not the same."""
+    if not isinstance(value, Many):
+        return value
+    same(value.values == value.values.flat[0])
+    return float(value.values.flat[0])
+
+
+def _end(value: Any, of: Callable[[Array], Any]) -> Any:
+    return float(of(value.values)) if isinstance(value, Many) else value
+
+
+def values_of(read: Read, x: Array) -> Mapping[str, Array]:
+    """The numbers of designs by name, in the order of the file."""
+    return {name: x[:, read.names.index(name)] for name in read.order}

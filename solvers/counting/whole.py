@@ -1,0 +1,242 @@
+"""Whole numbers and choices among names, at many points at once: what stands on a system, how often, and which of all.
+
+Each combination of names is answered by itself, as for a single point: all sets of things that may be there, each
+with its least design (``solvers.counting.counts``). Why a point has no design is told of all
+combinations, by the same search for a minimal set as elsewhere; that limits can hold together is shown by a design,
+that they cannot by enumeration or by a linear program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import evaluation
+from formulations.arithmetics.forms import Affine, Some
+from formulations.arithmetics.many import Array, Differ, Points, plain
+from formulations.program import is_linear
+from formulations.tolerances import HOLDS
+from results.dataset import Arrays, Layout
+from scenarios.question import Question, combinations
+from scenarios.sweep.grids import Grid
+from solvers import work
+from solvers.counting import counts
+from solvers.counting.counts import Best, Counts, Limit
+from solvers.counting.least import NotLeast
+from solvers.explaining import conflicts, wider
+from solvers.explaining.conflicts import by_set
+from solvers.explaining.why import Why, over_choices
+from solvers.linear.points import lp
+from solvers.many_points import blocks, by_choice
+from solvers.many_points.block_answers import BlockAnswers
+from solvers.many_points.blocks import Block
+from solvers.many_points.by_choice import SURE, BestOf
+from solvers.many_points.offers import FEWEST_POINTS, OTHER_KIND, Offer, choices, too_few, too_many_choices
+from solvers.outcome import INFEASIBLE
+
+KIND = "whole numbers"
+WHOLE_TOGETHER = 16_384
+"""Points answered together."""
+
+Mask = NDArray[np.bool_]
+
+
+def way(grid: Grid) -> Offer:
+    """Return this way where most points of a grid ask for whole numbers that have least designs."""
+    if any(len(q.objectives) != 1 or q.idle for q in grid.bases.values()):
+        return OTHER_KIND
+    if not any(_counted(q) for q in blocks.kinds(grid)):
+        return OTHER_KIND
+    if grid.size < FEWEST_POINTS:
+        return too_few(KIND)
+    refused = too_many_choices(KIND, grid)
+    if refused is not None:
+        return refused
+    return blocks.offered(Whole(grid), Whole(blocks.thinned(grid)))
+
+
+def _counted(question: Question) -> bool:
+    """Whether all that is decided are whole numbers and names."""
+    numbers = [d for d in question.decide if d.choices is None]
+    if not numbers or not all(d.integer and d.values is None for d in numbers):
+        return False
+    return is_linear(next(asked for _, asked in combinations(question)))
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The way itself; see ``solvers.many_points.path.Path``."""
+
+    grid: Grid
+    method: str = "whole numbers: every set of things that may be there, the least design of each"
+    kind: str = "batch"
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: so much for each number, in each combination of names."""
+        first = next(blocks.kinds(self.grid))
+        numbers = sum(d.choices is None for d in first.decide)
+        return work.seconds("whole number", choices(first) * numbers)
+
+    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
+        """Answer a block."""
+        block = Block(self.grid, region)
+        told = BlockAnswers(plan, block.shape)
+        left = block.answered(lambda question, points: answered(told, question, points), WHOLE_TOGETHER)
+        return told.arrays, left
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """One way to choose among names, with the best designs of all points."""
+
+    chosen: Mapping[str, str]
+    question: Question
+    counts: Counts
+    best: Best
+    objective: Array
+
+    @property
+    def met(self) -> Mask:
+        """Where there is a design."""
+        return np.asarray(np.isfinite(self.best.value))
+
+    def best_of(self) -> BestOf:
+        """What it comes to, beside other combinations."""
+        sign, b = -1.0 if self.question.objectives[0].maximize else 1.0, self.best
+        return BestOf(
+            self.chosen,
+            self.question,
+            lambda own: {n: u[own] for n, u in b.u.items()},
+            np.where(self.met, sign * self.objective, np.inf),
+            self.counts.user(b.bound),
+            b.lost,
+            b.unsure,
+        )
+
+
+def answered(told: BlockAnswers, question: Question, points: Points) -> Mask:
+    """Answer some points; tells which are answered."""
+    every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(question)]
+    return by_choice.told_best(
+        told,
+        [c.best_of() for c in every],
+        points,
+        lambda now: over_choices([_why(c, now, len(points)) for c in every]),
+        lambda none: _nowhere(question, none, len(points)),
+    )
+
+
+def _nowhere(question: Question, none: Points, count: int) -> Points:
+    """Those of the points without a design that have none where numbers may be far larger, either."""
+    if not len(none):
+        return none
+    mask = np.zeros(count, dtype=bool)
+    mask[none] = True
+    farther = replace(blocks.part(question, mask), reach=wider.STEPS[-1])
+    every = [_combination(chosen, asked, len(none)) for chosen, asked in combinations(farther)]
+    return none[np.all([~c.met & ~c.best.unsure & (c.best.lost > SURE) for c in every], axis=0)]
+
+
+def _combination(chosen: Mapping[str, str], question: Question, count: int) -> Combination:
+    c = counts.counts(question, count)
+    best = counts.best(c)
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(question, best.u)
+        rows = evaluation.ratios(question, best.u, at)
+        value = np.broadcast_to(plain(evaluation.objective(question, best.u, at)), (count,))
+    # a design that fails its own check is for the single path to judge
+    failed = np.any([1.0 - np.broadcast_to(plain(r), (count,)) < -HOLDS for r in rows.values()], axis=0)
+    unsure = best.unsure | (np.isfinite(best.value) & (failed | ~np.isfinite(value)))
+    return Combination(chosen, question, c, replace(best, unsure=unsure), np.asarray(value, dtype=float))
+
+
+def _why(of: Combination, own: Points, count: int) -> Why:
+    """What tells why points ``own``, of ``count``, have no design in one combination."""
+    near = blocks.some(of.question, own, count)
+    c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
+    names, keys = limit_names(c), [x.key for x in c.limits]
+    parts = counts.parts(c)
+
+    def met(some: Points, kept: Mask) -> conflicts.Codes:
+        left_out = {n for n, k in zip(names, kept, strict=True) if not k}
+        return _feasible(c, parts, [x for x in c.limits if x.key.name not in left_out])[some]
+
+    def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
+        asked = blocks.some(near, some, len(own))
+        return conflicts.feasible_values(asked, keys, conflict, partial(_least_factor, asked, len(some)))
+
+    return Why(names, by_set(met), values, lambda some: blocks.some(near, some, len(own)))
+
+
+def _least_factor(question: Question, count: int, which: int) -> Array:
+    """The least ratio of a limit (see ``conflicts.Factor``), by the nearest ends of the search that do not hold it."""
+    found = np.full(count, np.nan)
+    for reach in (question.reach, *wider.STEPS):
+        try:
+            c = counts.aimed(counts.counts(replace(question, reach=reach), count), which)
+            best = counts.best(c)
+        except (NotLeast, Differ):
+            continue
+        there = np.isfinite(best.value)
+        free = np.all([best.u[n] < high for n, (_, high) in c.ends.items()], axis=0)
+        with np.errstate(invalid="ignore"):
+            now = np.select([there & free, ~there & (best.lost > SURE)], [c.user(best.value), np.inf], np.nan)
+        found = np.where(np.isfinite(found), found, np.where(best.unsure, np.nan, now))
+        if np.isfinite(found).all():
+            break
+    return found
+
+
+def limit_names(c: Counts) -> tuple[str, ...]:
+    """Names of the limits that may be in conflict (see ``solvers.linear.milp_conflicts.limit_names``)."""
+    model = c.question.model
+    kept = {limit.name for limit in model.limits if limit.always}
+    kept |= {u.name for u in model.unknowns if u.integer}
+    if any(d.name not in kept for d in c.question.decide):
+        raise NotLeast("whole numbers that the user asks for may be in conflict")
+    return tuple(dict.fromkeys(x.key.name for x in c.limits if x.key.name not in kept))
+
+
+def _feasible(c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit]) -> conflicts.Codes:
+    """Whether limits can hold together, at all points."""
+    shown = [counts.best_of_set(c, limits, part, c.limits) for part in parts]
+    met = np.any([f.there & f.met & ~f.near for f in shown], axis=0)
+    if met.all():
+        return np.full(c.count, conflicts.CAN_HOLD, np.int8)
+    none = np.zeros(c.count, dtype=bool)
+    about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
+    if all(x in limits for x in about):
+        every = [counts.best_of_set(c, limits, part) for part in parts]
+        none = np.all([f.lost > SURE for f in every], axis=0)
+    if not (met | none).all():
+        none |= _impossible(c, limits)
+    return np.select([met, none], [conflicts.CAN_HOLD, conflicts.CANNOT_HOLD], conflicts.NOT_KNOWN).astype(
+        np.int8
+    )
+
+
+def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:
+    """Where not even numbers that could be divided, with everything allowed to be there, meet the limits."""
+    names = list(c.ends)
+    forms = [x.form for x in limits if not any(isinstance(a, Some) for a in x.form.terms)]
+    rows = np.stack([_row(f, names, c.count) for f in forms], axis=1)
+    equal = np.zeros(len(forms), dtype=bool)
+    low, high = (np.array([c.ends[n][k] for n in names]) for k in (0, 1))
+    found = lp.solved(rows, equal, low, high, [], c.count)
+    missed = lp.weak_duality(rows, equal, low, high, np.zeros(len(names) + 1), found.y)
+    size = (np.maximum(found.y, 0.0) * np.abs(rows[:, :, -1])).sum(axis=1)
+    return np.asarray((found.end == INFEASIBLE) & (missed > SURE * size), dtype=bool)
+
+
+def _row(form: Affine, names: list[str], count: int) -> Array:
+    row = np.zeros((count, len(names) + 1))
+    for a, v in form.terms.items():
+        row[:, names.index(str(a))] = plain(v)
+    row[:, -1] = plain(form.constant)
+    return row

@@ -1,0 +1,1 @@
+"""The interior point for geometric programs: of programs together in NumPy, and of one program compiled."""

@@ -1,0 +1,262 @@
+"""Geometric programs of a whole grid, compiled: what ``solvers.geometric.kernel.gp.solve`` does, but faster.
+
+Each point is solved by itself, so its numbers do not depend on the points beside it; threads may work side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvers.geometric.kernel import formulas, gp, iteration, rows
+from solvers.geometric.kernel.compiled import compiled, loop, stamp
+from solvers.geometric.kernel.formulas import ANY, FEASIBLE, FIXED, TINY
+from solvers.geometric.kernel.gp_steps import SMALL_GAP
+from solvers.geometric.kernel.gp_terms import Array
+from solvers.geometric.kernel.iteration import close, iterate
+from solvers.geometric.kernel.rows import Room, proven, room, values
+from solvers.outcome import FAILED, INFEASIBLE
+from solvers.patterns import Bools
+
+UNROLLED = 3
+
+
+def solve(
+    A: Array,
+    logc: Array,
+    ptr: NDArray[np.int64],
+    lo: Array,
+    hi: Array,
+    *,
+    tol: float = 1e-9,
+    max_iterations: int = 200,
+    width: int = 0,
+    hurried: bool = False,
+    content: Bools | None = None,
+) -> gp.Result:
+    """Solve N geometric programs; all as in ``solvers.geometric.kernel.gp.solve``, which also tries what fails here
+    once more.
+
+    ``tol``: of the gap; from 10 on (``ANY``) it is only asked whether the limits can be met.
+    ``hurried``: what fails is tried once more for a short time only; those ``content`` (N,) with a gap of 1e-6 are not
+    tried again. ``width``: programs of fewer variables are
+    widened to so many, as each number of them is compiled anew.
+    """
+    N, n = len(np.atleast_2d(logc)), A.shape[-1]
+    if n < width <= UNROLLED:
+        return _widened(A, logc, ptr, lo, hi, tol, max_iterations, width, hurried, content)
+    result = compiled_only(A, logc, ptr, lo, hi, tol=tol, max_iterations=max_iterations)
+    again = np.flatnonzero((result.status == FAILED) & ~_near(result, content))
+    if again.size:
+        own = A if A.ndim == 2 else A[again]
+        rest = [np.broadcast_to(x, (N, n))[again] for x in (lo, hi)]
+        _replace(
+            result, again, gp.solve(own, np.atleast_2d(logc)[again], ptr, *rest, tol=tol, hurried=hurried)
+        )
+    return result
+
+
+def _near(r: gp.Result, content: Bools | None) -> Bools:
+    """Where a bound that is not quite closed will do."""
+    none = np.zeros(len(r.value), bool)
+    return none if content is None else content & (r.violation <= FEASIBLE) & (r.value - r.bound <= SMALL_GAP)
+
+
+def compiled_only(
+    A: Array,
+    logc: Array,
+    ptr: NDArray[np.int64],
+    lo: Array,
+    hi: Array,
+    *,
+    tol: float = 1e-9,
+    max_iterations: int = 200,
+) -> gp.Result:
+    """Do the same without a second try for what fails."""
+    logc = np.ascontiguousarray(np.atleast_2d(logc), float)
+    shared = np.ascontiguousarray(A if A.ndim == 3 else A[None], float)
+    N, n, m = len(logc), shared.shape[2], len(ptr) - 2
+    low, high = (np.ascontiguousarray(np.atleast_2d(x), float) for x in (lo, hi))
+    # a tuple tells the compiler how many variables there are
+    dims: Any = (0,) * n if n <= UNROLLED else np.zeros(n, np.int8)
+    guess = np.linalg.pinv(shared[0])
+    out = np.zeros((N, 6 + 3 * n + m))
+    _all(shared, logc, np.asarray(ptr, np.int64), low, high, guess, dims, tol, max_iterations, out)
+    return _result(out, n, m)
+
+
+def _widened(
+    A: Array,
+    logc: Array,
+    ptr: NDArray[np.int64],
+    lo: Array,
+    hi: Array,
+    tol: float,
+    limit: int,
+    width: int,
+    hurried: bool,
+    content: Bools | None,
+) -> gp.Result:
+    """Solve with further variables that are fixed and stand in no term."""
+    n = A.shape[-1]
+    more = ((0, 0), (0, width - n))
+    low, high = (np.pad(np.atleast_2d(x), more) for x in (lo, hi))
+    r = solve(
+        np.pad(A, (*((0, 0),) * (A.ndim - 2), *more)),
+        logc,
+        ptr,
+        low,
+        high,
+        tol=tol,
+        max_iterations=limit,
+        hurried=hurried,
+        content=content,
+    )
+    return replace(
+        r,
+        y=r.y[:, :n],
+        lower_multipliers=r.lower_multipliers[:, :n],
+        upper_multipliers=r.upper_multipliers[:, :n],
+    )
+
+
+def _result(out: Array, n: int, m: int) -> gp.Result:
+    y, lower, upper, rest = (
+        out[:, 6 : 6 + n],
+        out[:, 6 + n : 6 + 2 * n],
+        out[:, 6 + 2 * n : 6 + 3 * n],
+        6 + 3 * n,
+    )
+    status = (out[:, 2] % 10).astype(np.int8)
+    return gp.Result(
+        y, out[:, 0], out[:, 1], out[:, rest : rest + m], lower, upper, status, out[:, 3], out[:, 4],
+        out[:, 5].astype(np.int64), out[:, 2] >= 10,
+    )  # fmt: skip
+
+
+def _replace(result: gp.Result, where: NDArray[np.intp], found: gp.Result) -> None:
+    for name in gp.Result.__slots__:
+        getattr(result, name)[where] = getattr(found, name)
+
+
+@compiled
+def _one(
+    A: Any,
+    b: Any,
+    ptr: Any,
+    lo: Any,
+    hi: Any,
+    guess: Any,
+    dims: Any,
+    tol: float,
+    limit: int,
+    w: Any,
+    r: Room,
+    out: Any,
+) -> None:
+    """Solve one point into ``out``: value, bound, status (+ 10: penalised), violation, proof, iterations, rest."""
+    n, m = len(dims), ptr.size - 2
+    crossed = -np.inf
+    for v in range(n):
+        w[r.free + v] = 1.0 if hi[v] - lo[v] > FIXED else 0.0
+        crossed = max(crossed, lo[v] - hi[v])
+        w[r.y + v] = w[r.yb + v] = 0.5 * (lo[v] + hi[v])
+    decided = _decided(A, b, ptr, dims, w, r)
+    infeasible, penalised, slight, count = True, False, 0.0, 0
+    if crossed <= 0 and decided <= FEASIBLE:
+        for attempt in range(2):
+            for v in range(n):
+                if attempt == 0 and w[r.free + v] > 0:
+                    w[r.y + v] = 0.0
+                    for j in range(b.size):
+                        w[r.y + v] -= guess[v, j] * b[j] if b[j] > -np.inf else 0.0
+                else:
+                    w[r.y + v] = 0.5 * (lo[v] + hi[v])
+            infeasible, settled, penalised, slight, more = iterate(A, b, ptr, dims, lo, hi, w, r, tol, limit)
+            count += more
+            if settled:
+                break
+    for v in range(n):
+        w[r.yb + v] = min(max(w[r.yb + v], lo[v]), hi[v]) if crossed <= 0 else w[r.yb + v]
+    _judge(A, b, ptr, dims, lo, hi, w, r, infeasible, slight, crossed, tol, out)
+    out[5] = count
+    out[2] += 10.0 if penalised else 0.0
+    for v in range(n):
+        out[6 + v] = w[r.yb + v]
+        out[6 + n + v], out[6 + 2 * n + v] = w[r.Lb + m + 1 + v], w[r.Lb + m + 1 + n + v]
+    for k in range(m):
+        out[6 + 3 * n + k] = w[r.Lb + k]
+
+
+@compiled
+def _decided(A: Any, b: Any, ptr: Any, dims: Any, w: Any, r: Room) -> float:
+    """Switch off the limits without a free variable, which their value decides; the worst of these values."""
+    worst, at = -np.inf, -1
+    values(A, b, ptr, dims, w, r.y, r.F, r.W)
+    for k in range(r.M):
+        w[r.Lb + k] = w[r.L + k] = 0.0
+        w[r.on + k] = 0.0
+    for k in range(r.m):
+        moves = False
+        for j in range(ptr[k + 1], ptr[k + 2]):
+            for v in range(len(dims)):
+                moves = moves or (w[r.free + v] > 0 and b[j] > -np.inf and A[j, v] != 0.0)
+        w[r.on + k] = 1.0 if moves else 0.0
+        if not moves and w[r.F + k + 1] > worst:
+            worst, at = w[r.F + k + 1], k
+    if worst > FEASIBLE:
+        w[r.Lb + at] = 1.0
+    return worst
+
+
+@compiled
+def _judge(
+    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, infeasible: bool, slight: float,
+    crossed: float, tol: float, out: Any,
+) -> None:  # fmt: skip
+    """Judge the final point by the rows as they stand."""
+    values(A, b, ptr, dims, w, r.yb, r.Ft, r.Wt)
+    violation, total = -np.inf, 0.0
+    for k in range(r.m):
+        violation = max(violation, w[r.Ft + k + 1])
+        total += w[r.Lb + k]
+    value, bound = w[r.Ft + 0], proven(A, b, ptr, w, r, dims, lo, hi, 1.0)
+    met = violation <= FEASIBLE and crossed <= 0
+    closed = tol >= ANY or close(value - bound, total, tol)
+    # limits that miss by less than the tolerance are accepted: the bound beyond the value is that slip
+    if met and (slight > 0 or closed):
+        bound = min(bound, value)
+        closed = tol >= ANY or close(value - bound, total, tol)
+    status, proof = (0.0 if met and closed else float(FAILED)), 0.0
+    if infeasible:
+        proof = crossed if crossed > 0 else proven(A, b, ptr, w, r, dims, lo, hi, 0.0) / max(total, TINY)
+        status = float(INFEASIBLE) if proof > 0 else status
+    out[0], out[1], out[2], out[3], out[4] = (
+        value,
+        bound,
+        status,
+        violation,
+        proof if status == INFEASIBLE else 0.0,
+    )
+
+
+def _loop(sources: int) -> Any:
+    """Make the loop over points; ``sources``: the stamp of all that is compiled into it, never 0."""
+
+    @loop
+    def every(
+        A: Any, logc: Any, ptr: Any, lo: Any, hi: Any, guess: Any, dims: Any, tol: float, limit: int, out: Any
+    ) -> None:
+        r = room(logc.shape[1], ptr.size - 2, len(dims))
+        w = np.zeros(r.size)
+        for i in range(logc.shape[0] if sources else 0):
+            own, low, high = A[i % A.shape[0]], lo[i % lo.shape[0]], hi[i % hi.shape[0]]
+            _one(own, logc[i], ptr, low, high, guess, dims, tol, limit, w, r, out[i])
+
+    return every
+
+
+_all = _loop(1 + stamp(compiled.__module__, formulas.__name__, rows.__name__, iteration.__name__, __name__))

@@ -1,0 +1,249 @@
+"""Geometric programs in log variables, solved and certified, for many instances in one call.
+
+``min F_0(y)  subject to  F_k(y) <= 0,  lo <= y <= hi`` with ``F_k(y) = log sum_j exp(logc_j + A_j . y)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from solvers.geometric.kernel.formulas import FEASIBLE, FIXED, TINY, close
+from solvers.geometric.kernel.gp_state import Bools
+from solvers.geometric.kernel.gp_steps import run
+from solvers.geometric.kernel.gp_terms import (
+    LOG_ZERO,
+    Array,
+    Terms,
+    both,
+    evaluate,
+    gradients,
+    lagrangian,
+    lagrangian_bound,
+    present,
+    terms,
+    weights,
+)
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+
+__all__ = [
+    "FAILED",
+    "FIXED",
+    "INFEASIBLE",
+    "OPTIMAL",
+    "Result",
+    "both",
+    "evaluate",
+    "gradients",
+    "lagrangian_bound",
+    "solve",
+    "terms",
+    "weights",
+]
+
+BLOCK = 256  # instances in step: their arrays stay in cache
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Answers of N geometric programs with n variables and m limits; nothing is NaN.
+
+    ``value``: F_0 at y. ``bound``: proven lower bound of F_0 (means nothing where infeasible).
+    ``multipliers``: of the limits, minus the change of the optimum per change of the right-hand side;
+    ``lower_multipliers``, ``upper_multipliers``: of the box. ``status``: 0 optimal, 2 infeasible, 3 failed.
+    ``violation``: max F_k at y (-inf without limits). ``proof``: for status 2 a number > 0 by which the
+    limits miss, at least, at every point of the box (``multipliers`` are then its weights). ``penalised``:
+    the limits have no common interior, and the multipliers are artefacts of the penalty.
+    """
+
+    y: Array
+    value: Array
+    bound: Array
+    multipliers: Array
+    lower_multipliers: Array
+    upper_multipliers: Array
+    status: NDArray[np.int8]
+    violation: Array
+    proof: Array
+    iterations: NDArray[np.int64]
+    penalised: Bools
+
+
+def solve(
+    A: Array,
+    logc: Array,
+    ptr: NDArray[np.int64],
+    lo: Array,
+    hi: Array,
+    *,
+    start: Array | None = None,
+    tol: float = 1e-9,
+    max_iterations: int = 200,
+    apart: bool = True,
+    content: Bools | None = None,
+    hurried: bool = False,
+) -> Result:
+    """Solve N geometric programs.
+
+    ``A``: exponents, (K, n) shared or (N, K, n). ``logc``: log coefficients (N, K), -inf for an absent term;
+    a limit without terms is absent. ``ptr``: (m+2,) row offsets into the K terms, row 0 the objective.
+    ``lo``, ``hi``: the finite box, (n,) or (N, n); equal ends fix a variable, and a row without a free
+    variable is decided by its value. ``start``: (n,) or (N, n), a guess. ``apart``: instances with other free variables
+    go one kind after the other, each in arrays of its size; else all in step, which is faster for a few, and what jams
+    is given up sooner, since all others wait for it; those ``content`` (N,) with a gap of 1e-6 are not tried again.
+    ``hurried``: what jams is given up sooner in any case.
+
+    An instance is optimal when no limit is violated by more than 1e-9 and ``|value - bound| <= tol`` (a bit
+    more, 1e-13 of the multipliers' sum, where limits without interior make that sum huge; see ``close``). An
+    infeasible box (lo > hi) or instance has status 2. Raises ValueError when the arrays do not fit together.
+    """
+    T = terms(A, logc, ptr)
+    N, n = len(T.logc), T.A.shape[-1]
+    lo, hi = (np.broadcast_to(np.asarray(x, float), (N, n)) for x in (lo, hi))
+    if not (np.isfinite(lo).all() and np.isfinite(hi).all()):
+        raise ValueError("the box must be finite")
+    if not present(T)[:, 0].all():
+        raise ValueError("an objective without terms is log 0")
+    m = len(T.starts) - 1
+    guess = None if start is None else np.broadcast_to(np.asarray(start, float), (N, n))
+    result = Result(
+        np.zeros((N, n)), np.zeros(N), np.zeros(N), np.zeros((N, m)), np.zeros((N, n)), np.zeros((N, n)),
+        np.zeros(N, np.int8), np.zeros(N), np.zeros(N), np.zeros(N, np.int64), np.zeros(N, bool),
+    )  # fmt: skip
+    with np.errstate(all="ignore"):
+        free = hi - lo > FIXED
+        for which in _patterns(free) if apart else [np.arange(N)]:
+            for k in range(0, len(which), BLOCK):
+                block = which[k : k + BLOCK]
+                part = T if len(block) == N else T.take(block)
+                g = None if guess is None else guess[block]
+                kept = np.zeros(len(block), bool) if content is None else content[block]
+                wish = None if apart and not hurried else kept
+                answers = _solve_block(part, lo[block], hi[block], free[block], g, tol, max_iterations, wish)
+                _write(result, block, answers, tol)
+    return result
+
+
+@dataclass(slots=True)
+class _Answers:
+    """Raw answers of a block, before they are judged by the original rows."""
+
+    terms: Terms
+    lo: Array
+    hi: Array
+    y: Array
+    lam: Array
+    box: Array
+    infeasible: Bools
+    slight: Array
+    iterations: NDArray[np.int64]
+    penalised: Bools
+
+
+def _patterns(free: Bools) -> list[NDArray[np.int64]]:
+    """Instances grouped by which variables are free."""
+    if free.all():
+        return [np.arange(len(free))] if len(free) else []
+    kinds, where = np.unique(free, axis=0, return_inverse=True)
+    where = where.reshape(-1)
+    return [np.flatnonzero(where == k) for k in range(len(kinds))]
+
+
+def _solve_block(
+    T: Terms,
+    lo: Array,
+    hi: Array,
+    free: Bools,
+    guess: Array | None,
+    tol: float,
+    limit: int,
+    content: Bools | None,
+) -> _Answers:
+    """Solve instances in step; ``free`` (B, n) says which variables each may move; ``content``: as in ``run``."""
+    B, m, n = len(lo), len(T.starts) - 1, free.shape[1]
+    middle = 0.5 * (lo + hi)
+    R, decided, worst = _reduce(T, middle, free)
+    none, some = np.zeros(B), np.zeros((B, m))
+    no, count = none > 0, np.zeros(B, np.int64)
+    out = _Answers(T, lo, hi, middle, some, np.zeros((B, 2 * n)), no, none, count, no.copy())
+    out.infeasible = (worst > FEASIBLE) | (lo > hi).any(1)
+    out.lam[out.infeasible] = (decided == worst[:, None])[out.infeasible]
+    live = np.flatnonzero(~out.infeasible & free.any(1))
+    if len(live):
+        R = R if len(live) == B else R.take(live)
+        columns = np.flatnonzero(free.any(0))
+        moves = free[live][:, columns]
+        # what is fixed in some instances only moves there in an interval of its own, and nothing feels it
+        low, high = np.where(moves, lo[live][:, columns], -1.0), np.where(moves, hi[live][:, columns], 1.0)
+        start = _guess(R) if guess is None else np.where(moves, guess[live][:, columns], 0.0)
+        found = run(R, low, high, start, tol, limit, None if content is None else content[live])
+        out.y[np.ix_(live, columns)] = np.where(moves, found.y, middle[live][:, columns])
+        out.lam[live] = found.L[:, :m]
+        ends = np.where(np.tile(moves, 2), found.L[:, m + 1 :], 0.0)
+        out.box[np.ix_(live, np.concatenate([columns, n + columns]))] = ends
+        out.infeasible[live], out.slight[live] = found.infeasible, found.slight
+        out.iterations[live], out.penalised[live] = found.iterations, found.penalised
+    return out
+
+
+def _reduce(T: Terms, y: Array, free: Bools) -> tuple[Terms, Array, Array]:
+    """Put in the fixed variables; rows left without a variable are decided by their value and switched off.
+
+    Returns the smaller table, the values (B, m) of the decided limits (-inf elsewhere) and the worst (B,).
+    """
+    columns = free.any(0)
+    A = T.A[..., columns]
+    alike = bool(free[:, columns].all())
+    if not alike:
+        A = A * free[:, None, columns]
+    moving = (np.abs(A).max(-1, initial=0.0) > 0) & (T.logc > 0.1 * LOG_ZERO)
+    dead = ~np.logical_or.reduceat(moving, T.starts, axis=1)[:, 1:] & present(T)[:, 1:]
+    if free.all() and not dead.any():
+        return T, np.full(dead.shape, -np.inf), np.full(len(y), -np.inf)
+    decided = np.where(dead, T.at(y)[0][:, 1:], -np.inf)
+    still = replace(T, A=T.A[..., ~columns]) if alike else T
+    logc = still.exponents(y[:, ~columns] if alike else np.where(free, 0.0, y))
+    off = np.concatenate([np.zeros((len(y), 1), bool), dead], axis=1)[:, T.row_of]
+    logc = np.where(off | (T.logc <= 0.1 * LOG_ZERO), LOG_ZERO, logc)
+    return replace(T, A=A, logc=logc), decided, decided.max(1, initial=-np.inf)
+
+
+def _guess(T: Terms) -> Array:
+    """Find the point where all terms are nearest to 1, least squares."""
+    there = T.logc > 0.1 * LOG_ZERO
+    logc = np.where(there, T.logc, 0.0)
+    X = T.A if T.A.ndim == 2 and there.all() else T.A * there[:, :, None]
+    M = X.swapaxes(-1, -2) @ X
+    ridge = 1e-9 * np.trace(M, axis1=-2, axis2=-1) + 1e-30
+    M = M + ridge[..., None, None] * np.eye(M.shape[-1])
+    if M.ndim == 2:
+        return -logc @ X @ np.linalg.inv(M)
+    return -np.linalg.solve(M, X.swapaxes(1, 2) @ logc[:, :, None])[:, :, 0]
+
+
+def _write(r: Result, block: NDArray[np.int64], a: _Answers, tol: float) -> None:
+    """Judge the final points by the original rows and store them."""
+    n = a.y.shape[1]
+    y = np.where(a.lo <= a.hi, np.clip(a.y, a.lo, a.hi), a.y)
+    F = a.terms.at(y)[0]
+    on = present(a.terms)[:, 1:]
+    lam = np.where(on, a.lam, 0.0)
+    total = lam.sum(1)
+    value = F[:, 0]
+    violation = np.where(on, F[:, 1:], -np.inf).max(1, initial=-np.inf)
+    met = (violation <= FEASIBLE) & (a.lo <= a.hi).all(1)
+    bound = lagrangian(a.terms, a.lo, a.hi, y, lam, 1.0)
+    # limits that miss by less than the tolerance are accepted: the bound beyond the value is that slip
+    slip = met & ((a.slight > 0) | close(value - bound, total, tol))
+    bound = np.where(slip, np.minimum(bound, value), bound)
+    proof = lagrangian(a.terms, a.lo, a.hi, y, lam, 0.0) / np.maximum(total, TINY)
+    proof = np.where((a.lo > a.hi).any(1), (a.lo - a.hi).max(1), proof)
+    status = np.where(met & close(value - bound, total, tol), OPTIMAL, FAILED)
+    status = np.where(a.infeasible & (proof > 0), INFEASIBLE, status)
+    r.y[block], r.value[block], r.bound[block], r.multipliers[block] = y, value, bound, lam
+    r.lower_multipliers[block], r.upper_multipliers[block] = a.box[:, :n], a.box[:, n:]
+    r.status[block], r.violation[block], r.iterations[block] = status, violation, a.iterations
+    r.penalised[block], r.proof[block] = a.penalised, np.where(status == INFEASIBLE, proof, 0.0)

@@ -1,0 +1,322 @@
+"""The interior-point iteration behind the geometric programs, many instances in step.
+
+Each instance is ``min w F_0(y) + rho t`` subject to ``F_k(y) <= t``, ``t >= 0`` and its box. The elastic t
+makes every start interior; it is dropped once all limits hold with room. Slacks are exact, the direction is
+Mehrotra's predictor-corrector (SIAM J. Optim. 2, 1992), primal and dual take one common step (separate ones
+jam). If t refuses to vanish, rho grows, then the objective is set aside (phase one) until the limits are
+proved to conflict or met. What jams nevertheless goes on with a monotone barrier and a line search.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from solvers.geometric.kernel import formulas
+from solvers.geometric.kernel.formulas import (
+    CARRIED_SLACK,
+    CUTS,
+    DEARER,
+    DONE,
+    EXACT_SLACK,
+    FEASIBLE,
+    LAST_PENALTY,
+    LATE,
+    LATE_CAUTIOUS,
+    LEAST_ELASTIC,
+    LEAST_MU,
+    LIFT_AGAIN,
+    PATIENCE,
+    SHARP,
+    SHORT_STEP,
+    SHORTER,
+    STARTS_AGAIN,
+    TOP_PENALTY,
+)
+from solvers.geometric.kernel.gp_state import Bools, Found, Newton, State, begin, certificates, slacks, tilt
+from solvers.geometric.kernel.gp_terms import Array, Terms
+
+HURRIED, GIVEN_UP = 12, 20
+"""Stale iterations, where others wait, until an instance counts as jammed, and until it is left as it is."""
+SMALL_GAP = 1e-6  # a gap that hardly matters: not worth another try while others wait
+NOT_WITHIN = 1e9  # score from which on an iterate is not within the limits
+
+Choice = NDArray[np.int64] | slice
+
+
+def _longest(s: State, dS: Array, dL: Array) -> tuple[Array, Array]:
+    """Reciprocals, at least 1, of the longest steps that keep slacks and multipliers positive."""
+    primal = np.maximum((-dS / s.S).max(1), 1.0)
+    return primal, np.maximum((-dL / (s.L + (1 - s.active))).max(1), 1.0)
+
+
+def advance(s: State, whole: bool, hurried: bool) -> Bools:
+    """One predictor-corrector step for every instance, in place; False where no step was found."""
+    count = s.active.sum(1)
+    mu = (s.S * s.L).sum(1) / count
+    newton = Newton(s, whole)
+    _, _, dS, dL = newton.step(np.zeros_like(s.S))
+    a = (1 / np.maximum(*_longest(s, dS, dL)))[:, None]
+    ahead = ((s.S + a * dS) * (s.L + a * dL)).sum(1) / count
+    sigma = formulas.centring(ahead / mu, s.short, least_mu(s) / mu)
+    # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
+    trust = np.where(s.short > 0, 0.0, a[:, 0] ** 2)
+    aim = s.active * np.where(s.cautious, s.target, sigma * mu)[:, None]
+    aim -= np.where(s.cautious, 0.0, trust)[:, None] * dS * dL
+    fall, d, dS, dL = newton.step(aim)
+    primal, dual = _longest(s, dS, dL)
+    fraction = formulas.fraction(mu)
+    common = fraction / np.maximum(primal, dual)
+    alpha = np.minimum(1.0, np.where(s.cautious, fraction / primal, common))
+    alpha, ok = _shorten(s, Move(fall, d, dS, np.abs(newton.off), mu), alpha)
+    s.L += np.minimum(alpha, common)[:, None] * dL
+    s.short = np.where(alpha < SHORT_STEP, (s.short + 1) % 4, 0)
+    s.age += 1
+    _lower_barrier(s, fall, count)
+    _turn_cautious(s, ok, hurried)
+    alive: Bools = ok | (s.age == 0)
+    return alive
+
+
+def _lower_barrier(s: State, fall: Array, count: Array) -> None:
+    """Cautious mode: keep multipliers near target / slack, lower the target once the barrier is minimised."""
+    if not s.cautious.any():
+        return
+    near = s.target[:, None] * s.active / s.S
+    s.L = np.where(s.cautious[:, None], formulas.near(s.L, near), s.L)
+    ready = s.cautious & formulas.minimised(fall, s.target, count)
+    s.target = np.where(ready, np.maximum(0.1 * s.target, least_mu(s)), s.target)
+
+
+def _turn_cautious(s: State, ok: Bools, hurried: bool) -> None:
+    """Instances that jam go on, from an interior point nearby, with the monotone barrier."""
+    turn = ~s.cautious & (~ok | (s.age > PATIENCE) | (hurried & (s.stale >= HURRIED)))
+    if not turn.any():
+        return
+    k = np.flatnonzero(turn)
+    s.stale[k] = 0
+    m = s.F.shape[1] - 1
+    on = s.active[k, :m] > 0
+    worst = np.where(on, s.F[k, 1:], -np.inf).max(1, initial=-np.inf)
+    elastic = on.any(1) & (worst > STARTS_AGAIN)
+    s.cautious[k], s.elastic[k], s.t[k] = (
+        True,
+        elastic,
+        np.where(elastic, np.maximum(worst, 0) + LIFT_AGAIN, 0.0),
+    )
+    s.active[k, m] = elastic
+    s.J[k, : m + 1, -1] = s.active[k, : m + 1] * elastic[:, None]
+    margin = formulas.second_margin(s.lo, s.hi)
+    y = np.minimum(np.maximum(s.y, s.lo + margin), s.hi - margin)
+    S = np.maximum(slacks(s.F, s.t, y, s.lo, s.hi, s.active), 1e-3 * margin.min(1)[:, None])
+    s.S[k] = S[k]
+    _recentre(s, turn, np.ones(len(turn)))
+
+
+def _barrier(s: State, F: Array, t: Array, S: Array, k: Choice) -> Array:
+    """Return the function that the cautious mode lowers."""
+    penalty = np.where(s.elastic[k], s.rho[k] * t, 0.0)
+    value: Array = s.weight[k] * F[:, 0] + penalty - s.target[k] * np.log(S).sum(1)
+    return value
+
+
+@dataclass(slots=True)
+class Move:
+    """A direction: how the barrier falls along it, changes of (y, t) and slacks, and the mean product it is for."""
+
+    fall: Array
+    d: Array
+    slide: Array
+    off: Array
+    mu: Array
+
+
+def _trial(
+    s: State, move: Move, step: Array, k: Choice
+) -> tuple[tuple[Array, Array, Array, Array, Array], Bools]:
+    """Evaluate the rows at the end of a step for the instances k: (F, W, y, t, S), and where it will do."""
+    a = step[k]
+    by = a[:, None]
+    yt = s.y[k] + by * move.d[k, :-1]
+    tt = s.t[k] + a * move.d[k, -1] * s.elastic[k]
+    Ft, Wt = (s.terms if isinstance(k, slice) else s.terms.take(k)).at(yt)
+    c = slacks(Ft, tt, yt, s.lo[k], s.hi[k], s.active[k])
+    old = s.S[k]
+    ahead = old + by * move.slide[k]
+    miss = np.abs(c - ahead)
+    carried = (old < CARRIED_SLACK) & formulas.follows(old, miss, by, move.off[k])
+    good = carried | formulas.enough(c, old, by, move.mu[k][:, None], s.L[k]) | (s.active[k] == 0)
+    good |= formulas.rounding(ahead, c)
+    St = np.where(c >= np.where(carried, 0.5 * ahead, EXACT_SLACK), c, np.maximum(ahead, miss))
+    fine = good.all(1) & np.isfinite(Ft[:, 0])
+    if s.cautious.any():
+        before = _barrier(s, s.F[k], s.t[k], old, k)
+        allowed = formulas.allowed(before, a, move.fall[k])
+        fine &= ~s.cautious[k] | (_barrier(s, Ft, tt, St, k) <= allowed)
+    return (Ft, Wt, yt, tt, St), fine
+
+
+def _shorten(s: State, move: Move, step: Array) -> tuple[Array, Bools]:
+    """Take the step, shorter where the true slacks would not stay positive; False where none will do."""
+    old = s.F, s.W, s.y, s.t, s.S
+    new, ok = _trial(s, move, step, slice(None))
+    if not ok.all():
+        for to, come in zip(new, old, strict=True):
+            to[~ok] = come[~ok]
+        for _ in range(CUTS):
+            k = np.flatnonzero(~ok)
+            if not len(k):
+                break
+            step[k] *= SHORTER
+            part, fine = _trial(s, move, step, k)
+            for to, come in zip(new, part, strict=True):
+                to[k[fine]] = come[fine]
+            ok[k[fine]] = True
+        step[~ok] = 0.0
+    s.F, s.W, s.y, s.t, s.S = new
+    s.G = s.terms.slopes(s.W)
+    tilt(s)
+    return step, ok
+
+
+def least_mu(s: State) -> Array:
+    """Complementarity below which slacks drown in rounding."""
+    return np.where(s.elastic, LEAST_ELASTIC * s.rho, LEAST_MU)
+
+
+def drop_elastic(s: State) -> None:
+    """Let go of t where every limit holds with room."""
+    m = s.F.shape[1] - 1
+    room = formulas.roomy(s.F[:, 1:], s.S[:, :m]) | (s.active[:, :m] == 0)
+    drop = s.elastic & room.all(1)
+    if drop.any():
+        s.elastic &= ~drop
+        s.active[drop, m] = 0.0
+        s.L[drop, m] = 0.0
+        s.J[drop, : m + 1, -1] = 0.0
+        s.t[drop] = 0.0
+        s.S[drop] = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[drop]
+        again = drop & (s.stage == 1)
+        s.stage[again], s.weight[again] = 2, 1.0
+        _recentre(s, again, np.ones(len(again)))
+
+
+def change_stage(s: State, proof: Array, worst: Array) -> None:
+    """Set the objective aside where t stays positive (phase one); come back with a large penalty."""
+    m = s.F.shape[1] - 1
+    left = (s.S * s.L).sum(1)
+    stuck = s.elastic & (s.stage == 0) & formulas.stuck(s.L[:, :m].sum(1), s.rho, left, s.t)
+    raised = stuck & (s.rho < TOP_PENALTY)
+    if raised.any():
+        s.rho[raised] *= DEARER
+        s.L[raised] *= DEARER  # all products grow alike, so the iterate stays centred
+        s.target[raised] *= DEARER
+    alone = stuck & ~raised
+    if alone.any():
+        s.rho[alone], s.weight[alone], s.stage[alone] = 1.0, 0.0, 1
+        s.t[alone] += LIFT_AGAIN  # from close to the limits phase one would only creep
+        s.S[alone] = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[alone]
+        _recentre(s, alone, 1 / (s.active[:, :m] / s.S[:, :m]).sum(1))
+    back = s.elastic & (s.stage == 1) & (left < DONE) & (worst <= FEASIBLE)
+    if back.any():
+        s.slight[back] = np.maximum(proof[back], 0.0)
+        s.L[back] *= LAST_PENALTY
+        s.target[back] *= LAST_PENALTY
+        s.rho[back], s.weight[back], s.stage[back], s.age[back] = LAST_PENALTY, 1.0, 2, 0
+
+
+def _recentre(s: State, which: Bools, mu: Array) -> None:
+    """Begin a new stage at the same point, all products of slack and multiplier alike."""
+    s.L[which] = (mu[:, None] * s.active / s.S)[which]
+    s.target = np.where(which, mu, s.target)
+    s.age[which] = 0
+
+
+def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> tuple[Bools, Array, Array]:
+    """Write down what this iterate proves; True where the instance is finished."""
+    m = s.F.shape[1] - 1
+    bound, proof, worst = certificates(s)
+    impossible = (proof > FEASIBLE) & (worst > 0) & ~done
+    bound = np.where(s.slight > 0, np.minimum(bound, s.F[:, 0]), bound)
+    gap = np.abs(s.F[:, 0] - bound)
+    # a smaller complementarity pins the variables down where the objective no longer can
+    left = np.where(
+        formulas.close(s.F[:, 0] - bound, s.L[:, :m].sum(1), tol),
+        gap + (s.S * s.L).sum(1) + np.maximum(worst, 0),
+        1 + gap,
+    )
+    score = np.where(worst <= FEASIBLE, left, NOT_WITHIN + np.maximum(worst, 0))
+    better = ((score < s.score) | impossible) & ~done
+    s.late = np.where((score < 0.5 * s.score) | (s.score >= 1), 0, s.late + 1)
+    open_gap = (
+        (score >= 1) & (score < NOT_WITHIN) & (s.score < NOT_WITHIN) & (score - 1 > 0.9 * (s.score - 1))
+    )
+    s.stale = np.where(open_gap, s.stale + 1, 0)
+    s.score = np.where(better, score, s.score)
+    k = np.flatnonzero(better)
+    j = s.index[k]
+    found.y[j], found.L[j] = s.y[k], s.L[k]
+    found.penalised[j] = s.elastic[k] & formulas.artefact(s.L[k, :m].sum(1), s.rho[k])
+    found.slight[j] = s.slight[k]
+    found.near[j] = score[k] < 1 + SMALL_GAP
+    found.iterations[s.index[~done]] = iteration
+    found.infeasible[s.index[impossible]] = True
+    at_floor = (s.S * s.L).max(1) <= 2 * least_mu(s)
+    sharp = better & (score < 1) & (gap < SHARP) & at_floor
+    solved = sharp | (s.score < 1) & (s.late >= np.where(s.cautious, LATE_CAUTIOUS, LATE))
+    found.settled[s.index[impossible | (s.score < 1)]] = True
+    return impossible | solved, proof, worst
+
+
+def run(
+    T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, content: Bools | None = None
+) -> Found:
+    """Solve every instance from y; the rare one that fails is tried again, otherwise.
+
+    ``content`` (B,): given where others wait, so that what jams is treated so sooner, and given up sooner; which
+    instances are then content with an optimum but for a gap of SMALL_GAP.
+    """
+    hurried = content is not None
+    found = _run(T, lo, hi, y, tol, limit, hurried, whole=True)
+    k = np.flatnonzero(~found.settled & ~(found.near & (False if content is None else content)))
+    if len(k):
+        again = _run(T.take(k), lo[k], hi[k], 0.5 * (lo[k] + hi[k]), tol, limit, hurried, whole=False)
+        found.iterations[k] += again.iterations
+        better = again.settled
+        for name in ("y", "L", "infeasible", "settled", "penalised", "slight"):
+            getattr(found, name)[k[better]] = getattr(again, name)[better]
+    return found
+
+
+def _run(
+    T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, hurried: bool, whole: bool
+) -> Found:
+    """Iterate until every instance is finished or has had ``limit`` iterations."""
+    s = begin(T, lo, hi, y)
+    B = len(y)
+    done = np.zeros(B, bool)
+    found = Found(
+        s.y.copy(),
+        s.L.copy(),
+        done.copy(),
+        done.copy(),
+        np.zeros(B, np.int64),
+        done.copy(),
+        np.zeros(B),
+        done.copy(),
+    )
+    for iteration in range(limit + 1):
+        now, proof, worst = record(s, found, done, tol, iteration)
+        done |= now
+        if hurried:
+            done |= s.cautious & (s.stale >= GIVEN_UP)
+        if done.all():
+            break
+        if done.sum() > 0.2 * len(done):
+            keep = np.flatnonzero(~done)
+            s, done, proof, worst = s.take(keep), done[keep], proof[keep], worst[keep]
+        change_stage(s, proof, worst)
+        done |= ~advance(s, whole, hurried)
+        drop_elastic(s)
+    return found

@@ -1,0 +1,251 @@
+"""Linear programs of many points: written once with all their numbers, solved by the dual simplex method, proved again.
+
+Each optimum comes with multipliers, from which its bound follows by weak duality; each point without a design with the
+multipliers that prove it. What the tableau cannot say for certain (a limit that binds at a degenerate vertex, an end
+that is only there to have one) is left to be solved point by point.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import evaluation
+from formulations.arithmetics.many import Array, Points
+from formulations.program import Program, is_linear, program
+from formulations.program_branches import branch_count, branches
+from results.dataset import Arrays, Layout
+from scenarios.question import Question
+from scenarios.sweep.grids import Grid
+from solvers import work
+from solvers.linear import milp, milp_ties
+from solvers.linear.milp_explained import RATE_ROUNDING
+from solvers.linear.points import linear_conflicts, lp
+from solvers.linear.points.linear_rows import PROGRAM_GAP, NotLinear, Rows, linear_cost, to_user
+from solvers.linear.points.lp import Vertices
+from solvers.many_points import blocks
+from solvers.many_points.block_answers import BlockAnswers, Designs
+from solvers.many_points.blocks import Block
+from solvers.many_points.offers import OTHER_KIND, Offer, too_few
+from solvers.outcome import INFEASIBLE, OPTIMAL
+
+KIND = "linear program"
+FEWEST_COMPILED = 300
+"""Points of a grid below which loading the compiled code takes longer than solving them one by one."""
+PROGRAMS_TOGETHER = 16_384
+"""Points written and solved together."""
+MOST_BRANCHES_SOLVED = 16
+"""Ways in which maxima may be held that are still all tried."""
+AWAY = 1e-7
+"""Of a number's size: less from its end it may be at it, and the vertex degenerate."""
+
+Mask = NDArray[np.bool_]
+
+
+def way(grid: Grid) -> Offer:
+    """Return this way where most points of a grid are linear programs."""
+    if any(len(q.objectives) != 1 for q in grid.bases.values()):
+        return OTHER_KIND
+    if not any(is_program(q) for q in blocks.kinds(grid)):
+        return OTHER_KIND
+    if grid.size < FEWEST_COMPILED:
+        return too_few(KIND, FEWEST_COMPILED)
+    return blocks.offered(Linear(grid), Linear(blocks.thinned(grid)))
+
+
+def is_program(question: Question) -> bool:
+    """Whether a question is a linear program at all, told before anything is compiled."""
+    if not question.decide or question.idle:
+        return False
+    if any(d.choices is not None or d.values is not None or d.integer for d in question.decide):
+        return False
+    if not is_linear(question):
+        return False
+    try:
+        p = program(question)
+    except (ValueError, ArithmeticError):
+        return False
+    return not p.integer.any() and branch_count(p) <= MOST_BRANCHES_SOLVED
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """The way itself; see ``solvers.many_points.path.Path``."""
+
+    grid: Grid
+    method: str = "linear programs solved together by the dual simplex method; bounds from their multipliers"
+    kind: str = "batch"
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: so much for each number of its program's rows."""
+        problem = work.first_problem(self.grid)
+        p = None if problem is None else problem.program
+        return work.seconds(
+            "linear number", 1.0 if p is None else math.prod(p.rows.shape[-2:]) * branch_count(p)
+        )
+
+    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
+        """Answer a block."""
+        block = Block(self.grid, region)
+        told = BlockAnswers(plan, block.shape)
+        left = block.answered(lambda question, points: self.answer(told, question, points), PROGRAMS_TOGETHER)
+        return told.arrays, left
+
+    def answer(self, told: BlockAnswers, question: Question, points: Points) -> Mask:
+        """Answer some points; tells which are answered."""
+        p = program(question)
+        _check(p)
+        count = len(points)
+        if p.exact:
+            return _of_branches(told, p, question, points)
+        found = _solved(p, count)
+        good = np.zeros(count, dtype=bool)
+        optimal = found.end == OPTIMAL
+        if optimal.any():
+            good[optimal] = _optimal(told, p, question, points, found, optimal)
+        none = found.end == INFEASIBLE
+        if none.any():
+            good[none] = linear_conflicts.told_none(told, question, [p], points, [found], none)
+        return good
+
+
+def _check(p: Program) -> None:
+    """Raise NotLinear where a program is of another kind."""
+    if p.integer.any() or p.others or branch_count(p) > MOST_BRANCHES_SOLVED:
+        raise NotLinear("whole numbers, or too many terms of which one must be the largest")
+    if p.goal is None or p.under is None:
+        raise NotLinear("nothing is to be least")
+    ratios = [under for _, _, under in p.ties]
+    if any(r[..., :-1].any() for r in ratios) or (p.under[..., :-1].any() and p.goal[..., :-1].any()):
+        raise NotLinear("a ratio of two things that are decided")
+
+
+def _aims(p: Program) -> list[Array]:
+    """What is minimised, what settles ties, and every decided quantity, in order of importance."""
+    decided = [p.column(d.name) for d in p.question.decide[: milp_ties.MOST_RANGED]]
+    return [linear_cost(p), *(goal / under[..., -1:] for _, goal, under in p.ties), *decided]
+
+
+def _solved(p: Program, count: int) -> Vertices:
+    """Solve all programs."""
+    return lp.solved(p.rows, p.equal, p.low, p.high, _aims(p), count)
+
+
+def _of_branches(told: BlockAnswers, p: Program, question: Question, points: Points) -> Mask:
+    """Answer where a maximum must be one of its terms: the best over all, where no two differ in their designs."""
+    count, every = len(points), np.ones(len(points), dtype=bool)
+    made = [_with_rows(p, extra) for extra in branches(p)]
+    found = [_solved(b, count) for b in made]
+    values, bounds = np.full((len(made), count), np.inf), np.full((len(made), count), -np.inf)
+    for k, (b, f) in enumerate(zip(made, found, strict=True)):
+        n = Rows(b, every)
+        met, none = f.end == OPTIMAL, f.end == INFEASIBLE
+        far = np.where(b.boxed, np.inf, n.high)
+        nothing = lp.weak_duality(n.rows, n.equal, n.low, far, np.zeros_like(n.cost), f.y) > 0.0
+        bounds[k] = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, f.y)
+        values[k] = np.where(met, (n.cost * f.u).sum(axis=1), np.inf)
+        bounds[k] = np.where(met, bounds[k], np.where(none & nothing, np.inf, -np.inf))
+    low, which = values.min(axis=0), values.argmin(axis=0)
+    best = np.stack([f.u for f in found])[which, np.arange(count)]
+    good = np.isfinite(low)
+    for v, f in zip(values, found, strict=True):
+        apart = np.abs(f.u - best).max(axis=1) > AWAY
+        good &= ~(apart & (v <= low + milp.EQUAL_RATIOS * np.abs(low)))
+    least = bounds.min(axis=0)
+    answered = np.zeros(count, dtype=bool)
+    for k, (b, f) in enumerate(zip(made, found, strict=True)):
+        own = good & (which == k)
+        if own.any():
+            answered[own] = _optimal(told, b, question, points, f, own, least[own], len(p.keys))
+    none = np.all([f.end == INFEASIBLE for f in found], axis=0)
+    if none.any():
+        answered[none] = linear_conflicts.told_none(told, question, made, points, found, none)
+    return answered
+
+
+def _with_rows(p: Program, extra: Array) -> Program:
+    """A program with further rows, that are not limits, and no maxima to be held."""
+    zeros = np.zeros_like(extra)
+    shape = np.broadcast_shapes(p.numerators.shape[:-2], p.denominators.shape[:-2], extra.shape[:-2])
+
+    def more(rows: Array, of: Array) -> Array:
+        both = (np.broadcast_to(a, (*shape, *a.shape[-2:])) for a in (rows, of))
+        return np.concatenate(list(both), axis=-2)
+
+    count = extra.shape[-2]
+    return replace(
+        p,
+        keys=(*p.keys, *(None for _ in range(count))),
+        numerators=more(p.numerators, extra),
+        denominators=more(p.denominators, zeros),
+        equal=np.append(p.equal, np.zeros(count, dtype=bool)),
+        exact=(),
+    )
+
+
+def _optimal(
+    told: BlockAnswers,
+    p: Program,
+    question: Question,
+    points: Points,
+    found: Vertices,
+    mask: Mask,
+    least: Array | None = None,
+    rows: int | None = None,
+) -> Mask:
+    """Judge and take over the points with an optimum.
+
+    ``least``: a bound that holds beside that of the multipliers; ``rows``: how many of the rows are the program's own.
+    """
+    u, y = found.u[mask], found.y[mask]
+    n = Rows(p, mask)
+    value = (n.cost * u).sum(axis=1)
+    bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, y)
+    size = (np.abs(n.cost) * np.abs(u)).sum(axis=1)
+    bound = bound if least is None else np.minimum(bound, least)
+    good = value - bound <= PROGRAM_GAP * np.maximum(np.abs(value), 1e-3 * size)
+    good &= ~((u[:, :-1] >= n.high * (1.0 - milp.AT_PROGRAM_END)) & p.boxed).any(axis=1)
+    rates, sure = _rates(p, n, u, y, value, len(p.keys) if rows is None else rows)
+    good &= sure
+    place = {c: i for i, c in enumerate(p.columns)}
+    x = {d.name: u[:, place[d.name]] for d in question.decide}
+    asked = blocks.part(question, mask)
+    designs = Designs(x, to_user(p, n, np.minimum(bound, value)), {}, rates)
+    return told.best(asked, points[mask], designs, good)
+
+
+def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Mask]:
+    """Elasticities of the objective by limit (see ``solvers.linear.milp_explained.rates``), and where they are certain.
+
+    Relaxing and tightening a limit that binds are mirrors of each other where the vertex is not degenerate. Rows beyond
+    the first ``own`` turn others of them round.
+    """
+    assert p.under is not None, "there is an objective"
+    keys = [k for k in p.keys if k is not None]
+    parts = np.abs(n.rows * u[:, None, :]).max(axis=2)
+    left = np.abs(np.einsum("pij,pj->pi", n.rows, u)) / np.maximum(parts, 1e-300)
+    size = np.maximum(np.abs(u[:, :-1]), 1e-3)
+    at_end = (u[:, :-1] - n.low <= AWAY * size) | (n.high - u[:, :-1] <= AWAY * size)
+    # as many rows and ends hold with equality as there are numbers: no more, or the vertex is degenerate
+    tight = (left[:, :own] <= AWAY).sum(axis=1) + at_end.sum(axis=1)
+    simple = tight == u.shape[1] - 1
+    found: dict[str, Array] = {}
+    by = -value if p.under[..., :-1].any() else value
+    # of what may be below zero nothing is worth a percentage
+    sure = by > 0.0
+    for i, key in enumerate(p.keys):
+        if key is None or key.side == "model":
+            continue
+        active = left[:, i] <= RATE_ROUNDING
+        room = np.einsum("pj,pj->p", n.room[:, i], u)
+        change = -y[:, i] * room
+        rate = (-1.0 if key.side == "min" else 1.0) * p.sign * change / by
+        found[evaluation.label(key, keys)] = np.where(active & (np.abs(rate) >= RATE_ROUNDING), rate, 0.0)
+        sure &= ~active | simple
+        sure &= active | (left[:, i] > AWAY)
+    return found, sure

@@ -1,0 +1,163 @@
+"""Why linear programs of many points have no design: proofs, limits in conflict, and what each would have to give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.arithmetics.many import Array, Points
+from formulations.program import Program
+from formulations.tolerances import SLACK
+from scenarios.question import Question
+from solvers.explaining import conflicts
+from solvers.explaining.why import Why
+from solvers.linear import milp, milp_conflicts
+from solvers.linear.points import lp
+from solvers.linear.points.linear_rows import PROGRAM_GAP, Rows, along, to_user
+from solvers.linear.points.lp import Vertices
+from solvers.many_points import blocks
+from solvers.many_points.block_answers import BlockAnswers
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+
+Mask = NDArray[np.bool_]
+
+
+def told_none(
+    told: BlockAnswers,
+    question: Question,
+    made: Sequence[Program],
+    points: Points,
+    found: Sequence[Vertices],
+    mask: Mask,
+) -> Mask:
+    """Prove that points have no design in any branch, and tell which limits are in conflict."""
+    sure = np.ones(np.count_nonzero(mask), dtype=bool)
+    for p, f in zip(made, found, strict=True):
+        sure &= _missed(p, f, mask, len(made) > 1) > SLACK
+    own = np.flatnonzero(mask)[sure]
+    good = np.zeros(len(mask), dtype=bool)
+    good[own] = True
+
+    names = milp_conflicts.limit_names(made[0])
+
+    def answer(now: Points) -> Mask:
+        def met(some: Points, kept: Mask) -> conflicts.Codes:
+            ends = np.stack([_ends(p, names, kept, len(mask), now[some]) for p in made])
+            failed = np.where((ends == FAILED).any(axis=0), conflicts.NOT_KNOWN, conflicts.CANNOT_HOLD)
+            return np.where((ends == OPTIMAL).any(axis=0), conflicts.CAN_HOLD, failed).astype(np.int8)
+
+        def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
+            asked = np.isin(np.arange(len(mask)), now[some])
+            factor = partial(_least_of_all, made, asked)
+            here = blocks.part(question, asked)
+            return conflicts.feasible_values(here, made[0].keys, conflict, factor)
+
+        why = Why(
+            names, conflicts.by_set(met), values, lambda some: blocks.some(question, now[some], len(mask))
+        )
+        return told.conflicts(points[now], why)
+
+    for left in blocks.together(own, answer):
+        good[left] = False
+    return good[mask]
+
+
+def _missed(p: Program, found: Vertices, mask: Mask, turned: bool) -> Array:
+    """By how much of its size every design breaks some limit at least (see ``milp_conflicts.least_violation``).
+
+    ``turned``: rows that are not limits and have no denominator choose the term of a maximum; these may give as well.
+    """
+    n = Rows(p, mask)
+    named = np.array([k is not None for k in p.keys], dtype=bool)
+    y = found.y[mask]
+    # an end that is only there to have one proves nothing
+    high = np.where(p.boxed, np.inf, n.high)
+    missed = lp.weak_duality(n.rows, n.equal, n.low, high, np.zeros_like(n.cost), y)
+    room = np.abs(n.room).max(axis=2, initial=0.0)
+    choosing = (room == 0.0) & ~named & turned
+    give = np.where(named, room, np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), 0.0))
+    weight = np.where(n.equal, np.abs(y), np.maximum(y, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(missed > 0.0, missed / (weight * give).sum(axis=1), 0.0))
+
+
+def _least_of_all(made: Sequence[Program], asked: Mask, which: int) -> Array:
+    """The least ratio of a limit over all branches."""
+    return np.asarray(np.min([_least_factor(p, which, asked) for p in made], axis=0))
+
+
+def _least_factor(p: Program, which: int, asked: Mask) -> Array:
+    """The least ratio of a limit (see ``conflicts.Factor``) at the points asked for."""
+    if p.amounts:
+        return np.full(int(asked.sum()), np.nan)
+    stays = np.arange(len(p.keys)) != which
+    fewer = replace(
+        p,
+        keys=tuple(k for k, s in zip(p.keys, stays, strict=True) if s),
+        numerators=p.numerators[..., stays, :],
+        denominators=p.denominators[..., stays, :],
+        equal=p.equal[stays],
+        goal=p.numerators[..., which, :],
+        under=p.denominators[..., which, :],
+        sign=1,
+    )
+    found, value, sure = _least_ratio(fewer, asked) if _fraction(fewer) else _least_cost(fewer, asked)
+    # an end that is only there to have one says nothing
+    sure &= ~((found.u[:, :-1] >= along(p.high, asked, 1) * (1.0 - milp.AT_PROGRAM_END)) & p.boxed).any(
+        axis=1
+    )
+    return np.select([sure, found.end == INFEASIBLE], [value, np.inf], np.nan)
+
+
+def _fraction(p: Program) -> bool:
+    """Whether what is minimised is a ratio of two things that are decided."""
+    assert p.goal is not None, "there is an objective"
+    assert p.under is not None, "there is an objective"
+    return bool(p.goal[..., :-1].any() and p.under[..., :-1].any())
+
+
+def _least_cost(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
+    n = Rows(p, asked)
+    found = lp.solved(n.rows, n.equal, n.low, n.high, [n.cost], len(n.rows))
+    value = (n.cost * found.u).sum(axis=1)
+    bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, found.y)
+    size = (np.abs(n.cost) * np.abs(found.u)).sum(axis=1)
+    sure = (found.end == OPTIMAL) & (value - bound <= PROGRAM_GAP * np.maximum(np.abs(value), 1e-3 * size))
+    return found, to_user(p, n, value), sure
+
+
+def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
+    """Dinkelbach's iteration at all points (see ``solvers.linear.milp``)."""
+    assert p.goal is not None, "there is an objective"
+    assert p.under is not None, "there is an objective"
+    n, count = Rows(p, asked, p.goal), int(asked.sum())
+    goal, under = n.cost, along(p.under, asked, 1)
+    found = lp.solved(n.rows, n.equal, n.low, n.high, [goal], count)
+    u, ratio, sure = found.u, np.full(count, np.nan), np.zeros(count, dtype=bool)
+    for _ in range(milp.DINKELBACH_STEPS):
+        top, bottom = (goal * u).sum(axis=1), (under * u).sum(axis=1)
+        good = (found.end == OPTIMAL) & (bottom > 0)
+        ratio = np.where(good, top / np.where(bottom > 0, bottom, 1.0), 0.0)
+        cost = goal - ratio[:, None] * under
+        now = lp.solved(n.rows, n.equal, n.low, n.high, [cost], count)
+        better = good & (now.end == OPTIMAL) & ((cost * now.u).sum(axis=1) < -milp.RATIO_CLOSED * np.abs(top))
+        if not better.any():
+            bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, cost, now.y)
+            sure = good & (now.end == OPTIMAL) & (bound >= -PROGRAM_GAP * np.abs(top))
+            break
+        u = np.where(better[:, None], now.u, u)
+    return Vertices(found.end, u, found.y), ratio, sure
+
+
+def _ends(p: Program, names: Sequence[str], kept: Mask, count: int, own: Points) -> NDArray[np.int64]:
+    """How the programs of the points ``own`` end with the limits ``kept`` alone and nothing to minimise."""
+    left_out = {n for n, k in zip(names, kept, strict=True) if not k}
+    stays = np.array([k is None or k.name not in left_out for k in p.keys], dtype=bool)
+    rows = p.rows[..., stays, :]
+    rows = rows[own] if rows.ndim == 3 else rows
+    low, high = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.endless))
+    return lp.solved(rows, p.equal[stays], low, high, [], len(own)).end

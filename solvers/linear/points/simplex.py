@@ -1,0 +1,231 @@
+"""The dual simplex method on many small linear programs, compiled: one tableau per point, aims in order of importance.
+
+Minimise the first row of ``costs``, among the optima the second, and so on, where ``rows . u + right <= 0`` (= 0 where
+``equal``) and u lies between finite ends. It starts from the corner of the box that is best without rows, so every
+tableau is optimal for what it knows and no first phase is needed: each pivot repairs one broken row. A program ends at
+a vertex with its multipliers, or with a row that nothing can repair; both are proofs that need no trust in this code.
+Which points are solved together changes nothing.
+
+Importing this module imports numba.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+from solvers.geometric.kernel.compiled import kept
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+
+PIVOT = 1e-9
+ZERO = 1e-11
+ROW_BROKEN = 1e-11
+PIVOTS_PER_ROW = 40
+BALANCING_PASSES = 3
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compiled(function: F) -> F:
+    """Compile what works on one program, and keep the result on disk where that is possible."""
+    return _compile(function, parallel=False)
+
+
+def parallel(function: F) -> F:
+    """Compile a loop over programs that runs on all cores."""
+    return _compile(function, parallel=True)
+
+
+def _compile(function: F, *, parallel: bool) -> F:
+    return kept(function, parallel=parallel)
+
+
+@compiled
+def _sign(D: Any, j: int) -> float:
+    """Return the sign of the first aim that a step of column j moves."""
+    for k in range(D.shape[0]):
+        if D[k, j] > ZERO:
+            return 1.0
+        if D[k, j] < -ZERO:
+            return -1.0
+    return 0.0
+
+
+@compiled
+def _sooner(D: Any, row: Any, j: int, other: int) -> bool:
+    """Whether column j spoils the aims less than another one that repairs the row as well."""
+    for k in range(D.shape[0]):
+        a, b = abs(D[k, j] / row[j]), abs(D[k, other] / row[other])
+        if a < b - ZERO * (1.0 + b):
+            return True
+        if a > b + ZERO * (1.0 + b):
+            return False
+    return bool(abs(row[j]) > abs(row[other]))
+
+
+@compiled
+def _worst(beta: Any, basic: Any, low: Any, high: Any) -> int:
+    """Return the row that is broken most; -1: none is."""
+    found, most = -1, ROW_BROKEN
+    for i in range(beta.size):
+        v = basic[i]
+        missing = max(low[v] - beta[i], beta[i] - high[v]) / (1.0 + abs(beta[i]))
+        if missing > most:
+            found, most = i, missing
+    return found
+
+
+@compiled
+def _entering(T: Any, D: Any, r: int, up: bool, free: Any, at_high: Any, low: Any, high: Any) -> int:
+    """Return the column that repairs row r and keeps all aims in order; -1: none."""
+    found = -1
+    for j in range(T.shape[1]):
+        v = free[j]
+        if low[v] == high[v] or abs(T[r, j]) <= PIVOT:
+            continue
+        rises = (T[r, j] > 0.0) != at_high[j]
+        if rises == up and (found < 0 or _sooner(D, T[r], j, found)):
+            found = j
+    return found
+
+
+@compiled
+def _pivot(T: Any, D: Any, r: int, e: int) -> None:
+    """Exchange the variable of row r for that of column e."""
+    p = 1.0 / T[r, e]
+    for j in range(T.shape[1]):
+        T[r, j] *= -p
+    T[r, e] = p
+    for i in range(T.shape[0]):
+        c = T[i, e]
+        if i != r and c != 0.0:
+            for j in range(T.shape[1]):
+                T[i, j] += c * T[r, j]
+            T[i, e] = c * p
+    for k in range(D.shape[0]):
+        c = D[k, e]
+        if c != 0.0:
+            for j in range(T.shape[1]):
+                D[k, j] += c * T[r, j]
+                if abs(D[k, j]) < 1e-15:
+                    D[k, j] = 0.0
+            D[k, e] = c * p
+
+
+@compiled
+def _read(
+    beta: Any, basic: Any, free: Any, at_high: Any, D: Any, low: Any, high: Any, u: Any, y: Any
+) -> None:
+    """Read point and multipliers off a tableau."""
+    n = u.size
+    for j in range(n):
+        if free[j] < n:
+            u[free[j]] = high[free[j]] if at_high[j] else low[free[j]]
+        else:
+            y[free[j] - n] = D[0, j]
+    for i in range(y.size):
+        if basic[i] < n:
+            u[basic[i]] = min(max(beta[i], low[basic[i]]), high[basic[i]])
+
+
+@compiled
+def _proof(T: Any, r: int, up: bool, basic: Any, free: Any, y: Any) -> None:
+    """Read the multipliers with which the rows add up to row r, that nothing can repair."""
+    n, s = free.size, 1.0 if up else -1.0
+    for j in range(n):
+        if free[j] >= n:
+            y[free[j] - n] = -s * T[r, j]
+    if basic[r] >= n:
+        y[basic[r] - n] = s
+
+
+@compiled
+def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
+    """Solve one program; ``low`` and ``high`` are those of its columns, then of its rows' slacks.
+
+    ``u`` and ``y`` receive the point and the multipliers of the rows (of the broken row where there is no point).
+    """
+    m, n = A.shape
+    T, D = -A, C.copy()
+    free, basic = np.arange(n), np.arange(n, n + m)
+    at_high = np.zeros(n, np.bool_)
+    beta = -b.copy()
+    for j in range(n):
+        at_high[j] = _sign(D, j) < 0.0
+        start = high[j] if at_high[j] else low[j]
+        if not np.isfinite(start):
+            return FAILED
+        for i in range(m):
+            beta[i] -= A[i, j] * start
+    for _ in range(PIVOTS_PER_ROW * (m + n)):
+        r = _worst(beta, basic, low, high)
+        if r < 0:
+            _read(beta, basic, free, at_high, D, low, high, u, y)
+            return OPTIMAL
+        up = beta[r] < low[basic[r]]
+        e = _entering(T, D, r, up, free, at_high, low, high)
+        if e < 0:
+            _proof(T, r, up, basic, free, y)
+            return INFEASIBLE
+        out, into = basic[r], free[e]
+        step = ((low[out] if up else high[out]) - beta[r]) / T[r, e]
+        for i in range(m):
+            beta[i] += T[i, e] * step
+        beta[r] = (high[into] if at_high[e] else low[into]) + step
+        _pivot(T, D, r, e)
+        basic[r], free[e] = into, out
+        at_high[e] = not up
+    return FAILED
+
+
+@compiled
+def _power(size: float) -> float:
+    """Return the power of two that brings a size near 1, so that nothing is rounded."""
+    return 2.0 ** -round(math.log2(size)) if size > 0.0 else 1.0
+
+
+@compiled
+def balanced(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y: Any) -> int:
+    """Bring rows, columns and aims near 1, solve, and say the answer in the old sizes."""
+    m, n = A.shape
+    row, column = np.ones(m), np.ones(n)
+    for _ in range(BALANCING_PASSES):
+        for i in range(m):
+            row[i] = _power(np.max(np.abs(A[i] * column)))
+        for j in range(n):
+            column[j] = _power(np.max(np.abs(A[:, j] * row))) if m else 1.0
+    ends = np.zeros((2, n + m))
+    for j in range(n):
+        ends[0, j], ends[1, j] = low[j] / column[j], high[j] / column[j]
+    T, right, aims = np.empty((m, n)), np.empty(m), np.empty(C.shape)
+    for i in range(m):
+        row[i] = _power(np.max(np.abs(A[i] * column)))
+        ends[1, n + i] = 0.0 if equal[i] else np.inf
+        right[i] = b[i] * row[i]
+        for j in range(n):
+            T[i, j] = A[i, j] * row[i] * column[j]
+    first = 1.0
+    for k in range(C.shape[0]):
+        size = np.max(np.abs(C[k] * column))
+        size = size if size > 0.0 else 1.0
+        first = size if k == 0 else first
+        for j in range(n):
+            aims[k, j] = C[k, j] * column[j] / size
+    end: int = one(T, right, aims, ends[0], ends[1], u, y)
+    for j in range(n):
+        u[j] = min(max(u[j] * column[j], low[j]), high[j])
+    for i in range(m):
+        y[i] *= row[i] * (first if end == OPTIMAL else 1.0)
+    return end
+
+
+@parallel
+def every(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y: Any, end: Any) -> None:
+    """Solve all programs: A (points, m, n), b (points, m), C (points, aims, n), ends (points, n)."""
+    for p in numba.prange(end.size):
+        end[p] = balanced(A[p], b[p], C[p], low[p], high[p], equal, u[p], y[p])

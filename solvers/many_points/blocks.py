@@ -1,0 +1,282 @@
+"""The points of a block of a grid, in groups that differ in numbers only, each group one question with many numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.models.arithmetic import CannotTake
+from dse.system.records import dataclass
+from formulations import handover
+from formulations.arithmetics.many import Differ, Many, Points
+from results.dataset import layout, only
+from scenarios.axes.axes import Target
+from scenarios.question import Decision, Limit, Question
+from scenarios.sweep.grids import Change, Grid
+from solvers import work
+from solvers.many_points import effort
+from solvers.many_points.offers import Offer, Path
+from solvers.many_points.offers import part as part_of
+
+WAY = "many numbers at once"
+APART = "points whose numbers lead to structures of their own"
+UNSURE = "an optimum or a conflict that is not certain (a tie, a degenerate vertex, a limit just missed)"
+TOO_LONG = "a few points take too long to be tried, and more work than one by one"
+GROUPS = 64
+"""So many times may the points of a group be told apart by their numbers."""
+
+Mask = NDArray[np.bool_]
+Answer = Callable[[Question, Points], Mask]
+Held = TypeVar("Held", Limit, Decision)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of a grid; its points are numbered in C order."""
+
+    grid: Grid
+    region: tuple[slice, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along each axis."""
+        return tuple(s.stop - s.start for s in self.region)
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return math.prod(self.shape)
+
+    def question(self, points: Points, further: int = 0) -> Question:
+        """Return the question at points that differ in numbers only, these as ``Many``.
+
+        ``further``: dimensions of length 1 behind that of the points.
+        """
+        places = np.unravel_index(points, self.shape)
+        index = [s.start + p for s, p in zip(self.region, places, strict=True)]
+        asked = self.grid.question(tuple(int(i[0]) for i in index))
+        for change in self.grid.changes:
+            if not change.apart:
+                values = self._values(change)[places[change.along]]
+                asked = _with(asked, change.target, Many(values.reshape(-1, *(1,) * further)))
+        return asked
+
+    def _values(self, change: Change) -> Any:
+        """Return the values of the block that an axis takes."""
+        return np.asarray(change.of.values[self.region[change.along]], dtype=float)
+
+    def place(self, point: int) -> tuple[int, ...]:
+        """Return where a point is in the grid."""
+        places = np.unravel_index(point, self.shape)
+        return tuple(int(s.start + p) for s, p in zip(self.region, places, strict=True))
+
+    def alike_given(self, points: Points) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Tell points apart that differ in what is given: the first of each kind, and which kind each is of.
+
+        Points of one kind differ in limits and bounds only. Both are places among ``points``.
+        """
+        _, first, which = np.unique(self._given(points), return_index=True, return_inverse=True)
+        return first, which.reshape(-1)
+
+    def _given(self, points: Points) -> Points:
+        """Number points by their values along the axes that change what is given."""
+        places = np.unravel_index(points, self.shape)
+        found: Points = np.zeros(len(points), dtype=np.int64)
+        for i, size in enumerate(self.shape):
+            own = [c for c in self.grid.changes if c.along == i and c.target.kind not in {"limit", "decide"}]
+            if own and self.grid.axes[i].columns:
+                # rows may be alike in it
+                alike = [
+                    np.unique(np.asarray(c.of.values[self.region[i]]), return_inverse=True)[1] for c in own
+                ]
+                kinds = np.unique(np.stack(alike), axis=1, return_inverse=True)[1].reshape(-1)
+                found = found * size + kinds[places[i]]
+            elif own:
+                found = found * size + places[i]
+        return found
+
+    def alike(self) -> Iterator[Points]:
+        """Go through the groups of points that differ in numbers only, none in what is asked."""
+        apart = [self._kinds(k) for k in range(len(self.region))]
+        for kinds in itertools.product(*(range(int(a.max(initial=-1)) + 1) for a in apart)):
+            own = [np.flatnonzero(a == kind) for a, kind in zip(apart, kinds, strict=True)]
+            if all(len(o) for o in own):
+                yield np.ravel_multi_index(np.ix_(*own), self.shape).reshape(-1)
+
+    def _kinds(self, k: int) -> NDArray[np.int64]:
+        """Number the kinds of values along an axis of the block."""
+        own = [c for c in self.grid.changes if c.along == k]
+        marks = [np.unique(self._texts(c), return_inverse=True)[1] for c in own if c.apart]
+        # a lower limit that says nothing is none
+        marks += [
+            self._values(c) > self.grid.vacuous[c.target.name]
+            for c in own
+            if not c.apart and (c.target.kind, c.target.side) == ("limit", "min")
+        ]
+        if not marks:
+            return np.zeros(self.shape[k], dtype=np.int64)
+        kinds = np.stack([np.asarray(m, dtype=np.int64) for m in marks])
+        found: NDArray[np.int64] = np.unique(kinds, axis=1, return_inverse=True)[1].reshape(-1)
+        return found
+
+    def _texts(self, change: Change) -> Any:
+        return np.asarray(change.of.values[self.region[change.along]])
+
+    def answered(
+        self,
+        answer: Answer,
+        piece: int,
+        *,
+        by_given: bool = False,
+        apart: bool = False,
+    ) -> Mask:
+        """Have all points answered, up to ``piece`` of them together; tells those that were not.
+
+        ``by_given``: points that differ in limits only are kept together as far as that goes; ``apart``: no others
+        are put beside them.
+
+        ``answer`` tells which of its points it answered. It may raise Differ with a mask along them, and they are then
+        asked apart; whatever else it raises, they are left to be solved one by one.
+        """
+        left = np.zeros(self.size, dtype=bool)
+        for every in self.alike():
+            for group in self._grouped(every, by_given=by_given, apart=apart):
+                for start in range(0, len(group), piece):
+                    points = group[start : start + piece]
+                    for missed in together(points, lambda now: answer(self.question(now), now)):
+                        left[missed] = True
+        return left.reshape(self.shape)
+
+    def _grouped(self, points: Points, *, by_given: bool, apart: bool) -> list[Points]:
+        if not (by_given or apart):
+            return [points]
+        kinds = self._given(points)
+        order = np.argsort(kinds, kind="stable")
+        cuts = np.flatnonzero(np.diff(kinds[order])) + 1 if apart else np.zeros(0, dtype=np.intp)
+        return np.split(points[order], cuts)
+
+
+def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
+    """Answer points together, and apart where they have to be told apart. Yields those that were not answered."""
+    waiting, number = [points], 0
+    while waiting:
+        now, number = waiting.pop(), number + 1
+        if number > GROUPS:
+            handover.hand_over(APART, len(now))
+            yield now
+            continue
+        missed = now
+        with handover.guarded(WAY, len(now), handover.ARITHMETIC):
+            try:
+                with handover.collected() as inside:
+                    missed = now[~answer(now)]
+                inside.complete(len(missed), UNSURE)
+                inside.pass_on()
+            except Differ as told:
+                holds = told.holds.reshape(len(told.holds), -1)
+                if len(holds) != len(now) or (holds != holds[:, :1]).any():
+                    handover.hand_over(APART, len(now))
+                else:
+                    waiting += [now[holds[:, 0]], now[~holds[:, 0]]]
+                    continue
+        yield missed
+
+
+def part(question: Question, mask: Mask) -> Question:
+    """Return the question at some of the points that it is about."""
+
+    def of(value: Any) -> Any:
+        return Many(value.values[mask]) if isinstance(value, Many) else value
+
+    def bounds(held: Held) -> Held:
+        return replace(held, minimum=of(held.minimum), maximum=of(held.maximum))
+
+    return replace(
+        question,
+        given={n: of(v) for n, v in question.given.items()},
+        limits=tuple(bounds(x) for x in question.limits),
+        decide=tuple(bounds(d) for d in question.decide),
+    )
+
+
+def some(question: Question, points: Points, count: int) -> Question:
+    """Return the question at some of its ``count`` points, by their places in order."""
+    mask = np.zeros(count, dtype=bool)
+    mask[points] = True
+    return part(question, mask)
+
+
+def thinned(grid: Grid) -> Grid:
+    """Return a grid of a few points of another: of every axis of numbers the ends and the middle.
+
+    Of an axis of rows these, and one row for each combination of names in it.
+    """
+    along = [list(range(len(a.values))) for a in grid.axes]
+    for i, axis in enumerate(grid.axes):
+        apart = any(c.apart for c in grid.changes if c.along == i)
+        if axis.columns or not apart:
+            n = len(axis.values)
+            named = {index[i] for index in grid.kinds()} if apart else set()
+            along[i] = sorted({0, n // 2, n - 1} | named)
+    return grid.part(along)
+
+
+def _middle(grid: Grid) -> list[NDArray[np.int64]]:
+    """Return one place along each axis of numbers, in the middle, and the ends of each axis of names."""
+    apart = {c.along for c in grid.changes if c.apart}
+    return [np.array(sorted({0, n - 1}) if i in apart else [n // 2]) for i, n in enumerate(grid.shape)]
+
+
+def kinds(grid: Grid) -> Iterator[Question]:
+    """Go through the questions that differ in more than numbers, each at the first of its points."""
+    return map(grid.question, grid.kinds())
+
+
+def _with(asked: Question, aim: Target, values: Many) -> Question:
+    """The question with other numbers in place of what an axis changes."""
+    number: Any = values
+    if aim.kind == "given":
+        return replace(asked, given={**asked.given, aim.name: number})
+    if aim.kind == "limit":
+        return replace(asked, limits=tuple(_bound(x, aim, number) for x in asked.limits))
+    if aim.kind == "decide" and aim.side in {"min", "max"}:
+        return replace(asked, decide=tuple(_bound(d, aim, number) for d in asked.decide))
+    raise CannotTake(f"an axis that changes {aim.kind} {aim.side} is not a number")
+
+
+def _bound(held: Held, aim: Target, number: Any) -> Held:
+    if held.name != aim.name:
+        return held
+    if aim.side == "max":
+        return replace(held, maximum=number)
+    # a lower limit that says nothing is none, at all points of a group
+    return held if held.minimum is None and isinstance(held, Limit) else replace(held, minimum=number)
+
+
+def offered(way: Path, of_few: Any) -> Offer:
+    """Offer a way with the share of points that it answers of a ``thinned`` grid; ``of_few``: the same way for that.
+
+    Where these points are much work fewer are tried. A way of which even these take too long to be tried is taken
+    untried: by whoever only asks for it, and where it is less work than the points one by one.
+    """
+    if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
+        of_few = part_of(of_few, _middle(of_few.grid))
+    few: Grid = of_few.grid
+    # whether a point is answered does not rest on the feasible values
+    plan = layout(few)
+    plan = only(plan, {v.name for v in plan.variables if v.role != "would_do"})
+    with handover.collected() as tally, effort.trial() as trial:
+        _, left = of_few.solve(plan, tuple(slice(0, n) for n in few.shape))
+    if trial.ended:
+        taken = trial.quick or way.work < work.alone(few.question((0,) * len(few.axes)))
+        return Offer(way, untried=True) if taken else Offer(reason=f"{way.method}: {TOO_LONG}")
+    tally.pass_on()
+    why = handover.words(tally.reasons)
+    reason = f"{way.method}: {int(left.sum())} of {left.size} points tried are left over: {why}"
+    return Offer(way, reason if left.any() else "", float(1.0 - left.mean()))

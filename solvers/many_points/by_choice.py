@@ -1,0 +1,226 @@
+"""Choices among names: every combination is a grid of its own, answered by another way; the best of them wins.
+
+For questions whose numbers have a way of their own once names are chosen (how many racks of which platform). As for a
+single point each combination is answered by itself, and of the same objective the first one is handed out. Where none
+has a design, limits conflict that do in every combination.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import handover
+from formulations.arithmetics.many import Array, Points
+from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, blank
+from results.solution import Status
+from results.telling.limits import base_name
+from scenarios.question import Question, combinations, fixed
+from scenarios.sweep.grids import Grid
+from solvers.explaining.why import Why, loosest
+from solvers.many_points import blocks
+from solvers.many_points.block_answers import BlockAnswers, Designs
+from solvers.many_points.blocks import Block
+from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
+
+KIND = "a choice among names"
+MOST_CHOICES_ANSWERED = 64
+"""Combinations of names that are still all answered."""
+SHARE_OF_TRIED = 0.5
+"""Of points tried, those that a way must answer in every combination."""
+
+SURE = 1e-7
+"""What is missed by less is left to the single path."""
+OPEN = "a choice among names of which one is neither proved best nor impossible"
+
+APART = "no design under any choice, for reasons that differ between choices"
+
+Mask = NDArray[np.bool_]
+
+
+def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
+    """Return this way where names are chosen, and each combination of them has one of ``ways``."""
+    first = next(iter(grid.bases.values()))
+    if not any(d.choices is not None for d in first.decide):
+        return OTHER_KIND
+    if len(first.objectives) != 1 or any(q.idle for q in grid.bases.values()):
+        return OTHER_KIND
+    refused = too_many_choices(KIND, grid, MOST_CHOICES_ANSWERED)
+    if refused is not None:
+        return refused
+    chosen = [c for c, _ in combinations(first)]
+    if any([c for c, _ in combinations(q)] != chosen for q in grid.bases.values()):
+        return OTHER_KIND
+    parts = []
+    for names in chosen:
+        part = replace(grid, bases={k: fixed(q, names) for k, q in grid.bases.items()})
+        if not _alike(grid, part, names):
+            return Offer(reason=f"{KIND}: an axis changes what the choice brings with it")
+        offers = [w(part) for w in ways]
+        taken = next((o for o in offers if o.path is not None and o.share >= SHARE_OF_TRIED), None)
+        if taken is None or taken.path is None:
+            return Offer(reason=next((f"{KIND}: {o.reason}" for o in offers if o.reason), ""))
+        parts.append(Part(names, taken.path))
+    return Offer(ByChoice(grid, tuple(parts)))
+
+
+def _alike(grid: Grid, part: Grid, names: Mapping[str, str]) -> bool:
+    """Whether a choice that is made beforehand leaves the questions that it leaves at each point."""
+    ends: Iterator[tuple[int, ...]] = iter([tuple(0 for _ in grid.shape), tuple(n - 1 for n in grid.shape)])
+    return all(fixed(grid.question(end), names) == part.question(end) for end in ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One combination of names, and what answers its grid."""
+
+    names: Mapping[str, str]
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ByChoice:
+    """The way itself; see ``solvers.many_points.path.Path``."""
+
+    grid: Grid
+    parts: tuple[Part, ...]
+
+    @property
+    def method(self) -> str:
+        """How, in words."""
+        every = dict.fromkeys(p.path.method for p in self.parts)
+        return f"the best of {len(self.parts)} choices, each: {'; or '.join(every)}"
+
+    @property
+    def kind(self) -> str:
+        """As its parts are cut, the smallest chunks if they differ."""
+        return "search" if any(p.path.kind == "search" for p in self.parts) else "batch"
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: those of all combinations."""
+        return sum(p.path.work for p in self.parts)
+
+    @property
+    def threads(self) -> bool:
+        """Whether several threads may use all of its parts at once."""
+        return all(getattr(p.path, "threads", False) for p in self.parts)
+
+    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
+        """Answer a block."""
+        answered = [p.path.solve(plan, region) for p in self.parts]
+        left = np.any([missed for _, missed in answered], axis=0)
+        optimal, none = (STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
+        first = next(iter(self.grid.bases.values()))
+        sign = -1.0 if first.objectives[0].maximize else 1.0
+        states = np.stack([a["status"] for a, _ in answered])
+        open_ones = ~left & ~np.isin(states, (optimal, none)).all(axis=0)
+        handover.hand_over(OPEN, int(np.count_nonzero(open_ones)))
+        left |= open_ones
+        values = np.stack([a["objective"] for a, _ in answered])
+        which = np.where(states == optimal, sign * values, np.inf).argmin(axis=0)
+        nowhere = ~left & (states == none).all(axis=0)
+        if nowhere.any() and "binding" in answered[0][0]:
+            clash, apart = _conflicts([a["binding"] == CONFLICTING for a, _ in answered], nowhere)
+            handover.hand_over(APART, int(np.count_nonzero(apart)))
+            left |= apart
+            which = np.where(nowhere, clash, which)
+        arrays = blank(plan, left.shape)
+        for k, (part, (own, _)) in enumerate(zip(self.parts, answered, strict=True)):
+            here = which == k
+            for v in plan.variables:
+                arrays[v.name][here] = own[v.name][here]
+                if v.role == "decided" and v.key in part.names:
+                    code = json.loads(v.attributes["choices"]).index(part.names[v.key])
+                    arrays[v.name][here & (states[k] == optimal)] = code
+        nowhere &= ~left
+        if nowhere.any() and "would_do" in arrays:
+            self._loosest(plan, region, arrays, [a for a, _ in answered], nowhere)
+        return arrays, left
+
+    def _loosest(
+        self, plan: Layout, region: tuple[slice, ...], into: Arrays, answered: Sequence[Arrays], nowhere: Mask
+    ) -> None:
+        """Put in the loosest of the feasible values, where no combination has a design.
+
+        A limit that is in no conflict of a combination helps it in nothing.
+        """
+        block = Block(self.grid, region)
+        clash = [a["binding"].reshape(-1, len(plan.limits)) == CONFLICTING for a in answered]
+        found = [a["would_do"].reshape(-1, len(plan.limits)) for a in answered]
+        values = into["would_do"].reshape(-1, len(plan.limits))
+        told = into["binding"].reshape(-1, len(plan.limits)) == CONFLICTING
+        for group in block.alike():
+            for i, label in enumerate(plan.limits):
+                some = group[nowhere.reshape(-1)[group] & told[group, i]]
+                if len(some):
+                    asked = block.question(some)
+                    own = [
+                        np.where(c[some, i], v[some, i], np.inf) for c, v in zip(clash, found, strict=True)
+                    ]
+                    values[some, i] = loosest(base_name(label), [(asked, v) for v in own])
+
+
+def _conflicts(clashes: Sequence[Mask], nowhere: Mask) -> tuple[NDArray[np.intp], Mask]:
+    """Which combination's set of limits is in conflict in all of them, and where none is.
+
+    ``clashes`` (points, limits): the smallest set of each combination. No set of the whole is smaller than any of
+    these, and one that holds all of them conflicts everywhere.
+    """
+    every = np.logical_or.reduce(clashes)
+    holds_all = np.stack([(c == every).all(axis=-1) for c in clashes])
+    return holds_all.argmax(axis=0), nowhere & ~holds_all.any(axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class BestOf:
+    """The best designs of one combination of names, at N points.
+
+    ``x``: the numbers of those at some of the points; ``value`` (N,): what is minimised (infinite: there is none);
+    ``bound`` (N,): of the objective, in the user's sense; ``missed`` (N,): the least by which some limit is broken;
+    ``unsure`` (N,): where nothing is proved.
+    """
+
+    chosen: Mapping[str, str]
+    question: Question
+    x: Callable[[Mask], Mapping[str, Array]]
+    value: Array
+    bound: Array
+    missed: Array
+    unsure: Mask
+
+
+def told_best(
+    told: BlockAnswers,
+    every: Sequence[BestOf],
+    points: Points,
+    why: Callable[[Points], Why],
+    nowhere: Callable[[Points], Points] = lambda none: none,
+) -> Mask:
+    """Take over the best of all combinations at each point, as for a single one the first of those that are as good.
+
+    ``why``: what tells why some of the points, by their places, have no design under any choice; ``nowhere``: which
+    surely have none.
+    """
+    unsure = np.any([b.unsure for b in every], axis=0)
+    values = np.stack([b.value for b in every])
+    which, some = np.argmin(values, axis=0), np.isfinite(values).any(axis=0)
+    good = np.zeros(len(points), dtype=bool)
+    for k, b in enumerate(every):
+        own = some & (which == k) & ~unsure
+        if own.any():
+            found = Designs(b.x(own), b.bound[own], b.chosen)
+            good[own] = told.best(blocks.part(b.question, own), points[own], found)
+    missed = np.min([b.missed for b in every], axis=0) > SURE
+    none = np.flatnonzero(~some & ~unsure & missed)
+    if len(none):
+        none = nowhere(none)
+        good[none] = True
+        for left in blocks.together(none, lambda now: told.conflicts(points[now], why(now))):
+            good[left] = False
+    return good

@@ -1,0 +1,256 @@
+"""Nothing decided: a block of points evaluated as arrays, piece by piece so that a piece stays in the cache.
+
+What arrays cannot say (a division by zero, an overflow: in plain floats these are errors with a message) is left to
+be answered point by point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import evaluation, handover
+from formulations.grids import over_grid
+from formulations.grids.over_grid import Region, Spread
+from formulations.handover import ARITHMETIC
+from formulations.row_keys import RowKey
+from formulations.tolerances import BINDS, HOLDS
+from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, NOT_BINDING, STATUS_CODES, Arrays, Layout
+from results.solution import Status
+from results.telling.limits import base_name
+from results.variables import Variable
+from scenarios.question import Question
+from scenarios.sweep.grids import Grid
+from solvers import work
+from solvers.many_points.offers import OTHER_KIND, Offer
+
+EXTREME = "no number with arrays"
+EVALUATED_TOGETHER = 32_768
+"""Points of a piece: its dozen arrays of 256 kB stay in a cache of a few MB."""
+UNCUT_POINTS = 64
+"""A piece of so few points that cannot be evaluated is not cut further: its points are answered one by one."""
+AGREE = 1e-12
+"""Arrays and floats may round differently in a few dozen operations."""
+
+
+def way(grid: Grid) -> Offer:
+    """Return this way if nothing is decided at any point and the model's equations take arrays.
+
+    A black box does not: it is asked once for each point, in processes of its own.
+    """
+    if any(question.decide or question.model.black_box for question in map(grid.question, grid.kinds())):
+        return OTHER_KIND
+    spread = over_grid.spread(grid)
+    if _takes_arrays(spread):
+        return Offer(Evaluated(spread))
+    return Offer(
+        reason="evaluation: the model's equations take plain numbers only; write them so that arrays pass"
+    )
+
+
+def _takes_arrays(spread: Spread) -> bool:
+    """Try the equations on the first two values of each axis: a model of the user's may know plain floats only."""
+    region = tuple(
+        slice(0, 1 if alone else min(2, spread.stretches(i, slice(0, n))[0].stop))
+        for i, (alone, n) in enumerate(zip(spread.apart, spread.grid.shape, strict=True))
+    )
+    with np.errstate(all="ignore"):
+        try:
+            plain = evaluation.metrics(spread.grid.question((0,) * len(region)), {})
+        except (
+            ArithmeticError,
+            TypeError,
+            ValueError,
+        ):  # what happens at this point is no reason to refuse the others
+            return True
+        try:
+            found = evaluation.metrics(spread.question(region), {})
+            firsts = {n: float(np.ravel(v)[0]) for n, v in found.items()}
+        except ARITHMETIC:
+            return False
+    return plain.keys() == firsts.keys() and all(
+        np.isclose(firsts[n], float(plain[n]), rtol=AGREE, atol=0.0, equal_nan=True) for n in plain
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """The way itself; see ``solvers.many_points.path.Path``. Several threads may use it at once."""
+
+    spread: Spread
+    method: str = "evaluated as arrays; nothing was decided"
+    kind: str = "array"
+    threads: bool = True
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: so much for each metric."""
+        return work.seconds("evaluated metric", work.metrics(next(iter(self.spread.grid.bases.values()))))
+
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
+        """Evaluate a block: only the variables that are in ``plan``.
+
+        Without a status among them limits play no part, and a number that does not exist is inf or NaN, as in NumPy.
+        """
+        if self.spread.scattered and any(k is not None for k in self.spread.kinds):
+            # only where names change need rows of one kind be together
+            return over_grid.in_order(self, plan, region)
+        shape = tuple(s.stop - s.start for s in region)
+        arrays = _empty(plan, shape)
+        left = np.zeros(shape, bool)
+        judged = any(v.role == "status" for v in plan.variables)
+        for piece in self.spread.pieces(region, EVALUATED_TOGETHER):
+            for done, found in self._numbers(piece, judged=judged):
+                at = tuple(
+                    slice(p.start - s.start, p.stop - s.start) for p, s in zip(done, region, strict=True)
+                )
+                if found is None:
+                    left[at] = True
+                else:
+                    _fill(plan, found, {n: a[at] for n, a in arrays.items()}, judged=judged)
+        return arrays, left
+
+    def _numbers(self, piece: Region, *, judged: bool) -> Iterator[tuple[Region, Found | None]]:
+        """Evaluate a piece; where that fails somewhere, the parts of it in which it does not (None: it does)."""
+        question = self.spread.question(piece)
+        if not judged:
+            with np.errstate(all="ignore"):
+                yield piece, Found(question, evaluation.metrics(evaluation.unraised(question), {}), {})
+            return
+        found = None
+        try:
+            with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
+                at = evaluation.metrics(question, {})
+                found = Found(question, at, evaluation.ratios(question, {}, at))
+        except ARITHMETIC as problem:  # the points at which it happens are answered (and fail) one by one
+            sides = [s.stop - s.start for s in piece]
+            longest = int(np.argmax(sides))
+            if np.prod(sides) > UNCUT_POINTS:
+                middle = piece[longest].start + sides[longest] // 2
+                for half in (slice(piece[longest].start, middle), slice(middle, piece[longest].stop)):
+                    part = (*piece[:longest], half, *piece[longest + 1 :])
+                    yield from self._numbers(part, judged=judged)
+                return
+            handover.hand_over(f"{EXTREME}: {type(problem).__name__}: {problem}", int(np.prod(sides)))
+        yield piece, found
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The numbers of a piece: metrics ``at`` it, and its limits as ratios."""
+
+    question: Question
+    at: Mapping[str, Any]
+    ratios: Mapping[RowKey, Any]
+
+
+FILLED = frozenset({"metric", "family", "objective"})
+"""Roles whose numbers are put in at every point, NaN where there is none."""
+
+
+def blank(plan: Layout, shape: tuple[int, ...]) -> Arrays:
+    """Arrays for a block, as if nothing were computed; in one go also of texts."""
+    return {v.name: _blank(v, plan.shape_of(v, shape)) for v in plan.variables}
+
+
+def _blank(variable: Variable, shape: tuple[int, ...]) -> Any:
+    if variable.fill in {"", 0}:
+        return np.zeros(shape, variable.numpy_dtype)
+    return np.full(shape, variable.fill, variable.numpy_dtype)
+
+
+def _empty(plan: Layout, shape: tuple[int, ...]) -> Arrays:
+    """The same, but for what is ``FILLED`` anyway."""
+    return {
+        v.name: np.empty(plan.shape_of(v, shape), v.numpy_dtype)
+        if v.role in FILLED
+        else _blank(v, plan.shape_of(v, shape))
+        for v in plan.variables
+    }
+
+
+def _fill(plan: Layout, found: Found, into: Mapping[str, Any], *, judged: bool) -> None:
+    """Put the numbers of a piece where they belong."""
+    for variable in plan.variables:
+        array = into[variable.name]
+        if variable.role == "metric":
+            array[...] = found.at.get(variable.key, np.nan)
+        elif variable.role == "family":
+            _fill_family(variable, found, array)
+        elif variable.role == "objective":
+            asked = found.question.objectives
+            array[...] = evaluation.objective(found.question, {}, found.at) if asked else np.nan
+    if judged:
+        _judge(plan, found, into)
+
+
+def _fill_family(variable: Variable, found: Found, array: Any) -> None:
+    numbers = {**found.question.given, **found.at}
+    if len(variable.elements) < np.prod(array.shape[-len(next(iter(variable.elements))) :]):
+        array[...] = np.nan
+    for place, name in variable.elements.items():
+        array[(..., *place)] = numbers.get(name, np.nan)
+
+
+def _judge(plan: Layout, found: Found, into: Mapping[str, Any]) -> None:
+    """Say at each point whether all limits hold, and the state of each of them."""
+    states = next((into[v.name] for v in plan.variables if v.role == "binding"), None)
+    needed = next((into[v.name] for v in plan.variables if v.role == "would_do"), None)
+    clash = next(into[v.name] for v in plan.variables if v.role == "status")
+    broken: Any = np.zeros(clash.shape, bool)
+    places = {name: i for i, name in enumerate(plan.limits)}
+    for key, ratio in found.ratios.items():
+        name = evaluation.label(key, found.ratios)
+        slack = 1.0 - np.asarray(ratio)
+        applies = _applies(found, key)
+        new = (slack < -HOLDS) & applies & ~broken
+        if states is not None:
+            if name in places:
+                here = states[..., places[name]]
+                state = np.where(
+                    applies, np.where(np.abs(slack) <= BINDS, BINDING, NOT_BINDING), NOT_APPLICABLE
+                )
+                # that another side of the same name is in conflict was said before
+                here[...] = np.where(here == CONFLICTING, CONFLICTING, state)
+            _tell_conflict(states, new, base_name(name), plan.limits)
+            if needed is not None:
+                _tell_needed(needed, new, base_name(name), plan.limits, _reached(found, key))
+        broken |= new
+    clash[...] = np.where(broken, STATUS_CODES[Status.INFEASIBLE], STATUS_CODES[Status.EVALUATED])
+
+
+def _tell_conflict(states: Any, where: Any, name: str, limits: tuple[str, ...]) -> None:
+    """Mark the limit that is broken first, under all its names."""
+    for i, other in enumerate(limits):
+        if name in {other, base_name(other)}:
+            states[..., i][np.broadcast_to(where, states.shape[:-1])] = CONFLICTING
+
+
+def _tell_needed(needed: Any, where: Any, name: str, limits: tuple[str, ...], value: Any) -> None:
+    """Give the limit that is broken first the value at which it would hold, under all its names."""
+    for i, other in enumerate(limits):
+        if name in {other, base_name(other)}:
+            needed[..., i] = np.where(where, value, needed[..., i])
+
+
+def _reached(found: Found, key: RowKey) -> Any:
+    """Return what a limit limits; of a model's own limit the factor by which it is missed."""
+    if key.side == "model":
+        return found.ratios[key]
+    return found.at.get(key.name, found.question.given.get(key.name, np.nan))
+
+
+def _applies(found: Found, key: RowKey) -> Any:
+    """Return where a limit is a limit: not where its bound says nothing, nor where its value does not exist."""
+    value = found.ratios[key]
+    if key.side != "model":
+        given = found.question.given.get(key.name, np.nan)
+        value = found.at.get(key.name, given)
+        if key.side == "min":
+            low = evaluation.bounds(found.question)[key.name][0]
+            return ~np.isnan(np.asarray(value)) & (np.asarray(low, float) != over_grid.NO_BOUND)
+    return ~np.isnan(np.asarray(value))

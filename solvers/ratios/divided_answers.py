@@ -1,0 +1,274 @@
+"""The answers of a block of questions that divide by sums: what the single path does after its search, as arrays.
+
+The variables that the divisors' shapes depend on are settled by the search; with these held the rest is a geometric
+program, whose ties are broken by the rule in its optimal face. What limits are worth comes from the program whose
+divisors are their tangents at the design. Wherever the single path has a case of its own, a point is left to it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import canonical as canon
+from formulations import evaluation, handover
+from formulations.canonical import Array, Canonical
+from formulations.grids import divided
+from formulations.grids.divided import Divided, Indices
+from formulations.tolerances import BINDS, TIE
+from scenarios.question import Decision
+from solvers.explaining import optimal_face, ties
+from solvers.explaining.optimal_face import Solver, Stages
+from solvers.explaining.sensitivity import duals, limit_elasticity, optima
+from solvers.explaining.ties import SETTLED_WIDTH
+from solvers.geometric.crossover import doubtful
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.formulas import FEASIBLE
+from solvers.geometric.points import geometric_whole
+from solvers.geometric.points.geometric_answers import (
+    AT_EDGE,
+    CONFLICT,
+    IN_DOUBT,
+    MISSED,
+    NO_COMMON_INTERIOR,
+    NOT_FINITE,
+    NOT_UNIQUE,
+    OTHER_TIES,
+    TIED,
+    UNSOLVED,
+    WHOLE,
+    Reasons,
+    asked,
+)
+from solvers.geometric.points.geometric_conflicts import neighbours
+from solvers.geometric.structured import STRAINED
+from solvers.geometric.unbounded import held_by_box
+from solvers.judgement import judge
+from solvers.many_points import relaxed_limits
+from solvers.many_points.block_answers import BlockAnswers
+from solvers.ratios import branching, divided_conflicts, equally_good
+from solvers.ratios.branching import Searched
+from solvers.ratios.polishing import SHARP_RESIDUAL, UNCLEAR, polish
+
+Bools = NDArray[np.bool_]
+
+FAR_APART = "designs equally good that lie far from each other"
+AGREES = 2e-8
+"""In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
+SETTLING_ROUNDS = 3
+
+
+def answered(told: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
+    """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
+    discrete = {i: v.decision for i, v in enumerate(d.problem.variables) if v.discrete}
+    sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
+    found = branching.minimise(divided.take(d.arrays, sound), solve, discrete)
+    good, why = np.zeros(d.size, bool), np.full(d.size, NOT_FINITE, object)
+    why[sound] = np.where(found.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
+    none = sound[found.status == gp.INFEASIBLE]
+    for members, conflict in divided_conflicts.first_minimal(d, none, solve, discrete):
+        values = dict.fromkeys(conflict, np.full(members.size, np.nan))
+        if told.wants_values:
+            values = relaxed_limits.of_divided(d, members, conflict, solve, discrete)
+        told.none(points[members], values)
+        good[members] = True
+    best = np.flatnonzero(found.status == gp.OPTIMAL)
+    if best.size:
+        own = sound[best]
+        good[own], why[own] = _optima(told, d, own, points, _part(found, best), solve, discrete)
+    for reason, count in Counter(why[~good]).items():
+        handover.hand_over(reason, count)
+    return good
+
+
+def _part(found: Searched, which: Indices) -> Searched:
+    return Searched(*(getattr(found, name)[which] for name in Searched.__slots__))
+
+
+def _optima(
+    told: BlockAnswers,
+    d: Divided,
+    own: Indices,
+    points: NDArray[np.int64],
+    found: Searched,
+    solve: Solver,
+    discrete: Mapping[int, Decision],
+) -> tuple[Bools, Reasons]:
+    """Settle the design of points ``own`` that have an optimum, and say what it is worth; tells for which, and why not
+    for the others.
+    """  # noqa: D205
+    why = np.full(own.size, "", object)
+    c = divided.take(d.arrays, own)
+    y = _sharpened(c, found.y, solve, discrete)
+    y, clear = _chosen(d, own, c, y, found, solve, discrete)
+    _mark(why, clear, FAR_APART)
+    held = d.held(own, y[:, d.forms])
+    rule = ties.of_batch(held, solve)
+    if rule is None:
+        return np.zeros(own.size, bool), np.full(own.size, OTHER_TIES, object)
+    t, everyone = held.table, np.arange(own.size)
+    r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
+    clear &= r.status == gp.OPTIMAL
+    _mark(why, clear, UNSOLVED)
+    if discrete:
+        some = everyone[clear]
+        y[some], _, sure = geometric_whole.settled(rule, some, optimal_face.taken(r, some))
+        clear[some] &= sure
+        for v, decision in discrete.items():
+            _beside(d, own, rule, y, found.value, solve, v, decision)
+    else:
+        settled = optimal_face.choose(rule, everyone, r)
+        y, clear = settled.y, clear & settled.sure
+    _mark(why, clear, WHOLE if discrete else TIED)
+    multipliers = _multipliers(d, c, y, solve, clear, discrete, why)
+    x = {v.name: canon.si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
+    goal = d.problem.goal
+    assert goal is not None, "it has a goal"
+    judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
+    worth: dict[str, Array] = {}
+    # what changes by leaps has no rate
+    for key in () if discrete else judged.ratios:
+        if key.side != "model":
+            force = multipliers[:, c.keys.index(key)] if key in c.keys else np.zeros(own.size)
+            worth[evaluation.label(key, judged.ratios)] = limit_elasticity(judged, key, force)
+    good = judged.good & clear
+    told.put(points[own], judged, good, worth)
+    _mark(why, good, MISSED)
+    return good, why
+
+
+def _mark(why: Reasons, good: Bools, reason: str) -> None:
+    """Note the first reason for which points are not answered."""
+    why[(why == "") & ~good] = reason
+
+
+def _beside(
+    d: Divided,
+    own: Indices,
+    rule: Stages,
+    y: Array,
+    best: Array,
+    solve: Solver,
+    v: int,
+    decision: Decision,
+) -> None:
+    """Move designs to a neighbouring value of variable ``v`` where that is as good and the tie rule prefers it.
+
+    What the variables of the forms give up for it is too little to count.
+    """
+    for up in (1, 0):
+        c = divided.take(d.arrays, own)
+        aside = neighbours(decision, y[:, v] + (1e-8 if up else -1e-8), c.low[:, v], c.high[:, v])[up]
+        low, high = c.low.copy(), c.high.copy()
+        low[:, v] = high[:, v] = aside
+        tried = np.flatnonzero(np.abs(aside - y[:, v]) > 1e-13)
+        a, b = canon.restriction(divided.take(c, tried), y[tried])
+        r = solve(a, b, c.ptr, low[tried], high[tried])
+        tied = np.flatnonzero((r.status == gp.OPTIMAL) & (r.value <= best[tried] + TIE))
+        some = tried[tied]
+        if not some.size:
+            continue
+        held = d.held(own[some], r.y[tied][:, d.forms], {v: aside[some]})
+        at_it = ties.of_batch(held, solve)
+        assert at_it is not None, "the same stages as before"
+        t = held.table
+        r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
+        settled = optimal_face.choose(at_it, np.arange(some.size), r)
+        better = settled.sure & (r.status == gp.OPTIMAL)
+        better &= optimal_face.precedes(rule, some, settled.y, y[some])
+        y[some[better]] = settled.y[better]
+
+
+def _chosen(
+    d: Divided,
+    own: Indices,
+    c: Canonical,
+    y: Array,
+    found: Searched,
+    solve: Solver,
+    discrete: Mapping[int, Decision],
+) -> tuple[Array, Bools]:
+    """Choose by the tie rule where designs are equally good that lie far apart along some form; tells where it is
+    certain.
+    """  # noqa: D205
+    sure = np.ones(own.size, bool)
+    some = np.flatnonzero((found.high - found.low)[:, d.forms].max(1) > SETTLED_WIDTH)
+    if some.size:
+        far = equally_good.reaching(divided.take(c, some), y[some], solve, discrete)
+        some = some[far]
+    if some.size:
+        problem = d.problem_at(own[some])
+        assert problem.goal is not None, "it has a goal"
+        stages = ties.tie_goals(problem, problem.goal.name)
+        nudged, there, sure[some] = equally_good.by_rule(
+            divided.take(c, some), y[some], stages, solve, discrete
+        )
+        y[some] = _sharpened(nudged, there, solve, discrete)[:, : y.shape[1]]
+    return y, sure
+
+
+def _sharpened(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
+    """Solve with tangents where the last one was least, and sharpen that, until it is; discrete variables stay."""
+    low, high = c.low.copy(), c.high.copy()
+    for v in discrete:
+        low[:, v] = high[:, v] = y[:, v]
+    c, y, rest = replace(c, low=low, high=high), y.copy(), np.arange(len(y))
+    for _ in range(SETTLING_ROUNDS):
+        own = divided.take(c, rest)
+        y[rest], residual = _polished(own, y[rest], solve)
+        rest = rest[residual > SHARP_RESIDUAL]
+        if not rest.size:
+            break
+    return y
+
+
+def _polished(c: Canonical, y: Array, solve: Solver) -> tuple[Array, Array]:
+    """The optimum of the program with tangents at y, sharpened, and what is left to sharpen."""
+    r = solve(*canon.restriction(c, y), c.ptr, c.low, c.high)
+    start = np.where((r.status == gp.OPTIMAL)[:, None], r.y, y)
+    held = canon.values(c, start)[:, 1:].max(1, initial=-np.inf) <= FEASIBLE
+    start = np.where(held[:, None], start, y)
+    at_end = (r.lower_multipliers > start - c.low) | (r.upper_multipliers > c.high - start)
+    found = polish(c, start, r.multipliers, at_end)
+    return found.y, found.residual
+
+
+def _multipliers(
+    d: Divided,
+    c: Canonical,
+    y: Array,
+    solve: Solver,
+    clear: Bools,
+    discrete: Mapping[int, Decision],
+    why: Reasons,
+) -> Array:
+    """The multipliers of the limits; takes points off ``clear`` where they are not known, and notes ``why``."""
+    a, b = canon.restriction(c, y)
+    low, high = c.low.copy(), c.high.copy()
+    for v in discrete:
+        low[:, v] = high[:, v] = y[:, v]
+    r = solve(a, b, c.ptr, low, high)
+    pull = np.maximum(r.lower_multipliers, r.upper_multipliers)
+    # what is held at a whole number is pulled by nothing else
+    pull[:, list(discrete)] = np.inf
+    clear &= ~held_by_box(d.problem.variables, (c.low, c.high), y, pull).any(1)
+    _mark(why, clear, AT_EDGE)
+    if discrete:
+        return r.multipliers
+    f = canon.values(c, y)
+    clear &= (r.status == gp.OPTIMAL) & (np.abs(r.value - f[:, 0]) <= AGREES)
+    _mark(why, clear, UNSOLVED)
+    clear &= ~r.penalised & (r.multipliers.max(1, initial=0.0) <= STRAINED)
+    _mark(why, clear, NO_COMMON_INTERIOR)
+    # a limit of the model has no rate: of it only is told whether it binds
+    open_ones = doubtful(-f[:, 1:], r.multipliers, UNCLEAR) & (asked(c.keys) | (f[:, 1:] < -BINDS))
+    clear &= ~open_ones.any(1)
+    _mark(why, clear, IN_DOUBT)
+    weighed = duals(optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear)
+    clear &= weighed.known
+    _mark(why, clear, NOT_UNIQUE)
+    return weighed.value

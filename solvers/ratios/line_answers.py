@@ -1,0 +1,183 @@
+"""The answers of many questions that decide one number: optimum, bound, conflicts, and what limits are worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation
+from formulations.grids import divided
+from formulations.tolerances import BINDS, HOLDS
+from scenarios.question import Decision, Question
+from solvers import box_search
+from solvers.boxes import Array, Space
+from solvers.explaining import conflicts, subsets, wider
+from solvers.explaining.conflicts import Codes
+from solvers.explaining.sensitivity import DIFFERENCE_SHARE, KINK
+from solvers.explaining.why import Why
+from solvers.geometric.kernel import gp
+from solvers.interval import AT_BOX_END
+from solvers.many_points.block_answers import BlockAnswers, Designs
+from solvers.ratios import line_search
+from solvers.ratios.line_search import Found
+
+Bools = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+
+ACTIVE = -1e-6
+KNOWN = 1e-4
+
+
+def answered(told: BlockAnswers, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
+    """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
+    found = _searched(question, count)
+    good = np.zeros(count, bool)
+    farther = replace(question, reach=wider.FAR_WHOLE if _gaps(question.decide[0]) else wider.FARTHEST_REACH)
+    none = np.flatnonzero(found.status == gp.INFEASIBLE)
+    if none.size:
+        good[none] = _none(told, divided.at(farther, none), points[none])
+    best = np.flatnonzero(found.status == gp.OPTIMAL)
+    if best.size:
+        asked, x = divided.at(question, best), found.x[best]
+        (d,) = asked.decide
+        bound = 1.0 / found.bound[best] if asked.objectives[0].maximize else found.bound[best]
+        worth, clear = ({}, np.ones(best.size, bool)) if _gaps(d) else _worth(asked, x)
+        clear &= ~_at_edge(asked, x)
+        good[best] = told.best(asked, points[best], Designs({d.name: x}, bound, elasticities=worth), clear)
+    return good
+
+
+def _gaps(d: Decision) -> bool:
+    return d.integer or d.values is not None
+
+
+def _searched(question: Question, count: int) -> Found:
+    return line_search.minimise(question, *_space(question, count))
+
+
+def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
+    """Draw the boxes of all points (see ``solvers.boxes.space``), and what is allowed anywhere."""
+    (d,) = question.decide
+    box = evaluation.box(question, d.name)
+    low, high = (np.full(count, end) for end in (box.low, box.high))
+    if d.minimum is not None:
+        asked = np.asarray(d.minimum) * (1 - HOLDS)
+        low = np.where(asked > 0, asked, low)
+    if d.maximum is not None:
+        high = np.broadcast_to(np.asarray(d.maximum) * (1 + HOLDS), (count,)).copy()
+    if d.values is not None:
+        low, high = np.maximum(low, d.values[0]), np.minimum(high, d.values[-1])
+    if d.integer:
+        low = np.maximum(low, 1.0)
+    values = None if d.values is None else np.array(d.values, dtype=float)
+    own = np.array([d.integer])
+    # the ends of the whole space are of no account here: each point has its own
+    return (
+        Space((d.name,), low.min(keepdims=True), high.max(keepdims=True), own, (values,), ((False, False),)),
+        low,
+        high,
+    )
+
+
+def _at_edge(question: Question, x: Array) -> Bools:
+    """Whether the box alone may hold an optimum."""
+    (d,) = question.decide
+    box = evaluation.box(question, d.name)
+    found = np.zeros(len(x), bool)
+    if d.values is not None and not d.endless:
+        return found
+    if box.searched[0] and d.minimum is None:
+        found |= x <= box.low * (1 + AT_BOX_END)
+    if box.searched[1] and d.maximum is None:
+        found |= x >= box.high * (1 - AT_BOX_END)
+    return found
+
+
+def _none(told: BlockAnswers, question: Question, points: NDArray[np.int64]) -> Bools:
+    """Tell why the points of a question have no design: the first minimal conflict of each; tells for which."""
+    names = subsets.limit_names(divided.at(question, np.zeros(1, np.intp)))
+
+    def met(some: Indices, kept: Bools) -> Codes:
+        left_out = [n for n, k in zip(names, kept, strict=True) if not k]
+        fewer = subsets.without(divided.at(question, some), left_out)
+        where, low, high = _space(fewer, some.size)
+        return box_search.feasible(fewer, where, low[:, None], high[:, None])
+
+    def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
+        asked = divided.at(question, some)
+        return {name: _would_do(asked, some.size, name) for name in conflict}
+
+    few = conflicts.FEW_SEARCHED
+    why = Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, some), few)
+    return told.conflicts(points, why)
+
+
+def _would_do(question: Question, count: int, name: str) -> Array:
+    """The feasible value of a limit (see ``feasible_values`` and ``subsets.feasible_value``)."""
+    found, open_ones = np.full(count, np.inf), np.arange(count)
+    for relaxed, goal in subsets.relaxations(question, name):
+        if not open_ones.size:
+            break
+        asked = replace(divided.at(relaxed, open_ones), objectives=(goal,))
+        searched = _searched(asked, open_ones.size)
+        met = np.flatnonzero(searched.status == gp.OPTIMAL)
+        if met.size:
+            there, x = divided.at(asked, met), {asked.decide[0].name: searched.x[met]}
+            value = evaluation.objective(there, x, evaluation.metrics(there, x))
+            found[open_ones[met]] = np.broadcast_to(np.asarray(value, float), met.shape)
+        found[open_ones[searched.status == gp.FAILED]] = np.nan
+        open_ones = open_ones[searched.status == gp.INFEASIBLE]
+    return found
+
+
+def _worth(question: Question, x: Array) -> tuple[dict[str, Array], Bools]:
+    """Elasticity of the objective for every limit of the user's, by the differences of ``sensitivity.numeric_duals``.
+
+    NaN where a kink or an end of the box hides it; the second array tells where one limit at most binds: several are
+    left to the single path.
+    """
+    (d,) = question.decide
+    three = np.stack([x, x * (1 + DIFFERENCE_SHARE), x * (1 - DIFFERENCE_SHARE)])
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(question, {d.name: three})
+        goal = np.log(np.broadcast_to(evaluation.objective(question, {d.name: three}, at), three.shape))
+        ratios = evaluation.ratios(question, {d.name: three}, at)
+        rows = {k: np.log(np.broadcast_to(np.asarray(r, float), three.shape)) for k, r in ratios.items()}
+        goal = -goal if question.objectives[0].maximize else goal
+        slopes = {k: _slope(f) for k, f in rows.items()}
+        active = {k: (f[0] > ACTIVE) & np.isfinite(f).all(0) for k, f in rows.items()}
+        g0 = _slope(goal)
+        several = np.sum(list(active.values()), axis=0)
+        multipliers = {k: np.where(a, np.maximum(-g0 / slopes[k], 0.0), 0.0) for k, a in active.items()}
+        pulled = np.sum([multipliers[k] * np.where(a, slopes[k], 0.0) for k, a in active.items()], axis=0)
+        known = np.isfinite(g0 + pulled) & (np.abs(g0 + pulled) <= KNOWN * np.maximum(1.0, np.abs(g0)))
+        known &= ~_kinked(goal)
+        for k, a in active.items():
+            known &= ~(a & _kinked(rows[k]))
+    return _told(question, rows, multipliers, known), several <= 1
+
+
+def _told(question: Question, rows: Any, multipliers: Any, known: Bools) -> dict[str, Array]:
+    found = {}
+    sign = -1.0 if question.objectives[0].maximize else 1.0
+    for key in rows:
+        if key.side != "model":
+            side = -1.0 if key.side == "max" else 1.0
+            held = np.abs(1.0 - np.exp(rows[key][0])) <= BINDS
+            worth = np.where(held, side * sign * multipliers[key], 0.0)
+            found[evaluation.label(key, rows)] = np.where(known, worth, np.nan)
+    return found
+
+
+def _slope(f: Array) -> Array:
+    return np.asarray((f[1] - f[2]) / (math.log1p(DIFFERENCE_SHARE) - math.log1p(-DIFFERENCE_SHARE)))
+
+
+def _kinked(f: Array) -> Bools:
+    width = math.log1p(DIFFERENCE_SHARE) - math.log1p(-DIFFERENCE_SHARE)
+    return np.asarray(np.abs(f[1] + f[2] - 2 * f[0]) > KINK * width)

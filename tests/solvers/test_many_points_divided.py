@@ -1,0 +1,302 @@
+"""Grids of questions that divide by sums, answered at once: as by themselves, and as a dense scan of all designs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import balanced_nbody as nb
+import numpy as np
+import oracle_scans
+import pytest
+
+import dse
+import results.dataset
+import scenarios
+from formulations import canonical as canon
+from formulations import handover
+from formulations.canonical import Canonical, Divisor
+from formulations.grids import batch, divided, quotients
+from results.dataset import STATUS_CODES, Arrays
+from results.solution import Status
+from scenarios.sweep.grids import Grid
+from solvers.answer import answer
+from solvers.geometric.kernel import gp
+from solvers.many_points import feasible_values
+from solvers.ratios import branching
+from solvers.ratios.divided import Divided
+
+OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
+FREE = {"processors": {"max": 65536}, "memory": {}}
+WHOLE = {"processors": {"max": 65536, "integer": True}, "memory": {}}
+POWERS = {"processors": {"max": 65536, "powers_of": 2}, "memory": {}}
+GIVEN = {"nbody": {"bodies": 1e5, "flops_per_pair": 10}, "lu": {"order": 1e4}}
+
+
+def log(start: float, stop: float, num: int) -> list[float]:
+    return np.geomspace(start, stop, num).tolist()
+
+
+def asked(
+    axes: dict[str, list[float]],
+    objective: dict[str, str],
+    *,
+    model: str = "nbody",
+    decide: dict[str, Any] | None = None,
+    limits: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """A question of the balanced machine, with an axis of values for each path; limits on an axis need no more."""
+    named = [path.split(".") for path in axes if path.startswith("limits.")]
+    return {
+        "model": model,
+        "machine": "balanced",
+        "given": GIVEN[model],
+        "decide": decide or FREE,
+        "objective": objective,
+        "limits": {name: {side: 1.0} for _, name, side in named} | (limits or {}),
+        "sweep": {f"axis{i}": {"path": p, "values": v} for i, (p, v) in enumerate(axes.items())},
+    }
+
+
+def grid(question: dict[str, Any]) -> Grid:
+    return scenarios.grid(dse.load(question))
+
+
+def at_once(of: Grid) -> tuple[Arrays, np.ndarray]:
+    """All points together, by NumPy."""
+    way = Divided(batch.apart(of, divided.divided), compiled=False)
+    return way.solve(results.dataset.layout(of), tuple(slice(0, n) for n in of.shape))
+
+
+LEAST_TIME, LEAST_ENERGY, LEAST_POWER = ({"minimize": n} for n in ("time", "energy", "power"))
+CAPS = {"limits.power.max": log(3.0, 3e5, 6)}
+ASKED = {
+    "a cap on power": asked(CAPS | {"given.bodies": [1e4, 1e5, 1e6]}, LEAST_ENERGY),
+    "least power by a deadline": asked(
+        {"limits.time.max": log(1e-3, 10.0, 6), "decide.processors.max": [1e2, 1e4]}, LEAST_POWER
+    ),
+    "power of one processor": asked(
+        {"limits.power_per_processor.max": log(0.2, 100.0, 4), "machine.leakage_power": [0.0, 0.05, 5.0]},
+        LEAST_TIME,
+    ),
+    "most performance, a least efficiency": asked(
+        {"limits.power.max": log(10.0, 1e5, 4), "limits.efficiency.min": [0.0, 1e9, 2.2e9]},
+        {"maximize": "performance"},
+    ),
+    "sums of two variables": asked(
+        {"limits.power.max": [1e6], "given.order": [1e3, 1e4]}, LEAST_TIME, model="lu"
+    ),
+    "powers of two": asked(CAPS | {"limits.time.max": [1e-2, 1.0, 100.0]}, LEAST_ENERGY, decide=POWERS),
+    "whole processors": asked(CAPS | {"given.bodies": [1e4, 1e6]}, LEAST_TIME, decide=WHOLE),
+}  # fmt: skip
+
+TOLD_WHY = {"a cap on power", "powers of two"}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_number_is_that_of_the_question_alone(name: str):
+    """Compare every variable of the dataset, at points drawn by lot, with the answer to the point's question."""
+    of = grid(ASKED[name])
+    plan = results.dataset.layout(of)
+    arrays, left = at_once(of)
+    assert left.mean() < 0.05
+    with handover.collected() as tally:
+        feasible_values.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
+    assert feasible_values.ALONE not in tally.reasons
+    rng = np.random.default_rng(1)
+    for status, count in ((OPTIMAL, 1), (INFEASIBLE, int(name in TOLD_WHY))):
+        places = np.argwhere(~left & (arrays["status"] == status))
+        assert len(places) or status == INFEASIBLE
+        for place in map(tuple, places[rng.permutation(len(places))[:count]].tolist()):
+            alone = answer(of.question(place), neighbours=False)
+            for variable, values in results.dataset.to_arrays(plan, [alone], (1,) * left.ndim).items():
+                expected, found = values[(0,) * left.ndim], arrays[variable][place]
+                where = f"{variable} at {place}: {found}, alone {expected}"
+                if values.dtype.kind != "f":
+                    assert variable == "message" or np.array_equal(found, expected), where
+                elif variable in {"gap", "elasticity"}:
+                    # a rate is known to the square root of the gap
+                    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6, err_msg=where)
+                elif variable != "seconds":
+                    # a gap of 1e-9 leaves what the tie rule settles to its square root
+                    np.testing.assert_allclose(found, expected, rtol=3e-5, err_msg=where)
+
+
+def _least_time(cap: float, most: float, allowed: Any = None) -> float | None:
+    """Least time under a cap on average power: every memory tried, the processors that it allows."""
+
+    def processors(memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        # all that runs on p processors: energy does not depend on them, time is that of one over p
+        high = np.minimum(
+            np.minimum(most, (nb.N / memory) ** 2), cap * nb.time(1.0, memory) / nb.energy(memory)
+        )
+        low = np.maximum(1.0, nb.N / memory)
+        return low, high if allowed is None else allowed(high * (1 + 1e-12))
+
+    def scan(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        low, high = processors(np.exp(y))
+        return nb.time(np.maximum(high, 1e-9), np.exp(y)), np.log(low / np.maximum(high, 1e-9))
+
+    best = oracle_scans.refine(scan, 0.0, math.log(nb.N), maximize=False, points=20_001)
+    return None if best is None else float(scan(np.array([best]))[0][0])
+
+
+@pytest.mark.parametrize(
+    ("decide", "allowed"),
+    [(FREE, None), (WHOLE, np.floor), (POWERS, lambda p: 2.0 ** np.floor(np.log2(np.maximum(p, 1e-300))))],
+    ids=["real", "whole", "powers of two"],
+)
+def test_a_dense_scan_of_all_designs_finds_the_same(decide: dict[str, Any], allowed: Any):
+    """Caps that rule out everything, that bind, and that do not; one processor and many."""
+    caps, most = log(1.0, 1e6, 9), [1.0, 7.0, 300.0, 65536.0]
+    of = grid(asked({"limits.power.max": caps, "decide.processors.max": most}, LEAST_TIME, decide=decide))
+    arrays, left = at_once(of)
+    # on one processor two limits meet, and no multiplier is unique: that is for the single path
+    assert not left[:, 1:].any()
+    best = np.array([[_least_time(cap, p, allowed) or math.nan for p in most] for cap in caps])
+    assert np.array_equal(np.isnan(best)[~left], (arrays["status"] == INFEASIBLE)[~left])
+    found = arrays["status"] == OPTIMAL
+    np.testing.assert_allclose(arrays["objective"][found], best[found], rtol=1e-6)
+    assert (arrays["bound"][found] <= best[found] * (1 + 1e-9)).all()
+    assert (arrays["gap"][found] <= 1e-6).all()
+    assert 0.05 < np.isnan(best).mean() < 0.5
+
+
+def test_many_optima_are_settled_by_the_tie_rule():
+    """Where the cap has room the energy leaves the number of processors open: as many as there can be."""
+    of = grid(asked({"limits.power.max": log(1e3, 1e5, 40)}, LEAST_ENERGY, decide=WHOLE))
+    arrays, left = at_once(of)
+    assert not left.any()
+    np.testing.assert_allclose(arrays["energy"], nb.LEAST, rtol=1e-8)
+    # to a tie of 1e-9 the memory has room, so that the number of processors may be the next one
+    most = np.minimum((nb.N / nb.M0) ** 2, np.array(of.axes[0].values) * nb.time(1.0, nb.M0) / nb.LEAST)
+    assert (np.abs(arrays["processors"] - most) <= 1.0 + 1e-4 * most).all()
+    assert (arrays["processors"] == np.round(arrays["processors"])).all()
+    alone = answer(of.question((20,)), neighbours=False)
+    assert abs(alone.variables["processors"] - arrays["processors"][20]) <= 1
+
+
+def test_a_sweep_goes_this_way_and_is_verified(tmp_path: Any):
+    small = dse.load(asked(CAPS | {"given.bodies": log(1e4, 1e6, 9)}, LEAST_ENERGY))
+    dataset = dse.sweep(small, tmp_path / "store", progress=False, audit=0)
+    assert "monomial secants" in dataset.attrs["method"]
+    assert dse.verify(tmp_path / "store", audit=0).passed
+
+
+def _random(count: int, seed: int) -> Canonical:
+    """Two unknowns x, y: least x^a y^b over limits (a sum of 3 terms) / (a sum of 3 powers of y) <= 1."""
+    rng = np.random.default_rng(seed)
+    exponents = np.concatenate([[[1.0, -0.5]], rng.uniform(-2, 2, (6, 2))])
+    logc = np.concatenate([np.zeros((count, 1)), rng.normal(-0.5, 1.5, (count, 6))], axis=1)
+    divisors = tuple(
+        Divisor(row, np.zeros(2), np.array([[0.0], [u], [v]]), rng.normal(0, 1, (count, 3)))
+        for row, (u, v) in enumerate(rng.uniform(-2, 2, (2, 2)), start=1)
+    )
+    ends = np.full((count, 2), 3.0)
+    return Canonical(
+        ("x", "y"),
+        exponents,
+        logc,
+        np.array([0, 1, 4, 7]),
+        (),
+        -ends,
+        ends,
+        divisors,
+        np.array([[0.0, 1.0]]),
+        {},
+    )
+
+
+def test_random_problems_are_all_closed_and_no_design_lies_below_the_bound():
+    c = _random(25, seed=1)
+    found = branching.minimise(c, gp.solve, {})
+    assert (found.status != gp.FAILED).mean() > 0.95
+    u, v = (a.ravel() for a in np.meshgrid(np.linspace(-3, 3, 101), np.linspace(-3, 3, 101)))
+    points = np.stack([u, v], axis=1)
+    for i in range(len(c.low)):
+        one = divided.take(c, np.full(len(points), i))
+        f = canon.values(one, points)
+        f[f[:, 1:].max(1) > 0, 0] = np.inf
+        least = f[:, 0].min()
+        # what a scan meets is a design: never below the bound, and none where there is proved to be none
+        if found.status[i] == gp.INFEASIBLE:
+            assert not np.isfinite(least)
+        elif found.status[i] == gp.OPTIMAL:
+            assert found.bound[i] <= least
+            assert found.value[i] - found.bound[i] <= 2e-8
+            assert canon.values(divided.take(c, [i]), found.y[[i]])[0, 1:].max() <= 1e-9
+
+
+CHEAP_MEMORY = {"base": "balanced", "memory_power_per_word": "1e-12 W/word"}
+HEAVY = {"limits.power.max": log(120.0, 7600.0, 3), "given.flops_per_pair": log(1e6, 1e9, 3)}
+
+
+@pytest.mark.parametrize(
+    ("objective", "open_one"), [(LEAST_ENERGY, "processors"), (LEAST_TIME, "memory")], ids=["energy", "time"]
+)
+def test_what_is_hardly_felt_is_settled_by_the_tie_rule_as_by_itself(
+    objective: dict[str, str], open_one: str
+):
+    """Memory next to free and few words sent: the memory that a cap on power divides by may be open far."""
+    of = grid(asked(HEAVY, objective) | {"machine": CHEAP_MEMORY})
+    with handover.collected() as tally:
+        arrays, left = at_once(of)
+    assert not left.any()
+    assert not tally.reasons
+    flat = 0
+    for place in np.ndindex(left.shape):
+        alone = answer(of.question(place), neighbours=False)
+        flat += open_one in alone.ranges
+        np.testing.assert_allclose(arrays["objective"][place], alone.objective, rtol=1e-8)
+        for name, value in alone.variables.items():
+            # a tie of 1e-9 leaves what decides it to the square root of that
+            np.testing.assert_allclose(arrays[name][place], value, rtol=3e-4, err_msg=f"{name} {place}")
+    assert flat
+
+
+def _ratios() -> list[str]:
+    """The ready questions that are answered by this way."""
+    found = []
+    for name in scenarios.library():
+        of = scenarios.grid(dse.load(name))
+        question = next(iter(of.bases.values()))
+        plain = question.uncertain is None and len(question.objectives) == 1 and of.size == 1
+        if plain and not any(x.within for x in question.limits) and divided.structure(question):
+            found.append(name)
+    return found
+
+
+@pytest.mark.parametrize("name", _ratios())
+def test_no_point_of_a_ready_question_is_handed_over(name: str):
+    """Neither along a limit nor along a given number, over a factor of ten around the ready question's values."""
+    data = dse.load(name).model_dump(exclude_none=True, exclude_defaults=True)
+    limits = [f"limits.{n}.{side}" for n, ends in data["limits"].items() for side in ends]
+    given = [f"given.{n}" for n, value in data["given"].items() if isinstance(value, int | float)]
+    factors = np.geomspace(10**-0.5, 10**0.5, 4).tolist()
+    data["sweep"] = {f"a{i}": {"path": p, "factors": factors} for i, p in enumerate((limits[0], given[0]))}
+    of = scenarios.grid(dse.Scenario(**data))
+    plan = results.dataset.layout(of)
+    with handover.collected() as tally:
+        arrays, left = at_once(of)
+        feasible_values.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
+    assert not tally.reasons
+    assert not left.any()
+
+
+def test_what_divides_without_a_remainder_may_be_taken_out_of_a_ratio():
+    """The same least value with and without one more variable, and fewer nodes where it hardly changes."""
+    question = asked({"limits.power_per_processor.max": log(0.2, 20.0, 6)}, LEAST_TIME, model="lu")
+    of = grid(question | {"machine": "a10g", "given": {"order": 1e5}})
+    d = divided.divided(batch.apart(of, divided.divided), (slice(0, 6),))
+    assert d is not None
+    cap = next(i for i, key in enumerate(d.arrays.keys) if key.name == "power_per_processor")
+    c = divided.aimed(d.arrays, cap)
+    whole = branching.minimise(c, gp.solve, {}, value_only=True, most=4000)
+    parted = quotients.apart(c)
+    assert len(parted.names) == len(c.names) + 1
+    apart = branching.minimise(parted, gp.solve, {}, value_only=True)
+    assert (whole.status == gp.OPTIMAL).all()
+    assert (apart.status == gp.OPTIMAL).all()
+    np.testing.assert_allclose(canon.values(c, apart.y[:, :-1])[:, 0], whole.value, rtol=0, atol=1e-7)
+    assert (apart.bound <= whole.value + 1e-9).all()
+    assert apart.nodes.max() < whole.nodes.min()

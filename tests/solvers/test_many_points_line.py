@@ -1,0 +1,155 @@
+"""Grids that decide one number in an arithmetic without structure (FFT): as by themselves, and as a dense scan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import oracle_scans
+import pytest
+from method_questions import FFT
+
+import dse
+import results.dataset
+import scenarios
+from formulations import handover
+from results.dataset import STATUS_CODES, Arrays
+from results.solution import Status
+from scenarios.sweep.grids import Grid
+from solvers.answer import answer
+from solvers.many_points import feasible_values
+from solvers.ratios import line
+
+OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
+FREE, WHOLE, POWERS = ({"processors": d} for d in ({}, {"integer": True, "max": 1e6}, {"powers_of": 2}))
+LEAST_TIME, LEAST_ENERGY = {"minimize": "time"}, {"minimize": "energy"}
+
+
+def log(start: float, stop: float, num: int) -> list[float]:
+    return np.geomspace(start, stop, num).tolist()
+
+
+def grid(axes: dict[str, list[float]], objective: dict[str, str], decide: dict[str, Any] = FREE) -> Grid:
+    """Transforms on a machine, with an axis of values for each path."""
+    named = [p.split(".") for p in axes if p.startswith("limits.")]
+    question = {
+        "model": "fft",
+        "machine": FFT,
+        "given": {"points": 2.0**20},
+        "decide": decide,
+        "objective": objective,
+        "limits": {name: {side: 1.0} for _, name, side in named},
+        "sweep": {f"axis{i}": {"path": p, "values": v} for i, (p, v) in enumerate(axes.items())},
+    }
+    return scenarios.grid(dse.load(question))
+
+
+def at_once(of: Grid) -> tuple[Arrays, np.ndarray]:
+    """All points together."""
+    way = line.way(of).path
+    assert isinstance(way, line.Line)
+    return way.solve(results.dataset.layout(of), tuple(slice(0, n) for n in of.shape))
+
+
+SIZES = {"given.points": log(1e4, 1e8, 5)}
+ASKED = {
+    "least power, a machine that leaks": grid(
+        {"limits.time.max": log(1e-6, 1.0, 12), "machine.leakage_power": [0.0, 0.1, 1.0, 10.0, 100.0]},
+        {"minimize": "power"},
+    ),
+    "most efficient, a floor that may say nothing": grid(
+        {"limits.power.max": log(1.0, 1e6, 20), "limits.performance.min": [0.0, 1e10, 1e11]},
+        {"maximize": "efficiency"},
+    ),
+    "whole processors": grid({"limits.power.max": log(10.0, 1e7, 12), **SIZES}, LEAST_TIME, WHOLE),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_number_is_that_of_the_question_alone(name: str):
+    """Compare every variable of the dataset, at points drawn by lot, with the answer to the point's question."""
+    of = ASKED[name]
+    plan = results.dataset.layout(of)
+    arrays, left = at_once(of)
+    assert left.mean() < 0.05
+    with handover.collected() as tally:
+        feasible_values.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
+    assert feasible_values.ALONE not in tally.reasons
+    rng = np.random.default_rng(2)
+    for status in (OPTIMAL, INFEASIBLE):
+        places = np.argwhere(~left & (arrays["status"] == status))
+        for place in map(tuple, places[rng.permutation(len(places))[:1]].tolist()):
+            alone = answer(of.question(place), neighbours=False)
+            for variable, values in results.dataset.to_arrays(plan, [alone], (1,) * left.ndim).items():
+                expected, found = values[(0,) * left.ndim], arrays[variable][place]
+                where = f"{variable} at {place}: {found}, alone {expected}"
+                if values.dtype.kind != "f":
+                    assert variable == "message" or np.array_equal(found, expected), where
+                elif variable in {"gap", "elasticity"}:
+                    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6, err_msg=where)
+                elif variable != "seconds":
+                    # each closes its gap to 1e-7 at least; of one processor's logarithm only rounding is left
+                    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-3, err_msg=where)
+
+
+def _time_and_energy(p: np.ndarray, n: float) -> tuple[np.ndarray, np.ndarray]:
+    """Of a transform that exchanges along a tree, by hand: F, W, S, then T and E."""
+    flops, words, messages = n * math.log2(n) / p, n / p * np.log2(p), np.log2(p)
+    m = FFT
+    time = m["time_per_flop"] * flops + m["time_per_word"] * words + m["time_per_message"] * messages
+    energy = m["energy_per_flop"] * flops + m["energy_per_word"] * words + m["energy_per_message"] * messages
+    kept = m["memory_power_per_word"] * n / p + m["leakage_power"]
+    return time, p * (energy + kept * time)
+
+
+def _scanned(n: float, cap: float, allowed: Callable[[np.ndarray], np.ndarray]) -> float:
+    """Least time under a cap on average power; NaN where there is no design."""
+
+    def scan(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        p = allowed(np.exp(y))
+        time, energy = _time_and_energy(p, n)
+        return time, np.log(np.maximum(energy / time / cap, p / n))
+
+    best = oracle_scans.refine(scan, 0.0, math.log(n), maximize=False, points=20_001)
+    return math.nan if best is None else float(scan(np.array([best]))[0][0])
+
+
+@pytest.mark.parametrize(
+    ("decide", "allowed"),
+    [
+        (FREE, lambda p: p),
+        (WHOLE, lambda p: np.maximum(np.floor(p * (1 + 1e-12)), 1.0)),
+        (POWERS, lambda p: 2.0 ** np.floor(np.log2(p) + 1e-12)),
+    ],
+    ids=["real", "whole", "powers of two"],
+)
+def test_a_dense_scan_of_all_designs_finds_the_same(decide: dict[str, Any], allowed: Any):
+    """Caps that rule out everything, that bind, and that do not; transforms that fit on one processor and not."""
+    caps, sizes = log(30.0, 1e6, 13), [2.0**10, 2.0**14, 1e5, 2.0**20]
+    of = grid({"limits.power.max": caps, "given.points": sizes}, LEAST_TIME, decide)
+    arrays, left = at_once(of)
+    assert not left.any()
+    best = np.array([[_scanned(n, cap, allowed) for n in sizes] for cap in caps])
+    assert np.array_equal(np.isnan(best), arrays["status"] == INFEASIBLE)
+    found = ~np.isnan(best)
+    np.testing.assert_allclose(arrays["objective"][found], best[found], rtol=1e-6)
+    assert (arrays["bound"][found] <= best[found] * (1 + 1e-9)).all()
+    assert (arrays["gap"][found] <= 1e-6).all()
+    assert 0.05 < (~found).mean() < 0.6
+
+
+def test_a_sweep_goes_this_way_and_is_verified(tmp_path: Any):
+    asked = {
+        "model": "fft",
+        "machine": FFT,
+        "given": {"points": 1e6},
+        "decide": FREE,
+        "objective": LEAST_ENERGY,
+        "limits": {"time": {"max": 1.0}},
+        "sweep": {"deadline": {"path": "limits.time.max", "values": log(1e-5, 1.0, 60)}},
+    }
+    dataset = dse.sweep(dse.load(asked), tmp_path / "store", progress=False, audit=0)
+    assert "all points of a chunk together" in dataset.attrs["method"]
+    assert dse.verify(tmp_path / "store", audit=0).passed

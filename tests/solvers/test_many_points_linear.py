@@ -1,0 +1,151 @@
+"""Linear programs of many points: the kernel beside HiGHS, and whole blocks beside each point by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+import scenarios
+from results.dataset import STATUS_CODES
+from results.solution import Status
+from solvers import many_points, outcome
+from solvers.linear import highs
+from solvers.linear.linear_program import Numbers
+from solvers.linear.points import linear, lp
+
+OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
+
+
+def regions(generator: np.random.Generator, count: int) -> list[dict[str, float]]:
+    return [
+        {"flops": float(f) * 1e9, "bytes": float(b) * 1e9} for f, b in generator.uniform(1, 40, (count, 2))
+    ]
+
+
+def partition(
+    seed: int, goal: str, limits: dict[str, Any], points: int = 3, count: int = 4
+) -> dict[str, Any]:
+    """Ask about a random partition over a workload and two machine axes."""
+    return {
+        "model": "partition",
+        "machine": {"cpu": "i3-2100t-tang2017", "gpu": "gtx-750-tang2017"},
+        "given": {"regions": regions(np.random.default_rng(seed), count)},
+        "objective": {"maximize" if goal in {"performance", "efficiency"} else "minimize": goal},
+        "limits": limits,
+        "sweep": {
+            "work": {"path": "given.regions.2.flops", "start": 1e9, "stop": 9e10, "num": points},
+            "byte": {"path": "machine.gpu.time_per_byte", "start": 1e-11, "stop": 1e-10, "num": points},
+            "idle": {"path": "machine.cpu.constant_power", "start": 0.0, "stop": 30.0, "num": points},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("goal", "limits"),
+    [
+        ("energy", {}),
+        ("time", {}),
+        ("energy", {"time": {"max": 0.35}}),
+        ("performance", {"energy": {"max": 18.0}}),
+        ("energy", {"time": {"max": 0.5}, "energy_dynamic": {"max": 14.0}}),
+    ],
+)
+def test_a_block_is_what_each_point_is_by_itself(goal: str, limits: dict[str, Any], as_alone: Any):
+    arrays, left = as_alone(partition(0, goal, limits), linear.Linear)
+    # some vertices are degenerate, and then two elasticities are possible
+    assert left.mean() < 0.3
+    assert np.isin(arrays["status"][~left], [OPTIMAL, NONE]).all()
+
+
+@pytest.mark.parametrize(
+    ("goal", "limits"),
+    [("energy", {"time": {"max": 0.5}, "power": {"max": 70.0}}), ("time", {"power": {"max": 60.0}})],
+)
+def test_caps_on_average_power_try_every_term_of_the_time(goal: str, limits: dict[str, Any], as_alone: Any):
+    """A longer time makes the power smaller, so that the time must be held to one of its terms."""
+    arrays, left = as_alone(partition(2, goal, limits), linear.Linear)
+    assert left.mean() < 0.5
+    assert np.isin(arrays["status"][~left], [OPTIMAL, NONE]).all()
+
+
+def test_some_are_out_of_reach_and_say_why(as_alone: Any):
+    asked = partition(3, "energy", {"time": {"max": 0.3}, "energy": {"max": 60.0}})
+    asked["sweep"].pop("idle")
+    asked["sweep"]["deadline"] = {"path": "limits.time.max", "start": 0.1, "stop": 1.5, "num": 4}
+    arrays, left = as_alone(asked, linear.Linear)
+    found = set(arrays["status"][~left].tolist())
+    assert found == {OPTIMAL, NONE}
+
+
+def test_of_three_processors_and_a_swept_deadline(as_alone: Any):
+    asked = partition(5, "energy", {"time": {"max": 0.4}}, count=3)
+    asked["machine"]["other"] = "i7-2600k-tang2017"
+    asked["sweep"] = {
+        "deadline": {"path": "limits.time.max", "start": 0.05, "stop": 0.6, "num": 5},
+        "work": {"path": "given.regions.1.flops", "start": 1e9, "stop": 5e10, "num": 3},
+    }
+    _, left = as_alone(asked, linear.Linear)
+    assert left.mean() < 0.3
+
+
+def test_a_large_grid_of_linear_programs_goes_this_way_and_a_small_one_does_not():
+    for points, taken in ((7, True), (4, False)):
+        grid = scenarios.grid(dse.load(partition(1, "energy", {"time": {"max": 0.35}}, points)))
+        assert isinstance(many_points.path(grid), linear.Linear) == taken
+
+
+def test_a_point_is_the_same_whatever_block_it_is_in():
+    asked = partition(1, "energy", {"time": {"max": 0.35}}, 4)
+    grid = scenarios.grid(dse.load(asked))
+    import results.dataset
+
+    plan, way = results.dataset.layout(grid), linear.Linear(grid)
+    whole, _ = way.solve(plan, (slice(0, 4),) * 3)
+    part, _ = way.solve(plan, (slice(1, 3), slice(2, 4), slice(0, 4)))
+    for name in set(whole) - {"message"}:
+        np.testing.assert_array_equal(whole[name][1:3, 2:4], part[name], err_msg=name)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_programs_beside_highs(seed: int):
+    """Optima, multipliers and proofs that there is none, of sparse random rows, one of them an equality."""
+    generator = np.random.default_rng(seed)
+    count, m, n = 60, 6, 9
+    rows = generator.normal(size=(count, m, n + 1)) * (generator.random((count, m, n + 1)) < 0.7)
+    rows[..., -1] -= 1.0
+    # badly scaled on purpose: some rows and columns in other units
+    rows *= 10.0 ** generator.integers(-4, 5, (count, m, 1))
+    cost = np.append(generator.normal(size=(count, n)), np.zeros((count, 1)), axis=1)
+    low, high = np.zeros(n), generator.uniform(0.5, 3, (count, n))
+    equal = np.arange(m) == m - 1
+    found = lp.solved(rows, equal, low, high, [cost], count)
+    bound = lp.weak_duality(rows, equal, low, high, cost, found.y)
+    none = lp.weak_duality(rows, equal, low, high, np.zeros(n + 1), found.y)
+    for p in range(count):
+        numbers = Numbers(rows[p], equal, low, high[p], np.zeros(n, dtype=bool))
+        best = highs.minimise(numbers, cost[p])
+        assert found.end[p] == (outcome.INFEASIBLE if best.u is None else outcome.OPTIMAL)
+        if best.u is None:
+            assert none[p] > 0
+            continue
+        size = np.abs(rows[p]).max(axis=1)
+        # HiGHS is allowed 1e-10 in every row of order one
+        assert cost[p] @ found.u[p] == pytest.approx(best.value, abs=1e-8)
+        assert bound[p] == pytest.approx(best.value, abs=1e-8)
+        assert ((rows[p] @ found.u[p]) / size).max() < 1e-9
+    assert (found.end == outcome.OPTIMAL).any()
+    assert (found.end == outcome.INFEASIBLE).any()
+
+
+def test_later_aims_settle_what_earlier_ones_leave_open():
+    """Least a + b >= 1 leaves a segment: then least a, then least b."""
+    rows = np.array([[-1.0, -1.0, 1.0]])
+    low, high = np.zeros(2), np.ones(2)
+    first, a, b = np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+    for aims, wanted in (([first, a], [0.0, 1.0]), ([first, b], [1.0, 0.0])):
+        found = lp.solved(rows, np.zeros(1, dtype=bool), low, high, aims, 1)
+        np.testing.assert_array_equal(found.u[0], [*wanted, 1.0])
+        np.testing.assert_array_equal(found.y[0], [1.0])

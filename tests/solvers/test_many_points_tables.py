@@ -1,0 +1,143 @@
+"""Few designs at many points: every number of every point is what the single path gives."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+import results.dataset
+import scenarios
+from results.dataset import STATUS_CODES
+from results.solution import Status
+from solvers import many_points
+from solvers.counting import tables, whole
+
+LIBRARY = Path(scenarios.__file__).parent / "library"
+OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
+
+
+def whole_regions(
+    seed: int, goal: str, limits: dict[str, Any], count: int = 4, points: int = 3
+) -> dict[str, Any]:
+    """Ask where a few whole regions go, over a workload and a machine axis (and the deadline)."""
+    generator = np.random.default_rng(seed)
+    asked: dict[str, Any] = {
+        "model": "partition",
+        "machine": {"cpu": "i3-2100t-tang2017", "gpu": "gtx-750-tang2017"},
+        "given": {
+            "regions": [
+                {"flops": float(f) * 1e9, "bytes": float(b) * 1e9, "divisible": False}
+                for f, b in generator.uniform(1, 40, (count, 2))
+            ]
+        },
+        "objective": {"maximize" if goal in {"performance", "efficiency"} else "minimize": goal},
+        "limits": limits,
+        "sweep": {
+            "work": {"path": "given.regions.2.flops", "start": 1e9, "stop": 9e10, "num": points},
+            "byte": {"path": "machine.gpu.time_per_byte", "start": 1e-11, "stop": 1e-10, "num": points},
+        },
+    }
+    if "time" in limits:
+        asked["sweep"]["deadline"] = {"path": "limits.time.max", "start": 0.2, "stop": 2.0, "num": 4}
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("goal", "limits"),
+    [
+        ("energy", {"time": {"max": 1.0}}),
+        ("time", {}),
+        ("efficiency", {"time": {"max": 1.0}}),
+        ("energy", {"time": {"max": 1.0}, "energy_dynamic": {"max": 12.0}}),
+        ("power", {"performance": {"min": 9e10}}),
+    ],
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_whole_regions_are_what_each_point_is_by_itself(
+    seed: int, goal: str, limits: dict[str, Any], as_alone: Any
+):
+    arrays, left = as_alone(whole_regions(seed, goal, limits), tables.Tables)
+    assert not left.any()
+    assert (arrays["status"] == OPTIMAL).any() or "energy_dynamic" in limits
+
+
+def test_equal_regions_are_tied_and_the_smaller_shares_come_first(as_alone: Any):
+    asked = whole_regions(0, "time", {})
+    asked["given"]["regions"] = [{"flops": 2e10, "bytes": 4e9, "divisible": False}] * 4
+    asked["sweep"] = {"byte": {"path": "machine.gpu.time_per_byte", "start": 1e-11, "stop": 9e-10, "num": 6}}
+    arrays, left = as_alone(asked, tables.Tables)
+    assert not left.any()
+    shares = arrays["share"][:, :, 0]
+    # of regions that are all the same those at the end go to the first processor
+    assert (np.diff(shares, axis=1) >= 0).all()
+    assert 0 < shares.mean() < 1
+
+
+def test_a_processor_may_be_chosen_too(as_alone: Any):
+    asked = whole_regions(4, "energy", {"time": {"max": 1.0}}, count=3, points=2)
+    asked["machine"] = {"cpu": "i3-2100t-tang2017"}
+    asked["decide"] = {"machine.gpu": {"values": ["gtx-750-tang2017", "gtx-titan-tang2017"]}}
+    asked["sweep"].pop("byte")
+    arrays, left = as_alone(asked, tables.Tables)
+    assert not left.any()
+    assert set(arrays["machine.gpu"].ravel().tolist()) <= {-1, 0, 1}
+
+
+def test_grids_of_whole_regions_go_this_way_and_regions_without_end_do_not():
+    for count, taken in ((4, True), (16, False)):
+        grid = scenarios.grid(dse.load(whole_regions(1, "energy", {"time": {"max": 1.0}}, count)))
+        assert isinstance(many_points.path(grid), tables.Tables) == taken
+
+
+def test_a_choice_of_platforms_alone(as_alone: Any):
+    asked = {
+        "model": "roofline",
+        "given": {"flops": "1 Tflop"},
+        "decide": {"machine": {"values": ["nehalem-choi2014", "nuc-gpu-choi2014", "arndale-gpu-choi2014"]}},
+        "objective": {"maximize": "efficiency"},
+        "sweep": {
+            "intensity": {"path": "given.intensity", "start": 0.125, "stop": 512, "num": 9, "spacing": "log"},
+            "throttle": {"path": "given.throttle", "values": [1, 2, 8]},
+        },
+    }
+    arrays, left = as_alone(asked, tables.Tables)
+    assert not left.any()
+    assert len(set(arrays["machine"].ravel().tolist())) > 1
+    assert isinstance(many_points.path(scenarios.grid(dse.load(asked))), tables.Tables)
+
+
+def test_where_a_sampler_is_asked_for_nothing_is_answered_at_once():
+    asked = whole_regions(1, "energy", {"time": {"max": 1.0}}) | {"search": {"sampler": "TPE"}}
+    assert many_points.path(scenarios.grid(dse.load(asked))) is None
+
+
+@pytest.mark.parametrize("way", ["a table", "whole numbers"])
+def test_a_points_numbers_are_the_same_bits_however_the_grid_is_cut(way: str):
+    """One point, a line, a block or all of the grid: what is answered beside a point plays no part in its numbers."""
+    asked = whole_regions(3, "energy", {"time": {"max": 1.0}, "energy": {"max": 60.0}}, points=4)
+    if way == "whole numbers":
+        asked = tomllib.loads((LIBRARY / "station_least_cost_in_10_kw.toml").read_text(encoding="utf-8"))
+        asked["sweep"] = {
+            "demand": {"path": "limits.throughput.min", "start": 1e13, "stop": 1e14, "num": 4},
+            "cap": {"path": "limits.power.max", "start": 3e3, "stop": 3e4, "num": 4},
+        }
+    grid = scenarios.grid(dse.load(asked))
+    path, plan = (
+        (whole.Whole if way == "whole numbers" else tables.Tables)(grid),
+        results.dataset.layout(grid),
+    )
+    every, left = path.solve(plan, tuple(slice(0, n) for n in grid.shape))
+    assert not left.any()
+    assert len(np.unique(every["status"])) > 1
+    generator = np.random.default_rng(5)
+    for _ in range(6):
+        ends = [np.sort(generator.choice(n + 1, 2, replace=False)).tolist() for n in grid.shape]
+        region = tuple(slice(a, b) for a, b in ends)
+        part, _ = path.solve(plan, region)
+        for name in set(part) - {"seconds"}:
+            np.testing.assert_array_equal(part[name], every[name][region], err_msg=name)
