@@ -130,6 +130,6 @@ def test_narrow_programs_may_be_widened():
 
 
 def test_the_pinned_numba_compiles_inlined_functions_only_once() -> None:
-    from solvers.geometric.points import parts
+    from solvers.geometric.kernel import parts
 
     assert parts.HOW, "try solvers/geometric/kernel/parts.py with this numba and name it in TRIED"

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import event
 
-from solvers.geometric.points import parts
+from solvers.geometric.kernel import parts
 
 _log = logging.getLogger("dse")
 COMPILES = (

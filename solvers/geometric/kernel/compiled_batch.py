@@ -37,8 +37,7 @@ def solve(
     hurried: bool = False,
     content: Bools | None = None,
 ) -> gp.Result:
-    """Solve N geometric programs; all as in ``solvers.geometric.kernel.gp.solve``, which also tries what fails here
-    once more.
+    """Solve N geometric programs as ``solvers.geometric.kernel.gp.solve`` does, which also tries failures once more.
 
     ``tol``: of the gap; from 10 on (``ANY``) it is only asked whether the limits can be met.
     ``hurried``: what fails is tried once more for a short time only; those ``content`` (N,) with a gap of 1e-6 are not
