@@ -145,6 +145,21 @@ def limit_elasticity(judged: Judged, key: RowKey, multiplier: Array) -> Array:
     return found
 
 
+def elasticities(judged: Judged, keys: Sequence[RowKey], multipliers: Array) -> dict[str, Array]:
+    """Return the elasticities of the user's limits, by their labels; ``multipliers`` (N, m): of the rows ``keys``.
+
+    A limit that has no row says nothing, and is worth nothing.
+    """
+    places, none = {key: k for k, key in enumerate(keys)}, np.zeros(judged.gap.size)
+    return {
+        evaluation.label(key, judged.ratios): limit_elasticity(
+            judged, key, multipliers[:, places[key]] if key in places else none
+        )
+        for key in judged.ratios
+        if key.side != "model"
+    }
+
+
 def share(judged: Judged) -> Array:
     """Turns a slope of the log of what is minimised into percent of the user's objective, (N,)."""
     wanted = judged.question.objectives[0]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import canonical as canon
-from formulations import evaluation, handover
+from formulations import handover
 from formulations.canonical import Array, Canonical
 from formulations.grids import divided
 from formulations.grids.divided import Divided, Indices
@@ -23,7 +23,7 @@ from formulations.tolerances import BINDS, TIE
 from scenarios.question import Decision
 from solvers.explaining import optimal_face, ties
 from solvers.explaining.optimal_face import Solver, Stages
-from solvers.explaining.sensitivity import duals, limit_elasticity, optima
+from solvers.explaining.sensitivity import duals, elasticities, optima
 from solvers.explaining.ties import SETTLED_WIDTH
 from solvers.geometric.crossover import doubtful
 from solvers.geometric.kernel import gp
@@ -129,12 +129,8 @@ def _optima(
     goal = d.problem.goal
     assert goal is not None, "it has a goal"
     judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
-    worth: dict[str, Array] = {}
     # what changes by leaps has no rate
-    for key in () if discrete else judged.ratios:
-        if key.side != "model":
-            force = multipliers[:, c.keys.index(key)] if key in c.keys else np.zeros(own.size)
-            worth[evaluation.label(key, judged.ratios)] = limit_elasticity(judged, key, force)
+    worth = {} if discrete else elasticities(judged, c.keys, multipliers)
     good = judged.good & clear
     told.put(points[own], judged, good, worth)
     _mark(why, good, MISSED)
