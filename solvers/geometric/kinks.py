@@ -69,9 +69,9 @@ def of_places(judged: Judged, places: Sequence[Place]) -> Sensitivities:
 
 def weighed(judged: Judged, attained: Sequence[Attained], *, numbers: bool = True) -> Sensitivities:
     """Weigh N optima that one or more cases attain at the same designs; without ``numbers`` the limits only."""
-    limits = _together([_of_limits(a.duals) for a in attained])
+    limits = _largest_duals([_of_limits(a.duals) for a in attained])
     if not numbers or not limits.known.any():
-        return _told(judged, limits, ())
+        return _sensitivities(judged, limits, ())
     ends = np.array(
         [
             sensitivity.both_ways(a.optima, a.duals, sensitivity.slopes(a.case, judged, a.y, a.optima.keys))
@@ -80,16 +80,16 @@ def weighed(judged: Judged, attained: Sequence[Attained], *, numbers: bool = Tru
     )
     falling, rising = ends[:, 0].max(0), ends[:, 1].min(0)
     falling[:, ~limits.known] = np.nan
-    return _told(judged, limits, sensitivity.felt(judged, falling, rising))
+    return _sensitivities(judged, limits, sensitivity.felt(judged, falling, rising))
 
 
 def without_structure(judged: Judged) -> Sensitivities:
     """Weigh an optimum whose equations are not ratios of posynomials, by differences of the model's own."""
     d = sensitivity.numeric_duals(judged.question, judged.x)
     if not d.known.all():
-        return _told(judged, d, ())
+        return _sensitivities(judged, d, ())
     straight = sensitivity.straight(d, sensitivity.slopes(None, judged, np.zeros((1, 0)), d.keys))
-    return _told(judged, d, sensitivity.felt(judged, straight, straight))
+    return _sensitivities(judged, d, sensitivity.felt(judged, straight, straight))
 
 
 def duals(place: Place) -> tuple[Optima, Duals]:
@@ -101,7 +101,7 @@ def duals(place: Place) -> tuple[Optima, Duals]:
     return o, sensitivity.duals(o, proved=r.status == gp.OPTIMAL)
 
 
-def _told(
+def _sensitivities(
     judged: Judged, d: Duals, numbers: Sequence[tuple[dict[str, float], tuple[str, ...]]]
 ) -> Sensitivities:
     rates = sensitivity.elasticities(judged, d.keys, np.where(d.known[:, None], d.value, np.nan))
@@ -115,7 +115,7 @@ def _of_limits(d: Duals) -> Duals:
     return Duals(keys, d.value[:, kept], d.least[:, kept], d.most[:, kept], d.known)
 
 
-def _together(all_of: Sequence[Duals]) -> Duals:
+def _largest_duals(all_of: Sequence[Duals]) -> Duals:
     """Relaxing a limit buys what it buys in the case where it buys most."""
     value, least, most, known = (
         pick([getattr(d, name) for d in all_of], axis=0)

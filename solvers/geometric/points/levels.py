@@ -84,7 +84,7 @@ class Levels:
         """
         began = time.perf_counter()
         size = len(next(iter(limits.values()))) if limits else 1
-        asked = _asked(self.question, self.goal, self.bounded, limits)
+        asked = _question_at_level(self.question, self.goal, self.bounded, limits)
         made = found = None
         with handover.guarded(TOGETHER, size, handover.ARITHMETIC):
             made = batch.of_question(self.first, asked, (size,))
@@ -93,7 +93,7 @@ class Levels:
                 found = answered(made, gp.solve, why=False, strained=STEEP, ranged=True)
         if made is None or found is None:
             return [None] * size
-        return _told(self, made, found, limits, (time.perf_counter() - began) / size)
+        return _answers_at_level(self, made, found, limits, (time.perf_counter() - began) / size)
 
 
 def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) -> Levels | None:
@@ -107,14 +107,14 @@ def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) 
     if sum(d.integer or d.values is not None for d in question.decide) > 1:
         return None
     # any positive number shows the structure
-    asked = _asked(question, goal, bounded, {g.name: 1.0 for g in bounded})
+    asked = _question_at_level(question, goal, bounded, {g.name: 1.0 for g in bounded})
     problem = batch.only_case(formulate(asked))
     if problem.kind not in (Kind.GP, Kind.MIGP) or problem.goal is None or not problem.goal.numerator.terms:
         return None
     return Levels(question, problem, goal, bounded, units(question))
 
 
-def _asked(
+def _question_at_level(
     question: Question, goal: Objective, bounded: tuple[Objective, ...], at: Mapping[str, Any]
 ) -> Question:
     """The question for one objective; the stricter of its own limits and those on objectives hold."""
@@ -129,7 +129,7 @@ def _asked(
     return replace(question, objectives=(goal,), limits=tuple(limits.values()))
 
 
-def _told(
+def _answers_at_level(
     asked: Levels,
     made: Batch,
     found: Answers,
@@ -146,7 +146,9 @@ def _told(
     judged = judge(divided.at(made.question, good), x, found.judged.bound[good], (good.size,))
     felt = _sensitivities(asked.first, made, found, good, judged)
     for k, (i, solution) in enumerate(zip(good.tolist(), judged.solutions(Status.OPTIMAL), strict=True)):
-        here = _asked(asked.question, asked.goal, asked.bounded, {n: float(v[i]) for n, v in at.items()})
+        here = _question_at_level(
+            asked.question, asked.goal, asked.bounded, {n: float(v[i]) for n, v in at.items()}
+        )
         told = replace(
             solution if felt is None else felt.beside(solution, k),
             ranges={
