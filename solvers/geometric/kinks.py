@@ -83,12 +83,13 @@ def weighed(judged: Judged, attained: Sequence[Attained], *, numbers: bool = Tru
     return _sensitivities(judged, limits, sensitivity.felt(judged, falling, rising))
 
 
-def without_structure(judged: Judged) -> Sensitivities:
-    """Weigh an optimum whose equations are not ratios of posynomials, by differences of the model's own."""
-    d = sensitivity.numeric_duals(judged.question, judged.x)
-    if not d.known.all():
+def without_structure(judged: Judged, *, numbers: bool = True) -> Sensitivities:
+    """Weigh optima whose equations are not ratios of posynomials, by differences of the model's own."""
+    d = sensitivity.numeric_duals(judged)
+    if not numbers or not d.known.any():
         return _sensitivities(judged, d, ())
     straight = sensitivity.straight(d, sensitivity.slopes(None, judged, np.zeros((1, 0)), d.keys))
+    straight[:, ~d.known] = np.nan
     return _sensitivities(judged, d, sensitivity.felt(judged, straight, straight))
 
 
