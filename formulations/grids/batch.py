@@ -92,28 +92,30 @@ class Batch:
         return boxes(self.problem.variables, self.shape, own=own, far=far)
 
 
-def structure(question: Question) -> Problem | None:
+def structure(question: Question, *, held_down: bool = False) -> Problem | None:
     """Return a question (of plain numbers) in mathematics if it is a geometric program with an objective, else None.
 
-    One of its variables may have whole numbers or listed values only. Maxima that only ever harm are unknowns of it.
+    One of its variables may have whole numbers or listed values only. Maxima that only ever harm are unknowns of it;
+    others only if they may be ``held_down``: which term does that may be another one at other given numbers.
     """
-    plain = all(d.choices is None and all(x > 0 for x in d.values or ()) for d in question.decide)
-    plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
-    if not question.decide or not plain or len(question.objectives) != 1 or question.model.black_box:
+    if not one_discrete(question):
         return None
     problem = only_case(formulate(question))
-    # which term holds a maximum down may be another one at other points
-    held_down = any(v.auxiliary and v.name.endswith(UP) for v in problem.variables)
-    if (
-        held_down
-        or problem.rows is None
-        or problem.program is not None
-        or problem.goal is None
-        or not problem.goal.numerator.terms
-    ):
+    if not held_down and any(v.auxiliary and v.name.endswith(UP) for v in problem.variables):
+        return None
+    if problem.rows is None or problem.program is not None:
+        return None
+    if problem.goal is None or not problem.goal.numerator.terms:
         return None
     sums = [problem.goal.denominator, *(r.denominator for r in problem.rows)]
     return problem if all(d.is_monomial for d in sums) else None
+
+
+def one_discrete(question: Question) -> bool:
+    """Whether a question has one objective, decides numbers only, and at most one that is whole or from a list."""
+    plain = all(d.choices is None and all(x > 0 for x in d.values or ()) for d in question.decide)
+    plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
+    return bool(question.decide) and plain and len(question.objectives) == 1 and not question.model.black_box
 
 
 def only_case(problem: Problem) -> Problem:

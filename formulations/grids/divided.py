@@ -93,11 +93,7 @@ def structure(question: Question) -> Problem | None:
 
     One of its variables may have whole numbers or listed values only, and none may be counted in halvings.
     """
-    plain = all(
-        d.choices is None and d.base is None and all(x > 0 for x in d.values or ()) for d in question.decide
-    )
-    plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
-    if not question.decide or not plain or len(question.objectives) != 1 or question.model.black_box:
+    if not batch.one_discrete(question) or any(d.base is not None for d in question.decide):
         return None
     problem = formulate(question)
     if problem.rows is None or problem.kind not in (Kind.NLP, Kind.MINLP):

@@ -18,7 +18,7 @@ from dse.system.records import dataclass
 from formulations import evaluation, handover
 from formulations.grids import batch, divided
 from formulations.grids.batch import Batch
-from formulations.problem import Kind, Problem, formulate
+from formulations.problem import Kind, Problem
 from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
 from results.solution import Solution, Status
@@ -101,15 +101,10 @@ def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) 
 
     ``bounded``: the objectives that will have limits.
     """
-    numbers = all(d.choices is None and all(x > 0 for x in d.values or ()) for d in question.decide)
-    if not numbers or not question.decide or question.model.black_box or question.search is not None:
-        return None
-    if sum(d.integer or d.values is not None for d in question.decide) > 1:
-        return None
     # any positive number shows the structure
     asked = _question_at_level(question, goal, bounded, {g.name: 1.0 for g in bounded})
-    problem = batch.only_case(formulate(asked))
-    if problem.kind not in (Kind.GP, Kind.MIGP) or problem.goal is None or not problem.goal.numerator.terms:
+    problem = None if question.search is not None else batch.structure(asked, held_down=True)
+    if problem is None or problem.kind not in (Kind.GP, Kind.MIGP):
         return None
     return Levels(question, problem, goal, bounded, units(question))
 
