@@ -21,10 +21,10 @@ from formulations import canonical as canon
 from formulations import handover
 from formulations.arithmetics.maxima import UP
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
-from formulations.canonical import Array
+from formulations.canonical import Array, Canonical
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
-from formulations.problem import Goal, Kind, Problem, Variable, at_many, formulate, symbolic
+from formulations.problem import Goal, Problem, Variable, at_many, formulate, symbolic
 from formulations.row_keys import RowKey
 from scenarios.decisions import halved
 from scenarios.question import Decision, Question
@@ -59,22 +59,39 @@ class Table:
 class Batch:
     """The geometric programs of the N points of a block, in C order.
 
-    ``question`` holds arrays; ``problem`` is that question in mathematics; ``table``: goal and rows, named by ``keys``;
-    ``low``, ``high``: (N, n) logarithmic boxes, of a discrete variable from its first to its last value.
+    ``question`` holds arrays; ``problem`` is that question in mathematics; ``arrays``: with coefficients (N, K) and
+    boxes (N, n), of a discrete variable from its first to its last value; no divisors.
     """
 
     question: Question
     problem: Problem
     shape: tuple[int, ...]
-    table: Table
-    keys: tuple[RowKey, ...]
-    low: Array
-    high: Array
+    arrays: Canonical
 
     @property
     def size(self) -> int:
         """Number of points."""
         return math.prod(self.shape)
+
+    @property
+    def table(self) -> Table:
+        """Goal and rows."""
+        return Table(self.arrays.exponents, self.arrays.logc, self.arrays.ptr)
+
+    @property
+    def keys(self) -> tuple[RowKey, ...]:
+        """What the rows are called."""
+        return self.arrays.keys
+
+    @property
+    def low(self) -> Array:
+        """Lower ends of the logarithmic boxes (N, n)."""
+        return self.arrays.low
+
+    @property
+    def high(self) -> Array:
+        """Upper ends of the logarithmic boxes (N, n)."""
+        return self.arrays.high
 
     @property
     def discrete(self) -> int | None:
@@ -219,21 +236,26 @@ def of_question(first: Problem, question: Question, shape: tuple[int, ...]) -> B
     ``first``: the question at one point in mathematics, or the only case of it where maxima are held. None where the
     arithmetic comes out differently with arrays.
     """
+    problem = at_points(first, question)
+    return None if problem is None else of_problem(problem, problem.goal, shape)
+
+
+def at_points(first: Problem, question: Question) -> Problem | None:
+    """Return a question that holds arrays in mathematics; None where it has another structure than ``first``."""
     try:
         if any(v.auxiliary for v in first.variables):
             # the question of a case still takes its maxima
             problem = at_many(first, question)
         else:
             goal, rows = symbolic(question, 0)
-            decide = {d.name: d for d in question.decide}
-            variables = tuple(replace(v, decision=decide.get(v.name, v.decision)) for v in first.variables)
-            problem = Problem(question, Kind.GP, variables, goal, rows)
+            variables = tuple(
+                replace(v, decision=d) for v, d in zip(first.variables, question.decide, strict=True)
+            )
+            problem = Problem(question, first.kind, variables, goal, rows)
     except NotPosynomial:
         return None
     same = problem is not None and [r.key for r in problem.rows or ()] == [r.key for r in first.rows or ()]
-    if problem is None or problem.goal is None or not same:
-        return None
-    return of_problem(problem, problem.goal, shape)
+    return problem if problem is not None and problem.goal is not None and same else None
 
 
 def of_problem(problem: Problem, goal: Goal | None, shape: tuple[int, ...] = ()) -> Batch | None:
@@ -241,14 +263,8 @@ def of_problem(problem: Problem, goal: Goal | None, shape: tuple[int, ...] = ())
 
     A problem of plain numbers, with no ``shape``, is a batch of one.
     """
-    one, variables, rows = Posynomial({(): 1.0}), problem.variables, problem.rows or ()
-    first = (one, one) if goal is None else (goal.numerator, goal.denominator)
-    pairs = [first, *((r.numerator, r.denominator) for r in rows)]
-    if not all(bottom.is_monomial for _, bottom in pairs):
-        return None
-    made = table(tuple(v.name for v in variables), pairs, shape)
-    low, high = boxes(variables, shape)
-    return Batch(problem.question, problem, shape, made, tuple(r.key for r in rows), low, high)
+    c = canon.canonical(problem, goal, shape=shape or (1,))
+    return None if c.divisors else Batch(problem.question, problem, shape, c)
 
 
 def table(names: tuple[str, ...], pairs: Sequence[Pair], shape: tuple[int, ...]) -> Table:

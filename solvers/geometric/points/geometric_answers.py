@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
-from formulations.canonical import Canonical
+from formulations.grids import divided
 from formulations.grids.batch import Batch
 from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
@@ -106,7 +106,7 @@ def answered(
     names, conflict = _refuted(batch, points[r.status == gp.INFEASIBLE], solve, status, why=why)
     if near is not None:
         conflict[near.conflicting] = near.members
-    if runaway(_first_point(batch), batch.problem.variables):
+    if runaway(divided.take(batch.arrays, 0), batch.problem.variables):
         status[best] = STATUS_CODES[Status.UNBOUNDED]
     else:
         why_left[best] = _irregular(batch, best, regular, strained)
@@ -154,17 +154,6 @@ def _put_settled_designs(
         worth[best], clear = d.value, told & sure & d.known
         why[best] = np.select([~told, ~sure], [IN_DOUBT, TIED], NOT_UNIQUE)
     status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
-
-
-def _first_point(batch: Batch) -> Canonical:
-    """The first point as the unboundedness test wants it: only exponents and fixed variables count."""
-    t = batch.table
-    n = t.exponents.shape[1]
-    names = tuple(v.name for v in batch.problem.variables)
-    none = np.zeros((0, n))
-    return Canonical(
-        names, t.exponents, t.logc[0], t.ptr, batch.keys, batch.low[0], batch.high[0], (), none, {}
-    )
 
 
 def _refuted(
