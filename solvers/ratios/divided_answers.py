@@ -21,9 +21,8 @@ from formulations.grids import divided
 from formulations.grids.divided import Divided, Indices
 from formulations.tolerances import BINDS, TIE
 from scenarios.question import Decision
-from solvers.explaining import optimal_face, ties
+from solvers.explaining import optimal_face, sensitivity, ties
 from solvers.explaining.optimal_face import Solver, Stages
-from solvers.explaining.sensitivity import duals, elasticities, optima
 from solvers.explaining.ties import SETTLED_WIDTH
 from solvers.geometric.crossover import doubtful
 from solvers.geometric.kernel import gp
@@ -130,7 +129,7 @@ def _optima(
     assert goal is not None, "it has a goal"
     judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
     # what changes by leaps has no rate
-    worth = {} if discrete else elasticities(judged, c.keys, multipliers)
+    worth = {} if discrete else sensitivity.elasticities(judged, c.keys, multipliers)
     good = judged.good & clear
     told.put(points[own], judged, good, worth)
     _mark(why, good, MISSED)
@@ -264,7 +263,9 @@ def _multipliers(
     open_ones = doubtful(-f[:, 1:], r.multipliers, UNCLEAR) & (asked(c.keys) | (f[:, 1:] < -BINDS))
     clear &= ~open_ones.any(1)
     _mark(why, clear, IN_DOUBT)
-    weighed = duals(optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear)
+    weighed = sensitivity.duals(
+        sensitivity.optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear
+    )
     clear &= weighed.known
     _mark(why, clear, NOT_UNIQUE)
     return weighed.value
