@@ -125,7 +125,7 @@ def _answer(
     Nor, where no neighbours are asked for, with why there is none: of many points nobody reads that of a losing choice.
     ``kept``: what brief answers found, which needs no repeating for the whole answer.
     """
-    told = neighbours or not brief
+    with_conflicts = neighbours or not brief
     if question.decide and (question.search is not None or question.model.black_box):
         from solvers.sampling import sampled  # slow to import, and most questions never come here
 
@@ -136,12 +136,12 @@ def _answer(
             question,
             lambda q: _answer(q, False, brief=True, kept=own),
             lambda q: _answer(q, neighbours, brief=brief, kept=own),
-            (lambda q: _why_not(q, own)) if told else None,
+            (lambda q: _why_not(q, own)) if with_conflicts else None,
             each=neighbours,
         )
     if brief and designs.few(question):
         # what recognition finds is told of the best choice only
-        return _answer_by_listing(question, told=told)
+        return _answer_by_listing(question, with_conflicts=with_conflicts)
     known = None if brief or kept is None else kept.tried.get(id(question))
     if known is not None and isinstance(known.found, structured.Optimum) and known.found.tied is not None:
         tried = dataclasses.replace(known, found=known.found.tied())
@@ -156,7 +156,9 @@ def _answer(
         kept.tried[id(question)] = tried
     outcome = tried.outcome
     if outcome.x is None or outcome.status is Status.UNBOUNDED:
-        return without_design(question, outcome, lambda: explained(_conflicts_of(tried)), told=told)
+        return without_design(
+            question, outcome, lambda: explained(_conflicts_of(tried)), with_conflicts=with_conflicts
+        )
     solution = _solution_of(question, outcome)
     if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return solution
@@ -169,13 +171,15 @@ def _answer(
     return explanation.explained(tried.problem, solution, tried.found, neighbours)
 
 
-def _answer_by_listing(question: Question, *, told: bool) -> Solution:
+def _answer_by_listing(question: Question, *, with_conflicts: bool) -> Solution:
     """Answer a question of few designs by trying them all, without what stands beside the optimum."""
     from solvers.explaining import subsets
 
     outcome = enumeration.optimum(question)
     if outcome.x is None:
-        return without_design(question, outcome, lambda: explained(subsets.why(question)), told=told)
+        return without_design(
+            question, outcome, lambda: explained(subsets.why(question)), with_conflicts=with_conflicts
+        )
     return _solution_of(question, outcome)
 
 
@@ -234,11 +238,11 @@ def _why_not(question: Question, kept: _Kept) -> Why:
 
 
 def without_design(
-    question: Question, outcome: Outcome, why: Callable[[], Conflicts], *, told: bool = True
+    question: Question, outcome: Outcome, why: Callable[[], Conflicts], *, with_conflicts: bool = True
 ) -> Solution:
-    """Say why there is no design; ``why`` finds the conflicts of an infeasible question, if they are ``told``."""
+    """Say why there is no design; ``why`` finds the conflicts of an infeasible question, ``with_conflicts``."""
     if outcome.status is Status.INFEASIBLE:
-        clash = why() if told else Conflicts((), {})
+        clash = why() if with_conflicts else Conflicts((), {})
         return Solution(
             Status.INFEASIBLE,
             limits=judgement.asked_limits(question),

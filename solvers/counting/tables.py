@@ -90,12 +90,12 @@ class Tables:
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         block = Block(self.grid, region)
-        told = BlockAnswers(plan, block.shape)
+        into = BlockAnswers(plan, block.shape)
 
         def answer(question: Question, points: Points) -> Mask:
-            return answered(told, question, block, points)
+            return answered(into, question, block, points)
 
-        return told.arrays, block.answered(answer, max(64, CELLS // max(self._width(), 1)), by_given=True)
+        return into.arrays, block.answered(answer, max(64, CELLS // max(self._width(), 1)), by_given=True)
 
     def _width(self) -> int:
         return max((t.size for q in blocks.kinds(self.grid) for t in designs.tables(q)), default=1)
@@ -118,7 +118,7 @@ EVERY = Listing(lambda question: [t.x for t in designs.tables(question)], table_
 
 
 def answered(
-    told: BlockAnswers, question: Question, block: Block, points: Points, listing: Listing = EVERY
+    into: BlockAnswers, question: Question, block: Block, points: Points, listing: Listing = EVERY
 ) -> Mask:
     """Answer some points of a block."""
     first, which = block.alike_given(points)
@@ -154,7 +154,7 @@ def answered(
     def why(now: Points) -> Why:
         return over_choices([listing.why(a, now, len(points)) for a in asked])
 
-    return by_choice.told_best(told, found, points, why)
+    return by_choice.put_best(into, found, points, why)
 
 
 def _best_designs(best: Points, x: Mapping[str, Array], own: Mask) -> Mapping[str, Array]:

@@ -86,9 +86,9 @@ class Whole:
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         block = Block(self.grid, region)
-        told = BlockAnswers(plan, block.shape)
-        left = block.answered(lambda question, points: answered(told, question, points), WHOLE_TOGETHER)
-        return told.arrays, left
+        answers = BlockAnswers(plan, block.shape)
+        left = block.answered(lambda question, points: answered(answers, question, points), WHOLE_TOGETHER)
+        return answers.arrays, left
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +120,11 @@ class Combination:
         )
 
 
-def answered(told: BlockAnswers, question: Question, points: Points) -> Mask:
+def answered(answers: BlockAnswers, question: Question, points: Points) -> Mask:
     """Answer some points; tells which are answered."""
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(question)]
-    return by_choice.told_best(
-        told,
+    return by_choice.put_best(
+        answers,
         [c.best_of() for c in every],
         points,
         lambda now: over_choices([_why_of_combination(c, now, len(points)) for c in every]),

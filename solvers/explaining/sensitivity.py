@@ -105,10 +105,10 @@ def duals(o: Optima, wanted: Bools | None = None, proved: Bools | None = None) -
         part = (np.abs(left[:, wanted[rows]]) * vanishing[:, None, :]).max(axis=(1, 2))
         for i in map(int, which[part > DEPENDENT_GRADIENTS]):
             low, high = _extremes(o, i, rows, np.eye(rows.size))
-            told = np.isfinite(low)
-            least[i], most[i], known[i] = 0.0, 0.0, bool(told.all())
-            least[i, rows] = np.where(told, np.maximum(low, 0.0), 0.0)
-            most[i, rows] = np.where(told, high, 0.0)
+            finite = np.isfinite(low)
+            least[i], most[i], known[i] = 0.0, 0.0, bool(finite.all())
+            least[i, rows] = np.where(finite, np.maximum(low, 0.0), 0.0)
+            most[i, rows] = np.where(finite, high, 0.0)
     return Duals(o.keys, np.where(known[:, None], least, o.multipliers), least, most, known)
 
 

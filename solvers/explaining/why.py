@@ -82,16 +82,16 @@ def remembered(why: Why) -> Why:
     known: dict[str, Array] = {}
 
     def met(points: Indices, kept: Bools) -> Codes:
-        told = np.full(len(kept), ASKED, np.int8)
-        told[(found[NOT_KNOWN][None] == kept[:, None]).all(axis=2).any(axis=1)] = NOT_KNOWN
-        told[_any_within(~kept, ~found[CAN_HOLD])] = CAN_HOLD
-        told[_any_within(kept, found[CANNOT_HOLD])] = CANNOT_HOLD
-        rows = np.flatnonzero(told == ASKED)
+        answers = np.full(len(kept), ASKED, np.int8)
+        answers[(found[NOT_KNOWN][None] == kept[:, None]).all(axis=2).any(axis=1)] = NOT_KNOWN
+        answers[_any_within(~kept, ~found[CAN_HOLD])] = CAN_HOLD
+        answers[_any_within(kept, found[CANNOT_HOLD])] = CANNOT_HOLD
+        rows = np.flatnonzero(answers == ASKED)
         if rows.size:
-            told[rows] = np.asarray(why.met(points[rows], kept[rows]), np.int8)
+            answers[rows] = np.asarray(why.met(points[rows], kept[rows]), np.int8)
             for code, sets in found.items():
-                found[code] = np.concatenate([sets, kept[rows][told[rows] == code]])
-        return told
+                found[code] = np.concatenate([sets, kept[rows][answers[rows] == code]])
+        return answers
 
     def values(points: Indices, names: Sequence[str]) -> Mapping[str, Array]:
         known.update(why.values(points, [n for n in names if n not in known]))
@@ -129,14 +129,14 @@ def _in_the_way(
     why: Why, known: Sequence[tuple[str, ...]], names: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
     """For each limit without a feasible value: a minimal conflict without it, where none is known yet."""
-    told = list(known)
+    named = list(known)
     for name in names:
-        if all(name in one for one in told):
+        if all(name in one for one in named):
             rest = _fewer(why, tuple(n for n in why.names if n != name))
             more = minimal_conflicts(1, len(rest.names), rest.met, every=False, few=why.few)
-            told += [one for one in more.names(rest.names) if one]
-            yield from told[len(known) :]
-            known = tuple(told)
+            named += [one for one in more.names(rest.names) if one]
+            yield from named[len(known) :]
+            known = tuple(named)
 
 
 def _fewer(why: Why, names: tuple[str, ...]) -> Why:
@@ -161,12 +161,12 @@ def any_of(every: Sequence[Feasible]) -> Feasible:
     """Limits can hold together where they can in one of several cases."""
 
     def feasible(points: Indices, kept: Bools) -> Codes:
-        told = np.stack(side_by_side.run([partial(ask, points, kept) for ask in every]))
+        answers = np.stack(side_by_side.run([partial(ask, points, kept) for ask in every]))
         # what one case leaves open is open unless another one has a design
         return np.where(
-            (told == CAN_HOLD).any(0),
+            (answers == CAN_HOLD).any(0),
             CAN_HOLD,
-            np.where((told == CANNOT_HOLD).all(0), CANNOT_HOLD, NOT_KNOWN),
+            np.where((answers == CANNOT_HOLD).all(0), CANNOT_HOLD, NOT_KNOWN),
         )
 
     return feasible
@@ -184,7 +184,7 @@ def over_choices(every: Sequence[Why]) -> Why:
     def values(points: Indices, wanted: Sequence[str]) -> Mapping[str, Array]:
         found = side_by_side.run([partial(_where_it_helps, w, points, wanted) for w in every])
         asked = [w.question(points) for w in every]
-        return {n: loosest(n, [(q, told[n]) for q, told in zip(asked, found, strict=True)]) for n in wanted}
+        return {n: loosest(n, [(q, own[n]) for q, own in zip(asked, found, strict=True)]) for n in wanted}
 
     whole = {n for n in names if all(n in w.whole for w in every if n in w.names)}
     return Why(
@@ -211,9 +211,9 @@ def _where_it_helps(why: Why, points: Indices, wanted: Sequence[str]) -> dict[st
     for which, some in groups(helps):
         if some.any():
             names = [own[i] for i in which]
-            told = why.values(points[some], names)
+            values = why.values(points[some], names)
             for n in names:
-                found[n][some] = told[n]
+                found[n][some] = values[n]
     return found
 
 

@@ -142,8 +142,8 @@ def _branch_and_bound(
     while (open_nodes and count < most) or rounded:
         gap = max(gap, LOOSE) if count > NODES_BEFORE_LOOSE else gap
         open_nodes.sort(key=lambda n: n.bound)
-        room = BATCH if count < most else 0
-        now, open_nodes = open_nodes[:room], open_nodes[room:]
+        places = BATCH if count < most else 0
+        now, open_nodes = open_nodes[:places], open_nodes[places:]
         count += len(now)
         # designs from the nodes of the round before go to the kernel with the relaxations of this one
         solved, best = _relaxed_nodes(c, t, now, rounded, best, reached.level)

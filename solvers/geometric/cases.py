@@ -98,8 +98,8 @@ def _winning_case(question: Question, alive: Sequence[Searched], count: int, tie
         return None
     close = [one for one in alive if not question.objectives or one.value - least <= CASE_TIED]
     settle = partial(structured.settle, tied=ties)
-    told = side_by_side.run([partial(settle, one) for one in close])
-    settled = [(one.problem, there) for one, there in zip(close, told, strict=True)]
+    optima = side_by_side.run([partial(settle, one) for one in close])
+    settled = [(one.problem, there) for one, there in zip(close, optima, strict=True)]
     designs = [(case, one, _decided_numbers(case, one)) for case, one in settled if one.outcome.x is not None]
     if not designs:
         return None

@@ -75,10 +75,10 @@ def crossover(t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Resul
     ``low``, ``high``: the boxes (N, n). Where nothing is in doubt the optimum is handed back as it is.
     """
     limits = doubtful(-gp.evaluate(t.exponents, t.logc, t.ptr, r.y)[:, 1:], r.multipliers)
-    told = np.logical_not(np.logical_or.reduce(limits, axis=1))
-    some = np.flatnonzero(~told)
+    known = np.logical_not(np.logical_or.reduce(limits, axis=1))
+    some = np.flatnonzero(~known)
     if not some.size:
-        return r, told
+        return r, known
     part, lo, hi = t.take(some), low[some], high[some]
     values = _inequality_values(part, lo, hi, r.y[some])
     every = np.concatenate([r.multipliers, r.lower_multipliers, r.upper_multipliers], axis=1)[some]
@@ -90,7 +90,7 @@ def crossover(t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Resul
         tried = _judged_sets(part.take(each), lo[each], hi[each], start[each], binds[each])
         done = each[tried.good]
         at = some[done]
-        told[at] = True
+        known[at] = True
         found["y"][at] = tried.y[tried.good]
         for name, columns in _inequality_slices(m, n).items():
             found[name][at] = tried.multipliers[tried.good][:, columns]
@@ -99,14 +99,14 @@ def crossover(t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Resul
         if not each.size:
             break
         binds[each] = _next(binds[each], tried.values[rest], tried.multipliers[rest])
-    at = some[told[some]]
+    at = some[known[some]]
     t = t.take(at)
     y, lam = found["y"][at], found["multipliers"][at]
     values = gp.evaluate(t.exponents, t.logc, t.ptr, y)
     found["value"][at], found["violation"][at] = values[:, 0], values[:, 1:].max(1)
     bound = gp.lagrangian_bound(t.exponents, t.logc, t.ptr, low[at], high[at], y, lam)
     found["bound"][at] = np.maximum(found["bound"][at], bound)
-    return gp.Result(**found), told
+    return gp.Result(**found), known
 
 
 def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Array:

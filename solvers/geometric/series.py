@@ -60,10 +60,10 @@ def along(
     """The answer for each value of one limit, from the front of ``front``; None where it has to be solved for."""
     found = [program_front.look_up(front, v) for v in values]
     met = [(v, at) for v, at in zip(values, found, strict=True) if at is not None]
-    told = iter(_solutions(front, question, key, met))
+    solutions = iter(_solutions(front, question, key, met))
     missed = out_of_reach(front, question, key) if len(met) < len(values) else None
     return [
-        next(told) if at is not None else missed(v) if missed is not None else None
+        next(solutions) if at is not None else missed(v) if missed is not None else None
         for v, at in zip(values, found, strict=True)
     ]
 

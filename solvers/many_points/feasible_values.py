@@ -44,16 +44,16 @@ def complete(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays
         open_ones = np.flatnonzero(clash[where] & np.isnan(values[where]))
         names = dict.fromkeys(base_name(plan.limits[i]) for i in open_ones)
         place = tuple(s.start + i for s, i in zip(region, where, strict=True))
-        told = dict(at(grid.question(place), tuple(names)))
-        values[where][open_ones] = [told[base_name(plan.limits[i])] for i in open_ones]
+        by_name = dict(at(grid.question(place), tuple(names)))
+        values[where][open_ones] = [by_name[base_name(plan.limits[i])] for i in open_ones]
     values[~np.isfinite(values)] = np.nan
 
 
 def at(question: Question, names: tuple[str, ...]) -> Iterator[tuple[str, float]]:
     """The feasible value for each of some limits of one infeasible question; NaN where there is none."""
     if not question.decide:
-        told = answer(question, neighbours=False).conflict
-        yield from ((n, _number_or_nan(told.get(n))) for n in names)
+        by_name = answer(question, neighbours=False).conflict
+        yield from ((n, _number_or_nan(by_name.get(n))) for n in names)
         return
     every = [q for _, q in choices.combinations(question)]
     for n in names:

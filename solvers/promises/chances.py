@@ -180,23 +180,23 @@ def found(worlds: Worlds, measure: Measured, asked: Sequence[Counted], kept: fro
         )
 
     try:
-        told = of_samples(few)
+        solved = of_samples(few)
     except chance.Hard:
-        told = robust_boxes.minimise(wanted)
-        if not told.closed(worlds.nominal):
-            told = robust_boxes.better(wanted, told, of_samples(False))
+        solved = robust_boxes.minimise(wanted)
+        if not solved.closed(worlds.nominal):
+            solved = robust_boxes.better(wanted, solved, of_samples(False))
     except (NotPosynomial, CannotTake) as refusal:
         try:
             return robust_boxes.minimise(wanted)
         except (NotPosynomial, CannotTake) as other:
             raise Undecided(_undecided(worlds, measure, asked, f"{refusal}; {other}")) from None
-    if kept is not None or told.outcome.x is None or not worlds.nominal.objectives:
-        return told
+    if kept is not None or solved.outcome.x is None or not worlds.nominal.objectives:
+        return solved
     if isinstance(measure, Quantile):
-        return replace(told, unweighed="which samples lie above the level changes with a limit")
+        return replace(solved, unweighed="which samples lie above the level changes with a limit")
     if len({n for c in chances for n in c.names}) < sum(len(c.names) for c in chances):
-        return replace(told, unweighed="a limit stands in two probabilities")
-    return _settled_and_weighed(robust.posed(worlds), measure, told)
+        return replace(solved, unweighed="a limit stands in two probabilities")
+    return _settled_and_weighed(robust.posed(worlds), measure, solved)
 
 
 def _undecided(worlds: Worlds, measure: Measured, asked: Sequence[Counted], why: str) -> str:
@@ -234,11 +234,11 @@ def _settled_and_weighed(asked: robust.Posed, measure: Weighing, found: Found) -
     if other.status is not Status.OPTIMAL or other.x is None or other.bound is None:
         return replace(found, unweighed=robust_geometric.UNKNOWN)
     words = f"{outcome.certificate}; ties and sensitivities are for a fixed set of failing samples"
-    worth = {key: (value, True) for key, (value, _) in again.worth.items()}
+    elasticities = {key: (value, True) for key, (value, _) in again.elasticities.items()}
     return replace(
         found,
         outcome=replace(outcome, x=other.x, certificate=words),
-        worth=worth,
+        elasticities=elasticities,
         ranges=again.ranges,
         unweighed=again.unweighed,
     )
@@ -298,7 +298,7 @@ def _chances(worlds: Worlds, measure: Measured, asked: Sequence[Counted]) -> lis
     return chances
 
 
-def told(asked: Sequence[Counted], size: int, *, proved: bool = True) -> str:
+def promise_words(asked: Sequence[Counted], size: int, *, proved: bool = True) -> str:
     """Say what is promised of the distributions, and what that comes to in the samples; ``proved``: see ``covered``."""
     words = []
     for p, k in asked:

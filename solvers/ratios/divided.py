@@ -82,17 +82,17 @@ class Divided:
         if self.spread.scattered:
             return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
-        told, left = BlockAnswers(plan, shape), np.ones(shape, bool)
+        answers, left = BlockAnswers(plan, shape), np.ones(shape, bool)
 
         def answer(piece: Region) -> None:
             points = over_grid.numbered(piece, region)
-            left.reshape(-1)[points] = ~self._answered(told, piece, points)
+            left.reshape(-1)[points] = ~self._answered(answers, piece, points)
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled
         handover.side_by_side(answer, batch.pieces(self.spread, region, DIVIDED_TOGETHER), threads())
-        return told.arrays, left
+        return answers.arrays, left
 
-    def _answered(self, told: BlockAnswers, piece: Region, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _answered(self, answers: BlockAnswers, piece: Region, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         good, made = np.zeros(points.size, bool), None
         with handover.guarded(batch.NOT_ARRAYS, points.size, handover.ARITHMETIC):
             made = divided.divided(self.spread, piece)
@@ -100,7 +100,7 @@ class Divided:
                 handover.hand_over(batch.NOT_ARRAYS, points.size)
         if made is not None:
             with handover.guarded(WAY, points.size):
-                good = answered(told, made, points, self._solver())
+                good = answered(answers, made, points, self._solver())
         return good
 
     def _solver(self) -> Solver:

@@ -62,7 +62,7 @@ AGREES = 2e-8
 SETTLING_ROUNDS = 3
 
 
-def answered(told: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
+def answered(answers: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     discrete = {i: v.decision for i, v in enumerate(d.problem.variables) if v.discrete}
     sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
@@ -72,14 +72,14 @@ def answered(told: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: S
     none = sound[found.status == gp.INFEASIBLE]
     for members, conflict in divided_conflicts.first_minimal(d, none, solve, discrete):
         values = dict.fromkeys(conflict, np.full(members.size, np.nan))
-        if told.wants_values:
+        if answers.wants_values:
             values = relaxed_limits.of_divided(d, members, conflict, solve, discrete)
-        told.none(points[members], values)
+        answers.none(points[members], values)
         good[members] = True
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         own = sound[best]
-        good[own], why[own] = _optima(told, d, own, points, _rows_of_found(found, best), solve, discrete)
+        good[own], why[own] = _optima(answers, d, own, points, _rows_of_found(found, best), solve, discrete)
     for reason, count in Counter(why[~good]).items():
         handover.hand_over(reason, count)
     return good
@@ -90,7 +90,7 @@ def _rows_of_found(found: Searched, which: Indices) -> Searched:
 
 
 def _optima(
-    told: BlockAnswers,
+    answers: BlockAnswers,
     d: Divided,
     own: Indices,
     points: NDArray[np.int64],
@@ -129,14 +129,14 @@ def _optima(
     goal = d.problem.goal
     assert goal is not None, "it has a goal"
     judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
-    worth: dict[str, Array] = {}
+    elasticities: dict[str, Array] = {}
     # what changes by leaps has no rate
     for key in () if discrete else judged.ratios:
         if key.side != "model":
             force = multipliers[:, c.keys.index(key)] if key in c.keys else np.zeros(own.size)
-            worth[evaluation.label(key, judged.ratios)] = limit_elasticity(judged, key, force)
+            elasticities[evaluation.label(key, judged.ratios)] = limit_elasticity(judged, key, force)
     good = judged.good & clear
-    told.put(points[own], judged, good, worth)
+    answers.put(points[own], judged, good, elasticities)
     _mark(why, good, MISSED)
     return good, why
 

@@ -33,7 +33,7 @@ ACTIVE = -1e-6
 KNOWN = 1e-4
 
 
-def answered(told: BlockAnswers, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
+def answered(answers: BlockAnswers, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     found = _searched_line(question, count)
     good = np.zeros(count, bool)
@@ -42,15 +42,17 @@ def answered(told: BlockAnswers, question: Question, count: int, points: NDArray
     )
     none = np.flatnonzero(found.status == gp.INFEASIBLE)
     if none.size:
-        good[none] = _put_conflicts(told, divided.at(farther, none), points[none])
+        good[none] = _put_conflicts(answers, divided.at(farther, none), points[none])
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         asked, x = divided.at(question, best), found.x[best]
         (d,) = asked.decide
         bound = 1.0 / found.bound[best] if asked.objectives[0].maximize else found.bound[best]
-        worth, clear = ({}, np.ones(best.size, bool)) if _has_gaps(d) else _line_elasticities(asked, x)
+        elasticities, clear = ({}, np.ones(best.size, bool)) if _has_gaps(d) else _line_elasticities(asked, x)
         clear &= ~_at_edge(asked, x)
-        good[best] = told.best(asked, points[best], Designs({d.name: x}, bound, elasticities=worth), clear)
+        good[best] = answers.best(
+            asked, points[best], Designs({d.name: x}, bound, elasticities=elasticities), clear
+        )
     return good
 
 
@@ -100,7 +102,7 @@ def _at_edge(question: Question, x: Array) -> Bools:
     return found
 
 
-def _put_conflicts(told: BlockAnswers, question: Question, points: NDArray[np.int64]) -> Bools:
+def _put_conflicts(answers: BlockAnswers, question: Question, points: NDArray[np.int64]) -> Bools:
     """Tell why the points of a question have no design: the first minimal conflict of each; tells for which."""
     names = subsets.limit_names(divided.at(question, np.zeros(1, np.intp)))
 
@@ -116,7 +118,7 @@ def _put_conflicts(told: BlockAnswers, question: Question, points: NDArray[np.in
 
     few = conflicts.FEW_SEARCHED
     why = Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, some), few)
-    return told.conflicts(points, why)
+    return answers.conflicts(points, why)
 
 
 def _would_do(question: Question, count: int, name: str) -> Array:
@@ -171,8 +173,8 @@ def _elasticities_by_label(question: Question, rows: Any, multipliers: Any, know
         if key.side != "model":
             side = -1.0 if key.side == "max" else 1.0
             held = np.abs(1.0 - np.exp(rows[key][0])) <= BINDS
-            worth = np.where(held, side * sign * multipliers[key], 0.0)
-            found[evaluation.label(key, rows)] = np.where(known, worth, np.nan)
+            elasticity = np.where(held, side * sign * multipliers[key], 0.0)
+            found[evaluation.label(key, rows)] = np.where(known, elasticity, np.nan)
     return found
 
 

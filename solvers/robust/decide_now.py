@@ -131,7 +131,7 @@ def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, 
     wide = frozenset(x.name for x in question.limits if x.worst)
     promised = chances.counted(question, sampling.samples)
     if promised:
-        drawn += f"; {chances.told(promised, sampling.samples, proved=chances.covered(question))}"
+        drawn += f"; {chances.promise_words(promised, sampling.samples, proved=chances.covered(question))}"
     # what may fail in some samples says nothing at a vertex
     everything = measure.kind == "worst" and not promised
     # beside another measure, which is one of samples, the worst is that of the same samples

@@ -113,9 +113,9 @@ def _answered(asked: Asked, *, brief: bool) -> Solution:
             worlds.nominal,
             found.outcome,
             lambda: explained(robust_conflicts.why(worlds, asked.measure, promised)),
-            told=not brief,
+            with_conflicts=not brief,
         )
-    return told(asked, found)
+    return judged_answer(asked, found)
 
 
 def _farther(asked: Asked, found: Found) -> Found:
@@ -132,7 +132,7 @@ def _farther(asked: Asked, found: Found) -> Found:
     return found_by(worlds, asked.measure, promised=asked.promised)
 
 
-def told(asked: Asked, found: Found) -> Solution:
+def judged_answer(asked: Asked, found: Found) -> Solution:
     """Judge a design in every world, in plain floats, and write it as an answer."""
     worlds, question, outcome = asked.worlds, asked.worlds.nominal, found.outcome
     x = dict(outcome.x or {})
@@ -236,9 +236,9 @@ def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: 
     i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
     slack = 1.0 - float(ratio[i])
     share = float((np.abs(1.0 - ratio) <= BINDS).mean())
-    worth, one_sided = found.worth.get(key, (None, False))
-    if share == 0 and worth is not None:
-        worth = 0.0
+    elasticity, one_sided = found.elasticities.get(key, (None, False))
+    if share == 0 and elasticity is not None:
+        elasticity = 0.0
     question = worlds.nominal
     if key.side == "model":
         return LimitState(float(ratio[i]), 1.0, "max", "", slack, share > 0, share=share)
@@ -252,7 +252,15 @@ def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: 
     assert bound is not None, "a user's limit has a value"
     unit = evaluation.quantity(question.model, key.name).unit
     return LimitState(
-        value, float(bound), key.side, unit, slack, share > 0, worth, one_sided and bool(worth), share=share
+        value,
+        float(bound),
+        key.side,
+        unit,
+        slack,
+        share > 0,
+        elasticity,
+        one_sided and bool(elasticity),
+        share=share,
     )
 
 
@@ -266,7 +274,7 @@ def _certificate(worlds: Worlds, found: Found) -> str:
     if needed:
         text += f"; limits of {len(needed)} of {worlds.size} samples were needed"
     text += f"; evaluated in plain floats in {count}"
-    if found.unweighed and not found.worth and worlds.nominal.objectives and worlds.nominal.limits:
+    if found.unweighed and not found.elasticities and worlds.nominal.objectives and worlds.nominal.limits:
         text += f"; no sensitivities: {found.unweighed}"
     return text
 

@@ -44,7 +44,7 @@ MASTER_CLOSE = 2e-8
 """A measure above the master's by no more than this, relative, needs no further cut: well below the promised gap."""
 CERTAIN = -1
 """The world of a limit that is the same in all of them, or on a measure over all."""
-Worth = tuple[float, bool]
+Elasticity = tuple[float, bool]
 DISCRETE = "whole numbers and listed values change by jumps"
 UNKNOWN = "the multipliers are not known"
 
@@ -53,14 +53,14 @@ UNKNOWN = "the multipliers are not known"
 class Found:
     """What a method found of a question in many worlds.
 
-    ``outcome``: design and bound of the measure. ``worth``: percent of the measure per percent of each limit, where
-    that is known, and whether that holds for relaxing only; ``unweighed``: why it is not. ``needed``: of each
+    ``outcome``: design and bound of the measure. ``elasticities``: percent of the measure per percent of each limit,
+    where that is known, and whether that holds for relaxing only; ``unweighed``: why it is not. ``needed``: of each
     limit the worlds that the proof rests on. ``cuts``: how many the measure took. ``left_out``: of each limit with a
     probability the worlds in which it may fail.
     """
 
     outcome: Outcome
-    worth: Mapping[RowKey, Worth] = field(default_factory=dict)
+    elasticities: Mapping[RowKey, Elasticity] = field(default_factory=dict)
     needed: Mapping[RowKey, tuple[int, ...]] = field(default_factory=dict)
     cuts: int = 1
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -233,14 +233,14 @@ def minimise(
     if tied:
         found, x = _settled_ties(master, searched, found, x, exact)
     outcome = dataclasses.replace(found.outcome, x=x, solver="dse cuts over samples")
-    worth, why = _weights_of_limits(master, problem, found)
+    elasticities, why = _weights_of_limits(master, problem, found)
     return Found(
         outcome,
-        worth,
+        elasticities,
         needed_worlds(master),
         len(master.cuts),
         _ranges_of_decided(asked, found),
-        unweighed="" if worth else why,
+        unweighed="" if elasticities else why,
     )
 
 
@@ -331,7 +331,9 @@ def needed_worlds(master: Master) -> dict[RowKey, tuple[int, ...]]:
     return found
 
 
-def _weights_of_limits(master: Master, problem: Problem, found: Optimum) -> tuple[dict[RowKey, Worth], str]:
+def _weights_of_limits(
+    master: Master, problem: Problem, found: Optimum
+) -> tuple[dict[RowKey, Elasticity], str]:
     """Percent of the measure per percent of a limit: its multipliers, summed over the worlds that the master holds.
 
     Without them, why.
@@ -344,13 +346,13 @@ def _weights_of_limits(master: Master, problem: Problem, found: Optimum) -> tupl
     _, duals = kinks.duals(structured.Place(problem, found.y, found.known))
     if not duals.known.all():
         return {}, UNKNOWN
-    worth: dict[RowKey, Worth] = {}
+    elasticities: dict[RowKey, Elasticity] = {}
     for key, multiplier, one_sided in zip(duals.keys, duals.value[0], duals.one_sided[0], strict=True):
         if key.side in ("max", "min"):
             toward = -1.0 if key.side == "max" else 1.0
-            before, side = worth.get(key, (0.0, False))
-            worth[key] = before + toward * goal.sign * float(multiplier), side or bool(one_sided)
-    return worth, ""
+            before, side = elasticities.get(key, (0.0, False))
+            elasticities[key] = before + toward * goal.sign * float(multiplier), side or bool(one_sided)
+    return elasticities, ""
 
 
 def _ranges_of_decided(asked: Posed, found: Optimum) -> dict[str, tuple[float, float]]:

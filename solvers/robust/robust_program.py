@@ -30,7 +30,7 @@ from solvers.linear import highs, programs
 from solvers.linear.linear_program import End, Numbers, Result
 from solvers.outcome import Outcome
 from solvers.robust import robust_geometric, robust_program_ties
-from solvers.robust.robust_geometric import DISCRETE, MASTER_CLOSE, WORLD_BROKEN, Found, Worth
+from solvers.robust.robust_geometric import DISCRETE, MASTER_CLOSE, WORLD_BROKEN, Elasticity, Found
 
 Array = NDArray[np.float64]
 PROGRAM_ROUNDS = 300
@@ -168,12 +168,12 @@ def minimise(
                 x = _design_by_ties(asked, master, measure, u)
                 at = judged(worlds, x)
             outcome = Outcome(Status.OPTIMAL, x, bound, text, SOLVER)
-            told = Found(outcome, needed=needed, cuts=cuts, unweighed=DISCRETE)
+            proved = Found(outcome, needed=needed, cuts=cuts, unweighed=DISCRETE)
             if not weigh or master.integer.any():
-                return told
+                return proved
             return dataclasses.replace(
-                told,
-                worth=_limit_elasticities(worlds, measure, kept, at, bound),
+                proved,
+                elasticities=_limit_elasticities(worlds, measure, kept, at, bound),
                 unweighed=robust_geometric.UNKNOWN,
             )
     return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"{PROGRAM_ROUNDS} rounds of cuts did not end"))
@@ -190,13 +190,13 @@ def _design_by_ties(asked: Posed, master: _Master, measure: Weighing, u: Array) 
 
 def _limit_elasticities(
     worlds: Worlds, measure: Weighing, kept: frozenset[str] | None, at: Judged, now: float
-) -> dict[RowKey, Worth]:
+) -> dict[RowKey, Elasticity]:
     """Percent of the measure per percent of each limit of the user's that binds, for relaxing it.
 
     The optimum is piecewise linear in a limit, so the difference of two optima is its slope unless they are of
     different pieces.
     """
-    found: dict[RowKey, Worth] = {}
+    found: dict[RowKey, Elasticity] = {}
     own = {x.name for x in worlds.nominal.limits}
     for key, ratio in at.ratios.items():
         if key.name not in own or not (np.abs(1.0 - ratio) <= BINDS).any():

@@ -92,8 +92,10 @@ def _by_boxes(
     if kept is None:
         found = robust_search.minimise(worlds, measure, None if held is None else held.outcome.x)
         if why:
-            told = f"{found.outcome.certificate}; no proof: {'; '.join(dict.fromkeys(why))}"
-            found = dataclasses.replace(found, outcome=dataclasses.replace(found.outcome, certificate=told))
+            certificate = f"{found.outcome.certificate}; no proof: {'; '.join(dict.fromkeys(why))}"
+            found = dataclasses.replace(
+                found, outcome=dataclasses.replace(found.outcome, certificate=certificate)
+            )
         return found if held is None else robust_boxes.better(wanted, held, found)
     return Found(
         Outcome(Status.ERROR, message=f"no method finds one design for all samples here: {'; '.join(why)}")

@@ -283,7 +283,7 @@ def test_a_quantile_that_may_be_negative_has_no_bound_of_0() -> None:
         ),
         Quantile(0.5),
     )
-    assert box_lines.told(wanted, box_lines.ASKS_NOTHING) == -np.inf
+    assert box_lines.objective_at(wanted, box_lines.ASKS_NOTHING) == -np.inf
 
 
 def test_no_proof_rests_on_an_end_of_the_search() -> None:

@@ -145,15 +145,15 @@ def _put_settled_designs(
         y[best], value[best], clear = geometric_whole.settled(rule, best, regular)
         why[best] = WHOLE
     else:
-        regular, told = crossover(batch.table.take(best), batch.low[best], batch.high[best], regular)
+        regular, known = crossover(batch.table.take(best), batch.low[best], batch.high[best], regular)
         chosen = optimal_face.choose(rule, best, regular, after=None if ranges is None else 0)
         if ranges is not None:
             ranges[:, best] = chosen.low, chosen.high
         y[best], sure = chosen.y, chosen.sure
         multipliers[best], value[best] = regular.multipliers, regular.bound
         _, d = weighed(batch, best, y[best], regular.multipliers)
-        worth[best], clear = d.value, told & sure & d.known
-        why[best] = np.select([~told, ~sure], [IN_DOUBT, TIED], NOT_UNIQUE)
+        worth[best], clear = d.value, known & sure & d.known
+        why[best] = np.select([~known, ~sure], [IN_DOUBT, TIED], NOT_UNIQUE)
     status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
 
 

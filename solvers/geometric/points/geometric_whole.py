@@ -65,10 +65,10 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     good = np.flatnonzero(sure)
     at = points[good]
     held = optimal_face.taken(r, good)
-    held, told = crossover(t.take(good), fixed.low[at], fixed.high[at], held)
+    held, known = crossover(t.take(good), fixed.low[at], fixed.high[at], held)
     settled = optimal_face.choose(at_it, at, held)
     y[good] = settled.y
-    sure[good] &= settled.sure & told
+    sure[good] &= settled.sure & known
     y[:, v] = chosen
     return y, np.minimum(bound, r.value), sure
 

@@ -31,16 +31,16 @@ def stated(question: Question, found: Found, goal: Objective, other: Objective) 
     bound = _goal_value(goal, _least_coordinate(support, goal, other, level))
     asked = replace(question, objectives=(goal,), limits=limited(question, {other.name: level}))
     x = {n: float(v) for n, v in design.variables.items()}
-    told = checked(asked, Outcome(Status.OPTIMAL, x, bound, design.certificate, SOLVER))
-    if told.status is not Status.OPTIMAL:
+    solution = checked(asked, Outcome(Status.OPTIMAL, x, bound, design.certificate, SOLVER))
+    if solution.status is not Status.OPTIMAL:
         return None
     given = _limit_label(design, goal.name, "min" if goal.maximize else "max")
     slope = None if given is None else design.limits[given].elasticity
     if not slope:
-        return told
+        return solution
     return replace(
-        told,
-        limits=_elasticities_along_front(told, design, other, slope, given),
+        solution,
+        limits=_elasticities_along_front(solution, design, other, slope, given),
         parameters={n: -e / slope for n, e in design.parameters.items()},
         seconds=design.seconds,
     )
@@ -58,21 +58,21 @@ def _goal_value(goal: Objective, coordinate: float) -> float:
 
 
 def _elasticities_along_front(
-    told: Solution, design: Solution, other: Objective, slope: float, given: str | None
+    solution: Solution, design: Solution, other: Objective, slope: float, given: str | None
 ) -> dict[str, LimitState]:
     """Elasticities with the other objective held in place of the goal: the chain rule along the front.
 
     ``given``: the limit on the goal that the design was found with, ``slope`` what that one is worth.
     """
-    limits = dict(told.limits)
-    held = _limit_label(told, other.name, "min" if other.maximize else "max")
+    limits = dict(solution.limits)
+    held = _limit_label(solution, other.name, "min" if other.maximize else "max")
     for name, state in limits.items():
-        worth = design.limits[name].elasticity if name in design.limits else None
+        elasticity = design.limits[name].elasticity if name in design.limits else None
         if name == given and not state.binding:
             # a limit of the user's own on the goal, which the design was not held by
             limits[name] = replace(state, elasticity=0.0)
-        elif worth is not None and name not in (held, given):
-            limits[name] = replace(state, elasticity=-worth / slope + 0.0 if state.binding else 0.0)
+        elif elasticity is not None and name not in (held, given):
+            limits[name] = replace(state, elasticity=-elasticity / slope + 0.0 if state.binding else 0.0)
     if held is not None:
         limits[held] = replace(limits[held], elasticity=1.0 / slope)
     return limits
