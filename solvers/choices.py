@@ -11,7 +11,7 @@ from results.solution import Alternative, Solution, Status
 from results.telling.facts import NextBest
 from scenarios.question import Question, combinations
 from solvers import judgement, side_by_side
-from solvers.explaining.why import Why, explained, over_choices
+from solvers.mechanisms.why import Why, explained, over_choices
 from solvers.outcome import ENUMERATION
 
 __all__ = ["best_of", "categorical", "combinations"]

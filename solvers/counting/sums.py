@@ -63,7 +63,7 @@ def _decides_whole_affine(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """The way itself; see ``solvers.many_points.path.Path``.
+    """The way itself; see ``solvers.paths.Path``.
 
     ``known``: designs that were found, by what they were found for: all limits of the grid, so that other chunks need
     not look for them again.

@@ -24,12 +24,12 @@ from scenarios.sweep.grids import Grid
 from solvers import designs, enumeration, work
 from solvers.counting import table_conflicts
 from solvers.designs import MANY_DESIGNS, Table
-from solvers.explaining.why import Why, over_choices
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block
 from solvers.many_points.by_choice import BestOf
 from solvers.many_points.offers import OTHER_KIND, Offer
+from solvers.mechanisms.why import Why, over_choices
 
 KIND = "table of designs"
 CELLS = 400_000
@@ -71,7 +71,7 @@ def _needs_only_listing(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     grid: Grid
     method: str = "a table of all designs, evaluated at every point"

@@ -14,9 +14,11 @@ from formulations.problem import Problem
 from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios.question import Question
-from solvers import designs, enumeration, methods, side_by_side
-from solvers.geometric import branch, structured
+from solvers import designs, enumeration, side_by_side
+from solvers.geometric import structured
+from solvers.geometric.programs import branch
 from solvers.geometric.structured import Optimum, Place, Searched
+from solvers.nonlinear import methods
 from solvers.outcome import Outcome
 
 # each case is within TIE of its own optimum

@@ -14,11 +14,12 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
-from solvers.explaining import multipliers, sensitivity
-from solvers.explaining.sensitivity import Duals, Optima
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs import multipliers
 from solvers.geometric.structured import Place
 from solvers.judgement import Judged
+from solvers.mechanisms import sensitivity
+from solvers.mechanisms.sensitivity import Duals, Optima
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,11 @@ from results.solution import Status
 from results.telling.limits import base_name
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid
-from solvers.explaining.why import Why, loosest
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Designs
 from solvers.many_points.blocks import Block
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
+from solvers.mechanisms.why import Why, loosest
 
 KIND = "a choice among names"
 MOST_CHOICES_ANSWERED = 64
@@ -85,7 +85,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ByChoice:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     grid: Grid
     parts: tuple[Part, ...]

@@ -16,7 +16,8 @@ from formulations.tolerances import HOLDS
 from results.solution import THROUGH, Alternative, Solution, Status
 from scenarios.question import Question, combinations, fixed
 from solvers import anchors, boxes, choices
-from solvers.answer import answer, called_by_name, checked, units
+from solvers.answer import answer
+from solvers.certain import called_by_name, checked, units
 from solvers.others import pyomo_solvers
 from solvers.others.solver_errors import SolverError
 from solvers.outcome import Outcome

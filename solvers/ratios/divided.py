@@ -16,9 +16,9 @@ from formulations.grids.over_grid import Region, Spread
 from results.dataset import Arrays, Layout
 from scenarios.sweep.grids import Grid
 from solvers import work
-from solvers.explaining.optimal_face import Solver
 from solvers.geometric.kernel import gp
 from solvers.geometric.points.geometric import threads
+from solvers.geometric.programs.optimal_face import Solver
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.offers import FEWEST_POINTS, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
@@ -53,7 +53,7 @@ def _structured(grid: Grid) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Divided:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     spread: Spread
     compiled: bool

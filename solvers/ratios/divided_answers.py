@@ -21,14 +21,10 @@ from formulations.grids import divided
 from formulations.grids.divided import Divided, Indices
 from formulations.tolerances import BINDS, TIE
 from scenarios.question import Decision
-from solvers.explaining import optimal_face, ties
-from solvers.explaining.optimal_face import Solver, Stages
-from solvers.explaining.sensitivity import duals, limit_elasticity, optima
-from solvers.explaining.ties import SETTLED_WIDTH
-from solvers.geometric.crossover import doubtful
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
-from solvers.geometric.points import geometric_whole
+from solvers.geometric.points import branching, geometric_whole, relaxed_limits
+from solvers.geometric.points.branching import Searched
 from solvers.geometric.points.geometric_answers import (
     AT_EDGE,
     CONFLICT,
@@ -44,14 +40,17 @@ from solvers.geometric.points.geometric_answers import (
     Reasons,
     asked,
 )
-from solvers.geometric.points.geometric_conflicts import neighbours
+from solvers.geometric.programs import optimal_face, ties
+from solvers.geometric.programs.crossover import doubtful
+from solvers.geometric.programs.geometric_conflicts import neighbours
+from solvers.geometric.programs.optimal_face import Solver, Stages
+from solvers.geometric.programs.ties import SETTLED_WIDTH
+from solvers.geometric.programs.unbounded import held_by_box
 from solvers.geometric.structured import STRAINED
-from solvers.geometric.unbounded import held_by_box
 from solvers.judgement import judge
-from solvers.many_points import relaxed_limits
 from solvers.many_points.block_answers import BlockAnswers
-from solvers.ratios import branching, divided_conflicts, equally_good
-from solvers.ratios.branching import Searched
+from solvers.mechanisms.sensitivity import duals, limit_elasticity, optima
+from solvers.ratios import divided_conflicts, equally_good
 from solvers.ratios.polishing import SHARP_RESIDUAL, UNCLEAR, polish
 
 Bools = NDArray[np.bool_]

@@ -68,7 +68,7 @@ def _decides_one_by_intervals(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     spread: Spread
     method: str = "interval branch and bound along the one decided number, all points of a chunk together"

@@ -14,15 +14,16 @@ from formulations import evaluation
 from formulations.grids import divided
 from formulations.tolerances import BINDS, HOLDS
 from scenarios.question import Decision, Question
-from solvers import box_search
 from solvers.boxes import Array, Space
-from solvers.explaining import conflicts, subsets, wider
-from solvers.explaining.conflicts import Codes
-from solvers.explaining.sensitivity import DIFFERENCE_SHARE, KINK
-from solvers.explaining.why import Why
+from solvers.explaining import subsets, wider
 from solvers.geometric.kernel import gp
-from solvers.interval import AT_BOX_END
 from solvers.many_points.block_answers import BlockAnswers, Designs
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.conflicts import Codes
+from solvers.mechanisms.sensitivity import DIFFERENCE_SHARE, KINK
+from solvers.mechanisms.why import Why
+from solvers.nonlinear import box_search
+from solvers.nonlinear.interval import AT_BOX_END
 from solvers.ratios import line_search
 from solvers.ratios.line_search import Found
 

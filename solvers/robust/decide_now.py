@@ -24,8 +24,7 @@ from scenarios.questions import question as question_of
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.drawing import box, draw, listed
 from scenarios.uncertainty.promises import promises
-from solvers.promises import chances
-from solvers.robust import validation
+from solvers.robust import chances, validation
 from solvers.robust.boxes import robust_box
 from solvers.robust.boxes.robust_box import Boxed
 from solvers.robust.robust_answers import Asked, answered, weighing

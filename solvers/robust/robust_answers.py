@@ -3,9 +3,10 @@
 A question in N worlds (``formulations.uncertainty.worlds``) is answered by the first of these ways that takes it:
 
 - few designs: every one judged in every world (``solvers.robust.robust_scan``);
-- geometric programs: a master problem and cuts (``solvers.robust.robust_geometric``);
+- geometric programs: a master problem and cuts (``solvers.robust.masters.robust_geometric``);
 - a mean of ratios of sums: branch and bound with secants (``solvers.robust.robust_ratios``);
-- sums over shares, counts and menus: a linear or mixed-integer master and cuts (``solvers.robust.robust_program``);
+- sums over shares, counts and menus: a linear or mixed-integer master and cuts
+  (``solvers.robust.masters.robust_program``);
 - else boxes of designs, bounded in every world (``solvers.robust.boxes.robust_boxes``);
 - where equations have no slopes a search without proof (``solvers.robust.robust_search``), with the bound of knowing
   the world beforehand.
@@ -33,12 +34,13 @@ from scenarios.distributions import Measure
 from scenarios.question import Question
 from scenarios.uncertainty import uncertain_words
 from solvers import choices
-from solvers.answer import called_by_name, units, without_design
-from solvers.explaining.why import Why, explained
+from solvers.certain import called_by_name, units, without_design
 from solvers.judgement import bound_of, relative_gap
-from solvers.promises.chances import Counted, Undecided
-from solvers.robust import ends, robust_conflicts
-from solvers.robust.robust_geometric import Found
+from solvers.mechanisms.why import Why, explained
+from solvers.robust import robust_conflicts
+from solvers.robust.chances import Counted, Undecided
+from solvers.robust.masters import ends
+from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.robust_ways import found_by
 
 TAILS = (0.05, 0.95)
@@ -50,7 +52,7 @@ class Asked:
     """A question that is to be decided now.
 
     ``measure``: what is made least of the objective over the worlds, ``words``: its name, as in "mean of energy over
-    1024 samples (Sobol, seed 0)". ``promised``: what may fail in how many of the worlds (``solvers.promises.chances``).
+    1024 samples (Sobol, seed 0)". ``promised``: what may fail in how many of the worlds (``solvers.robust.chances``).
     """
 
     worlds: Worlds

@@ -13,18 +13,12 @@ from formulations.uncertainty.measures import Measured, Quantile, Weighing
 from formulations.uncertainty.worlds import Worlds
 from results.solution import Status
 from solvers.outcome import Outcome
-from solvers.promises import chances
-from solvers.promises.chances import Counted
-from solvers.robust import (
-    robust_geometric,
-    robust_program,
-    robust_ratios,
-    robust_scan,
-    robust_search,
-)
+from solvers.robust import chances, robust_ratios, robust_scan, robust_search
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.boxes.box_lines import Wanted
-from solvers.robust.robust_geometric import Found
+from solvers.robust.chances import Counted
+from solvers.robust.masters import robust_geometric, robust_program
+from solvers.robust.masters.robust_geometric import Found
 
 
 def found_by(

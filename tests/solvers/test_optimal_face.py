@@ -10,8 +10,8 @@ import pytest
 import dse
 import scenarios
 from formulations.grids import batch, over_grid
-from solvers.explaining import optimal_face, ties
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs import optimal_face, ties
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

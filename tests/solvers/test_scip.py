@@ -16,7 +16,7 @@ from formulations.pyomo_models.log_program import log_program
 from results.solution import Status
 from scenarios.question import Decision, Question
 from solvers import boxes
-from solvers.others import scip
+from solvers.nonlinear import scip
 from solvers.outcome import Outcome
 
 ROOT = Path(__file__).parents[2]

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations.grids.over_grid import Region
 from formulations.tolerances import BINDS, SLACK
-from solvers.explaining import optimal_face
-from solvers.explaining.optimal_face import Stages
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
-from solvers.geometric.points import geometric_conflicts
+from solvers.geometric.programs import geometric_conflicts, optimal_face
+from solvers.geometric.programs.optimal_face import Stages
 from solvers.patterns import Bools, groups
 
 TOGETHER = 64

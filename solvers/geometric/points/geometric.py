@@ -23,13 +23,13 @@ from results.dataset import STATUS_CODES, Arrays, Layout
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers import work
-from solvers.explaining import ties
-from solvers.explaining.optimal_face import Solver, Stages
 from solvers.geometric.kernel import gp
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
+from solvers.geometric.points import relaxed_limits
 from solvers.geometric.points.geometric_answers import OTHER_TIES, Answers, answered, elasticities
-from solvers.many_points import relaxed_limits
+from solvers.geometric.programs import ties
+from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.patterns import groups
@@ -62,7 +62,7 @@ def _structured(grid: Grid) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Geometric:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     spread: Spread
     compiled: bool

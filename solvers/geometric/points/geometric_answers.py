@@ -20,17 +20,18 @@ from formulations.grids.batch import Batch
 from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers.explaining import optimal_face, sensitivity, ties
-from solvers.explaining.optimal_face import Solver, Stages, taken
-from solvers.explaining.sensitivity import Duals, Optima
-from solvers.geometric.crossover import crossover
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.neighbours.neighbour_proofs import Found
-from solvers.geometric.points import geometric_conflicts, geometric_whole
+from solvers.geometric.points import geometric_whole
+from solvers.geometric.programs import geometric_conflicts, optimal_face, ties
+from solvers.geometric.programs.crossover import crossover
+from solvers.geometric.programs.optimal_face import Solver, Stages, taken
+from solvers.geometric.programs.unbounded import held_by_box, runaway
 from solvers.geometric.structured import STRAINED
-from solvers.geometric.unbounded import held_by_box, runaway
 from solvers.judgement import Judged, judge
+from solvers.mechanisms import sensitivity
+from solvers.mechanisms.sensitivity import Duals, Optima
 
 Bools = NDArray[np.bool_]
 Reasons = NDArray[np.object_]

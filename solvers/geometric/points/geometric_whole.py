@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from formulations.grids.batch import Batch
 from formulations.tolerances import TIE
-from solvers.explaining import optimal_face
-from solvers.explaining.optimal_face import Stages
-from solvers.geometric.crossover import crossover
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
-from solvers.geometric.points.geometric_conflicts import neighbours
+from solvers.geometric.programs import optimal_face
+from solvers.geometric.programs.crossover import crossover
+from solvers.geometric.programs.geometric_conflicts import neighbours
+from solvers.geometric.programs.optimal_face import Stages
 from solvers.patterns import Bools
 
 EQUAL_OPTIMUM = 3e-9

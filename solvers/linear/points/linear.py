@@ -74,7 +74,7 @@ def is_program(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     grid: Grid
     method: str = "linear programs solved together by the dual simplex method; bounds from their multipliers"

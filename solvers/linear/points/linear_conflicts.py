@@ -13,14 +13,14 @@ from formulations.arithmetics.many import Array, Points
 from formulations.program import Program
 from formulations.tolerances import SLACK
 from scenarios.question import Question
-from solvers.explaining import conflicts
-from solvers.explaining.why import Why
 from solvers.linear import milp, milp_conflicts
 from solvers.linear.points import lp
 from solvers.linear.points.linear_rows import PROGRAM_GAP, Rows, along, to_user
 from solvers.linear.points.lp import Vertices
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.why import Why
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 Mask = NDArray[np.bool_]

@@ -37,7 +37,7 @@ from formulations.tolerances import HOLDS
 from formulations.uncertainty.measures import Measured, Quantile
 from formulations.uncertainty.worlds import Cap, Worlds
 from solvers import boxes
-from solvers.promises.chance import Chance
+from solvers.robust.promises.chance import Chance
 
 Array = NDArray[np.float64]
 ASKS_NOTHING = -1e9

@@ -29,7 +29,7 @@ from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array
 from solvers.robust.boxes.box_lines import Wanted
-from solvers.robust.robust_geometric import DISCRETE, Elasticity
+from solvers.robust.masters.robust_geometric import DISCRETE, Elasticity
 
 CLOSE = 1e-3
 """Of the slope of the objective, what the first-order conditions may leave."""

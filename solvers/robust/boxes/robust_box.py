@@ -24,7 +24,7 @@ from formulations.uncertainty.worlds import Array, Worlds, of_values
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Objective, Question
 from solvers import choices
-from solvers.answer import answer
+from solvers.certain import answer
 
 ADVERSARY_ROUNDS = 25
 ADVERSARY_CLOSE = 5e-7

@@ -19,11 +19,11 @@ from formulations.uncertainty.worlds import judged
 from results.solution import Status
 from solvers.judgement import relative_gap
 from solvers.outcome import Outcome
-from solvers.robust import ends
 from solvers.robust.boxes import box_lines, first_order
 from solvers.robust.boxes.box_lines import Wanted
 from solvers.robust.boxes.box_tree import Tree, statistics
-from solvers.robust.robust_geometric import Found
+from solvers.robust.masters import ends
+from solvers.robust.masters.robust_geometric import Found
 
 WORK = 1_000_000
 """Boxes times worlds that are bounded: some five seconds."""
