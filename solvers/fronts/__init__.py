@@ -1,1 +1,1 @@
-"""Exact fronts of two objectives of linear and mixed-integer programs."""
+"""Points along a front of two objectives: of programs, of geometric programs, and limits swept along one."""
