@@ -47,22 +47,22 @@ def exp(x: Any) -> Any:
 
 
 @singledispatch
-def _maximum_of_two(a: Any, b: Any) -> Any:
-    return _maximum_of_two.dispatch(type(b))(b, a) if _knows(b) and not _knows(a) else np.maximum(a, b)
+def _maximum(a: Any, b: Any) -> Any:
+    return _maximum.dispatch(type(b))(b, a) if _knows(b) and not _knows(a) else np.maximum(a, b)
 
 
 def _knows(x: Any) -> bool:
-    return _maximum_of_two.dispatch(type(x)) is not _maximum_of_two.dispatch(object)
+    return _maximum.dispatch(type(x)) is not _maximum.dispatch(object)
 
 
 def maximum(a: Any, b: Any, *more: Any) -> Any:
     """Return the largest of two or more numbers, element by element."""
     for c in (b, *more):
-        a = _maximum_of_two(a, c)
+        a = _maximum(a, c)
     return a
 
 
-register_maximum = _maximum_of_two.register
+register_maximum = _maximum.register
 
 
 @singledispatch
@@ -118,9 +118,9 @@ def _has_logarithm(x: Any) -> bool:
 
 
 @singledispatch
-def _is_at_least(a: Any, b: Any) -> Any:
-    if _is_at_least.dispatch(type(b)) is not _is_at_least.dispatch(object):
-        return _is_at_least.dispatch(type(b))(a, b)
+def _reaches(a: Any, b: Any) -> Any:
+    if _reaches.dispatch(type(b)) is not _reaches.dispatch(object):
+        return _reaches.dispatch(type(b))(a, b)
     return _flag(a >= b)
 
 
@@ -131,10 +131,10 @@ def _flag(holds: Any) -> Any:
 
 def reaches(a: Any, b: Any) -> Any:
     """Return 1 where a >= b and 0 elsewhere, element by element: which case holds, as a number."""
-    return _is_at_least(a, b)
+    return _reaches(a, b)
 
 
-register_reaches = _is_at_least.register
+register_reaches = _reaches.register
 
 
 @singledispatch
@@ -212,18 +212,18 @@ def _pick_each(which: Any, values: Sequence[Any]) -> Any:
 
 
 @singledispatch
-def _is_unequal(a: Any, b: Any) -> Any:
-    if _is_unequal.dispatch(type(b)) is not _is_unequal.dispatch(object):
-        return _is_unequal.dispatch(type(b))(b, a)
+def _differs(a: Any, b: Any) -> Any:
+    if _differs.dispatch(type(b)) is not _differs.dispatch(object):
+        return _differs.dispatch(type(b))(b, a)
     return _flag(a != b)
 
 
 def differs(a: Any, b: Any) -> Any:
     """Return 1 where two picks are not the same and 0 elsewhere, element by element."""
-    return _is_unequal(a, b)
+    return _differs(a, b)
 
 
-register_differs = _is_unequal.register
+register_differs = _differs.register
 
 
 @singledispatch
