@@ -195,7 +195,7 @@ def of_answer(question: Question, dims: tuple[str, ...]) -> Iterator[Variable]:
 def per_limit(
     dims: tuple[str, ...], limits: tuple[str, ...], questions: Sequence[Question]
 ) -> Iterator[Variable]:
-    """Elasticity and state of every limit, and the value that would do; nothing where there is none."""
+    """Elasticity and state of every limit, and its feasible value; nothing where there is none."""
     if not limits:
         return
     percent = {"units": "1", "long_name": "percent of the objective per percent of the limit"}

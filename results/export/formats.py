@@ -40,7 +40,7 @@ FRONT = "front"
 
 
 class ExportError(StoreError):
-    """A dataset cannot be written as asked; the message says why, and what would do."""
+    """A dataset cannot be written as asked; the message says why, and what can be written."""
 
 
 def write(dataset: xr.Dataset, path: str | os.PathLike[str], columns: Iterable[str] | None = None) -> Path:

@@ -233,7 +233,7 @@ def bound(state: LimitState) -> str:
 
 
 def _generous_value(needed: float, state: LimitState) -> str:
-    """Write a value that would do so that it still does when typed in: rounded to the generous side."""
+    """Write a feasible value so that it is still feasible when typed in: rounded to the generous side."""
     shown_in = long_time(needed) if state.unit == "s" else 1.0
     for digits in range(4, 16):
         text = value(
