@@ -76,7 +76,7 @@ def test_minimal_sets_over_choices_are_those_of_every_subset(seed: int):
 
 
 def test_many_limits_get_one_minimal_set_and_what_is_in_its_way():
-    """More than ten: a set that conflicts, and for each of its limits of which no value would do one without it."""
+    """More than ten: a set that conflicts, and for each of its limits without a feasible value one without it."""
     names = tuple("abcdefghijkl")
     clashes: list[Sets] = [{frozenset("ab"), frozenset("l")}, {frozenset("bc"), frozenset("kl")}]
     found = why.explained(why.over_choices([of(names, f) for f in clashes]))
