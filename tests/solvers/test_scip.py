@@ -73,7 +73,7 @@ def test_it_works_from_standard_input() -> None:
     script = (
         "import sys; sys.path.insert(0, 'tests/oracle')\n"
         "from method_questions import nbody\n"
-        "from solvers.others import scip\n"
+        "from solvers.nonlinear import scip\n"
         "print(scip.solve(nbody(time=(None, 0.5))).status)\n"
     )
     done = subprocess.run(
