@@ -10,10 +10,11 @@ from formulations import evaluation
 from formulations.problem import Problem
 from formulations.row_keys import RowKey
 from results.solution import Solution, Status
-from solvers import judgement, methods, side_by_side
+from solvers import judgement, side_by_side
 from solvers.explaining import listed_changes, next_changes
 from solvers.geometric import kinks
 from solvers.geometric.structured import Optimum, Place
+from solvers.nonlinear import methods
 from solvers.outcome import ENUMERATION
 
 

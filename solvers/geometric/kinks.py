@@ -21,11 +21,12 @@ from formulations.arithmetics.maxima import SIDE
 from formulations.canonical import Array
 from formulations.problem import Problem
 from results.solution import Solution
-from solvers.explaining import multipliers, sensitivity
-from solvers.explaining.sensitivity import Duals, Optima
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs import multipliers
 from solvers.geometric.structured import Place
 from solvers.judgement import Judged
+from solvers.mechanisms import sensitivity
+from solvers.mechanisms.sensitivity import Duals, Optima
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,17 @@ from formulations import evaluation
 from formulations.grids import divided
 from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question
-from solvers import box_search
 from solvers.boxes import Array, Space
-from solvers.explaining import conflicts, subsets, wider
-from solvers.explaining.conflicts import Codes
-from solvers.explaining.why import Why
+from solvers.explaining import subsets, wider
 from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
-from solvers.interval import AT_BOX_END
 from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.conflicts import Codes
+from solvers.mechanisms.why import Why
+from solvers.nonlinear import box_search
+from solvers.nonlinear.interval import AT_BOX_END
 from solvers.ratios import line_search
 from solvers.ratios.line_search import Found
 
@@ -29,7 +30,7 @@ Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
 
-def answered(told: BlockAnswers, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
+def answered(answers: BlockAnswers, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     found = _searched_line(question, count)
     good = np.zeros(count, bool)
@@ -38,7 +39,7 @@ def answered(told: BlockAnswers, question: Question, count: int, points: NDArray
     )
     none = np.flatnonzero(found.status == gp.INFEASIBLE)
     if none.size:
-        good[none] = _put_conflicts(told, divided.at(farther, none), points[none])
+        good[none] = _put_conflicts(answers, divided.at(farther, none), points[none])
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         asked, x = divided.at(question, best), found.x[best]
@@ -47,8 +48,8 @@ def answered(told: BlockAnswers, question: Question, count: int, points: NDArray
         judged = judge(asked, {d.name: x}, bound, (best.size,))
         good[best] = judged.good & ~_at_edge(asked, x)
         # what changes by leaps has no rate
-        rates = {} if _has_gaps(d) else kinks.without_structure(judged, numbers=False).limits
-        told.put(points[best], judged, good[best], rates)
+        elasticities = {} if _has_gaps(d) else kinks.without_structure(judged, numbers=False).limits
+        answers.put(points[best], judged, good[best], elasticities)
     return good
 
 
@@ -98,7 +99,7 @@ def _at_edge(question: Question, x: Array) -> Bools:
     return found
 
 
-def _put_conflicts(told: BlockAnswers, question: Question, points: NDArray[np.int64]) -> Bools:
+def _put_conflicts(answers: BlockAnswers, question: Question, points: NDArray[np.int64]) -> Bools:
     """Tell why the points of a question have no design: the first minimal conflict of each; tells for which."""
     names = subsets.limit_names(divided.at(question, np.zeros(1, np.intp)))
 
@@ -114,7 +115,7 @@ def _put_conflicts(told: BlockAnswers, question: Question, points: NDArray[np.in
 
     few = conflicts.FEW_SEARCHED
     why = Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, some), few)
-    return told.conflicts(points, why)
+    return answers.conflicts(points, why)
 
 
 def _would_do(question: Question, count: int, name: str) -> Array:

@@ -11,13 +11,14 @@ import scenarios
 from dse.sweeping.points import chunk_work
 from formulations import canonical
 from results.solution import Status
-from solvers import box_search, enumeration, judgement
+from solvers import enumeration, judgement
 from solvers.answer import answer
-from solvers.explaining import conflicts, optimal_face, sensitivity, subsets, ties
-from solvers.geometric import crossover, unbounded
+from solvers.explaining import subsets
 from solvers.geometric.kernel import formulas, gp
-from solvers.geometric.points import geometric_conflicts
+from solvers.geometric.programs import crossover, geometric_conflicts, optimal_face, ties, unbounded
 from solvers.linear import milp_conflicts
+from solvers.mechanisms import conflicts, sensitivity
+from solvers.nonlinear import box_search
 
 GONE = "the one home of this idea is gone"
 MANY = 1000

@@ -12,8 +12,8 @@ import scenarios
 from formulations.canonical import Canonical
 from formulations.grids import batch, over_grid
 from formulations.row_keys import RowKey
-from solvers.explaining import optimal_face, ties
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs import optimal_face, ties
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

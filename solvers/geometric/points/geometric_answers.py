@@ -19,17 +19,18 @@ from formulations.grids.batch import Batch
 from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers.explaining import optimal_face, sensitivity, ties
-from solvers.explaining.optimal_face import Solver, Stages, taken
-from solvers.explaining.sensitivity import Duals, Optima
-from solvers.geometric.crossover import crossover
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.neighbours.neighbour_proofs import Found
-from solvers.geometric.points import geometric_conflicts, geometric_whole
+from solvers.geometric.points import geometric_whole
+from solvers.geometric.programs import geometric_conflicts, optimal_face, ties
+from solvers.geometric.programs.crossover import crossover
+from solvers.geometric.programs.optimal_face import Solver, Stages, taken
+from solvers.geometric.programs.unbounded import held_by_box, runaway
 from solvers.geometric.structured import STRAINED
-from solvers.geometric.unbounded import held_by_box, runaway
 from solvers.judgement import Judged, judge
+from solvers.mechanisms import sensitivity
+from solvers.mechanisms.sensitivity import Duals, Optima
 
 Bools = NDArray[np.bool_]
 Reasons = NDArray[np.object_]
@@ -144,15 +145,15 @@ def _put_settled_designs(
         y[best], value[best], clear = geometric_whole.settled(rule, best, regular)
         why[best] = WHOLE
     else:
-        regular, told = crossover(batch.table.take(best), batch.low[best], batch.high[best], regular)
+        regular, known = crossover(batch.table.take(best), batch.low[best], batch.high[best], regular)
         chosen = optimal_face.choose(rule, best, regular, after=None if ranges is None else 0)
         if ranges is not None:
             ranges[:, best] = chosen.low, chosen.high
         y[best], sure = chosen.y, chosen.sure
         multipliers[best], value[best] = regular.multipliers, regular.bound
         _, d = weighed(batch, best, y[best], regular.multipliers, asked(batch.keys))
-        worth[best], clear = d.value, told & sure & d.known
-        why[best] = np.select([~told, ~sure], [IN_DOUBT, TIED], NOT_UNIQUE)
+        worth[best], clear = d.value, known & sure & d.known
+        why[best] = np.select([~known, ~sure], [IN_DOUBT, TIED], NOT_UNIQUE)
     status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
 
 
