@@ -16,19 +16,21 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation, handover
-from formulations.grids import batch
+from formulations.grids import batch, divided
 from formulations.grids.batch import Batch
-from formulations.problem import Kind, Problem, formulate
+from formulations.problem import Kind, Problem
 from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
 from results.solution import Solution, Status
 from scenarios.question import HALVINGS, Limit, Objective, Question
 from solvers.certain import called_by_name, units
+from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
-from solvers.geometric.points.geometric_answers import Answers, answered, elasticities, weighed
+from solvers.geometric.kinks import Attained, Sensitivities
+from solvers.geometric.points.geometric_answers import Answers, answered, weighed
 from solvers.geometric.structured import PROOFS
-from solvers.mechanisms import sensitivity
+from solvers.judgement import Judged, judge
 
 SOLVER = "dse interior point"
 STEEP = 1e6
@@ -99,15 +101,10 @@ def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) 
 
     ``bounded``: the objectives that will have limits.
     """
-    numbers = all(d.choices is None and all(x > 0 for x in d.values or ()) for d in question.decide)
-    if not numbers or not question.decide or question.model.black_box or question.search is not None:
-        return None
-    if sum(d.integer or d.values is not None for d in question.decide) > 1:
-        return None
     # any positive number shows the structure
     asked = _question_at_level(question, goal, bounded, {g.name: 1.0 for g in bounded})
-    problem = batch.only_case(formulate(asked))
-    if problem.kind not in (Kind.GP, Kind.MIGP) or problem.goal is None or not problem.goal.numerator.terms:
+    problem = None if question.search is not None else batch.structure(asked, held_down=True)
+    if problem is None or problem.kind not in (Kind.GP, Kind.MIGP):
         return None
     return Levels(question, problem, goal, bounded, units(question))
 
@@ -139,61 +136,44 @@ def _answers_at_level(
         NOTHING if code == STATUS_CODES[Status.INFEASIBLE] else None for code in found.status
     ]
     text = f"{PROOFS[asked.first.kind]}; {TOGETHER}"
-    solutions = found.judged.solutions(Status.OPTIMAL)
-    rates, good = elasticities(made, found), np.flatnonzero(found.status == STATUS_CODES[Status.OPTIMAL])
-    felt, two = _felt(asked.first, made, found, good)
-    for i in map(int, good):
-        limits = dict(solutions[i].limits)
-        for name, values in rates.items():
-            if np.isfinite(values[i]):
-                limits[name] = replace(
-                    limits[name], elasticity=float(values[i]), one_sided=bool(two[name][i])
-                )
+    good = np.flatnonzero(found.status == STATUS_CODES[Status.OPTIMAL])
+    x = {n: v[good] for n, v in found.judged.x.items()}
+    judged = judge(divided.at(made.question, good), x, found.judged.bound[good], (good.size,))
+    felt = _sensitivities(asked.first, made, found, good, judged)
+    for k, (i, solution) in enumerate(zip(good.tolist(), judged.solutions(Status.OPTIMAL), strict=True)):
         here = _question_at_level(
             asked.question, asked.goal, asked.bounded, {n: float(v[i]) for n, v in at.items()}
         )
-        solution = replace(
-            solutions[i],
-            limits=limits,
+        told = replace(
+            solution if felt is None else felt.beside(solution, k),
             ranges={
                 v.name: (float(np.exp(low)), float(np.exp(high)))
                 for v, low, high in zip(made.problem.variables, *found.ranges[:, i], strict=True)
                 # what is as small as can be has one value
                 if low < high and v.name != asked.goal.name and not v.auxiliary
             },
-            parameters=felt[i][0],
-            one_sided=felt[i][1],
             certificate=text,
             solver=SOLVER,
             seconds=seconds,
         )
         support = _support(asked, made, found, i) if asked.convex else None
-        answers[i] = Found(called_by_name(here, solution, asked.units), support)
+        answers[i] = Found(called_by_name(here, told, asked.units), support)
     return answers
 
 
-def _felt(
-    first: Problem, made: Batch, found: Answers, good: NDArray[np.intp]
-) -> tuple[list[tuple[dict[str, float], tuple[str, ...]]], dict[str, NDArray[np.bool_]]]:
-    """What given numbers are worth at each point, as far as that is known, and which limits have two worths."""
-    judged = found.judged
-    labels = {evaluation.label(key, judged.ratios): key for key in judged.ratios}
-    two = {n: np.zeros(made.size, bool) for n in labels}
-    nothing: list[tuple[dict[str, float], tuple[str, ...]]] = [({}, ())] * made.size
-    # discrete decisions have no rates
+def _sensitivities(
+    first: Problem, made: Batch, found: Answers, good: NDArray[np.intp], judged: Judged
+) -> Sensitivities | None:
+    """What limits and given numbers are worth at the ``good`` points, as far as that is known."""
     if made.discrete is not None or not good.size:
-        return nothing, two
-    o, d = weighed(made, good, found.y[good], found.multipliers[good], every=True)
-    for name, key in labels.items():
-        if key in made.keys:
-            two[name][good] = d.one_sided[:, made.keys.index(key)]
+        # discrete decisions have no rates
+        return None
+    at = [Attained(first, found.y[good], *weighed(made, good, found.y[good], found.multipliers[good]))]
+    told = None
     # a number may be an exponent, or decide how a model goes on: others know a way
     with handover.guarded(MOVED, made.size, handover.ARITHMETIC):
-        slope = sensitivity.slopes(first, judged, found.y, made.keys)
-        ends = np.full((2, len(slope), made.size), np.nan)
-        ends[:, :, good] = sensitivity.both_ways(o, d, slope[:, good])
-        return sensitivity.felt(judged, *ends), two
-    return nothing, two
+        told = kinks.weighed(judged, at)
+    return told or kinks.weighed(judged, at, numbers=False)
 
 
 def _support(asked: Levels, made: Batch, found: Answers, i: int) -> Support | None:

@@ -34,6 +34,10 @@ DEPENDENT_GRADIENTS = 1e-6
 """Gradients of binding limits whose combination is smaller than this are dependent."""
 DIFFERENCE_SHARE = 1e-4
 KINK = 1e-2
+ACTIVE_FROM = -1e-6
+"""Logarithm of a limit's ratio from which it counts as binding where slopes are differences."""
+EXPLAINED = 1e-4
+"""What multipliers may leave of the slope of the objective, as a part of it."""
 ONE_SIDED_ABOVE = 1e-6
 """Slopes to both sides that differ by more are two."""
 LEAST_SENSITIVITY = 1e-8
@@ -143,6 +147,21 @@ def limit_elasticity(judged: Judged, key: RowKey, multiplier: Array) -> Array:
         side = side * math.log(2.0) * judged.full(bound_of(judged.question, key))
     found: Array = np.where(judged.binding(key), side * multiplier * share(judged), 0.0)
     return found
+
+
+def elasticities(judged: Judged, keys: Sequence[RowKey], multipliers: Array) -> dict[str, Array]:
+    """Return the elasticities of the user's limits, by their labels; ``multipliers`` (N, m): of the rows ``keys``.
+
+    A limit that has no row says nothing, and is worth nothing.
+    """
+    places, none = {key: k for k, key in enumerate(keys)}, np.zeros(judged.gap.size)
+    return {
+        evaluation.label(key, judged.ratios): limit_elasticity(
+            judged, key, multipliers[:, places[key]] if key in places else none
+        )
+        for key in judged.ratios
+        if key.side != "model"
+    }
 
 
 def share(judged: Judged) -> Array:
@@ -257,49 +276,38 @@ def felt(judged: Judged, falling: Array, rising: Array) -> list[tuple[dict[str, 
     return found
 
 
-def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
+def numeric_duals(judged: Judged) -> Duals:
     """Multipliers where the arithmetic gave no structure: gradients of logarithms by central differences.
 
     Non-negative least squares on the active limits; ``known`` only where they explain the gradient of the
     objective, and where neither it nor an active limit has a kink (the two sides of a maximum meet), since there
-    a central difference is the slope of nothing.
+    a central difference is the slope of nothing. ``judged``: designs of one question, or of points along one axis.
     """
     from scipy.optimize import nnls
 
-    names = [d.name for d in question.decide]
-    count = len(names)
-    point = {n: np.full(2 * count + 1, float(x[n])) for n in names}
-    for i, n in enumerate(names):
-        point[n][1 + i] *= 1 + DIFFERENCE_SHARE
-        point[n][1 + count + i] *= 1 - DIFFERENCE_SHARE
-    goal, rows = _log_objective_and_ratios(question, point, (2 * count + 1,))
-    keys = tuple(rows)
-
-    def slope(f: Array) -> Array:
-        # of what is 0 or infinite all along there is none (NaN): its logarithm has no differences
-        with np.errstate(invalid="ignore"):
-            return np.asarray((f[1 : 1 + count] - f[1 + count :]) / DIFFERENCE_WIDTH)
-
-    # a limit on a step has no slope where it steps
-    def kinked(f: Array) -> bool:
-        with np.errstate(invalid="ignore"):
-            bend = f[1 : 1 + count] + f[1 + count :] - 2 * f[0]
-        return bool(np.any(np.abs(bend) > KINK * DIFFERENCE_WIDTH))
-
-    active = [k for k in keys if rows[k][0] > -1e-6 and np.isfinite(rows[k]).all()]
-    g0 = slope(goal)
-    if not np.all(np.isfinite([g0, *(slope(rows[k]) for k in active)])):
-        none = np.zeros((1, len(keys)))
-        return Duals(keys, none, none, none, np.zeros(1, bool))
-    lam, left = (
-        nnls(np.array([slope(rows[k]) for k in active]).reshape(len(active), count).T, -g0)
-        if active
-        else (np.zeros(0), float(np.abs(g0).max(initial=0.0)))
-    )
-    value = np.array([[lam[active.index(k)] if k in active else 0.0 for k in keys]])
-    known = bool(left <= 1e-4 * max(1.0, float(np.abs(g0).max(initial=0.0))))
-    known = known and not any(kinked(f) for f in (goal, *(rows[k] for k in active)))
-    return Duals(keys, value, value, value, np.array([known]))
+    names, size = [d.name for d in judged.question.decide], judged.gap.size
+    count, eye = len(names), np.eye(len(names))
+    moved = 1.0 + DIFFERENCE_SHARE * np.concatenate([np.zeros((1, count)), eye, -eye])
+    point = {n: judged.full(judged.x[n]) * moved[:, [i]] for i, n in enumerate(names)}
+    goal, rows = _log_objective_and_ratios(judged.question, point, (2 * count + 1, size))
+    f = np.stack([goal, *rows.values()])
+    now, ahead, behind = f[:, :1], f[:, 1 : 1 + count], f[:, 1 + count :]
+    # of what is 0 or infinite all along there is no slope (NaN): its logarithm has no differences
+    with np.errstate(invalid="ignore"):
+        slope = (ahead - behind) / DIFFERENCE_WIDTH
+        # a limit on a step has no slope where it steps
+        kinked = (np.abs(ahead + behind - 2 * now) > KINK * DIFFERENCE_WIDTH).any(1)
+    counted = (f[:, 0] > ACTIVE_FROM) & np.isfinite(f).all(1)
+    counted[0] = True
+    known = ~(counted & (kinked | ~np.isfinite(slope).all(1))).any(0)
+    value = np.zeros((size, len(rows)))
+    for i in map(int, np.flatnonzero(known)):
+        own, aim = np.flatnonzero(counted[1:, i]), -slope[0, :, i]
+        left = largest = np.abs(aim).max(initial=0.0)
+        if own.size:
+            value[i, own], left = nnls(slope[1 + own, :, i].T, aim)
+        known[i] = left <= EXPLAINED * max(1.0, largest)
+    return Duals(tuple(rows), value, value, value, known)
 
 
 def _log_objective_and_ratios(

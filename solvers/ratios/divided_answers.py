@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import canonical as canon
-from formulations import evaluation, handover
+from formulations import handover
 from formulations.canonical import Array, Canonical
 from formulations.grids import divided
 from formulations.grids.divided import Divided, Indices
@@ -49,7 +49,7 @@ from solvers.geometric.programs.unbounded import held_by_box
 from solvers.geometric.structured import STRAINED
 from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers
-from solvers.mechanisms.sensitivity import duals, limit_elasticity, optima
+from solvers.mechanisms import sensitivity
 from solvers.ratios import divided_conflicts, equally_good
 from solvers.ratios.polishing import SHARP_RESIDUAL, UNCLEAR, polish
 
@@ -128,12 +128,8 @@ def _optima(
     goal = d.problem.goal
     assert goal is not None, "it has a goal"
     judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
-    elasticities: dict[str, Array] = {}
     # what changes by leaps has no rate
-    for key in () if discrete else judged.ratios:
-        if key.side != "model":
-            force = multipliers[:, c.keys.index(key)] if key in c.keys else np.zeros(own.size)
-            elasticities[evaluation.label(key, judged.ratios)] = limit_elasticity(judged, key, force)
+    elasticities = {} if discrete else sensitivity.elasticities(judged, c.keys, multipliers)
     good = judged.good & clear
     answers.put(points[own], judged, good, elasticities)
     _mark(why, good, MISSED)
@@ -267,7 +263,9 @@ def _multipliers(
     open_ones = doubtful(-f[:, 1:], r.multipliers, UNCLEAR) & (asked(c.keys) | (f[:, 1:] < -BINDS))
     clear &= ~open_ones.any(1)
     _mark(why, clear, IN_DOUBT)
-    weighed = duals(optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear)
+    weighed = sensitivity.duals(
+        sensitivity.optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear
+    )
     clear &= weighed.known
     _mark(why, clear, NOT_UNIQUE)
     return weighed.value

@@ -92,4 +92,4 @@ def _fixed(batch: Batch, points: NDArray[np.intp], chosen: Array) -> Batch:
     v = batch.discrete
     low, high = batch.low.copy(), batch.high.copy()
     low[points, v] = high[points, v] = chosen
-    return dataclasses.replace(batch, low=low, high=high)
+    return dataclasses.replace(batch, arrays=dataclasses.replace(batch.arrays, low=low, high=high))

@@ -64,10 +64,8 @@ def of_divided(
 
 
 def _geometric(batch: Batch, points: Indices, solve: Solver) -> _Rows:
-    t, variables = batch.table.take(points), batch.problem.variables
-    names, v = tuple(x.name for x in variables), batch.discrete
-    own, none = (batch.low[points], batch.high[points]), np.zeros((0, len(variables)))
-    c = Canonical(names, t.exponents, t.logc, t.ptr, batch.keys, *own, (), none, {})
+    variables, v = batch.problem.variables, batch.discrete
+    c = divided.take(batch.arrays, points)
     low, high = (end[points] for end in batch.box(own=False))
     asked = divided.at(divided.flat(batch.question, batch.shape), points)
     return _Rows(asked, c, low, high, {} if v is None else {v: variables[v].decision}, solve)

@@ -134,11 +134,15 @@ def choose(
 
 def _rule(problem: Problem, c: Canonical, stages: Sequence[Goal], y: Array) -> Stages:
     """The tie rule at one optimum; the divisors' forms keep their value, those of stages are their tangents there."""
-    table, wanted = _tangents(c, y), []
+    table, wanted, none = _tangents(c, y), [], np.zeros((0, y.size))
     for stage in stages:
         one = canon.canonical(dataclasses.replace(problem, rows=()), stage)
         wanted.append(_tangents(one, y))
-    batch = Batch(problem.question, problem, (1,), table, c.keys, c.low[None], c.high[None])
+    low, high = c.low[None], c.high[None]
+    tangents = dataclasses.replace(
+        c, exponents=table.exponents, logc=table.logc, low=low, high=high, divisors=(), forms=none
+    )
+    batch = Batch(problem.question, problem, (1,), tangents)
     return optimal_face.stages(batch, wanted, side_by_side.solve, c.forms)
 
 
