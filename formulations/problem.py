@@ -19,8 +19,7 @@ from formulations.row_keys import RowKey
 from formulations.stated import Run
 from scenarios.question import Decision, Question
 
-# why a question with maxima is not a ratio of posynomials as it stands
-LARGER = "the larger of two unknown quantities"
+LARGER = "the larger of two unknown quantities"  # why maxima are not ratios of posynomials as they stand
 
 
 class Kind(StrEnum):
@@ -237,10 +236,8 @@ def relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
         rows = tuple(replace(r, numerator=r.numerator * factor) if r.key == key else r for r in rows)
     else:
         rows = tuple(r for r in rows if r.key != key)
-    decided = {d.name: d for d in question.decide}
-    variables = tuple(
-        v if v.auxiliary else _variable_of(question, decided[v.name]) for v in problem.variables
-    )
+    own = {d.name: d for d in question.decide}
+    variables = tuple(v if v.auxiliary else _variable_of(question, own[v.name]) for v in problem.variables)
     return replace(problem, question=question, variables=variables, rows=rows)
 
 

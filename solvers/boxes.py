@@ -33,8 +33,6 @@ NEXT_TO_NOTHING = 1e-6
 """Of a quantity that may be 0: what part of one, or of its whole range, is next to nothing."""
 DENSER_NEAR_ZERO = 5.0
 """How much denser samples of a quantity that may be 0 are near 0: about e to this power."""
-
-
 Numbers = Callable[[Question, Mapping[str, Any]], tuple[dict[RowKey, Any], Any]]
 
 

@@ -21,23 +21,23 @@ from solvers.boxes import Array
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 from solvers.sampling.cma_states import CmaEs
-from solvers.sampling.trials import MOST_TIGHTENED, WORST_GOAL, Design, Designs, Worth, worth
+from solvers.sampling.trials import MOST_TIGHTENED, WORST_GOAL, Design, Designs, Score, score
 
 TRIALS = Search().trials
 MOST_POPULATION = 50
 TIGHTENED_STARTS = 3
-WORST_WORTH = 1e290
-"""What a design that breaks a limit is worth to a sampler that knows no limits: more than any that breaks none."""
+WORST_SCORE = 1e290
+"""The score of a design that breaks a limit, for a sampler that knows no limits: more than any that breaks none."""
 LIMITS, FAILURE = "limits", "failure"
 LEAST, GREATEST = "minimize", "maximize"
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A design that was tried, what it is worth, and by which of the finished trials, counted from 0."""
+    """A design that was tried, its score, and by which of the finished trials, counted from 0."""
 
     design: Design
-    worth: Worth
+    score: Score
     trial: int = 0
 
 
@@ -85,7 +85,7 @@ def solve(question: Question, *, trials: int = TRIALS, seed: int = 0) -> Outcome
         return Outcome(Status.INFEASIBLE, certificate=text, solver="interval arithmetic")
     best = polished(question, found)
     effort = f"{found.effort}, and a local search"
-    if best is None or best.worth.violation > 0:
+    if best is None or best.score.violation > 0:
         return Outcome(
             Status.ERROR, solver=found.solver, message=f"no design that meets all limits in {effort}"
         )
@@ -133,7 +133,7 @@ def objective(designs: Designs, asked: Search) -> Callable[[optuna.Trial], float
 
     def value(trial: optuna.Trial) -> float | tuple[float, ...]:
         params = {k.name: k.suggest(trial) for k in designs.knobs}
-        found = worth(designs.design(params))
+        found = score(designs.design(params))
         if found.failure:
             trial.set_user_attr(FAILURE, found.failure[:1000])
         if limited:
@@ -146,7 +146,7 @@ def objective(designs: Designs, asked: Search) -> Callable[[optuna.Trial], float
 
 
 def _penalty(question: Question) -> float:
-    return -WORST_WORTH if directions(question) == [GREATEST] else WORST_WORTH
+    return -WORST_SCORE if directions(question) == [GREATEST] else WORST_SCORE
 
 
 def read(designs: Designs, asked: Search, study: optuna.Study) -> Found:
@@ -158,10 +158,10 @@ def read(designs: Designs, asked: Search, study: optuna.Study) -> Found:
     for number, trial in enumerate(done):
         violation = _violation(trial)
         failures += [str(trial.user_attrs[FAILURE])] if FAILURE in trial.user_attrs else []
-        if violation > 0 and (held or (nearest and nearest.worth.violation <= violation)):
+        if violation > 0 and (held or (nearest and nearest.score.violation <= violation)):
             continue
         goals = tuple(trial.values) if designs.question.objectives else ()
-        tried = Tried(designs.design(trial.params), Worth(violation, goals), number)
+        tried = Tried(designs.design(trial.params), Score(violation, goals), number)
         if violation > 0:
             nearest = tried
         else:
@@ -174,7 +174,7 @@ def _violation(trial: optuna.trial.FrozenTrial) -> float:
     if LIMITS in trial.constraints:
         return float(trial.constraints[LIMITS])
     value = abs(float(trial.values[0]))
-    return value / WORST_WORTH - 1.0 if value >= WORST_WORTH else 0.0
+    return value / WORST_SCORE - 1.0 if value >= WORST_SCORE else 0.0
 
 
 def best_of(found: Found) -> Tried | None:
@@ -185,7 +185,7 @@ def best_of(found: Found) -> Tried | None:
 def _best_different_designs(found: Found, most: int) -> list[Tried]:
     """Return the best different designs that meet all limits, the best first."""
     # what divides by zero somewhere is not an answer as long as there is another
-    finite = [t for t in found.held if not t.worth.goals or abs(t.worth.goals[0]) < WORST_GOAL]
+    finite = [t for t in found.held if not t.score.goals or abs(t.score.goals[0]) < WORST_GOAL]
     kept: dict[tuple[object, ...], Tried] = {}
     for tried in sorted(finite or found.held, key=rank):
         kept.setdefault((*tried.design.chosen.values(), *tried.design.x.values()), tried)
@@ -218,7 +218,7 @@ def _downhill(start: Tried) -> Tried:
     if better is None:
         return start
     point = dict(zip(where.names, map(float, better), strict=True))
-    found = Tried(replace(start.design, x=point), worth(replace(start.design, x=point)))
+    found = Tried(replace(start.design, x=point), score(replace(start.design, x=point)))
     return found if rank(found) < rank(start) else start
 
 
@@ -226,8 +226,8 @@ def rank(tried: Tried) -> tuple[float, float]:
     """Return what is to be small: how far the limits are missed, then the objective."""
     goals = tried.design.question.objectives
     if not goals:
-        return tried.worth.violation, 0.0
-    return tried.worth.violation, tried.worth.goals[0] * (-1.0 if goals[0].maximize else 1.0)
+        return tried.score.violation, 0.0
+    return tried.score.violation, tried.score.goals[0] * (-1.0 if goals[0].maximize else 1.0)
 
 
 def _interval_bound(question: Question) -> float | None:
