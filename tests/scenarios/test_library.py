@@ -160,7 +160,7 @@ def test_front_of_measures_holds_every_design_that_nothing_betters(name: str):
 
 def test_no_design_of_a_grid_betters_a_front_of_measures():
     """Mean energy against a quantile of time: a grid of processors and memories, and the enclosure."""
-    found = dse.front(LIBRARY / "matmul_mean_energy_or_sure_time_front.toml", points=3)
+    found = dse.front(LIBRARY / "matmul_mean_energy_or_sure_time_front.toml", points=4)
     p, share = (x.ravel() for x in np.meshgrid(np.geomspace(500, 65536, 60), np.linspace(0, 1, 60)))
     one, two = oracle_robust_fronts.multiplication(p, 35000.0**2 / p * p ** (share / 3))
     for a, b in zip(found["mean_energy"].to_numpy(), found["sure_time"].to_numpy(), strict=True):
