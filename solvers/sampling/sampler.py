@@ -20,7 +20,6 @@ from solvers import boxes
 from solvers.boxes import Array
 from solvers.outcome import Outcome
 from solvers.sampling import descent
-from solvers.sampling.cma_states import CmaEs
 from solvers.sampling.trials import MOST_TIGHTENED, WORST_GOAL, Design, Designs, Score, score
 
 TRIALS = Search().trials
@@ -121,10 +120,17 @@ def made(asked: Search, worker: int, already: int) -> optuna.samplers.BaseSample
         "TPE": lambda: optuna.samplers.TPESampler(seed=seed, constant_liar=asked.workers > 1),
         "NSGA-II": lambda: optuna.samplers.NSGAIISampler(seed=seed, population_size=population),
         "NSGA-III": lambda: optuna.samplers.NSGAIIISampler(seed=seed, population_size=population),
-        "CMA-ES": lambda: CmaEs(seed=seed, warn_independent_sampling=False),
+        "CMA-ES": lambda: _cma_es(seed),
         "random": lambda: optuna.samplers.RandomSampler(seed=seed),
     }
     return kinds[asked.sampler]()
+
+
+def _cma_es(seed: int) -> optuna.samplers.BaseSampler:
+    # the library of this one sampler loads scipy.stats, which takes as long as all that the others load
+    from solvers.sampling.cma_states import CmaEs
+
+    return CmaEs(seed=seed, warn_independent_sampling=False)
 
 
 def objective(designs: Designs, asked: Search) -> Callable[[optuna.Trial], float | tuple[float, ...]]:

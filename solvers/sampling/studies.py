@@ -20,9 +20,8 @@ from results.stores import identities
 from results.stores.store import StoreError
 from scenarios.question import Question, Search
 from solvers.sampling import sampler
-from solvers.sampling.cma_states import UnreadableState
 from solvers.sampling.sampler import Found
-from solvers.sampling.trials import Designs, score
+from solvers.sampling.trials import Designs, UnreadableState, score
 
 QUESTION, MADE_BY, SCENARIO, TITLE = "dse:question", "dse:version", "dse:scenario", "dse:title"
 GOALS_AGREE = 1e-9

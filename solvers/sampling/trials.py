@@ -31,6 +31,10 @@ UNKNOWN_VIOLATION = 1e3
 Distribution = Any
 
 
+class UnreadableState(ValueError):
+    """What a study keeps of a sampler is not a state of it; the message names the trial."""
+
+
 @dataclass(frozen=True, slots=True)
 class Knob:
     """A parameter of a study: its name there, the decision it stands for, its distribution, and back to the value."""
