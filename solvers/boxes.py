@@ -139,7 +139,7 @@ def space(question: Question) -> Space:
 
 
 def _box(question: Question, d: Decision) -> tuple[float, float, tuple[bool, bool]]:
-    box = evaluation.box(question, d.name)
+    box = evaluation.box(question, d.name, whole=d.integer)
     low, high, own = box.low, box.high, box.searched
     if d.minimum is not None and d.minimum > 0:
         low, own = d.minimum * (1 - HOLDS), (False, own[1])

@@ -16,7 +16,7 @@ from formulations.tolerances import BINDS, HOLDS
 from scenarios.question import Decision, Question
 from solvers import box_search
 from solvers.boxes import Array, Space
-from solvers.explaining import conflicts, subsets, wider
+from solvers.explaining import conflicts, subsets
 from solvers.explaining.conflicts import Codes
 from solvers.explaining.sensitivity import DIFFERENCE_SHARE, KINK
 from solvers.explaining.why import Why
@@ -35,12 +35,12 @@ KNOWN = 1e-4
 
 def answered(told: BlockAnswers, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
+    question = evaluation.farthest(question)
     found = _searched(question, count)
     good = np.zeros(count, bool)
-    farther = replace(question, reach=wider.FAR_WHOLE if _gaps(question.decide[0]) else wider.FARTHEST_REACH)
     none = np.flatnonzero(found.status == gp.INFEASIBLE)
     if none.size:
-        good[none] = _none(told, divided.at(farther, none), points[none])
+        good[none] = _none(told, divided.at(question, none), points[none])
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         asked, x = divided.at(question, best), found.x[best]
@@ -63,7 +63,7 @@ def _searched(question: Question, count: int) -> Found:
 def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
     """Draw the boxes of all points (see ``solvers.boxes.space``), and what is allowed anywhere."""
     (d,) = question.decide
-    box = evaluation.box(question, d.name)
+    box = evaluation.box(question, d.name, whole=d.integer)
     low, high = (np.full(count, end) for end in (box.low, box.high))
     if d.minimum is not None:
         asked = np.asarray(d.minimum) * (1 - HOLDS)
@@ -87,7 +87,7 @@ def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
 def _at_edge(question: Question, x: Array) -> Bools:
     """Whether the box alone may hold an optimum."""
     (d,) = question.decide
-    box = evaluation.box(question, d.name)
+    box = evaluation.box(question, d.name, whole=d.integer)
     found = np.zeros(len(x), bool)
     if d.values is not None and not d.endless:
         return found

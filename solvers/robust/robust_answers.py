@@ -42,7 +42,6 @@ from solvers.robust.robust_geometric import Found
 from solvers.robust.robust_ways import found_by
 
 TAILS = (0.05, 0.95)
-FAR_WHOLE = 1e3
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +123,7 @@ def _farther(asked: Asked, found: Found) -> Found:
     ended = [d for d in question.decide if d.values is None or d.endless]
     if not any(d.integer and any(evaluation.box(question, d.name).searched) for d in ended):
         return found
-    worlds = dataclasses.replace(
-        asked.worlds,
-        nominal=dataclasses.replace(question, reach=FAR_WHOLE),
-        every=dataclasses.replace(asked.worlds.every, reach=FAR_WHOLE),
-    )
-    return found_by(worlds, asked.measure, promised=asked.promised)
+    return found_by(ends.farther(asked.worlds), asked.measure, promised=asked.promised)
 
 
 def told(asked: Asked, found: Found) -> Solution:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations import evaluation
 from formulations.row_keys import RowKey
 from formulations.uncertainty.worlds import judged
 from scenarios.question import Question
 from solvers import boxes, interval
 from solvers.boxes import Space
-from solvers.explaining.wider import FARTHEST_REACH
 from solvers.robust.boxes import box_lines
 from solvers.robust.boxes.box_lines import Wanted
 from solvers.sampling import descent
@@ -134,7 +134,7 @@ class Tree:
 
     def _beyond(self) -> None:
         """Search what lies between the ends of the box and others far away."""
-        near, certain = self.where, replace(self._certain(), reach=FARTHEST_REACH)
+        near, certain = self.where, evaluation.farthest(self._certain())
         self.where = boxes.space(certain)
         kept = boxes.tighten(certain, self.where)
         shells = [] if kept is None else list(_outside(near, *kept))
