@@ -63,7 +63,7 @@ def settled(first: Tried, ask: Callable[[Problem], Tried]) -> Tried:
         surely = _impossible(first)
         if surely is not None:
             return surely
-    for reach in _reaches(first.problem):
+    for reach in _wider_reaches(first.problem):
         farther = reaching(first.problem, reach)
         if first.problem.program is not None and farther.program is None:
             return replace(last, found=_undecided(last, farther.refusal))
@@ -100,7 +100,7 @@ def held(question: Question, solution: Solution) -> dict[str, str]:
     return found
 
 
-def _reaches(problem: Problem) -> Iterator[float]:
+def _wider_reaches(problem: Problem) -> Iterator[float]:
     program = problem.program
     if program is not None and np.isfinite(program.high[program.boxed]).any():
         yield from (*STEPS, math.inf)
@@ -108,7 +108,7 @@ def _reaches(problem: Problem) -> Iterator[float]:
 
 def farthest(problem: Problem) -> float:
     """How far the ends go that a search asks last before it says that nothing is there."""
-    return max([problem.question.reach, *_reaches(problem)])
+    return max([problem.question.reach, *_wider_reaches(problem)])
 
 
 def ended(problem: Problem) -> list[Callable[[], Program | None]]:
