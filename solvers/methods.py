@@ -35,12 +35,11 @@ def unstructured(question: Question) -> Outcome:
         return found
     free = sum(1 for d in question.decide if not d.integer and d.values is None)
     from solvers import interval
-    from solvers.others import scip
 
     tried: list[Outcome] = []
     # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not
     short = (partial(interval.solve, work=SHORT_SEARCH),) if free <= FEW_FREE else ()
-    for method in (*short, scip.solve, interval.solve):
+    for method in (*short, _answered_by_scip, interval.solve):
         try:
             found = method(question)
         except (ArithmeticError, ValueError) as problem:
@@ -50,6 +49,22 @@ def unstructured(question: Question) -> Outcome:
             return found
         tried.append(found)
     return _sampled(question, tried)
+
+
+def _answered_by_scip(question: Question) -> Outcome:
+    """SCIP's answer near by, to which 1e20 is infinite, with what intervals say of the rest."""
+    from solvers import boxes, interval
+    from solvers.others import scip
+
+    near = scip.solve(evaluation.nearest(question))
+    known = near.x is not None and question.objectives
+    if not (known or near.status is Status.INFEASIBLE) or not any(map(any, boxes.space(question).ends)):
+        return near
+    found = interval.solve(question, work=SHORT_SEARCH, near=near)
+    text = f"{near.certificate}; beyond the box of that search: {found.certificate}"
+    return dataclasses.replace(
+        found, certificate=text, solver=near.solver if found.x == near.x else found.solver
+    )
 
 
 def _answered_as_product(question: Question) -> Outcome | None:
