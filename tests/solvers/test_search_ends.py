@@ -277,3 +277,33 @@ def test_an_end_of_the_user_ends_the_search(decision: Decision) -> None:
     near = decision.maximum is not None
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(5 if near else 2.7e-5, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    "more", ["", " + 1e-5 * log(2 + 1 / (memory / 1 word))"], ids=["ratios of sums", "one number"]
+)
+def test_many_points_at_once_find_the_deeper_valley(more: str) -> None:
+    x = "(memory / 1 word)"
+    swept = dse.sweep(
+        dse.load(
+            {
+                "model": "nbody",
+                "machine": "balanced",
+                "waive": ["replication"],
+                "given": {"bodies": 1e6, "flops_per_pair": 20, "processors": 1, "rise": 1.0},
+                "decide": {"memory": {}},
+                "define": {"f": f"(rise * {x} + 1 / {x} + 3) / (1 + {x} * {x} / 1e28) + {x} / 1e38{more}"},
+                "objective": {"minimize": "f"},
+                "sweep": {
+                    "rise": {"path": "given.rise", "start": 0.5, "stop": 2.0, "num": 24, "spacing": "log"}
+                },
+            }
+        ),
+        workers=1,
+    )
+    assert "each point" not in swept.attrs["method"]
+    v = np.geomspace(1e-10, 1e40, 200_001)[:, None]
+    f = (swept.rise.values * v + 1 / v + 3) / (1 + v * v / 1e28) + v / 1e38
+    f += 1e-5 * np.log(2 + 1 / v) if more else 0.0
+    assert (swept.status == STATUS_CODES[Status.OPTIMAL]).all()
+    assert swept.f.values == pytest.approx(f.min(axis=0), rel=1e-6)
