@@ -303,7 +303,7 @@ def test_many_points_at_once_find_the_deeper_valley(more: str) -> None:
     )
     assert "each point" not in swept.attrs["method"]
     v = np.geomspace(1e-10, 1e40, 200_001)[:, None]
-    f = (swept.rise.values * v + 1 / v + 3) / (1 + v * v / 1e28) + v / 1e38
+    f = (swept.r.values * v + 1 / v + 3) / (1 + v * v / 1e28) + v / 1e38
     f += 1e-5 * np.log(2 + 1 / v) if more else 0.0
     assert (swept.status == STATUS_CODES[Status.OPTIMAL]).all()
     assert swept.f.values == pytest.approx(f.min(axis=0), rel=1e-6)
