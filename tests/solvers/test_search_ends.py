@@ -295,7 +295,7 @@ def test_many_points_at_once_find_the_deeper_valley(more: str) -> None:
                 "define": {"f": f"(rise * {x} + 1 / {x} + 3) / (1 + {x} * {x} / 1e28) + {x} / 1e38{more}"},
                 "objective": {"minimize": "f"},
                 "sweep": {
-                    "rise": {"path": "given.rise", "start": 0.5, "stop": 2.0, "num": 24, "spacing": "log"}
+                    "r": {"path": "given.rise", "start": 0.5, "stop": 2.0, "num": 24, "spacing": "log"}
                 },
             }
         ),
