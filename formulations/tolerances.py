@@ -5,7 +5,7 @@ beside that method, with the reason. The gap at which an answer is optimal can b
 ``scenarios.question.OPTIMAL_GAP``.
 """
 
-from scenarios.question import LIMIT_HOLDS
+from dse.system.tolerance import LIMIT_HOLDS
 
 HOLDS = LIMIT_HOLDS
 SLACK = 0.9 * HOLDS

@@ -13,8 +13,6 @@ from scenarios.distributions import PROMISE_CONFIDENCE, Joint, Measure, Uncertai
 
 OPTIMAL_GAP = 1e-6
 """An answer is optimal where the proved bound is this near to its objective, relative; a file may ask for less."""
-LIMIT_HOLDS = 1e-8
-"""A limit holds where it is missed by at most this, relative to the limit."""
 
 TIES = ("time", "energy", "cost")
 """What ties go to unless a file says otherwise: the least of each, before the decided quantities in file order."""

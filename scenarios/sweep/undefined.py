@@ -19,11 +19,12 @@ from dse.models.described.fitted import NotPositive
 from dse.models.model import evaluate
 from dse.system.draws import FIXED_SEED
 from dse.system.records import dataclass
+from dse.system.tolerance import LIMIT_HOLDS
 from scenarios.define.compiling import compiled, plain_lift
 from scenarios.define.composed import Definition, Guard, definitions_of, guarded
 from scenarios.define.trees import Call, Chain, Expression, Literal, Power, names, parts
 from scenarios.language.errors import Findings, shown
-from scenarios.question import LIMIT_HOLDS, STRETCH, Decision, Question, combinations
+from scenarios.question import STRETCH, Decision, Question, combinations
 from scenarios.sweep.grids import Grid
 
 if TYPE_CHECKING:

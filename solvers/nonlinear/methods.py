@@ -13,7 +13,7 @@ from formulations.program import is_linear, product
 from formulations.row_keys import RowKey
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Objective, Question
-from solvers import designs, enumeration
+from solvers import boxes, designs, enumeration
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import Outcome
 
@@ -53,7 +53,6 @@ def unstructured(question: Question) -> Outcome:
 
 def _answered_by_scip(question: Question) -> Outcome:
     """SCIP's answer near by, to which 1e20 is infinite, with what intervals say of the rest."""
-    from solvers import boxes
     from solvers.nonlinear import interval, scip
 
     near = scip.solve(evaluation.nearest(question))
