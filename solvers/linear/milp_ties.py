@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.draws import FIXED_SEED
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Largest, Some
 from formulations.program import Program
@@ -24,7 +25,6 @@ RANGE_APART = 1e-7
 # of what the slack of "no worse" lets a divisible quantity wander
 WANDER_SHARE = 1e-2
 MOST_RANGED = 40
-TIE_SEED = 20260101
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _rest(p: Program, n: Numbers, u: Array) -> Chosen | None:
 
 
 def _direction(n: Numbers, of: NDArray[np.bool_]) -> Array:
-    weights = np.random.default_rng(TIE_SEED).uniform(1.0, 2.0, len(n.low))
+    weights = np.random.default_rng(FIXED_SEED).uniform(1.0, 2.0, len(n.low))
     return np.append(np.where(of, weights, 0.0), 0.0)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import optuna
 
 from dse.system.records import dataclass
+from formulations import evaluation
 from results.solution import Status
 from scenarios.question import ONE_OBJECTIVE, Question, Search
 from solvers import boxes
@@ -73,16 +74,17 @@ class Found:
 
 
 def solve(question: Question, *, trials: int = TRIALS, seed: int = 0) -> Outcome:
-    """Look for a good design with NSGA-II, then nearby.
+    """Look for a good design with NSGA-II where designs are likely, then nearby.
 
     The outcome is ``feasible``, or ``error`` where none was found. The bound is what intervals prove over the
     whole box: weak, but a bound. ``infeasible`` only where interval arithmetic proves it before the search begins.
     """
-    found = search(replace(question, search=None), Search(trials=trials, seed=seed))
-    if found.empty:
+    near = replace(evaluation.nearest(question), search=None)
+    found = search(near, Search(trials=trials, seed=seed))
+    if found.empty and boxes.tighten(question, boxes.space(question)) is None:
         text = "interval arithmetic: no part of the box can meet all limits"
         return Outcome(Status.INFEASIBLE, certificate=text, solver="interval arithmetic")
-    best = polished(question, found)
+    best = polished(near, found)
     effort = f"{found.effort}, and a local search"
     if best is None or best.score.violation > 0:
         return Outcome(

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.draws import FIXED_SEED
 from dse.system.records import dataclass
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
@@ -28,7 +29,6 @@ MOST_TIED = 40
 """Decided quantities that settle ties, at most."""
 TIE_ROUNDS = 100
 APART = 1e-7
-ROBUST_TIE_SEED = 20260101
 
 
 class Master(Protocol):
@@ -111,7 +111,7 @@ def _steps(asked: Posed) -> Iterator[Cuts]:
 
 def _is_only_point(n: Numbers, u: Array) -> bool:
     """Whether no other point holds all rows: none lies apart along a direction in which all differ."""
-    w = np.append(np.random.default_rng(ROBUST_TIE_SEED).uniform(1.0, 2.0, u.size - 1), 0.0)
+    w = np.append(np.random.default_rng(FIXED_SEED).uniform(1.0, 2.0, u.size - 1), 0.0)
     at, scale = float(w @ u), APART * max(float(np.abs(u[:-1]).max(initial=0.0)), 1.0)
     ends = [highs.minimise(n, s * w) for s in (1.0, -1.0)]
     return all(e.u is not None and abs(float(w @ e.u) - at) <= scale for e in ends)
