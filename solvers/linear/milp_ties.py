@@ -17,10 +17,13 @@ from formulations.arithmetics.forms import Largest, Some
 from formulations.program import Program
 from formulations.tolerances import TIE
 from solvers.linear import highs, milp
-from solvers.linear.linear_program import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers, Result
 from solvers.linear.milp import Best
 
 RANGE_APART = 1e-7
+WHOLE_APART = 0.5
+AT_END = 1e-12
+RANK_ROUNDING = 1e-9
 # of what the slack of "no worse" lets a divisible quantity wander
 WANDER_SHARE = 1e-2
 MOST_RANGED = 40
@@ -29,10 +32,14 @@ TIE_SEED = 20260101
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The design handed out, and the lowest and highest optimal value of every variable that is not unique."""
+    """The design handed out, and the lowest and highest optimal value of every variable that is not unique.
+
+    ``rest``: the optimum of the linear program that its whole numbers leave, where there are any.
+    """
 
     u: Array
     ranges: dict[str, tuple[float, float]]
+    rest: Best | None = None
 
 
 def chosen(p: Program, best: Best) -> Chosen:
@@ -42,7 +49,7 @@ def chosen(p: Program, best: Best) -> Chosen:
     for goal, under in _stages(p) if len(every) > 1 else ():
         values = [float(goal @ c.u) / float(under @ c.u) for c in left]
         left = [c for c, v in zip(left, values, strict=True) if v <= min(values) + TIE * abs(min(values))]
-    return left[0] if len(every) == 1 else Chosen(left[0].u, _union(p, every))
+    return left[0] if len(every) == 1 else replace(left[0], ranges=_union(p, every))
 
 
 def _union(p: Program, every: list[Chosen]) -> dict[str, tuple[float, float]]:
@@ -65,9 +72,9 @@ def _chosen(p: Program, best: Best) -> Chosen:
     n = best.numbers
     if n.integer.any():
         kept = n.with_rows(_no_worse(p, best)) if p.goal is not None else n
-        settled = Chosen(best.u, {}) if _one_choice(p, kept, best.u) else _among_choices(p, kept, best.u)
-        rest = _rest(p, n, settled.u)
-        return settled if rest is None else Chosen(rest.u, {**rest.ranges, **settled.ranges})
+        others = _other_choices(p, kept, best.u)
+        settled = _among_choices(p, kept, best.u, others) if others else Chosen(best.u, {})
+        return settled if n.integer.all() else _rest(p, n, settled)
     if best.multipliers is None:
         return Chosen(best.u, {})
     return on_face(p, milp.face(best), best.u)
@@ -79,80 +86,163 @@ def _no_worse(p: Program, best: Best) -> Array:
     return p.goal - (best.ratio + TIE * abs(best.ratio)) * p.under
 
 
-def _rest(p: Program, n: Numbers, u: Array) -> Chosen | None:
+def _rest(p: Program, n: Numbers, settled: Chosen) -> Chosen:
     """Settle the continuous part once the whole numbers are known."""
-    fixed = n.fixed(u)
-    goal, under = (p.goal, p.under) if p.goal is not None else (np.zeros(len(u)), _unit(len(u)))
+    fixed = n.fixed(settled.u)
+    goal, under = (p.goal, p.under) if p.goal is not None else (np.zeros(n.rows.shape[1]), _unit(n))
     assert under is not None, "an objective has a denominator"
     again = milp.ratio(fixed, goal, under)
     if again.u is None or again.multipliers is None:
-        return None
-    return on_face(p, milp.face(again), again.u)
+        return settled
+    rest = on_face(p, milp.face(again), again.u)
+    return Chosen(rest.u, {**rest.ranges, **settled.ranges}, again)
 
 
-def _unit(size: int) -> Array:
-    found = np.zeros(size)
+def _unit(n: Numbers) -> Array:
+    found = np.zeros(n.rows.shape[1])
     found[-1] = 1.0
     return found
 
 
-def _direction(n: Numbers, of: NDArray[np.bool_]) -> Array:
+def _ends_apart(n: Numbers, of: NDArray[np.bool_]) -> list[Result]:
+    """Both ends of a program along a direction in which points differ that differ in the columns ``of``."""
     weights = np.random.default_rng(TIE_SEED).uniform(1.0, 2.0, len(n.low))
-    return np.append(np.where(of, weights, 0.0), 0.0)
+    w = np.append(np.where(of, weights, 0.0), 0.0)
+    return [highs.minimise(n, s * w) for s in (1.0, -1.0)]
 
 
-def _one_choice(p: Program, kept: Numbers, u: Array) -> bool:
-    """Whether no other whole numbers are as good: none differ along a direction in which all differ.
+def _other_choices(p: Program, kept: Numbers, u: Array) -> list[Array]:
+    """Designs that are as good with other whole numbers; none if there are no such.
 
     An indicator says nothing of its own: where there is none of its amount, it may often be 1 as well; and of equal
     terms of a maximum either is the largest.
     """
     decided = np.array([not isinstance(c, Some | Largest) for c in p.columns], dtype=bool)
-    w = _direction(kept, kept.integer & decided)
-    return all(
-        (found := highs.minimise(kept, s * w)).u is None or abs(float(w @ found.u - w @ u)) < RANGE_APART
-        for s in (1.0, -1.0)
-    )
+    of = kept.integer & decided
+    found = [e.u for e in _ends_apart(kept, of) if e.u is not None]
+    return found if any(np.abs(v - u)[:-1][of].max(initial=0.0) > WHOLE_APART for v in found) else []
 
 
-def _one_point(n: Numbers, u: Array) -> bool:
-    w = _direction(n, np.ones(len(n.low), dtype=bool))
-    ends = [highs.minimise(n, s * w) for s in (1.0, -1.0)]
-    return all(e.u is not None and float(np.abs(e.u - u).max()) < RANGE_APART for e in ends)
+def alone(n: Numbers, u: Array) -> bool:
+    """Whether no point but ``u`` meets the rows of a linear program."""
+    return _determined(n) or not _others(n, u)
+
+
+def _others(n: Numbers, u: Array) -> list[Array]:
+    """Points of a linear program beside ``u``; none where there is no other."""
+    ends = _ends_apart(n, np.ones(len(n.low), dtype=bool))
+    near = RANGE_APART * np.maximum(np.abs(u), 1.0)
+    if all(e.u is not None and (np.abs(e.u - u) <= near).all() for e in ends):
+        return []
+    return [u, *(e.u for e in ends if e.u is not None)]
+
+
+def _determined(n: Numbers) -> bool:
+    """Whether the rows that hold as equalities leave one value to every column."""
+    return bool(_constant(n, np.eye(len(n.low), len(n.low) + 1)).all())
+
+
+def _constant(n: Numbers, forms: Array) -> NDArray[np.bool_]:
+    """Which affine forms have one value wherever the equalities of a program hold."""
+    free = n.low < n.high
+    row, column = highs.balance(n)
+    found = forms[:, :-1][:, free] * column[free]
+    size = np.abs(found).max(axis=1, initial=0.0)
+    held = (n.rows[:, :-1] * row[:, None] * column)[n.equal][:, free]
+    if held.size and size.any():
+        _, s, directions = np.linalg.svd(held, full_matrices=False)
+        of = directions[s > RANK_ROUNDING * max(s.max(), 1e-300)]
+        found = found - (found @ of.T) @ of
+    return np.asarray(np.abs(found).max(axis=1, initial=0.0) <= RANK_ROUNDING * size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """The decided quantities in file order as forms (D, columns + 1), and between which ends they lie (D,)."""
+
+    names: tuple[str, ...]
+    forms: Array
+    low: Array
+    high: Array
+
+    def held(self, n: Numbers, k: int, u: Array) -> Numbers | None:
+        """The program with quantity k at its lower end; None where that is not its value at ``u``."""
+        form = self.forms[k]
+        if form @ u > self.low[k] + AT_END * max(abs(self.low[k]), 1.0):
+            return None
+        used = form[:-1] != 0.0
+        at = np.where(n.integer, np.round(u[:-1]), u[:-1]) if np.count_nonzero(used) > 1 else n.low
+        return replace(n, low=np.where(used, at, n.low), high=np.where(used, at, n.high))
+
+
+def _decided(p: Program, n: Numbers) -> _Decided:
+    every = p.question.decide[:MOST_RANGED]
+    forms = np.array([p.column(d.name) for d in every]).reshape(len(every), len(p.columns) + 1)
+    place = np.abs(forms[:, :-1]).argmax(axis=1)
+    endless = np.where(p.boxed, np.inf, n.high)
+    low = [n.low[i] if d.values is None else min(d.values) for d, i in zip(every, place, strict=True)]
+    high = [endless[i] if d.values is None else max(d.values) for d, i in zip(every, place, strict=True)]
+    return _Decided(tuple(d.name for d in every), forms, np.array(low, float), np.array(high, float))
+
+
+def _among_choices(p: Program, kept: Numbers, u: Array, others: list[Array]) -> Chosen:
+    """Settle which whole numbers are handed out; ``others``: more designs that are as good."""
+    decided = _decided(p, kept)
+    ranges = _ranges(p, kept, decided, [u, *others], WANDER_SHARE)
+    for goal, under, k in _steps(p, decided):
+        now = None if k is None else decided.held(kept, k, u)
+        if now is not None:
+            kept = now
+        elif not _told_before(p, kept, goal, under):
+            found = milp.ratio(kept, goal, under)
+            if found.u is None or _boxed(p, found.u):
+                continue
+            u = found.u
+            slack = TIE * abs(found.ratio) * under + TIE * 1e-3 * _unit(kept)
+            kept = kept.with_rows(goal - found.ratio * under - slack)
+        if (kept.low == kept.high)[kept.integer].all():
+            break
+    return Chosen(u, ranges)
 
 
 def _stages(p: Program) -> Iterator[tuple[Array, Array]]:
-    yield from ((goal, under) for _, goal, under in p.ties)
-    for d in p.question.decide[:MOST_RANGED]:
-        yield p.column(d.name), _unit(len(p.columns) + 1)
+    yield from ((goal, under) for goal, under, _ in _steps(p, _decided(p, milp.numbers(p))))
 
 
-def _among_choices(p: Program, kept: Numbers, u: Array) -> Chosen:
-    ranges = _ranges(p, kept, WANDER_SHARE)
-    for goal, under in _stages(p):
-        found = milp.ratio(kept, goal, under)
-        if found.u is None or _boxed(p, found.u):
-            continue
-        u = found.u
-        slack = TIE * abs(found.ratio) * under + TIE * 1e-3 * _unit(len(under))
-        kept = kept.with_rows(goal - found.ratio * under - slack)
-    return Chosen(u, ranges)
+def _steps(p: Program, decided: _Decided) -> Iterator[tuple[Array, Array, int | None]]:
+    """What ties go by, in order, as ratios of two forms; with the place of what is decided."""
+    yield from ((goal, under, None) for _, goal, under in p.ties)
+    unit = np.append(np.zeros(len(p.columns)), 1.0)
+    yield from ((form, unit, k) for k, form in enumerate(decided.forms))
+
+
+def _told_before(p: Program, n: Numbers, goal: Array, under: Array) -> bool:
+    """Whether an aim is the objective itself, or has only columns of one value."""
+    if p.goal is not None and np.array_equal(goal, p.goal) and np.array_equal(under, p.under):
+        return True
+    return not ((goal != 0.0) | (under != 0.0))[:-1][n.low < n.high].any()
 
 
 def on_face(p: Program, n: Numbers, u: Array) -> Chosen:
     """Settle which of the equally good designs of ``n``, all divisible, is handed out; ``u`` is one of them."""
-    if _one_point(n, u):
-        return Chosen(u, {})
-    ranges = _ranges(p, n)
+    known = [] if _determined(n) else _others(n, u)
+    decided = _decided(p, n)
+    ranges = _ranges(p, n, decided, known) if known else {}
     if not ranges:
         return Chosen(u, {})
-    for goal, under in _stages(p):
-        found = milp.ratio(n, goal, under)
-        if found.end is not End.FOUND or found.u is None or _boxed(p, found.u):
+    for goal, under, k in _steps(p, decided):
+        if _constant(n, np.stack([goal, under])).all():
             continue
-        u = found.u
-        if found.multipliers is not None:
-            n = milp.face(found)
+        now = None if k is None else decided.held(n, k, u)
+        if now is None:
+            found = milp.ratio(n, goal, under)
+            if found.end is not End.FOUND or found.u is None or _boxed(p, found.u):
+                continue
+            u = found.u
+            now = n if found.multipliers is None else milp.face(found)
+        n = now
+        if _determined(n):
+            break
     return Chosen(u, ranges)
 
 
@@ -161,20 +251,56 @@ def _boxed(p: Program, u: Array) -> bool:
     return bool(np.any(p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_PROGRAM_END))))
 
 
-def _ranges(p: Program, n: Numbers, by: float = RANGE_APART) -> dict[str, tuple[float, float]]:
-    found = {}
-    for d in p.question.decide[:MOST_RANGED]:
-        column = p.column(d.name)
-        ends = [highs.minimise(n, s * column) for s in (1.0, -1.0)]
-        low, high = (None if e.u is None else float(column @ e.u) for e in ends)
-        if ends[1].end is End.UNBOUNDED:
-            high = math.inf
-        if low is None or high is None:
+def _ranges(
+    p: Program, n: Numbers, decided: _Decided, known: list[Array], by: float = RANGE_APART
+) -> dict[str, tuple[float, float]]:
+    """The least and greatest value of every decided quantity that has several; ``known``: some of the designs."""
+    forms, d = decided.forms, decided
+    moves = ~_constant(n, forms) if not n.integer.any() else np.ones(len(forms), dtype=bool)
+    low = high = forms @ known[0]
+    low, high = low.copy(), high.copy()
+    low[moves] = _least_of_each(p, n, forms[moves], d.low[moves], known)
+    high[moves] = -_least_of_each(p, n, -forms[moves], -d.high[moves], known)
+    return {
+        name: (float(one), float(other))
+        for name, one, other in zip(d.names, low, high, strict=True)
+        if not math.isnan(one + other) and _apart(one, other, by)
+    }
+
+
+def _least_of_each(p: Program, n: Numbers, forms: Array, ends: Array, known: list[Array]) -> Array:
+    """The least value of each form: minus infinity if there is no end, NaN if it is not found.
+
+    ``ends``: values below which no form is. A form that a known design takes to its end needs no program of its own;
+    so the sum of all others is minimised first, for as long as that takes some of them to their ends.
+    """
+    found = np.full(len(forms), np.nan)
+    weights = 1.0 / np.maximum(np.abs(forms[:, :-1]).max(axis=1, initial=0.0), 1e-300)[:, None]
+
+    def learn(u: Array) -> bool:
+        there = np.isnan(found) & (forms @ u <= ends + AT_END * np.maximum(np.abs(ends), 1.0))
+        found[there] = ends[there]
+        return bool(there.any())
+
+    for u in known:
+        learn(u)
+    asked = np.isnan(found) & np.isfinite(ends)
+    while np.count_nonzero(asked) > 1:
+        answer = highs.minimise(n, (weights * forms)[asked].sum(axis=0))
+        if answer.u is None or not learn(answer.u):
+            break
+        known.append(answer.u)
+        asked = np.isnan(found) & np.isfinite(ends)
+    for k in range(len(forms)):
+        if not math.isnan(found[k]):
             continue
-        if ends[1].u is not None and _boxed(p, ends[1].u):
-            high = math.inf
-        if _apart(low, high, by):
-            found[d.name] = (low, high)
+        answer = highs.minimise(n, forms[k])
+        if answer.u is not None:
+            learn(answer.u)
+            known.append(answer.u)
+            found[k] = -math.inf if _boxed(p, answer.u) and forms[k].sum() < 0.0 else forms[k] @ answer.u
+        elif answer.end is End.UNBOUNDED:
+            found[k] = -math.inf
     return found
 
 
