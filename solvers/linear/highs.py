@@ -6,6 +6,7 @@ solver, since any multipliers give one, bad ones a weak one.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -35,20 +36,21 @@ PROGRAM_SECONDS = 120.0
 SOLVER = "HiGHS"
 
 
-def minimise(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
+def minimise(n: Numbers, cost: Array, gap: float = 0.0, *, worse: float = math.inf) -> Result:
     """Minimise ``cost . u``; ``gap``: absolute gap of the objective that is enough beside the relative 1e-9.
 
-    Whole numbers come back whole and everything else as the best vertex of the linear program that they leave.
+    Whole numbers come back whole and everything else as the best vertex of the linear program that they leave; if no
+    value is below ``worse``, as the search leaves it.
     """
     if not n.integer.any():
         return _linear(n, cost)
     among = supports.groups(n)
     chosen = supports.minimise(n, cost, gap, among, _linear, _whole) if among else None
-    return _whole(n, cost, gap) if chosen is None else chosen
+    return _whole(n, cost, gap, worse) if chosen is None else chosen
 
 
-def _whole(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
-    """One search of HiGHS over whole numbers, then the linear program that they leave."""
+def _whole(n: Numbers, cost: Array, gap: float = 0.0, worse: float = math.inf) -> Result:
+    """One search of HiGHS over whole numbers, then the linear program that they leave (see ``minimise``)."""
     if not n.integer.any():
         return _linear(n, cost)
     large = large_numbers.minimise(n, cost, gap, _linear, _whole)
@@ -62,6 +64,8 @@ def _whole(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
     if n.integer.all():
         u = np.append(np.round(found.u[:-1]), 1.0)
         return Result(End.FOUND, u, float(cost @ u), found.bound)
+    if found.bound >= worse:
+        return replace(found, u=np.where(np.append(n.integer, False), np.round(found.u), found.u))
     rest = _linear(n.fixed(found.u), cost)
     if rest.u is None:
         return Result(End.FAILED)
@@ -102,15 +106,39 @@ def _linear(n: Numbers, cost: Array) -> Result:
 
 def weak_duality(n: Numbers, cost: Array, multipliers: Array) -> float:
     """Least possible ``cost . u`` by weak duality (minus infinity where the multipliers prove nothing)."""
+    slope, noise = _reduced(n, cost, multipliers)
+    s = slope[:-1]
+    with np.errstate(invalid="ignore"):
+        least = np.where(s > 0, s * n.low, np.where(s < 0, s * n.high, 0.0))
+    return float(slope[-1] + least.sum() - noise)
+
+
+def _reduced(n: Numbers, cost: Array, multipliers: Array) -> tuple[Array, float]:
+    """The reduced costs of an LP, with what is left of the constant, and how far rounding may move that."""
     weight = np.where(n.equal, multipliers, np.maximum(multipliers, 0.0))
     slope = cost + weight @ n.rows
     noise = COST_ROUNDING * (np.abs(cost) + np.abs(weight) @ np.abs(n.rows))
     # a slope that is zero but for rounding must not meet an open end
-    flat = np.abs(slope[:-1]) <= noise[:-1]
-    s = np.where(flat, 0.0, slope[:-1])
-    with np.errstate(invalid="ignore"):
-        least = np.where(s > 0, s * n.low, np.where(s < 0, s * n.high, 0.0))
-    return float(slope[-1] + least.sum() - noise[-1])
+    slope[:-1][np.abs(slope[:-1]) <= noise[:-1]] = 0.0
+    return slope, float(noise[-1])
+
+
+def narrowed(n: Numbers, cost: Array) -> Numbers:
+    """The same with nearer ends of its whole numbers: those that no point with ``cost . u <= 0`` is beyond.
+
+    By weak duality ``cost . u`` is at least its bound and the reduced cost of each column for its distance from the end
+    at which the bound has it.
+    """
+    relaxed = _linear(n.relaxed(), cost)
+    if relaxed.multipliers is None:
+        return n
+    slope, _ = _reduced(n, cost, relaxed.multipliers)
+    s = slope[:-1]
+    with np.errstate(all="ignore"):
+        far = np.maximum(-relaxed.bound, 0.0) / np.abs(s) * (1.0 + 1e-9) + MIP_WHOLE
+        high = np.where(n.integer & (s > 0), np.minimum(n.high, np.floor(n.low + far)), n.high)
+        low = np.where(n.integer & (s < 0), np.maximum(n.low, np.ceil(n.high - far)), n.low)
+    return replace(n, low=low, high=high)
 
 
 def _run(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:

@@ -27,7 +27,8 @@ class End(StrEnum):
 class Numbers:
     """Rows ``rows . u <= 0`` (or = 0 where ``equal``), u between ``low`` and ``high`` and ending with a constant 1.
 
-    ``low``, ``high`` and ``integer`` are without the constant.
+    ``low``, ``high`` and ``integer`` are without the constant. ``indicators``: the columns that say whether there is
+    any of an amount, where that is known.
     """
 
     rows: Array
@@ -35,17 +36,13 @@ class Numbers:
     low: Array
     high: Array
     integer: NDArray[np.bool_]
+    indicators: NDArray[np.bool_] | None = None
 
     def with_rows(self, *more: Array) -> Numbers:
         """The same with further rows <= 0."""
         added = np.concatenate([np.atleast_2d(m) for m in more]) if more else self.rows[:0]
-        return Numbers(
-            np.concatenate([self.rows, added]),
-            np.concatenate([self.equal, np.zeros(len(added), dtype=bool)]),
-            self.low,
-            self.high,
-            self.integer,
-        )
+        equal = np.concatenate([self.equal, np.zeros(len(added), dtype=bool)])
+        return replace(self, rows=np.concatenate([self.rows, added]), equal=equal)
 
     def relaxed(self) -> Numbers:
         """The same without whole numbers."""

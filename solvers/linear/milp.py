@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse.system.records import dataclass
+from formulations.arithmetics.forms import Some
 from formulations.program import Program
 from formulations.program_branches import branches
 from formulations.row_keys import RowKey
@@ -23,6 +24,7 @@ from solvers.linear.linear_program import Array, End, Numbers
 DINKELBACH_STEPS = 60
 RATIO_CLOSED = 1e-13
 SHARP_SHARE = 1e-11
+CLOSE_RATIO = 1e-11
 ABOVE_ZERO = 1e-300
 AT_PROGRAM_END = 1e-6
 EQUAL_RATIOS = 1e-9
@@ -69,7 +71,8 @@ def numbers(
             rows[row, column] = -most
             kept[row] = math.isfinite(most)
     whole = np.array([not (isinstance(c, str) and c in drop) for c in p.columns], dtype=bool)
-    n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole)
+    some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
+    n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole, some)
     return n.with_rows(*more) if more else n
 
 
@@ -88,11 +91,18 @@ def runaway(p: Program, best: Best) -> str:
     return str(p.columns[int(np.flatnonzero(ends)[0])]) if worse else ""
 
 
-def least(p: Program, n: Numbers, goal: Array, under: Array) -> Best:
-    """Minimise (goal . u) / (under . u) over ``n``, over every way of choosing the exact maxima of ``p``."""
-    if not p.exact:
-        return ratio(n, goal, under)
-    tried = [ratio(n.with_rows(extra), goal, under) for extra in branches(p)]
+def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None = None) -> Best:
+    """Minimise (goal . u) / (under . u) over ``n``, over every way of choosing the exact maxima of ``p``.
+
+    ``start``: a design of ``n``, if one is known.
+    """
+    tried: list[Best] = []
+    reached = start
+    for extra in branches(p):
+        # a branch in which nothing is better than in those before need not be minimised
+        tried.append(ratio(n.with_rows(extra) if p.exact else n, goal, under, reached))
+        known = [b for b in tried if b.u is not None]
+        reached = min(known, key=lambda b: b.ratio).u if known else start
     found = [b for b in tried if b.u is not None]
     for end in (End.UNBOUNDED, End.FAILED):
         stopped = next((b for b in tried if b.end is end), None)
@@ -101,18 +111,30 @@ def least(p: Program, n: Numbers, goal: Array, under: Array) -> Best:
     if not found:
         return Best(End.INFEASIBLE)
     best = min(found, key=lambda b: b.ratio)
+    if (
+        start is not None
+        and best.ratio - float(goal @ start) / float(under @ start) > EQUAL_RATIOS * best.ratio
+    ):
+        # the start meets the rows by rounding only
+        return least(p, n, goal, under)
     equals = tuple(b for b in found if b is not best and b.ratio <= best.ratio * (1.0 + EQUAL_RATIOS))
     return replace(best, bound=min(b.bound for b in found), equals=equals)
 
 
-def ratio(n: Numbers, goal: Array, under: Array) -> Best:
-    """Minimise (goal . u) / (under . u) over one set of rows, with the denominator positive."""
+def ratio(n: Numbers, goal: Array, under: Array, start: Array | None = None) -> Best:
+    """Minimise (goal . u) / (under . u) over one set of rows, with the denominator positive.
+
+    ``start``: a point with a ratio to improve on. If all others are greater, what is returned need not be the least;
+    its bound then shows that none is below that of ``start``.
+    """
+    reached = math.inf if start is None else float(goal @ start) / float(under @ start)
     if not under[:-1].any():
-        return _least_linear(n, goal / under[-1])
+        return _least_linear(n, goal / under[-1], reached * (1.0 + 2.0 * EQUAL_RATIOS))
     if not goal[:-1].any():
-        found = _least_linear(n, under / -goal[-1])
+        worse = -1.0 / (reached * (1.0 + 2.0 * EQUAL_RATIOS)) if reached > 0.0 else math.inf
+        found = _least_linear(n, under / -goal[-1], worse)
         return replace(found, ratio=_over(found.ratio), bound=_over(found.bound))
-    return _dinkelbach(n, goal, under)
+    return _dinkelbach(n, goal, under, start)
 
 
 def _over(negative: float) -> float:
@@ -120,38 +142,47 @@ def _over(negative: float) -> float:
     return -1.0 / negative if negative < -ABOVE_ZERO else math.inf
 
 
-def _least_linear(n: Numbers, cost: Array) -> Best:
-    found = highs.minimise(n, cost)
+def _least_linear(n: Numbers, cost: Array, worse: float) -> Best:
+    found = highs.minimise(n, cost, worse=worse)
     return Best(found.end, found.u, found.value, found.bound, n, found.multipliers, cost, found.ray)
 
 
-def _dinkelbach(n: Numbers, goal: Array, under: Array) -> Best:
-    start = highs.minimise(n, goal)
-    if start.u is None:
-        return Best(start.end, ray=start.ray)
-    u = start.u
-    if under @ u <= 0:
-        widest = highs.minimise(n, -under)
-        if widest.u is None or under @ widest.u <= 0:
-            return Best(End.FAILED if widest.u is None else End.INFEASIBLE, ray=widest.ray)
-        u = widest.u
+def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> Best:
+    least_goal = -math.inf
+    if start is None or under @ start <= 0:
+        first = highs.minimise(n, goal)
+        if first.u is None:
+            return Best(first.end, ray=first.ray)
+        start, least_goal = first.u, first.bound
+        if under @ start <= 0:
+            widest = highs.minimise(n, -under)
+            if widest.u is None or under @ widest.u <= 0:
+                return Best(End.FAILED if widest.u is None else End.INFEASIBLE, ray=widest.ray)
+            start = widest.u
+    u = start
     for _ in range(DINKELBACH_STEPS):
         now = float(goal @ u) / float(under @ u)
         cost = goal - now * under
-        found = highs.minimise(n, cost, SHARP_SHARE * abs(float(goal @ u)))
+        size = abs(float(goal @ u))
+        found = highs.minimise(n, cost, SHARP_SHARE * size, worse=2.0 * EQUAL_RATIOS * size)
         if found.u is None:
             return Best(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)
-        if found.value >= -RATIO_CLOSED * abs(float(goal @ u)):
+        if found.value >= -RATIO_CLOSED * size:
             break
         u = found.u
-    bound = now + min(found.bound, 0.0) / _least_denominator(n, under, start.bound, now)
-    return Best(End.FOUND, u, now, bound, n, found.multipliers, cost)
+    bound = now + min(found.bound, 0.0) / _least_denominator(n, under, least_goal, found.bound, now)
+    if u is start:
+        # it need not meet the rows of n, and what was found does
+        u = found.u
+    return Best(End.FOUND, u, float(goal @ u) / float(under @ u), bound, n, found.multipliers, cost)
 
 
-def _least_denominator(n: Numbers, under: Array, least_goal: float, now: float) -> float:
+def _least_denominator(n: Numbers, under: Array, least_goal: float, lost: float, now: float) -> float:
     """A positive lower bound of the denominator over all designs that are no worse than ``now`` (0: none known)."""
-    low = highs.minimise(n.relaxed(), under).bound
-    return max(low, least_goal / now if now > 0 else 0.0, ABOVE_ZERO)
+    known = max(least_goal / now if now > 0 else 0.0, ABOVE_ZERO)
+    if lost >= -CLOSE_RATIO * now * known:
+        return known
+    return max(highs.minimise(n.relaxed(), under).bound, known)
 
 
 def face(best: Best) -> Numbers:

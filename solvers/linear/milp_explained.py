@@ -38,7 +38,7 @@ class Rate:
 
 
 def rates(p: Program, best: Best) -> dict[RowKey, Rate]:
-    """Elasticities of the objective by limit of the user, where an LP's optimum is differentiable from one side at least."""
+    """Elasticities of the objective by the user's limits, where an LP's optimum has a derivative from some side."""
     u, n = best.u, best.numbers
     if u is None or n is None or best.cost is None or best.multipliers is None or best.ratio <= 0:
         return {}
@@ -154,7 +154,8 @@ def next_change(p: Program, best: Best, key: RowKey) -> tuple[float, float] | No
     if first.u is None or first.bound <= 1.0 - PAST or not math.isfinite(first.ratio):
         return None
     factor = max(first.ratio, 1.0)
-    there = milp.least(p, milp.numbers(p, factors={key: factor * (1.0 + PAST)}), p.goal, p.under)
+    relaxed = milp.numbers(p, factors={key: factor * (1.0 + PAST)})
+    there = milp.least(p, relaxed, p.goal, p.under, first.u)
     return None if there.u is None else (factor, there.ratio)
 
 

@@ -16,13 +16,14 @@ from dse.system.records import dataclass
 from formulations.arithmetics.forms import Largest, Some
 from formulations.program import Program
 from formulations.tolerances import TIE
-from solvers.linear import highs, milp
+from solvers.linear import highs, milp, whole_parts
 from solvers.linear.linear_program import Array, End, Numbers, Result
 from solvers.linear.milp import Best
 
 RANGE_APART = 1e-7
 WHOLE_APART = 0.5
 AT_END = 1e-12
+MOST_PARTS_SOLVED = 8
 RANK_ROUNDING = 1e-9
 # of what the slack of "no worse" lets a divisible quantity wander
 WANDER_SHARE = 1e-2
@@ -44,7 +45,7 @@ class Chosen:
 
 def chosen(p: Program, best: Best) -> Chosen:
     """Settle which optimal design is handed out, those of other branches included."""
-    every = [_chosen(p, b) for b in (best, *best.equals)]
+    every = [c for b in (best, *best.equals) for c in _chosen(p, b)]
     left = every
     for goal, under in _stages(p) if len(every) > 1 else ():
         values = [float(goal @ c.u) / float(under @ c.u) for c in left]
@@ -57,7 +58,7 @@ def _union(p: Program, every: list[Chosen]) -> dict[str, tuple[float, float]]:
     found = {}
     for d in p.question.decide[:MOST_RANGED]:
         ends = [e for c in every for e in c.ranges.get(d.name, (float(p.column(d.name) @ c.u),))]
-        if _apart(min(ends), max(ends), WANDER_SHARE):
+        if _apart(min(ends), max(ends), RANGE_APART if p.integer.all() else WANDER_SHARE):
             found[d.name] = (min(ends), max(ends))
     return found
 
@@ -66,18 +67,36 @@ def _apart(low: float, high: float, by: float) -> bool:
     return high > low + by * max(abs(low), min(abs(high), 1e9), 1e-3)
 
 
-def _chosen(p: Program, best: Best) -> Chosen:
+def _chosen(p: Program, best: Best) -> list[Chosen]:
+    """The designs of one branch among which ties decide."""
     assert best.u is not None, "only a design can be settled"
     assert best.numbers is not None, "only a design can be settled"
     n = best.numbers
-    if n.integer.any():
-        kept = n.with_rows(_no_worse(p, best)) if p.goal is not None else n
-        others = _other_choices(p, kept, best.u)
-        settled = _among_choices(p, kept, best.u, others) if others else Chosen(best.u, {})
-        return settled if n.integer.all() else _rest(p, n, settled)
-    if best.multipliers is None:
-        return Chosen(best.u, {})
-    return on_face(p, milp.face(best), best.u)
+    if not n.integer.any():
+        return [on_face(p, milp.face(best), best.u) if best.multipliers is not None else Chosen(best.u, {})]
+    kept = n
+    if p.goal is not None:
+        row = _no_worse(p, best)
+        kept = highs.narrowed(n, row).with_rows(row)
+        few = _few(p, n, best, whole_parts.whole_parts(kept))
+        if few:
+            return few
+    others = _other_choices(p, kept, best.u)
+    settled = _among_choices(p, kept, best.u, others) if others else Chosen(best.u, {})
+    return [settled if n.integer.all() else _rest(p, n, settled)]
+
+
+def _few(p: Program, n: Numbers, best: Best, parts: Array | None) -> list[Chosen]:
+    """The designs that are as good, each with what its whole numbers leave settled; none where they are many."""
+    if parts is None:
+        return []
+    points = np.column_stack([parts, np.ones(len(parts))])
+    if n.integer.all():
+        return [Chosen(u, {}) for u in points]
+    if len(points) > MOST_PARTS_SOLVED:
+        return []
+    found = [_rest(p, n, Chosen(u, {})) for u in points]
+    return [c for c in found if c.rest is not None and c.rest.ratio <= best.ratio + TIE * abs(best.ratio)]
 
 
 def _no_worse(p: Program, best: Best) -> Array:
@@ -108,7 +127,7 @@ def _ends_apart(n: Numbers, of: NDArray[np.bool_]) -> list[Result]:
     """Both ends of a program along a direction in which points differ that differ in the columns ``of``."""
     weights = np.random.default_rng(TIE_SEED).uniform(1.0, 2.0, len(n.low))
     w = np.append(np.where(of, weights, 0.0), 0.0)
-    return [highs.minimise(n, s * w) for s in (1.0, -1.0)]
+    return [highs.minimise(n, s * w, worse=-math.inf) for s in (1.0, -1.0)]
 
 
 def _other_choices(p: Program, kept: Numbers, u: Array) -> list[Array]:
@@ -119,6 +138,8 @@ def _other_choices(p: Program, kept: Numbers, u: Array) -> list[Array]:
     """
     decided = np.array([not isinstance(c, Some | Largest) for c in p.columns], dtype=bool)
     of = kept.integer & decided
+    if (kept.low == kept.high)[of].all():
+        return []
     found = [e.u for e in _ends_apart(kept, of) if e.u is not None]
     return found if any(np.abs(v - u)[:-1][of].max(initial=0.0) > WHOLE_APART for v in found) else []
 
@@ -194,7 +215,7 @@ def _among_choices(p: Program, kept: Numbers, u: Array, others: list[Array]) -> 
         if now is not None:
             kept = now
         elif not _told_before(p, kept, goal, under):
-            found = milp.ratio(kept, goal, under)
+            found = milp.ratio(kept, goal, under, u)
             if found.u is None or _boxed(p, found.u):
                 continue
             u = found.u
@@ -235,7 +256,7 @@ def on_face(p: Program, n: Numbers, u: Array) -> Chosen:
             continue
         now = None if k is None else decided.held(n, k, u)
         if now is None:
-            found = milp.ratio(n, goal, under)
+            found = milp.ratio(n, goal, under, u)
             if found.end is not End.FOUND or found.u is None or _boxed(p, found.u):
                 continue
             u = found.u

@@ -67,6 +67,9 @@ class Node:
 def groups(n: Numbers) -> list[Group]:
     """The rows of a program that allow at most so many of some indicators, where they allow not all of them."""
     flags = n.integer & (n.low == 0.0) & (n.high == 1.0)
+    if n.indicators is not None:
+        # what is no indicator of an amount bounds a relaxation well enough
+        flags &= n.indicators
     found = []
     for row in n.rows[~n.equal]:
         used = np.flatnonzero(row[:-1])
@@ -220,7 +223,7 @@ def smaller(n: Numbers, cost: Array) -> Smaller | None:
         return None
     rows &= ~empty
     left = np.column_stack([a[rows][:, kept], right[rows]])
-    made = replace(n, rows=left, equal=n.equal[rows], low=low[kept], high=high[kept], integer=whole[kept])
+    made = Numbers(left, n.equal[rows], low[kept], high[kept], whole[kept])
     return Smaller(made, np.append(cost[:-1][kept], cost[-1] + cost[:-1] @ fixed), kept, fixed)
 
 
