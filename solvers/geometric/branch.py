@@ -109,7 +109,7 @@ def minimise(
         y = r.y[0] if r.status[0] != INFEASIBLE and r.violation[0] <= FEASIBLE else None
         value = float(r.value[0]) if y is not None else np.inf
         return Found(int(r.status[0]), y, value, float(r.bound[0]), 1, r)
-    return _search(c, gap, incumbent, below, reached or Reached(0.0), most)
+    return _branch_and_bound(c, gap, incumbent, below, reached or Reached(0.0), most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class _Best:
         return other if other.value < self.value else self
 
 
-def _search(
+def _branch_and_bound(
     c: Canonical, gap: float, incumbent: Array | None, below: float, reached: Reached, most: int
 ) -> Found:
     # nodes live where relaxations are tight; designs are judged by the rows as they stand
@@ -138,7 +138,7 @@ def _search(
     rounded: list[tuple[_Node, Array]] = []
     leaves: list[_Node] = []
     if incumbent is not None:
-        best = _judged(c, incumbent)
+        best = _judged_design(c, incumbent)
     while (open_nodes and count < most) or rounded:
         gap = max(gap, LOOSE) if count > NODES_BEFORE_LOOSE else gap
         open_nodes.sort(key=lambda n: n.bound)
@@ -146,7 +146,7 @@ def _search(
         now, open_nodes = open_nodes[:room], open_nodes[room:]
         count += len(now)
         # designs from the nodes of the round before go to the kernel with the relaxations of this one
-        solved, best = _solved(c, t, now, rounded, best, reached.level)
+        solved, best = _relaxed_nodes(c, t, now, rounded, best, reached.level)
         if best.value < below < np.inf:
             return Found(OPTIMAL, best.y, best.value, -np.inf, count)
         if best.y is not None:
@@ -155,7 +155,7 @@ def _search(
         rounded = [(n, y) for n, y in solved if not n.closes(level)]
         closed = min([closed, *(n.bound for n, _ in solved if n.closes(level))])
         for node, y in rounded:
-            children = _split(
+            children = _child_nodes(
                 t,
                 node,
                 y,
@@ -177,7 +177,7 @@ def _search(
     return Found(OPTIMAL if done else FAILED, best.y, best.value, bound, count)
 
 
-def _solved(
+def _relaxed_nodes(
     c: Canonical,
     t: Canonical,
     now: list[_Node],
@@ -190,11 +190,11 @@ def _solved(
     asked += [_restrictions(c, rounded)] if rounded else []
     results = side_by_side.solve_all(asked)
     if rounded:
-        best = _candidates(c, results.pop(), best, level)
-    return (_bounded(now, results[0]) if now else []), best
+        best = _best_of_restrictions(c, results.pop(), best, level)
+    return (_nodes_with_bounds(now, results[0]) if now else []), best
 
 
-def _judged(c: Canonical, y: Array) -> _Best:
+def _judged_design(c: Canonical, y: Array) -> _Best:
     f = canon.values(c, y[None])[0]
     return _Best(y, float(f[0]), bool(f[1:].max(initial=-np.inf) <= STRICT))
 
@@ -205,7 +205,7 @@ def _relaxations(c: Canonical, nodes: list[_Node]) -> Programs:
     return Programs(a if c.divisors else c.exponents, b, ptr, low, high, content=True)
 
 
-def _bounded(nodes: list[_Node], r: gp.Result) -> list[tuple[_Node, Array]]:
+def _nodes_with_bounds(nodes: list[_Node], r: gp.Result) -> list[tuple[_Node, Array]]:
     """Each node that its relaxation leaves, with its bound raised by it, and the relaxation's point."""
     out = []
     for i, n in enumerate(nodes):
@@ -229,7 +229,7 @@ def _restrictions(c: Canonical, nodes: list[tuple[_Node, Array]]) -> Programs:
         for rounding in ("near", "down", "up") if c.allowed else ("near",):
             lo, hi, point = (part[: len(c.names)].copy() for part in (node.low, node.high, y))
             for v in c.allowed:
-                point[v] = lo[v] = hi[v] = _round(c, v, y[v], node.low[v], node.high[v], rounding)
+                point[v] = lo[v] = hi[v] = _rounded_variable(c, v, y[v], node.low[v], node.high[v], rounding)
             if not any(np.array_equal(point, p) for p in at):
                 low.append(lo)
                 high.append(hi)
@@ -238,13 +238,13 @@ def _restrictions(c: Canonical, nodes: list[tuple[_Node, Array]]) -> Programs:
     return Programs(a if c.divisors else c.exponents, b, c.ptr, np.stack(low), np.stack(high), content=True)
 
 
-def _candidates(c: Canonical, r: gp.Result, best: _Best, level: float) -> _Best:
+def _best_of_restrictions(c: Canonical, r: gp.Result, best: _Best, level: float) -> _Best:
     """The best design, of those at the ends of restrictions, too; the first of all has to be below ``level``."""
     f = canon.values(c, r.y)
     violation = f[:, 1:].max(1, initial=-np.inf)
     for i in np.flatnonzero(violation <= FEASIBLE):
         if f[i, 0] < (level if best.y is None else np.inf) and (f[i, 0] < best.value or not best.strict):
-            best = best.or_better(_judged(c, _sharp(c, r, int(i))))
+            best = best.or_better(_judged_design(c, _sharp(c, r, int(i))))
     return best
 
 
@@ -256,7 +256,7 @@ def _sharp(c: Canonical, r: gp.Result, i: int) -> Array:
     return polish(c, y, r.multipliers[i], at_end)
 
 
-def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: str) -> float:
+def _rounded_variable(c: Canonical, v: int, y: float, low: float, high: float, rounding: str) -> float:
     logs = c.allowed[v]
     if logs is None:
         x, slack = np.exp(y), 1e-9
@@ -271,7 +271,7 @@ def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: st
     return float(inside[np.clip(place - (rounding == "down"), 0, inside.size - 1)])
 
 
-def _split(c: Canonical, node: _Node, y: Array, missing: float, parts: int) -> list[_Node] | None:
+def _child_nodes(c: Canonical, node: _Node, y: Array, missing: float, parts: int) -> list[_Node] | None:
     """Children that share the node's designs; None where nothing is left to branch on.
 
     ``missing``: what the node's bound lacks to close it. A form whose secants explain a good part of that comes
@@ -281,9 +281,9 @@ def _split(c: Canonical, node: _Node, y: Array, missing: float, parts: int) -> l
     if errors.max(initial=0.0) > min(COARSE, SHARE * missing):
         return _split_form(c, node, int(errors.argmax()), y, parts)
     for v in sorted(c.allowed, key=lambda i: node.low[i] - node.high[i]):
-        down, up = (_round(c, v, y[v], node.low[v], node.high[v], way) for way in ("down", "up"))
+        down, up = (_rounded_variable(c, v, y[v], node.low[v], node.high[v], way) for way in ("down", "up"))
         if up > down + 1e-13:
-            return [_cut(c, node, v, node.low[v], down), _cut(c, node, v, up, node.high[v])]
+            return [_child_node(c, node, v, node.low[v], down), _child_node(c, node, v, up, node.high[v])]
     width = node.z_high - node.z_low
     if width.max(initial=0.0) > NARROW:
         wide = errors if errors.max() > 1e-12 else width
@@ -301,11 +301,11 @@ def _split_form(c: Canonical, node: _Node, i: int, y: Array, parts: int) -> list
         margin = 0.2 * (node.z_high[i] - node.z_low[i])
         middle = float(np.clip(c.forms[i] @ y, node.z_low[i] + margin, node.z_high[i] - margin))
         return _split_whole(c, node, int(alone[0]), middle)
-    cuts = _around(float(node.z_low[i]), float(node.z_high[i]), float(c.forms[i] @ y), parts // 2)
+    cuts = _cuts_around(float(node.z_low[i]), float(node.z_high[i]), float(c.forms[i] @ y), parts // 2)
     return [_cut_form(c, node, i, low, high) for low, high in itertools.pairwise(cuts.tolist())]
 
 
-def _around(low: float, high: float, z: float, parts: int) -> Array:
+def _cuts_around(low: float, high: float, z: float, parts: int) -> Array:
     """Ends of parts of an interval, wider and wider on both sides of the one that ``z`` is in the middle of."""
     shares = np.cumsum(WIDER ** np.arange(parts))
     shares /= shares[-1]
@@ -317,10 +317,10 @@ def _around(low: float, high: float, z: float, parts: int) -> Array:
 
 def _split_whole(c: Canonical, node: _Node, v: int, y: float) -> list[_Node]:
     """Below, at and above the value of a discrete variable that is nearest to y."""
-    at = _round(c, v, y, node.low[v], node.high[v], "near")
+    at = _rounded_variable(c, v, y, node.low[v], node.high[v], "near")
     below, above = _neighbours(c, v, at)
     parts = ((node.low[v], below), (at, at), (above, node.high[v]))
-    return [_cut(c, node, v, low, high) for low, high in parts if low <= high + 1e-13]
+    return [_child_node(c, node, v, low, high) for low, high in parts if low <= high + 1e-13]
 
 
 def _neighbours(c: Canonical, v: int, at: float) -> tuple[float, float]:
@@ -350,7 +350,7 @@ def _form_errors(c: Canonical, node: _Node, y: Array) -> Array:
     return np.where(width > NARROW, np.maximum(error, 0.0), 0.0)
 
 
-def _cut(c: Canonical, node: _Node, v: int, low: float, high: float) -> _Node:
+def _child_node(c: Canonical, node: _Node, v: int, low: float, high: float) -> _Node:
     lo, hi = node.low.copy(), node.high.copy()
     lo[v], hi[v] = low, high
     return _tightened(c, lo, hi, node.z_low, node.z_high, node.bound)

@@ -80,19 +80,19 @@ def crossover(t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Resul
     if not some.size:
         return r, told
     part, lo, hi = t.take(some), low[some], high[some]
-    values = _values(part, lo, hi, r.y[some])
+    values = _inequality_values(part, lo, hi, r.y[some])
     every = np.concatenate([r.multipliers, r.lower_multipliers, r.upper_multipliers], axis=1)[some]
     binds = (every > -values) | doubtful(-values, every)
     found = {n: np.array(getattr(r, n)) for n in gp.Result.__slots__}
     m, n = r.multipliers.shape[1], r.y.shape[1]
     start, each = r.y[some], np.arange(some.size)
     for _ in range(WORKING_SETS):
-        tried = _tried(part.take(each), lo[each], hi[each], start[each], binds[each])
+        tried = _judged_sets(part.take(each), lo[each], hi[each], start[each], binds[each])
         done = each[tried.good]
         at = some[done]
         told[at] = True
         found["y"][at] = tried.y[tried.good]
-        for name, columns in _split(m, n).items():
+        for name, columns in _inequality_slices(m, n).items():
             found[name][at] = tried.multipliers[tried.good][:, columns]
         rest = ~tried.good
         each = each[rest]
@@ -121,7 +121,7 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Array:
     rows = np.flatnonzero((multipliers > FORCED) & (multipliers > -before[1:]))
     T, now, best, goal, least = gp.terms(c.exponents, c.logc, c.ptr), y, y, before[0], np.inf
     for _ in range(NEWTON_STEPS + 1):
-        s = _slopes(T, c.low[None], c.high[None], now[None], rows, free, c)
+        s = _inequality_slopes(T, c.low[None], c.high[None], now[None], rows, free, c)
         lam = _fitted(s)
         left = np.abs(_left(s, lam)).max() + np.abs(s.values[0, rows]).max(initial=0.0)
         inside = ((c.low - ON_THE_BOX <= now) & (now <= c.high + ON_THE_BOX)).all()
@@ -131,13 +131,13 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Array:
         if left < SETTLED:
             break
         now = now.copy()
-        now[free] += _step(T, s, rows, lam, free)[0][0]
+        now[free] += _newton_step(T, s, rows, lam, free)[0][0]
     # giving back the granted slack moves the goal by the price of the limits
     near = abs(goal - before[0]) < LOST + 2 * FEASIBLE * float(multipliers.sum())
     return best if near else y
 
 
-def _split(m: int, n: int) -> dict[str, slice]:
+def _inequality_slices(m: int, n: int) -> dict[str, slice]:
     """Where in the list of all inequalities the limits and the ends stand."""
     return {
         "multipliers": slice(0, m),
@@ -146,7 +146,7 @@ def _split(m: int, n: int) -> dict[str, slice]:
     }
 
 
-def _values(t: Table, low: Array, high: Array, y: Array) -> Array:
+def _inequality_values(t: Table, low: Array, high: Array, y: Array) -> Array:
     """Values (N, m + 2n) of limits, lower and upper ends: at most 0 where they hold."""
     return np.concatenate([gp.evaluate(t.exponents, t.logc, t.ptr, y)[:, 1:], low - y, y - high], axis=1)
 
@@ -165,7 +165,7 @@ def _next(binds: Bools, values: Array, multipliers: Array) -> Bools:
     return found
 
 
-def _tried(t: Table, low: Array, high: Array, start: Array, binds: Bools) -> _Tried:
+def _judged_sets(t: Table, low: Array, high: Array, start: Array, binds: Bools) -> _Tried:
     """Solve the equations of each point's set, and judge whether it is the set of the optimum."""
     y, multipliers = start.copy(), np.zeros(binds.shape)
     slope = np.full(len(y), np.inf)
@@ -176,7 +176,7 @@ def _tried(t: Table, low: Array, high: Array, start: Array, binds: Bools) -> _Tr
             t.take(which), low[which], high[which], start[which], rows, free
         )
     with np.errstate(invalid="ignore"):
-        values = _values(t, low, high, y)
+        values = _inequality_values(t, low, high, y)
         near = np.abs(y - start).max(1) < NEARBY_SOLUTION
         apart = (
             (values < -SURELY)
@@ -198,13 +198,13 @@ def _newton(
     variables; return the points, the multipliers of the rows there, and the largest slope that is left.
     """  # noqa: D205
     T = gp.terms(t.exponents, t.logc, t.ptr)
-    s = _slopes(T, low, high, y, rows, free)
+    s = _inequality_slopes(T, low, high, y, rows, free)
     multipliers = _fitted(s)
     for _ in range(NEWTON_STEPS):
-        moved, multipliers = _step(T, s, rows, multipliers, free)
+        moved, multipliers = _newton_step(T, s, rows, multipliers, free)
         y = y.copy()
         y[:, free] += np.clip(moved, -NEARBY_SOLUTION, NEARBY_SOLUTION)
-        s = _slopes(T, low, high, y, rows, free)
+        s = _inequality_slopes(T, low, high, y, rows, free)
     multipliers = _fitted(s)
     return y, multipliers, np.abs(_left(s, multipliers)).max(1, initial=0.0)
 
@@ -226,7 +226,7 @@ class _Slopes:
     bends: list[tuple[int, Array]]
 
 
-def _slopes(
+def _inequality_slopes(
     T: Terms,
     low: Array,
     high: Array,
@@ -273,7 +273,7 @@ def _left(s: _Slopes, multipliers: Array) -> Array:
     return found
 
 
-def _step(
+def _newton_step(
     T: Terms, s: _Slopes, rows: NDArray[np.intp], multipliers: Array, free: Bools
 ) -> tuple[Array, Array]:
     """One step of Newton's method: by how much the free variables move, and the multipliers there."""

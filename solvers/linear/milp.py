@@ -128,16 +128,18 @@ def ratio(n: Numbers, goal: Array, under: Array, start: Array | None = None) -> 
     its bound then shows that none is below that of ``start``.
     """
     reached = math.inf if start is None else float(goal @ start) / float(under @ start)
+    reached += 2.0 * EQUAL_RATIOS * abs(reached)
     if not under[:-1].any():
-        return _least_linear(n, goal / under[-1], reached * (1.0 + 2.0 * EQUAL_RATIOS))
+        return _least_linear(n, goal / under[-1], reached)
     if not goal[:-1].any():
-        worse = -1.0 / (reached * (1.0 + 2.0 * EQUAL_RATIOS)) if reached > 0.0 else math.inf
-        found = _least_linear(n, under / -goal[-1], worse)
-        return replace(found, ratio=_over(found.ratio), bound=_over(found.bound))
+        found = _least_linear(n, under / -goal[-1], -1.0 / reached if reached > 0.0 else math.inf)
+        return replace(
+            found, ratio=_inverse_of_negative(found.ratio), bound=_inverse_of_negative(found.bound)
+        )
     return _dinkelbach(n, goal, under, start)
 
 
-def _over(negative: float) -> float:
+def _inverse_of_negative(negative: float) -> float:
     """1/x from the least of -x: infinite where x is not positive, 0 where it has no end."""
     return -1.0 / negative if negative < -ABOVE_ZERO else math.inf
 

@@ -17,7 +17,7 @@ from formulations.arithmetics.forms import Largest, Some
 from formulations.program import Program
 from formulations.tolerances import TIE
 from solvers.linear import highs, milp, whole_parts
-from solvers.linear.linear_program import Array, End, Numbers, Result
+from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column
 from solvers.linear.milp import Best
 
 RANGE_APART = 1e-7
@@ -108,19 +108,17 @@ def _no_worse(p: Program, best: Best) -> Array:
 def _rest(p: Program, n: Numbers, settled: Chosen) -> Chosen:
     """Settle the continuous part once the whole numbers are known."""
     fixed = n.fixed(settled.u)
-    goal, under = (p.goal, p.under) if p.goal is not None else (np.zeros(n.rows.shape[1]), _unit(n))
+    goal, under = (
+        (p.goal, p.under)
+        if p.goal is not None
+        else (np.zeros(len(settled.u)), constant_column(len(settled.u)))
+    )
     assert under is not None, "an objective has a denominator"
     again = milp.ratio(fixed, goal, under)
     if again.u is None or again.multipliers is None:
         return settled
     rest = on_face(p, milp.face(again), again.u)
     return Chosen(rest.u, {**rest.ranges, **settled.ranges}, again)
-
-
-def _unit(n: Numbers) -> Array:
-    found = np.zeros(n.rows.shape[1])
-    found[-1] = 1.0
-    return found
 
 
 def _ends_apart(n: Numbers, of: NDArray[np.bool_]) -> list[Result]:
@@ -219,7 +217,7 @@ def _among_choices(p: Program, kept: Numbers, u: Array, others: list[Array]) -> 
             if found.u is None or _boxed(p, found.u):
                 continue
             u = found.u
-            slack = TIE * abs(found.ratio) * under + TIE * 1e-3 * _unit(kept)
+            slack = TIE * abs(found.ratio) * under + TIE * 1e-3 * constant_column(len(under))
             kept = kept.with_rows(goal - found.ratio * under - slack)
         if (kept.low == kept.high)[kept.integer].all():
             break
@@ -233,7 +231,7 @@ def _stages(p: Program) -> Iterator[tuple[Array, Array]]:
 def _steps(p: Program, decided: _Decided) -> Iterator[tuple[Array, Array, int | None]]:
     """What ties go by, in order, as ratios of two forms; with the place of what is decided."""
     yield from ((goal, under, None) for _, goal, under in p.ties)
-    unit = np.append(np.zeros(len(p.columns)), 1.0)
+    unit = constant_column(len(p.columns) + 1)
     yield from ((form, unit, k) for k, form in enumerate(decided.forms))
 
 

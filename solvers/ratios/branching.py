@@ -131,7 +131,7 @@ def minimise(
     nodes = _Nodes(np.flatnonzero((c.low <= c.high + 1e-12).all(1)), c.low, c.high, np.full(count, -np.inf))
     nodes = _Nodes(nodes.point, c.low[nodes.point], c.high[nodes.point], nodes.bound[nodes.point])
     while nodes.point.size:
-        nodes = _round(s, nodes, most)
+        nodes = _branching_round(s, nodes, most)
     bound = np.minimum(s.closed, s.value)
     with np.errstate(invalid="ignore"):
         done = np.isfinite(s.value) & ((s.value - bound <= 2 * gap) | any_design) & ~s.failed
@@ -140,7 +140,7 @@ def minimise(
     return Searched(status, s.y, s.value, bound, s.low, s.high, s.nodes)
 
 
-def _round(s: _State, nodes: _Nodes, most: int) -> _Nodes:
+def _branching_round(s: _State, nodes: _Nodes, most: int) -> _Nodes:
     """Bound all open nodes, look for designs, and cut what may hold better ones."""
     first = not s.nodes.any()
     np.add.at(s.nodes, nodes.point, 1)
@@ -151,7 +151,7 @@ def _round(s: _State, nodes: _Nodes, most: int) -> _Nodes:
     alive = np.flatnonzero(r.status != gp.INFEASIBLE)
     nodes, y = _Nodes(nodes.point, nodes.low, nodes.high, bound).take(alive), r.y[alive]
     _look(s, nodes, y, ROUNDS if first else 1)
-    return _cut(s, *_open(s, nodes, y, most))
+    return _cut_nodes(s, *_open(s, nodes, y, most))
 
 
 def _open(s: _State, nodes: _Nodes, y: Array, most: int) -> tuple[_Nodes, Array]:
@@ -238,7 +238,7 @@ def _how(s: _State, count: int) -> dict[str, Any]:
     return {"hurried": True, "max_iterations": ITERATIONS, "tol": tol, "content": content}
 
 
-def _cut(s: _State, nodes: _Nodes, y: Array) -> _Nodes:
+def _cut_nodes(s: _State, nodes: _Nodes, y: Array) -> _Nodes:
     """Cut nodes along the form whose secants are furthest off, or between two whole numbers."""
     if not nodes.point.size:
         return nodes
@@ -249,10 +249,10 @@ def _cut(s: _State, nodes: _Nodes, y: Array) -> _Nodes:
     for v, d in s.discrete.items():
         down, up = neighbours(d, y[:, v], nodes.low[:, v], nodes.high[:, v])
         between = ~by_form & (up > down + 1e-13)
-        parts += [_between(nodes.take(between), v, down[between], up[between])]
+        parts += [_nodes_between_values(nodes.take(between), v, down[between], up[between])]
         width = (nodes.high - nodes.low)[:, s.forms].max(1, initial=0.0)
         whole = ~by_form & ~between & (width <= LEAST_WIDTH) & (nodes.high[:, v] - nodes.low[:, v] > 1e-13)
-        parts += [_around(nodes.take(whole), v, d, down[whole])]
+        parts += [_nodes_around_value(nodes.take(whole), v, d, down[whole])]
         by_form = ~between & ~whole
     if not s.discrete:
         by_form = np.ones(nodes.point.size, bool)
@@ -274,14 +274,14 @@ def _snapped(nodes: _Nodes, v: int, d: Decision) -> _Nodes:
     return _Nodes(nodes.point, low, high, nodes.bound).take(inside & (low[:, v] <= high[:, v]))
 
 
-def _between(nodes: _Nodes, v: int, down: Array, up: Array) -> _Nodes:
+def _nodes_between_values(nodes: _Nodes, v: int, down: Array, up: Array) -> _Nodes:
     """Both sides of two neighbouring values."""
     below, above = nodes.high.copy(), nodes.low.copy()
     below[:, v], above[:, v] = down, up
-    return _joined(nodes, [(nodes.low, below), (above, nodes.high)])
+    return _joined_nodes(nodes, [(nodes.low, below), (above, nodes.high)])
 
 
-def _around(nodes: _Nodes, v: int, d: Decision, at: Array) -> _Nodes:
+def _nodes_around_value(nodes: _Nodes, v: int, d: Decision, at: Array) -> _Nodes:
     """What is below, at and above a value."""
     less, more = (at - 1e-8, at + 1e-8)
     below = neighbours(d, less, np.full(at.size, -np.inf), np.full(at.size, np.inf))[0]
@@ -292,7 +292,7 @@ def _around(nodes: _Nodes, v: int, d: Decision, at: Array) -> _Nodes:
         low[:, v], high[:, v] = a, b
         ends.append((low, high))
     # at the ends of a list a value is its own neighbour
-    made = _joined(nodes, ends)
+    made = _joined_nodes(nodes, ends)
     outer = np.repeat([True, False, True], nodes.point.size)
     same = np.tile(at, 3)
     own = (made.low[:, v] == same) & (made.high[:, v] == same)
@@ -332,12 +332,12 @@ def _graded(s: _State, nodes: _Nodes, y: Array, errors: Array) -> _Nodes:
         a, b = nodes.low.copy(), nodes.high.copy()
         a[each, i], b[each, i] = edges[:, k], edges[:, k + 1]
         ends.append((a, b))
-    made = _joined(nodes, ends)
+    made = _joined_nodes(nodes, ends)
     spot = np.tile(i, len(ends))
     return made.take(made.high[np.arange(spot.size), spot] > made.low[np.arange(spot.size), spot])
 
 
-def _joined(nodes: _Nodes, ends: list[tuple[Array, Array]]) -> _Nodes:
+def _joined_nodes(nodes: _Nodes, ends: list[tuple[Array, Array]]) -> _Nodes:
     """The same nodes with other boxes, one after the other."""
     times = len(ends)
     return _Nodes(

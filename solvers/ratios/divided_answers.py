@@ -79,13 +79,13 @@ def answered(told: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: S
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         own = sound[best]
-        good[own], why[own] = _optima(told, d, own, points, _part(found, best), solve, discrete)
+        good[own], why[own] = _optima(told, d, own, points, _rows_of_found(found, best), solve, discrete)
     for reason, count in Counter(why[~good]).items():
         handover.hand_over(reason, count)
     return good
 
 
-def _part(found: Searched, which: Indices) -> Searched:
+def _rows_of_found(found: Searched, which: Indices) -> Searched:
     return Searched(*(getattr(found, name)[which] for name in Searched.__slots__))
 
 
@@ -103,8 +103,8 @@ def _optima(
     """  # noqa: D205
     why = np.full(own.size, "", object)
     c = divided.take(d.arrays, own)
-    y = _sharpened(c, found.y, solve, discrete)
-    y, clear = _chosen(d, own, c, y, found, solve, discrete)
+    y = _sharpened_by_tangents(c, found.y, solve, discrete)
+    y, clear = _chosen_by_ties(d, own, c, y, found, solve, discrete)
     _mark(why, clear, FAR_APART)
     held = d.held(own, y[:, d.forms])
     rule = ties.of_batch(held, solve)
@@ -183,7 +183,7 @@ def _beside(
         y[some[better]] = settled.y[better]
 
 
-def _chosen(
+def _chosen_by_ties(
     d: Divided,
     own: Indices,
     c: Canonical,
@@ -207,11 +207,11 @@ def _chosen(
         nudged, there, sure[some] = equally_good.by_rule(
             divided.take(c, some), y[some], stages, solve, discrete
         )
-        y[some] = _sharpened(nudged, there, solve, discrete)[:, : y.shape[1]]
+        y[some] = _sharpened_by_tangents(nudged, there, solve, discrete)[:, : y.shape[1]]
     return y, sure
 
 
-def _sharpened(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
+def _sharpened_by_tangents(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
     """Solve with tangents where the last one was least, and sharpen that, until it is; discrete variables stay."""
     low, high = c.low.copy(), c.high.copy()
     for v in discrete:

@@ -39,7 +39,7 @@ def reaching(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decis
     for form in c.forms:
         ends = []
         for sign in (1.0, -1.0):
-            nudged = _times(c, sign * NUDGE * form)
+            nudged = _goal_times_powers(c, sign * NUDGE * form)
             there = branching.minimise(nudged, solve, discrete, value_only=True, gap=TIED_GAP, start=y).y
             alike = np.abs(canon.values(c, there)[:, 0] - best) <= 10 * TIE
             ends.append(np.where(alike[:, None], there, y) @ form)
@@ -86,10 +86,10 @@ def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canoni
         forms=np.pad(c.forms, wider),
     )
     powers = NUDGE * NEXT ** np.arange(len(more))
-    return _times(made, np.concatenate([np.zeros(n), powers])), np.column_stack([y, *now])
+    return _goal_times_powers(made, np.concatenate([np.zeros(n), powers])), np.column_stack([y, *now])
 
 
-def _times(c: Canonical, powers: Array) -> Canonical:
+def _goal_times_powers(c: Canonical, powers: Array) -> Canonical:
     """Return the same problem with its goal times powers of the variables."""
     exponents = c.exponents.copy()
     exponents[: c.ptr[1]] += powers

@@ -47,12 +47,12 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polishe
     f = canon.values(c, y)
     active = (multipliers > SMALL_MULTIPLIER) & (multipliers > -f[:, 1:])
     free = ~at_end & (c.high - c.low > 1e-13)
-    first = _held(c, y, active, free)
+    first = _polished_on_rows(c, y, active, free)
     # multiplier and slack of a limit that is hardly felt are both small: it is also taken to hold, if that fits better
     unclear = doubtful(-f[:, 1:], multipliers, UNCLEAR) & ~active & (first.residual > SHARP_RESIDUAL)[:, None]
     some = np.flatnonzero(unclear.any(1))
     if some.size:
-        other = _held(take(c, some), y[some], (active | unclear)[some], free[some])
+        other = _polished_on_rows(take(c, some), y[some], (active | unclear)[some], free[some])
         fits = (other.residual < first.residual[some]) & (other.multipliers.min(1) >= 0)
         for name in Polished.__slots__:
             getattr(first, name)[some[fits]] = getattr(other, name)[fits]
@@ -63,7 +63,7 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polishe
     return Polished(np.where(near[:, None], first.y, y), first.multipliers, residual)
 
 
-def _held(c: Canonical, y: Array, active: Bools, free: Bools) -> Polished:
+def _polished_on_rows(c: Canonical, y: Array, active: Bools, free: Bools) -> Polished:
     """Points with the rows ``active`` held and the variables ``free`` moving; as they are where none moves."""
     found = Polished(y.copy(), np.zeros(active.shape), np.zeros(len(y)))
     for which, kind in groups(np.concatenate([active, free], axis=1)):
@@ -95,11 +95,11 @@ def _newton(c: Canonical, y: Array, rows: NDArray[np.intp], free: Bools) -> tupl
         each, now = at, now[good]
         if not at.size:
             break
-        now[:, free] += _step(f[good], g[good], h[good], lam[good], rows)
+        now[:, free] += _saddle_step(f[good], g[good], h[good], lam[good], rows)
     return best, force, least
 
 
-def _step(f: Array, g: Array, h: Array, lam: Array, rows: NDArray[np.intp]) -> Array:
+def _saddle_step(f: Array, g: Array, h: Array, lam: Array, rows: NDArray[np.intp]) -> Array:
     k, m = g.shape[2], rows.size
     own = g[:, 1 + rows]
     system = np.zeros((len(f), k + m, k + m))

@@ -272,7 +272,7 @@ def test_what_choices_know_by_different_sets_is_asked_alone():
     """Of two choices with conflicts {a} and {b} neither set is one of the whole; with {a} and {a, b} the larger is."""
     a, b = np.array([True, False]), np.array([False, True])
     nowhere = np.ones(2, bool)
-    which, apart = by_choice._conflicts([np.array([a, a]), np.array([b, a | b])], nowhere)
+    which, apart = by_choice._common_conflicts([np.array([a, a]), np.array([b, a | b])], nowhere)
     assert apart.tolist() == [True, False]
     assert which[1] == 1
 
