@@ -68,7 +68,7 @@ class Result:
     """``u``: the best point, ending with 1; ``value`` and proven lower ``bound`` of what was minimised.
 
     ``multipliers`` of the rows (LP only), >= 0 for rows that hold as <=. ``ray``: a direction in which an
-    unbounded program falls without end.
+    unbounded program falls without end. ``sole``: whether it is proved that no other point is as good.
     """
 
     end: End
@@ -77,3 +77,4 @@ class Result:
     bound: float = -math.inf
     multipliers: Array | None = None
     ray: Array | None = None
+    sole: bool = False

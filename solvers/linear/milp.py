@@ -47,6 +47,7 @@ class Best:
     multipliers: Array | None = None
     cost: Array | None = None
     ray: Array | None = None
+    sole: bool = False
     equals: tuple[Best, ...] = ()
 
 
@@ -146,7 +147,9 @@ def _inverse_of_negative(negative: float) -> float:
 
 def _least_linear(n: Numbers, cost: Array, worse: float) -> Best:
     found = highs.minimise(n, cost, worse=worse)
-    return Best(found.end, found.u, found.value, found.bound, n, found.multipliers, cost, found.ray)
+    return Best(
+        found.end, found.u, found.value, found.bound, n, found.multipliers, cost, found.ray, found.sole
+    )
 
 
 def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> Best:
@@ -173,8 +176,8 @@ def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> B
             break
         u = found.u
     bound = now + min(found.bound, 0.0) / _least_denominator(n, under, least_goal, found.bound, now)
-    if u is start:
-        # it need not meet the rows of n, and what was found does
+    if u is start and found.u is not None:
+        # the start need not meet the rows of n, and what was found does
         u = found.u
     return Best(End.FOUND, u, float(goal @ u) / float(under @ u), bound, n, found.multipliers, cost)
 

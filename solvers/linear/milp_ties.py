@@ -74,6 +74,8 @@ def _chosen(p: Program, best: Best) -> list[Chosen]:
     n = best.numbers
     if not n.integer.any():
         return [on_face(p, milp.face(best), best.u) if best.multipliers is not None else Chosen(best.u, {})]
+    if best.sole and p.goal is not None:
+        return [Chosen(best.u, {})]
     kept = n
     if p.goal is not None:
         row = _no_worse(p, best)
@@ -237,7 +239,7 @@ def _steps(p: Program, decided: _Decided) -> Iterator[tuple[Array, Array, int | 
 
 def _told_before(p: Program, n: Numbers, goal: Array, under: Array) -> bool:
     """Whether an aim is the objective itself, or has only columns of one value."""
-    if p.goal is not None and np.array_equal(goal, p.goal) and np.array_equal(under, p.under):
+    if p.goal is not None and p.under is not None and (goal == p.goal).all() and (under == p.under).all():
         return True
     return not ((goal != 0.0) | (under != 0.0))[:-1][n.low < n.high].any()
 

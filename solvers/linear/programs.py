@@ -39,6 +39,7 @@ class Settled:
     outcome: Outcome
     ranges: dict[str, tuple[float, float]]
     best: Best | None = None
+    u: Array | None = None
     rest: Best | None = None
 
 
@@ -63,7 +64,7 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
         text = "a design that meets all limits"
         return Settled(Outcome(Status.FEASIBLE, p.design(chosen.u), None, text, SOLVER), chosen.ranges)
     outcome = Outcome(Status.OPTIMAL, p.design(chosen.u), _to_user(p, best.bound), proof(p), SOLVER)
-    return Settled(outcome, chosen.ranges, best, chosen.rest)
+    return Settled(outcome, chosen.ranges, best, chosen.u, chosen.rest)
 
 
 def proof(p: Program) -> str:
