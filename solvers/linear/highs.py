@@ -66,7 +66,9 @@ def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0, worse: float =
     if large is not None:
         return large
     found = _called_highs(n, cost, gap)
-    if (n.high - n.low)[n.integer].max() > MANY_WHOLE_VALUES:
+    # any point will do where nothing is to be small
+    sought = found.u is None or cost[:-1].any()
+    if sought and (n.high - n.low)[n.integer].max() > MANY_WHOLE_VALUES:
         found = _agreed(n, cost, found, _called_highs(n, cost, gap, tight=False))
     if found.u is None:
         return _without_end(n, cost) if found.end is not End.INFEASIBLE else found

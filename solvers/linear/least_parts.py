@@ -2,9 +2,9 @@
 
 A row ``a . u + k <= 0`` with at most one negative coefficient holds for the smaller of two points, column by column, if
 it holds for both. Where all rows are like that, the points have a least one, reached from the lowest ends by raising
-what a row asks to be raised; nothing that costs something in every column is better. Where instead one column alone
-earns something, its greatest value is found by halving, the others being the least that go with it. Rows of another kind
-are left aside: the best without them is the optimum where it meets them. Which sets there are is listed before
+what a row asks to be raised; nothing that costs something in every column is better. If instead one column alone earns
+something, its greatest value is found by halving, the others being the least that go with it. Rows of another kind are
+left aside: the best without them is the optimum where it meets them. Which sets there are is listed before
 (``solvers.linear.whole_parts``), so that the best of all is the optimum and its own bound.
 """
 

@@ -65,16 +65,24 @@ def numbers(
     """
     scale = np.array([(factors or {}).get(k, 1.0) if k else 1.0 for k in p.keys])
     rows = p.numerators - p.denominators * scale[:, None]
-    kept = [k is None or (k not in drop and k.name not in drop) for k in p.keys]
+    kept = kept_rows(p, drop, giving=bool(factors))
     if drop or factors:
-        # what bounds an amount may be the very limit that gives
         for row, column, most in p.amounts:
             rows[row, column] = -most
-            kept[row] = math.isfinite(most)
     whole = np.array([not (isinstance(c, str) and c in drop) for c in p.columns], dtype=bool)
     some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
     n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole, some)
     return n.with_rows(*more) if more else n
+
+
+def kept_rows(p: Program, drop: Collection[str | RowKey], *, giving: bool = False) -> list[bool]:
+    """Which rows are left without some limits; ``giving``: whether others are no more what they were."""
+    kept = [k is None or (k not in drop and k.name not in drop) for k in p.keys]
+    if drop or giving:
+        # what bounds an amount may be the very limit that gives
+        for row, _, most in p.amounts:
+            kept[row] = math.isfinite(most)
+    return kept
 
 
 def runaway(p: Program, best: Best) -> str:
