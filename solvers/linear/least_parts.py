@@ -19,11 +19,12 @@ from solvers.linear.linear_program import Array, End, Numbers, Result
 MOST_NUMBERS = 500_000
 """Sets times rows times columns that are looked at together."""
 ENDS_PASSES, RAISING_ROUNDS = 4, 60
+ENDS_ROUNDING = 1e-7
 APART = 3e-9
 """Relative distance of values beyond which no tolerance makes them equal."""
 MET = 1e-10
 """Of the sizes of what a row adds up: less is rounding, as for HiGHS."""
-CLOSE = 1e-7
+CLOSE = 1e-9
 """Of the sizes of what a row adds up: what breaks a row by less is left to another method."""
 
 Mask = NDArray[np.bool_]
@@ -101,7 +102,7 @@ def _read(n: Numbers, low: Array, high: Array) -> _Sets:
         with np.errstate(all="ignore"):
             room = np.where(a > 0.0, -least[:, :, None] / divisor, np.inf).min(axis=1, initial=np.inf)
         ends = low + room
-        now = np.maximum(np.minimum(high, np.floor(ends + CLOSE * np.maximum(1.0, np.abs(ends)))), low - 1.0)
+        now = np.maximum(np.minimum(high, np.floor(ends + ENDS_ROUNDING * np.maximum(1.0, np.abs(ends)))), low - 1.0)
         if (now == high).all():
             break
         high = now

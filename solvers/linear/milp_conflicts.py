@@ -22,6 +22,8 @@ ABOVE_ZERO = 1e-300
 ENOUGH_MISSED = 1e-7
 # no limit is missed by more; an end keeps the bound finite
 LARGEST_MISS = 1e9
+# a value of what has no end
+FAR = 1e12
 
 
 def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
@@ -94,11 +96,12 @@ class _Known:
         return CANNOT_HOLD if found.end is End.INFEASIBLE else NOT_KNOWN
 
     def _begin(self) -> None:
-        """Look at nothing at all, and at what the user asks for alone: mostly that is the conflict."""
-        low = np.where(np.isfinite(self.p.low), self.p.low, 0.0)
-        self.designs.append(np.append(low, 1.0))
+        """Look at the ends of the box, and at what the user asks for alone: mostly that is the conflict."""
+        for end in (self.p.low, np.minimum(self.p.high, FAR)):
+            self.designs.append(np.append(np.where(np.isfinite(end), end, 0.0), 1.0))
         model = {limit.name for limit in self.p.question.model.limits}
-        self._proved(frozenset(self.names) - model)
+        if model & set(self.names):
+            self._proved(frozenset(self.names) - model)
 
     def _proved(self, kept: frozenset[str]) -> bool:
         """Whether limits are proved to conflict even if all numbers were divisible."""
