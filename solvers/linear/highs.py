@@ -42,8 +42,9 @@ def minimise(n: Numbers, cost: Array, gap: float = 0.0, *, worse: float = math.i
     Whole numbers come back whole and everything else as the best vertex of the linear program that they leave; if no
     value is below ``worse``, as the search leaves it.
     """
-    if not n.integer.any():
-        return _solved_linear_program(n, cost)
+    free = n.integer & (n.low < n.high)
+    if not free.any():
+        return _solved_linear_program(n.relaxed(), cost)
     among = supports.groups(n)
     chosen = _of_sets(n, cost) if among else None
     if chosen is None and among:
@@ -132,6 +133,16 @@ def _reduced(n: Numbers, cost: Array, multipliers: Array) -> tuple[Array, float]
     # a slope that is zero but for rounding must not meet an open end
     slope[:-1][np.abs(slope[:-1]) <= noise[:-1]] = 0.0
     return slope, float(noise[-1])
+
+
+def meets(n: Numbers, u: Array) -> bool:
+    """Whether a point is one of a program, in plain floats."""
+    at, whole = u[:-1], np.where(n.integer, np.round(u[:-1]), u[:-1])
+    if ((at < n.low) | (at > n.high) | (np.abs(at - whole) > MIP_WHOLE)).any():
+        return False
+    room = HIGHS_FEASIBLE * (np.abs(n.rows) @ np.abs(u))
+    over = n.rows @ u
+    return not ((over > room) | ((over < -room) & n.equal)).any()
 
 
 def narrowed(n: Numbers, cost: Array) -> Numbers:

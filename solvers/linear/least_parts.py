@@ -102,7 +102,9 @@ def _read(n: Numbers, low: Array, high: Array) -> _Sets:
         with np.errstate(all="ignore"):
             room = np.where(a > 0.0, -least[:, :, None] / divisor, np.inf).min(axis=1, initial=np.inf)
         ends = low + room
-        now = np.maximum(np.minimum(high, np.floor(ends + ENDS_ROUNDING * np.maximum(1.0, np.abs(ends)))), low - 1.0)
+        now = np.maximum(
+            np.minimum(high, np.floor(ends + ENDS_ROUNDING * np.maximum(1.0, np.abs(ends)))), low - 1.0
+        )
         if (now == high).all():
             break
         high = now

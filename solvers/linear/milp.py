@@ -18,7 +18,7 @@ from formulations.arithmetics.forms import Some
 from formulations.program import Program
 from formulations.program_branches import branches
 from formulations.row_keys import RowKey
-from solvers.linear import highs
+from solvers.linear import highs, whole_parts
 from solvers.linear.linear_program import Array, End, Numbers
 
 DINKELBACH_STEPS = 60
@@ -107,9 +107,12 @@ def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None
     """
     tried: list[Best] = []
     reached = start
+    rough = bool(p.exact) and bool(n.integer.any())
     for extra in branches(p):
         # a branch in which nothing is better than in those before need not be minimised
-        tried.append(ratio(n.with_rows(extra) if p.exact else n, goal, under, reached))
+        branch = _listed(n.with_rows(extra), goal, under, reached) if p.exact else n
+        if branch is not None:
+            tried.append(ratio(branch, goal, under, reached, rough=rough))
         known = [b for b in tried if b.u is not None]
         reached = min(known, key=lambda b: b.ratio).u if known else start
     found = [b for b in tried if b.u is not None]
@@ -127,25 +130,59 @@ def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None
         # the start meets the rows by rounding only
         return least(p, n, goal, under)
     equals = tuple(b for b in found if b is not best and b.ratio <= best.ratio * (1.0 + EQUAL_RATIOS))
-    return replace(best, bound=min(b.bound for b in found), equals=equals)
+    if rough:
+        best, *equals = sorted((_sharp(b, goal, under) for b in (best, *equals)), key=lambda b: b.ratio)
+    return replace(best, bound=min(best.ratio, *(b.bound for b in found)), equals=tuple(equals))
 
 
-def ratio(n: Numbers, goal: Array, under: Array, start: Array | None = None) -> Best:
+def _sharp(best: Best, goal: Array, under: Array) -> Best:
+    """The same with the best of what its whole numbers leave."""
+    assert best.u is not None, "only a design can be made better"
+    assert best.numbers is not None, "only a design can be made better"
+    found = ratio(best.numbers.fixed(best.u), goal, under, best.u)
+    return (
+        Best(End.FAILED)
+        if found.u is None
+        else replace(best, u=found.u, ratio=found.ratio, bound=min(best.bound, found.ratio))
+    )
+
+
+def _listed(n: Numbers, goal: Array, under: Array, start: Array | None) -> Numbers | None:
+    """The same between the ends of the whole parts as good as ``start`` that it has, if they are few; None for none."""
+    if not n.integer.any():
+        return n
+    at = math.inf if start is None else float(goal @ start) / float(under @ start)
+    row = goal - (at + 2.0 * EQUAL_RATIOS * abs(at)) * under if math.isfinite(at) else goal[:0]
+    parts = whole_parts.whole_parts(n.with_rows(row) if row.size else n)
+    if parts is None or not len(parts):
+        return n if parts is None else None
+    low, high = (
+        np.where(n.integer, end, own) for end, own in ((parts.min(0), n.low), (parts.max(0), n.high))
+    )
+    return replace(n, low=low, high=high)
+
+
+def ratio(n: Numbers, goal: Array, under: Array, start: Array | None = None, *, rough: bool = False) -> Best:
     """Minimise (goal . u) / (under . u) over one set of rows, with the denominator positive.
 
     ``start``: a point with a ratio to improve on. If all others are greater, what is returned need not be the least;
-    its bound then shows that none is below that of ``start``.
+    its bound then shows that none is below that of ``start``. ``rough``: what can be divided may be as a search over
+    whole numbers leaves it.
     """
     reached = math.inf if start is None else float(goal @ start) / float(under @ start)
     reached += 2.0 * EQUAL_RATIOS * abs(reached)
     if not under[:-1].any():
-        return _least_linear(n, goal / under[-1], reached)
+        return _least_linear(n, goal / under[-1], -math.inf if rough else reached)
     if not goal[:-1].any():
-        found = _least_linear(n, under / -goal[-1], -1.0 / reached if reached > 0.0 else math.inf)
+        worse = -1.0 / reached if reached > 0.0 else math.inf
+        found = _least_linear(n, under / -goal[-1], -math.inf if rough else worse)
         return replace(
             found, ratio=_inverse_of_negative(found.ratio), bound=_inverse_of_negative(found.bound)
         )
-    return _dinkelbach(n, goal, under, start)
+    found = _dinkelbach(n, goal, under, start)
+    # the steps go by whole numbers only
+    done = rough or found.u is None or not n.integer.any() or n.integer.all()
+    return found if done else _sharp(found, goal, under)
 
 
 def _inverse_of_negative(negative: float) -> float:
@@ -163,12 +200,12 @@ def _least_linear(n: Numbers, cost: Array, worse: float) -> Best:
 def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> Best:
     least_goal = -math.inf
     if start is None or under @ start <= 0:
-        first = highs.minimise(n, goal)
+        first = highs.minimise(n, goal, worse=-math.inf)
         if first.u is None:
             return Best(first.end, ray=first.ray)
         start, least_goal = first.u, first.bound
         if under @ start <= 0:
-            widest = highs.minimise(n, -under)
+            widest = highs.minimise(n, -under, worse=-math.inf)
             if widest.u is None or under @ widest.u <= 0:
                 return Best(End.FAILED if widest.u is None else End.INFEASIBLE, ray=widest.ray)
             start = widest.u
@@ -177,7 +214,7 @@ def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> B
         now = float(goal @ u) / float(under @ u)
         cost = goal - now * under
         size = abs(float(goal @ u))
-        found = highs.minimise(n, cost, SHARP_SHARE * size, worse=2.0 * EQUAL_RATIOS * size)
+        found = highs.minimise(n, cost, SHARP_SHARE * size, worse=-math.inf)
         if found.u is None:
             return Best(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)
         if found.value >= -RATIO_CLOSED * size:

@@ -84,7 +84,9 @@ class _Known:
         n = milp.numbers(self.p, drop=frozenset(self.names) - kept)
         if any(clash <= kept for clash in self.conflicts):
             return CANNOT_HOLD
-        if any(self._meets(n, u) for u in self.designs):
+        # a maximum that must be one of its arguments is one of them
+        every = [n.with_rows(extra) for extra in branches(self.p)]
+        if any(highs.meets(branch, u) for u in self.designs for branch in every):
             return CAN_HOLD
         if self._proved(kept):
             return CANNOT_HOLD
@@ -109,20 +111,6 @@ class _Known:
         if proved:
             self.conflicts.append(kept)
         return proved
-
-    def _meets(self, n: Numbers, u: Array) -> bool:
-        """Whether a design meets rows, in plain floats."""
-        at, whole = u[:-1], np.where(n.integer, np.round(u[:-1]), u[:-1])
-        if ((at < n.low) | (at > n.high) | (np.abs(at - whole) > highs.MIP_WHOLE)).any():
-            return False
-        room = highs.HIGHS_FEASIBLE * (np.abs(n.rows) @ np.abs(u))
-        over = n.rows @ u
-        if (over > room).any() or (np.abs(over) > room)[n.equal].any():
-            return False
-        return any(
-            (extra @ u <= highs.HIGHS_FEASIBLE * (np.abs(extra) @ np.abs(u))).all()
-            for extra in branches(self.p)
-        )
 
 
 def feasible_value_and_design(p: Program, name: str) -> tuple[float | None, Array | None]:

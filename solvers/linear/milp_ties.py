@@ -186,12 +186,13 @@ class _Decided:
     low: Array
     high: Array
 
-    def held(self, n: Numbers, k: int, u: Array) -> Numbers | None:
-        """The program with quantity k at its lower end; None where that is not its value at ``u``."""
-        form = self.forms[k]
-        if form @ u > self.low[k] + AT_END * max(abs(self.low[k]), 1.0):
-            return None
-        used = form[:-1] != 0.0
+    def at_end(self, k: int | None, u: Array) -> bool:
+        """Whether quantity k, if it is one, is at its lower end."""
+        return k is not None and bool(self.forms[k] @ u <= self.low[k] + AT_END * max(abs(self.low[k]), 1.0))
+
+    def held(self, n: Numbers, k: int, u: Array) -> Numbers:
+        """The program with quantity k at its lower end, as at ``u``."""
+        used = self.forms[k][:-1] != 0.0
         at = np.where(n.integer, np.round(u[:-1]), u[:-1]) if np.count_nonzero(used) > 1 else n.low
         return replace(n, low=np.where(used, at, n.low), high=np.where(used, at, n.high))
 
@@ -209,21 +210,33 @@ def _decided(p: Program, n: Numbers) -> _Decided:
 def _among_choices(p: Program, kept: Numbers, u: Array, others: list[Array]) -> Chosen:
     """Settle which whole numbers are handed out; ``others``: more designs that are as good."""
     decided = _decided(p, kept)
-    ranges = _ranges(p, kept, decided, [u, *others], WANDER_SHARE)
+    pool = [u, *others]
+    ranges = _ranges(p, kept, decided, pool, WANDER_SHARE)
     for goal, under, k in _steps(p, decided):
-        now = None if k is None else decided.held(kept, k, u)
-        if now is not None:
-            kept = now
+        there = next((v for v in (u, *pool) if decided.at_end(k, v) and highs.meets(kept, v)), None)
+        if k is not None and there is not None:
+            u = there
+            kept = decided.held(kept, k, u)
         elif not _told_before(p, kept, goal, under):
-            found = milp.ratio(kept, goal, under, u)
+            found = (
+                milp.ratio(kept, goal, under, u)
+                if k is None
+                else highs.minimise(kept, goal, worse=_vague(kept, goal))
+            )
             if found.u is None or _boxed(p, found.u):
                 continue
             u = found.u
-            slack = TIE * abs(found.ratio) * under + TIE * 1e-3 * constant_column(len(under))
-            kept = kept.with_rows(goal - found.ratio * under - slack)
+            value = float(goal @ u) / float(under @ u)
+            slack = TIE * abs(value) * under + TIE * 1e-3 * constant_column(len(under))
+            kept = kept.with_rows(goal - value * under - slack)
         if (kept.low == kept.high)[kept.integer].all():
             break
     return Chosen(u, ranges)
+
+
+def _vague(n: Numbers, form: Array) -> float:
+    """What makes ``highs.minimise`` leave the divisible columns as they are if a form has none of them."""
+    return math.inf if form[:-1][~n.integer].any() else -math.inf
 
 
 def _stages(p: Program) -> Iterator[tuple[Array, Array]]:
@@ -246,22 +259,22 @@ def _told_before(p: Program, n: Numbers, goal: Array, under: Array) -> bool:
 
 def on_face(p: Program, n: Numbers, u: Array) -> Chosen:
     """Settle which of the equally good designs of ``n``, all divisible, is handed out; ``u`` is one of them."""
-    known = [] if _determined(n) else _others(n, u)
     decided = _decided(p, n)
+    known = [] if _constant(n, decided.forms).all() else _others(n, u)
     ranges = _ranges(p, n, decided, known) if known else {}
     if not ranges:
         return Chosen(u, {})
     for goal, under, k in _steps(p, decided):
         if _constant(n, np.stack([goal, under])).all():
             continue
-        now = None if k is None else decided.held(n, k, u)
-        if now is None:
+        if k is not None and decided.at_end(k, u):
+            n = decided.held(n, k, u)
+        else:
             found = milp.ratio(n, goal, under, u)
             if found.end is not End.FOUND or found.u is None or _boxed(p, found.u):
                 continue
             u = found.u
-            now = n if found.multipliers is None else milp.face(found)
-        n = now
+            n = n if found.multipliers is None else milp.face(found)
         if _determined(n):
             break
     return Chosen(u, ranges)
@@ -307,7 +320,8 @@ def _least_of_each(p: Program, n: Numbers, forms: Array, ends: Array, known: lis
         learn(u)
     asked = np.isnan(found) & np.isfinite(ends)
     while np.count_nonzero(asked) > 1:
-        answer = highs.minimise(n, (weights * forms)[asked].sum(axis=0))
+        form = (weights * forms)[asked].sum(axis=0)
+        answer = highs.minimise(n, form, worse=_vague(n, form))
         if answer.u is None or not learn(answer.u):
             break
         known.append(answer.u)
@@ -315,7 +329,7 @@ def _least_of_each(p: Program, n: Numbers, forms: Array, ends: Array, known: lis
     for k in range(len(forms)):
         if not math.isnan(found[k]):
             continue
-        answer = highs.minimise(n, forms[k])
+        answer = highs.minimise(n, forms[k], worse=_vague(n, forms[k]))
         if answer.u is not None:
             learn(answer.u)
             known.append(answer.u)
