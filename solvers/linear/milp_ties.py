@@ -213,6 +213,10 @@ def _among_choices(p: Program, kept: Numbers, u: Array, others: list[Array]) -> 
     pool = [u, *others]
     ranges = _ranges(p, kept, decided, pool, WANDER_SHARE)
     for goal, under, k in _steps(p, decided):
+        if k == 0:
+            first = _first_part(kept, decided)
+            if first is not None:
+                return Chosen(first, ranges)
         there = next((v for v in (u, *pool) if decided.at_end(k, v) and highs.meets(kept, v)), None)
         if k is not None and there is not None:
             u = there
@@ -232,6 +236,20 @@ def _among_choices(p: Program, kept: Numbers, u: Array, others: list[Array]) -> 
         if (kept.low == kept.high)[kept.integer].all():
             break
     return Chosen(u, ranges)
+
+
+def _first_part(kept: Numbers, decided: _Decided) -> Array | None:
+    """The design that is first by what is decided, if all that is whole and the designs are few; None elsewhere."""
+    parts = None if decided.forms[:, :-1][:, ~kept.integer].any() else whole_parts.whole_parts(kept)
+    if parts is None or not len(parts):
+        return None
+    points = np.column_stack([parts, np.ones(len(parts))])
+    order = np.lexsort((points @ decided.forms.T).T[::-1])
+    for k in order[:MOST_PARTS_SOLVED]:
+        found = highs.minimise(kept.fixed(points[k]), np.zeros(len(points[k])))
+        if found.u is not None:
+            return found.u
+    return None
 
 
 def _vague(n: Numbers, form: Array) -> float:
@@ -318,14 +336,16 @@ def _least_of_each(p: Program, n: Numbers, forms: Array, ends: Array, known: lis
 
     for u in known:
         learn(u)
-    asked = np.isnan(found) & np.isfinite(ends)
+    # entries of a menu do not add up
+    alone = np.count_nonzero(forms[:, :-1], axis=1) == 1
+    asked = np.isnan(found) & np.isfinite(ends) & alone
     while np.count_nonzero(asked) > 1:
         form = (weights * forms)[asked].sum(axis=0)
         answer = highs.minimise(n, form, worse=_vague(n, form))
         if answer.u is None or not learn(answer.u):
             break
         known.append(answer.u)
-        asked = np.isnan(found) & np.isfinite(ends)
+        asked &= np.isnan(found)
     for k in range(len(forms)):
         if not math.isnan(found[k]):
             continue

@@ -36,7 +36,7 @@ def whole_parts(n: Numbers) -> Array | None:
 
     Every point of the program has one of these whole parts; whether the rest meets the rows is not asked.
     """
-    high = _ends(n)
+    high = np.where(n.integer, upper_ends(n), n.high)
     if (high < n.low).any():
         return np.zeros((0, len(n.low)))
     units = _units(n, high)
@@ -66,17 +66,17 @@ def whole_parts(n: Numbers) -> Array | None:
     return np.where(n.integer, found, n.low)
 
 
-def _ends(n: Numbers) -> Array:
-    """Upper ends of the columns, with what the rows imply for whole numbers that add to them only."""
+def upper_ends(n: Numbers) -> Array:
+    """Upper ends of the columns, with what the rows imply."""
     high, a = n.high.copy(), n.rows[:, :-1]
+    divisor = np.where(a > 0, a, np.inf)
     for _ in range(WHOLE_PASSES):
         with np.errstate(all="ignore"):
-            least = np.where(a > 0, a * n.low, np.where(a < 0, a * high, 0.0))
-            total = least.sum(axis=1) + n.rows[:, -1]
-            ends = np.where(a > 0, n.low - total[:, None] / a, np.inf)
-            ends = np.where(np.isfinite(total)[:, None], ends, np.inf).min(axis=0, initial=np.inf)
-        ends = np.floor(ends + 1e-6 * np.maximum(1.0, np.abs(ends)))
-        now = np.where(n.integer, np.minimum(high, ends), high)
+            least = np.where(a > 0, a * n.low, np.where(a < 0, a * high, 0.0)).sum(axis=1) + n.rows[:, -1]
+            room = np.where((a > 0) & np.isfinite(least)[:, None], -least[:, None] / divisor, np.inf)
+        ends = n.low + room.min(axis=0, initial=np.inf)
+        ends += 1e-6 * np.maximum(1.0, np.abs(ends))
+        now = np.minimum(high, np.where(n.integer, np.floor(ends), ends))
         if (now == high).all():
             break
         high = now
