@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from solvers.linear.linear_program import Array, End, Numbers, Result
 
-MOST_NUMBERS = 500_000
+MOST_SET_NUMBERS = 500_000
 """Sets times rows times columns that are looked at together."""
 ENDS_PASSES, RAISING_ROUNDS = 4, 60
-ENDS_ROUNDING = 1e-7
-APART = 3e-9
+PART_ENDS_ROUNDING = 1e-7
+VALUES_APART = 3e-9
 """Relative distance of values beyond which no tolerance makes them equal."""
-MET = 1e-10
+ROW_MET = 1e-10
 """Of the sizes of what a row adds up: less is rounding, as for HiGHS."""
-CLOSE = 1e-9
+ROW_CLOSE = 1e-9
 """Of the sizes of what a row adds up: what breaks a row by less is left to another method."""
 
 Mask = NDArray[np.bool_]
@@ -60,11 +60,16 @@ def minimise(n: Numbers, cost: Array, sets: Array) -> Result | None:
     ``sets`` (S, n): the values of the columns that are known in each set; NaN for the others.
     """
     count = len(sets) * n.rows.size
-    if n.equal.any() or not n.integer.all() or not np.isfinite(n.high).all() or not 0 < count <= MOST_NUMBERS:
+    if (
+        n.equal.any()
+        or not n.integer.all()
+        or not np.isfinite(n.high).all()
+        or not 0 < count <= MOST_SET_NUMBERS
+    ):
         return None
     given = ~np.isnan(sets)
     s = _read(n, np.where(given, sets, n.low), np.where(given, sets, n.high))
-    s = s.take((s.low <= s.high).all(axis=1))
+    s = s.take(np.asarray((s.low <= s.high).all(axis=1)))
     price, free = cost[:-1], s.low < s.high
     earning = free & (price < 0.0)
     if not earning.any():
@@ -81,14 +86,14 @@ def minimise(n: Numbers, cost: Array, sets: Array) -> Result | None:
     value = np.where(met, u @ price + cost[-1], np.inf)
     best = int(value.argmin())
     over, size = s.over(u[[best]])
-    if (over > MET * size).any():
+    if (over > ROW_MET * size).any():
         # without the rows left aside this is no more than a bound
         return None
     least = float(value[best])
     other = float(np.delete(value, best).min(initial=np.inf))
     # any other design of the set has more of something
     more = float(np.where(free[best], price, np.inf).min(initial=np.inf))
-    sole = min(other - least, more) > APART * abs(least)
+    sole = min(other - least, more) > VALUES_APART * abs(least)
     return Result(End.FOUND, np.append(u[best], 1.0), least, least, sole=sole)
 
 
@@ -103,7 +108,7 @@ def _read(n: Numbers, low: Array, high: Array) -> _Sets:
             room = np.where(a > 0.0, -least[:, :, None] / divisor, np.inf).min(axis=1, initial=np.inf)
         ends = low + room
         now = np.maximum(
-            np.minimum(high, np.floor(ends + ENDS_ROUNDING * np.maximum(1.0, np.abs(ends)))), low - 1.0
+            np.minimum(high, np.floor(ends + PART_ENDS_ROUNDING * np.maximum(1.0, np.abs(ends)))), low - 1.0
         )
         if (now == high).all():
             break
@@ -120,20 +125,21 @@ Found = tuple[Array, Mask]
 
 def _least(s: _Sets, start: Array) -> Found | None:
     """The least point of each set from ``start`` on, and whether there is one; None where rounding would decide."""
-    u, met = start.copy(), (start <= s.high).all(axis=1)
+    u = start.copy()
+    met: Mask = np.asarray((start <= s.high).all(axis=1))
     step = -np.take_along_axis(s.a[None], np.maximum(s.raised, 0)[:, :, None], axis=2)[:, :, 0]
     for _ in range(RAISING_ROUNDS):
         over, size = s.over(u)
-        broken = (over > MET * size) & met[:, None] & ~s.aside
-        if (broken & (over <= CLOSE * size)).any():
+        broken = (over > ROW_MET * size) & met[:, None] & ~s.aside
+        if (broken & (over <= ROW_CLOSE * size)).any():
             return None
-        met &= ~(broken & (s.raised < 0)).any(axis=1)
+        met &= ~np.asarray((broken & (s.raised < 0)).any(axis=1))
         which, row = np.nonzero(broken & met[:, None])
         if not len(which):
             return u, met
-        column, missing = s.raised[which, row], (over - MET * size)[which, row] / step[which, row]
+        column, missing = s.raised[which, row], (over - ROW_MET * size)[which, row] / step[which, row]
         np.maximum.at(u, (which, column), np.ceil(u[which, column] + missing))
-        met &= (u <= s.high).all(axis=1)
+        met &= np.asarray((u <= s.high).all(axis=1))
     return None
 
 

@@ -138,8 +138,9 @@ def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None
         return least(p, n, goal, under)
     equals = tuple(b for b in found if b is not best and b.ratio <= best.ratio * (1.0 + EQUAL_RATIOS))
     if rough:
-        best, *equals = sorted((_sharp(b, goal, under) for b in (best, *equals)), key=lambda b: b.ratio)
-    return replace(best, bound=min(best.ratio, *(b.bound for b in found)), equals=tuple(equals))
+        best, *rest = sorted((_sharp(b, goal, under) for b in (best, *equals)), key=lambda b: b.ratio)
+        equals = tuple(rest)
+    return replace(best, bound=min(best.ratio, *(b.bound for b in found)), equals=equals)
 
 
 def _sharp(best: Best, goal: Array, under: Array) -> Best:

@@ -22,7 +22,7 @@ from solvers.linear.milp import Best
 
 RANGE_APART = 1e-7
 WHOLE_APART = 0.5
-AT_END = 1e-12
+AT_QUANTITY_END = 1e-12
 MOST_PARTS_SOLVED = 8
 RANK_ROUNDING = 1e-9
 # of what the slack of "no worse" lets a divisible quantity wander
@@ -188,7 +188,9 @@ class _Decided:
 
     def at_end(self, k: int | None, u: Array) -> bool:
         """Whether quantity k, if it is one, is at its lower end."""
-        return k is not None and bool(self.forms[k] @ u <= self.low[k] + AT_END * max(abs(self.low[k]), 1.0))
+        return k is not None and bool(
+            self.forms[k] @ u <= self.low[k] + AT_QUANTITY_END * max(abs(self.low[k]), 1.0)
+        )
 
     def held(self, n: Numbers, k: int, u: Array) -> Numbers:
         """The program with quantity k at its lower end, as at ``u``."""
@@ -330,7 +332,7 @@ def _least_of_each(p: Program, n: Numbers, forms: Array, ends: Array, known: lis
     weights = 1.0 / np.maximum(np.abs(forms[:, :-1]).max(axis=1, initial=0.0), 1e-300)[:, None]
 
     def learn(u: Array) -> bool:
-        there = np.isnan(found) & (forms @ u <= ends + AT_END * np.maximum(np.abs(ends), 1.0))
+        there = np.isnan(found) & (forms @ u <= ends + AT_QUANTITY_END * np.maximum(np.abs(ends), 1.0))
         found[there] = ends[there]
         return bool(there.any())
 
