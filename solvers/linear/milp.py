@@ -132,7 +132,7 @@ def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None
     best = min(found, key=lambda b: b.ratio)
     if (
         start is not None
-        and best.ratio - float(goal @ start) / float(under @ start) > EQUAL_RATIOS * best.ratio
+        and best.ratio - float(goal @ start) / float(under @ start) > EQUAL_RATIOS * abs(best.ratio)
     ):
         # the start meets the rows by rounding only
         return least(p, n, goal, under)
