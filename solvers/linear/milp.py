@@ -130,9 +130,8 @@ def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None
     if not found:
         return Best(End.INFEASIBLE)
     best = min(found, key=lambda b: b.ratio)
-    if (
-        start is not None
-        and best.ratio - float(goal @ start) / float(under @ start) > EQUAL_RATIOS * abs(best.ratio)
+    if start is not None and best.ratio - float(goal @ start) / float(under @ start) > EQUAL_RATIOS * abs(
+        best.ratio
     ):
         # the start meets the rows by rounding only
         return least(p, n, goal, under)

@@ -13,7 +13,7 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.grids.divided import take
-from solvers.geometric.crossover import doubtful
+from solvers.geometric.programs.crossover import doubtful
 from solvers.patterns import Bools, groups
 
 POLISHING_STEPS = 6

@@ -23,12 +23,13 @@ from formulations import handover
 from results.dataset import CONFLICTING, STATUS_CODES
 from results.solution import Status
 from scenarios.question import Decision, Limit, Question
+from solvers import feasible_values
 from solvers.answer import answer
 from solvers.counting import tables
-from solvers.explaining import why
-from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
 from solvers.geometric.points import geometric
-from solvers.many_points import by_choice, feasible_values
+from solvers.many_points import by_choice
+from solvers.mechanisms import why
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
 
 Sets = set[frozenset[str]]
 OWN = ("one_copy", "replication")
@@ -75,7 +76,7 @@ def test_minimal_sets_over_choices_are_those_of_every_subset(seed: int):
 
 
 def test_many_limits_get_one_minimal_set_and_what_is_in_its_way():
-    """More than ten: a set that conflicts, and for each of its limits of which no value would do one without it."""
+    """More than ten: a set that conflicts, and for each of its limits without a feasible value one without it."""
     names = tuple("abcdefghijkl")
     clashes: list[Sets] = [{frozenset("ab"), frozenset("l")}, {frozenset("bc"), frozenset("kl")}]
     found = why.explained(why.over_choices([of(names, f) for f in clashes]))
