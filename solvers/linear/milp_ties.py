@@ -160,10 +160,10 @@ def _others(n: Numbers, u: Array) -> list[Array]:
 
 def _determined(n: Numbers) -> bool:
     """Whether the rows that hold as equalities leave one value to every column."""
-    return bool(_constant(n, np.eye(len(n.low), len(n.low) + 1)).all())
+    return bool(_constant_forms(n, np.eye(len(n.low), len(n.low) + 1)).all())
 
 
-def _constant(n: Numbers, forms: Array) -> NDArray[np.bool_]:
+def _constant_forms(n: Numbers, forms: Array) -> NDArray[np.bool_]:
     """Which affine forms have one value wherever the equalities of a program hold."""
     free = n.low < n.high
     row, column = highs.balance(n)
@@ -214,7 +214,7 @@ def _among_choices(p: Program, kept: Numbers, u: Array, others: list[Array]) -> 
     decided = _decided(p, kept)
     pool = [u, *others]
     ranges = _ranges(p, kept, decided, pool, WANDER_SHARE)
-    for goal, under, k in _steps(p, decided):
+    for goal, under, k in _tie_steps(p, decided):
         if k == 0:
             first = _first_part(kept, decided)
             if first is not None:
@@ -260,10 +260,10 @@ def _vague(n: Numbers, form: Array) -> float:
 
 
 def _stages(p: Program) -> Iterator[tuple[Array, Array]]:
-    yield from ((goal, under) for goal, under, _ in _steps(p, _decided(p, milp.numbers(p))))
+    yield from ((goal, under) for goal, under, _ in _tie_steps(p, _decided(p, milp.numbers(p))))
 
 
-def _steps(p: Program, decided: _Decided) -> Iterator[tuple[Array, Array, int | None]]:
+def _tie_steps(p: Program, decided: _Decided) -> Iterator[tuple[Array, Array, int | None]]:
     """What ties go by, in order, as ratios of two forms; with the place of what is decided."""
     yield from ((goal, under, None) for _, goal, under in p.ties)
     unit = constant_column(len(p.columns) + 1)
@@ -280,12 +280,12 @@ def _told_before(p: Program, n: Numbers, goal: Array, under: Array) -> bool:
 def on_face(p: Program, n: Numbers, u: Array) -> Chosen:
     """Settle which of the equally good designs of ``n``, all divisible, is handed out; ``u`` is one of them."""
     decided = _decided(p, n)
-    known = [] if _constant(n, decided.forms).all() else _others(n, u)
+    known = [] if _constant_forms(n, decided.forms).all() else _others(n, u)
     ranges = _ranges(p, n, decided, known) if known else {}
     if not ranges:
         return Chosen(u, {})
-    for goal, under, k in _steps(p, decided):
-        if _constant(n, np.stack([goal, under])).all():
+    for goal, under, k in _tie_steps(p, decided):
+        if _constant_forms(n, np.stack([goal, under])).all():
             continue
         if k is not None and decided.at_end(k, u):
             n = decided.held(n, k, u)
@@ -310,7 +310,7 @@ def _ranges(
 ) -> dict[str, tuple[float, float]]:
     """The least and greatest value of every decided quantity that has several; ``known``: some of the designs."""
     forms, d = decided.forms, decided
-    moves = ~_constant(n, forms) if not n.integer.any() else np.ones(len(forms), dtype=bool)
+    moves = ~_constant_forms(n, forms) if not n.integer.any() else np.ones(len(forms), dtype=bool)
     low = high = forms @ known[0]
     low, high = low.copy(), high.copy()
     low[moves] = _least_of_each(p, n, forms[moves], d.low[moves], known)
