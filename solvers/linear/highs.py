@@ -6,12 +6,13 @@ solver, since any multipliers give one, bad ones a weak one.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvers.linear import large_numbers, supports
+from solvers.linear import large_numbers, least_parts, supports, whole_parts
 from solvers.linear.linear_program import Array, End, Numbers, Result
 
 if TYPE_CHECKING:
@@ -35,35 +36,48 @@ PROGRAM_SECONDS = 120.0
 SOLVER = "HiGHS"
 
 
-def minimise(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
+def minimise(n: Numbers, cost: Array, gap: float = 0.0, *, worse: float = math.inf) -> Result:
     """Minimise ``cost . u``; ``gap``: absolute gap of the objective that is enough beside the relative 1e-9.
 
-    Whole numbers come back whole and everything else as the best vertex of the linear program that they leave.
+    Whole numbers come back whole and everything else as the best vertex of the linear program that they leave; if no
+    value is below ``worse``, as the search leaves it.
     """
-    if not n.integer.any():
-        return _solved_linear_program(n, cost)
+    free = n.integer & (n.low < n.high)
+    if not free.any():
+        return _solved_linear_program(n.relaxed(), cost)
     among = supports.groups(n)
-    chosen = (
-        supports.minimise(n, cost, gap, among, _solved_linear_program, _searched_integers) if among else None
-    )
-    return _searched_integers(n, cost, gap) if chosen is None else chosen
+    chosen = _of_sets(n, cost) if among else None
+    if chosen is None and among:
+        chosen = supports.minimise(n, cost, gap, among, _solved_linear_program, _searched_integers)
+    return _searched_integers(n, cost, gap, worse) if chosen is None else chosen
 
 
-def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
-    """One search of HiGHS over whole numbers, then the linear program that they leave."""
+def _of_sets(n: Numbers, cost: Array) -> Result | None:
+    """The optimum where each set of things that may be there has a least design; None elsewhere."""
+    flags = n.integer & (n.low == 0.0) & (n.high == 1.0)
+    parts = whole_parts.whole_parts(replace(n, integer=flags))
+    return None if parts is None else least_parts.minimise(n, cost, np.where(flags, parts, np.nan))
+
+
+def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0, worse: float = math.inf) -> Result:
+    """One search of HiGHS over whole numbers, then the linear program that they leave (see ``minimise``)."""
     if not n.integer.any():
         return _solved_linear_program(n, cost)
     large = large_numbers.minimise(n, cost, gap, _solved_linear_program, _searched_integers)
     if large is not None:
         return large
     found = _called_highs(n, cost, gap)
-    if (n.high - n.low)[n.integer].max() > MANY_WHOLE_VALUES:
+    # any point will do where nothing is to be small
+    sought = found.u is None or cost[:-1].any()
+    if sought and (n.high - n.low)[n.integer].max() > MANY_WHOLE_VALUES:
         found = _agreed(n, cost, found, _called_highs(n, cost, gap, tight=False))
     if found.u is None:
         return _without_end(n, cost) if found.end is not End.INFEASIBLE else found
     if n.integer.all():
         u = np.append(np.round(found.u[:-1]), 1.0)
         return Result(End.FOUND, u, float(cost @ u), found.bound)
+    if found.bound >= worse:
+        return replace(found, u=np.where(np.append(n.integer, False), np.round(found.u), found.u))
     rest = _solved_linear_program(n.fixed(found.u), cost)
     if rest.u is None:
         return Result(End.FAILED)
@@ -104,15 +118,49 @@ def _solved_linear_program(n: Numbers, cost: Array) -> Result:
 
 def weak_duality(n: Numbers, cost: Array, multipliers: Array) -> float:
     """Least possible ``cost . u`` by weak duality (minus infinity where the multipliers prove nothing)."""
+    slope, noise = _reduced(n, cost, multipliers)
+    s = slope[:-1]
+    with np.errstate(invalid="ignore"):
+        least = np.where(s > 0, s * n.low, np.where(s < 0, s * n.high, 0.0))
+    return float(slope[-1] + least.sum() - noise)
+
+
+def _reduced(n: Numbers, cost: Array, multipliers: Array) -> tuple[Array, float]:
+    """The reduced costs of an LP, with what is left of the constant, and how far rounding may move that."""
     weight = np.where(n.equal, multipliers, np.maximum(multipliers, 0.0))
     slope = cost + weight @ n.rows
     noise = COST_ROUNDING * (np.abs(cost) + np.abs(weight) @ np.abs(n.rows))
     # a slope that is zero but for rounding must not meet an open end
-    flat = np.abs(slope[:-1]) <= noise[:-1]
-    s = np.where(flat, 0.0, slope[:-1])
-    with np.errstate(invalid="ignore"):
-        least = np.where(s > 0, s * n.low, np.where(s < 0, s * n.high, 0.0))
-    return float(slope[-1] + least.sum() - noise[-1])
+    slope[:-1][np.abs(slope[:-1]) <= noise[:-1]] = 0.0
+    return slope, float(noise[-1])
+
+
+def meets(n: Numbers, u: Array) -> bool:
+    """Whether a point is one of a program, in plain floats."""
+    at, whole = u[:-1], np.where(n.integer, np.round(u[:-1]), u[:-1])
+    if ((at < n.low) | (at > n.high) | (np.abs(at - whole) > MIP_WHOLE)).any():
+        return False
+    room = HIGHS_FEASIBLE * (np.abs(n.rows) @ np.abs(u))
+    over = n.rows @ u
+    return not ((over > room) | ((over < -room) & n.equal)).any()
+
+
+def narrowed(n: Numbers, cost: Array) -> Numbers:
+    """The same with nearer ends of its whole numbers: those that no point with ``cost . u <= 0`` is beyond.
+
+    By weak duality ``cost . u`` is at least its bound and the reduced cost of each column for its distance from the end
+    at which the bound has it.
+    """
+    relaxed = _solved_linear_program(n.relaxed(), cost)
+    if relaxed.multipliers is None:
+        return n
+    slope, _ = _reduced(n, cost, relaxed.multipliers)
+    s = slope[:-1]
+    with np.errstate(all="ignore"):
+        far = np.maximum(-relaxed.bound, 0.0) / np.abs(s) * (1.0 + 1e-9) + MIP_WHOLE
+        high = np.where(n.integer & (s > 0), np.minimum(n.high, np.floor(n.low + far)), n.high)
+        low = np.where(n.integer & (s < 0), np.maximum(n.low, np.ceil(n.high - far)), n.low)
+    return replace(n, low=low, high=high)
 
 
 def _called_highs(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:

@@ -27,7 +27,8 @@ class End(StrEnum):
 class Numbers:
     """Rows ``rows . u <= 0`` (or = 0 where ``equal``), u between ``low`` and ``high`` and ending with a constant 1.
 
-    ``low``, ``high`` and ``integer`` are without the constant.
+    ``low``, ``high`` and ``integer`` are without the constant. ``indicators``: the columns that say whether there is
+    any of an amount, where that is known.
     """
 
     rows: Array
@@ -35,17 +36,13 @@ class Numbers:
     low: Array
     high: Array
     integer: NDArray[np.bool_]
+    indicators: NDArray[np.bool_] | None = None
 
     def with_rows(self, *more: Array) -> Numbers:
         """The same with further rows <= 0."""
         added = np.concatenate([np.atleast_2d(m) for m in more]) if more else self.rows[:0]
-        return Numbers(
-            np.concatenate([self.rows, added]),
-            np.concatenate([self.equal, np.zeros(len(added), dtype=bool)]),
-            self.low,
-            self.high,
-            self.integer,
-        )
+        equal = np.concatenate([self.equal, np.zeros(len(added), dtype=bool)])
+        return replace(self, rows=np.concatenate([self.rows, added]), equal=equal)
 
     def relaxed(self) -> Numbers:
         """The same without whole numbers."""
@@ -71,7 +68,7 @@ class Result:
     """``u``: the best point, ending with 1; ``value`` and proven lower ``bound`` of what was minimised.
 
     ``multipliers`` of the rows (LP only), >= 0 for rows that hold as <=. ``ray``: a direction in which an
-    unbounded program falls without end.
+    unbounded program falls without end. ``sole``: whether it is proved that no other point is as good.
     """
 
     end: End
@@ -80,3 +77,4 @@ class Result:
     bound: float = -math.inf
     multipliers: Array | None = None
     ray: Array | None = None
+    sole: bool = False

@@ -14,15 +14,17 @@ from dataclasses import replace
 import numpy as np
 
 from dse.system.records import dataclass
+from formulations.arithmetics.forms import Some
 from formulations.program import Program
 from formulations.program_branches import branches
 from formulations.row_keys import RowKey
-from solvers.linear import highs
+from solvers.linear import highs, whole_parts
 from solvers.linear.linear_program import Array, End, Numbers
 
 DINKELBACH_STEPS = 60
 RATIO_CLOSED = 1e-13
 SHARP_SHARE = 1e-11
+CLOSE_RATIO = 1e-11
 ABOVE_ZERO = 1e-300
 AT_PROGRAM_END = 1e-6
 EQUAL_RATIOS = 1e-9
@@ -45,6 +47,7 @@ class Best:
     multipliers: Array | None = None
     cost: Array | None = None
     ray: Array | None = None
+    sole: bool = False
     equals: tuple[Best, ...] = ()
 
 
@@ -62,15 +65,31 @@ def numbers(
     """
     scale = np.array([(factors or {}).get(k, 1.0) if k else 1.0 for k in p.keys])
     rows = p.numerators - p.denominators * scale[:, None]
-    kept = [k is None or (k not in drop and k.name not in drop) for k in p.keys]
+    kept = kept_rows(p, drop, giving=bool(factors))
     if drop or factors:
-        # what bounds an amount may be the very limit that gives
         for row, column, most in p.amounts:
             rows[row, column] = -most
-            kept[row] = math.isfinite(most)
     whole = np.array([not (isinstance(c, str) and c in drop) for c in p.columns], dtype=bool)
-    n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole)
+    some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
+    n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole, some)
+    if p.amounts and (drop or factors):
+        high = np.append(np.maximum(whole_parts.upper_ends(n), p.low), 1.0)
+        for row, column, most in p.amounts:
+            amount = p.numerators[row] if kept[row] else np.zeros(len(high))
+            end = np.where(amount > 0, amount * high, amount * np.append(p.low, 1.0))[amount != 0].sum()
+            rows[row, column] = -min(most, float(end)) if end > 0 else -most
+        n = replace(n, rows=rows[kept])
     return n.with_rows(*more) if more else n
+
+
+def kept_rows(p: Program, drop: Collection[str | RowKey], *, giving: bool = False) -> list[bool]:
+    """Which rows are left without some limits; ``giving``: whether others are no more what they were."""
+    kept = [k is None or (k not in drop and k.name not in drop) for k in p.keys]
+    if drop or giving:
+        # what bounds an amount may be the very limit that gives
+        for row, _, most in p.amounts:
+            kept[row] = math.isfinite(most)
+    return kept
 
 
 def runaway(p: Program, best: Best) -> str:
@@ -88,11 +107,21 @@ def runaway(p: Program, best: Best) -> str:
     return str(p.columns[int(np.flatnonzero(ends)[0])]) if worse else ""
 
 
-def least(p: Program, n: Numbers, goal: Array, under: Array) -> Best:
-    """Minimise (goal . u) / (under . u) over ``n``, over every way of choosing the exact maxima of ``p``."""
-    if not p.exact:
-        return ratio(n, goal, under)
-    tried = [ratio(n.with_rows(extra), goal, under) for extra in branches(p)]
+def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None = None) -> Best:
+    """Minimise (goal . u) / (under . u) over ``n``, over every way of choosing the exact maxima of ``p``.
+
+    ``start``: a design of ``n``, if one is known.
+    """
+    tried: list[Best] = []
+    reached = start
+    rough = bool(p.exact) and bool(n.integer.any())
+    for extra in branches(p):
+        # a branch in which nothing is better than in those before need not be minimised
+        branch = _listed(n.with_rows(extra), goal, under, reached) if p.exact else n
+        if branch is not None:
+            tried.append(ratio(branch, goal, under, reached, rough=rough))
+        known = [b for b in tried if b.u is not None]
+        reached = min(known, key=lambda b: b.ratio).u if known else start
     found = [b for b in tried if b.u is not None]
     for end in (End.UNBOUNDED, End.FAILED):
         stopped = next((b for b in tried if b.end is end), None)
@@ -101,20 +130,66 @@ def least(p: Program, n: Numbers, goal: Array, under: Array) -> Best:
     if not found:
         return Best(End.INFEASIBLE)
     best = min(found, key=lambda b: b.ratio)
+    if start is not None and best.ratio - float(goal @ start) / float(under @ start) > EQUAL_RATIOS * abs(
+        best.ratio
+    ):
+        # the start meets the rows by rounding only
+        return least(p, n, goal, under)
     equals = tuple(b for b in found if b is not best and b.ratio <= best.ratio * (1.0 + EQUAL_RATIOS))
-    return replace(best, bound=min(b.bound for b in found), equals=equals)
+    if rough:
+        best, *rest = sorted((_sharp(b, goal, under) for b in (best, *equals)), key=lambda b: b.ratio)
+        equals = tuple(rest)
+    return replace(best, bound=min(best.ratio, *(b.bound for b in found)), equals=equals)
 
 
-def ratio(n: Numbers, goal: Array, under: Array) -> Best:
-    """Minimise (goal . u) / (under . u) over one set of rows, with the denominator positive."""
+def _sharp(best: Best, goal: Array, under: Array) -> Best:
+    """The same with the best of what its whole numbers leave."""
+    assert best.u is not None, "only a design can be made better"
+    assert best.numbers is not None, "only a design can be made better"
+    found = ratio(best.numbers.fixed(best.u), goal, under, best.u)
+    return (
+        Best(End.FAILED)
+        if found.u is None
+        else replace(best, u=found.u, ratio=found.ratio, bound=min(best.bound, found.ratio))
+    )
+
+
+def _listed(n: Numbers, goal: Array, under: Array, start: Array | None) -> Numbers | None:
+    """The same between the ends of the whole parts as good as ``start`` that it has, if they are few; None for none."""
+    if not n.integer.any():
+        return n
+    at = math.inf if start is None else float(goal @ start) / float(under @ start)
+    row = goal - (at + 2.0 * EQUAL_RATIOS * abs(at)) * under if math.isfinite(at) else goal[:0]
+    parts = whole_parts.whole_parts(n.with_rows(row) if row.size else n)
+    if parts is None or not len(parts):
+        return n if parts is None else None
+    low, high = (
+        np.where(n.integer, end, own) for end, own in ((parts.min(0), n.low), (parts.max(0), n.high))
+    )
+    return replace(n, low=low, high=high)
+
+
+def ratio(n: Numbers, goal: Array, under: Array, start: Array | None = None, *, rough: bool = False) -> Best:
+    """Minimise (goal . u) / (under . u) over one set of rows, with the denominator positive.
+
+    ``start``: a point with a ratio to improve on. If all others are greater, what is returned need not be the least;
+    its bound then shows that none is below that of ``start``. ``rough``: what can be divided may be as a search over
+    whole numbers leaves it.
+    """
+    reached = math.inf if start is None else float(goal @ start) / float(under @ start)
+    reached += 2.0 * EQUAL_RATIOS * abs(reached)
     if not under[:-1].any():
-        return _least_linear(n, goal / under[-1])
+        return _least_linear(n, goal / under[-1], -math.inf if rough else reached)
     if not goal[:-1].any():
-        found = _least_linear(n, under / -goal[-1])
+        worse = -1.0 / reached if reached > 0.0 else math.inf
+        found = _least_linear(n, under / -goal[-1], -math.inf if rough else worse)
         return replace(
             found, ratio=_inverse_of_negative(found.ratio), bound=_inverse_of_negative(found.bound)
         )
-    return _dinkelbach(n, goal, under)
+    found = _dinkelbach(n, goal, under, start)
+    # the steps go by whole numbers only
+    done = rough or found.u is None or not n.integer.any() or n.integer.all()
+    return found if done else _sharp(found, goal, under)
 
 
 def _inverse_of_negative(negative: float) -> float:
@@ -122,38 +197,49 @@ def _inverse_of_negative(negative: float) -> float:
     return -1.0 / negative if negative < -ABOVE_ZERO else math.inf
 
 
-def _least_linear(n: Numbers, cost: Array) -> Best:
-    found = highs.minimise(n, cost)
-    return Best(found.end, found.u, found.value, found.bound, n, found.multipliers, cost, found.ray)
+def _least_linear(n: Numbers, cost: Array, worse: float) -> Best:
+    found = highs.minimise(n, cost, worse=worse)
+    return Best(
+        found.end, found.u, found.value, found.bound, n, found.multipliers, cost, found.ray, found.sole
+    )
 
 
-def _dinkelbach(n: Numbers, goal: Array, under: Array) -> Best:
-    start = highs.minimise(n, goal)
-    if start.u is None:
-        return Best(start.end, ray=start.ray)
-    u = start.u
-    if under @ u <= 0:
-        widest = highs.minimise(n, -under)
-        if widest.u is None or under @ widest.u <= 0:
-            return Best(End.FAILED if widest.u is None else End.INFEASIBLE, ray=widest.ray)
-        u = widest.u
+def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> Best:
+    least_goal = -math.inf
+    if start is None or under @ start <= 0:
+        first = highs.minimise(n, goal, worse=-math.inf)
+        if first.u is None:
+            return Best(first.end, ray=first.ray)
+        start, least_goal = first.u, first.bound
+        if under @ start <= 0:
+            widest = highs.minimise(n, -under, worse=-math.inf)
+            if widest.u is None or under @ widest.u <= 0:
+                return Best(End.FAILED if widest.u is None else End.INFEASIBLE, ray=widest.ray)
+            start = widest.u
+    u = start
     for _ in range(DINKELBACH_STEPS):
         now = float(goal @ u) / float(under @ u)
         cost = goal - now * under
-        found = highs.minimise(n, cost, SHARP_SHARE * abs(float(goal @ u)))
+        size = abs(float(goal @ u))
+        found = highs.minimise(n, cost, SHARP_SHARE * size, worse=-math.inf)
         if found.u is None:
             return Best(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)
-        if found.value >= -RATIO_CLOSED * abs(float(goal @ u)):
+        if found.value >= -RATIO_CLOSED * size:
             break
         u = found.u
-    bound = now + min(found.bound, 0.0) / _least_denominator(n, under, start.bound, now)
-    return Best(End.FOUND, u, now, bound, n, found.multipliers, cost)
+    bound = now + min(found.bound, 0.0) / _least_denominator(n, under, least_goal, found.bound, now)
+    if u is start and found.u is not None:
+        # the start need not meet the rows of n, and what was found does
+        u = found.u
+    return Best(End.FOUND, u, float(goal @ u) / float(under @ u), bound, n, found.multipliers, cost)
 
 
-def _least_denominator(n: Numbers, under: Array, least_goal: float, now: float) -> float:
+def _least_denominator(n: Numbers, under: Array, least_goal: float, lost: float, now: float) -> float:
     """A positive lower bound of the denominator over all designs that are no worse than ``now`` (0: none known)."""
-    low = highs.minimise(n.relaxed(), under).bound
-    return max(low, least_goal / now if now > 0 else 0.0, ABOVE_ZERO)
+    known = max(least_goal / now if now > 0 else 0.0, ABOVE_ZERO)
+    if lost >= -CLOSE_RATIO * now * known:
+        return known
+    return max(highs.minimise(n.relaxed(), under).bound, known)
 
 
 def face(best: Best) -> Numbers:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import field
 
 import numpy as np
 
+from dse.system.records import dataclass
 from formulations.program import Program
 from formulations.program_branches import branches
+from formulations.tolerances import SLACK
 from solvers.linear import highs, milp
 from solvers.linear.linear_program import Array, End, Numbers, constant_column
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
@@ -19,6 +22,8 @@ ABOVE_ZERO = 1e-300
 ENOUGH_MISSED = 1e-7
 # no limit is missed by more; an end keeps the bound finite
 LARGEST_MISS = 1e9
+# a value of what has no end
+FAR = 1e12
 
 
 def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
@@ -28,7 +33,8 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     is open.
     """
     names = limit_names(p)
-    ask = singly(lambda kept: _program_feasibility(p, frozenset(itertools.compress(names, kept))))
+    known = _Known(p, names)
+    ask = singly(lambda kept: known.feasibility(frozenset(itertools.compress(names, kept))))
     values = of_each(lambda n: loosest_feasible_value(ended or (lambda: p,), n))
     whole = frozenset(n for n in names if _names_only_integers(p, n))
     return Why(names, ask, values, lambda _: p.question, whole=whole)
@@ -62,13 +68,49 @@ def _names_only_integers(p: Program, name: str) -> bool:
     return not any(k is not None and k.name == name for k in p.keys)
 
 
-def _program_feasibility(p: Program, kept: frozenset[str]) -> int:
-    n = milp.numbers(p, drop=frozenset(limit_names(p)) - kept)
-    nothing = np.zeros(len(p.columns) + 1)
-    found = milp.least(p, n, nothing, constant_column(len(nothing)))
-    if found.u is not None:
-        return CAN_HOLD
-    return CANNOT_HOLD if found.end is End.INFEASIBLE else NOT_KNOWN
+@dataclass(slots=True)
+class _Known:
+    """Designs that were met, and sets of limits that are proved to conflict: what asks for less needs no search."""
+
+    p: Program
+    names: tuple[str, ...]
+    designs: list[Array] = field(default_factory=list)
+    conflicts: list[frozenset[str]] = field(default_factory=list)
+
+    def feasibility(self, kept: frozenset[str]) -> int:
+        """Whether these limits can hold together (see ``conflicts.Feasible``)."""
+        if not self.designs:
+            self._begin()
+        n = milp.numbers(self.p, drop=frozenset(self.names) - kept)
+        if any(clash <= kept for clash in self.conflicts):
+            return CANNOT_HOLD
+        # a maximum that must be one of its arguments is one of them
+        every = [n.with_rows(extra) for extra in branches(self.p)]
+        if any(highs.meets(branch, u) for u in self.designs for branch in every):
+            return CAN_HOLD
+        if self._proved(kept):
+            return CANNOT_HOLD
+        nothing = np.zeros(len(self.p.columns) + 1)
+        found = milp.least(self.p, n, nothing, constant_column(len(nothing)))
+        if found.u is not None:
+            self.designs.append(found.u)
+            return CAN_HOLD
+        return CANNOT_HOLD if found.end is End.INFEASIBLE else NOT_KNOWN
+
+    def _begin(self) -> None:
+        """Look at the ends of the box, and at what the user asks for alone: mostly that is the conflict."""
+        for end in (self.p.low, np.minimum(self.p.high, FAR)):
+            self.designs.append(np.append(np.where(np.isfinite(end), end, 0.0), 1.0))
+        model = {limit.name for limit in self.p.question.model.limits}
+        if model & set(self.names):
+            self._proved(frozenset(self.names) - model)
+
+    def _proved(self, kept: frozenset[str]) -> bool:
+        """Whether limits are proved to conflict even if all numbers were divisible."""
+        proved = least_violation(self.p, whole=False, drop=frozenset(self.names) - kept) > SLACK
+        if proved:
+            self.conflicts.append(kept)
+        return proved
 
 
 def feasible_value_and_design(p: Program, name: str) -> tuple[float | None, Array | None]:
@@ -93,15 +135,16 @@ def feasible_value_and_design(p: Program, name: str) -> tuple[float | None, Arra
     return (value, min(met, key=lambda best: best.ratio).u) if met else (None, None)
 
 
-def least_violation(p: Program, *, whole: bool = True) -> float:
+def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = ()) -> float:
     """Proven lower bound of the largest ratio by which some limit is missed, over all designs (0: none known).
 
     A program of its own: every limit may give by the same amount, which is minimised. ``whole``: whether to go on
-    with whole numbers where divisible ones say nothing.
+    with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
     """
     named = np.array([k is not None for k in p.keys], dtype=bool)
     give = np.where(named, -np.maximum(np.abs(p.denominators).max(axis=1, initial=0.0), ABOVE_ZERO), 0.0)
-    n = milp.numbers(p)
+    give = give[milp.kept_rows(p, drop)]
+    n = milp.numbers(p, drop=drop)
 
     def least(of: Numbers) -> float:
         # a term that can never be the largest leaves its branch empty: there the choice of the term gives, too

@@ -38,15 +38,14 @@ class Rate:
 
 
 def rates(p: Program, best: Best) -> dict[RowKey, Rate]:
-    """Elasticities of the objective by limit, where an LP's optimum is differentiable from one side at least."""
+    """Elasticities of the objective by the user's limits, where an LP's optimum has a derivative from some side."""
     u, n = best.u, best.numbers
     if u is None or n is None or best.cost is None or best.multipliers is None or best.ratio <= 0:
         return {}
-    places = [i for i, k in enumerate(p.keys) if k is not None]
     found = {}
-    for i in places:
-        key = p.keys[i]
-        assert key is not None, "only limits are counted"
+    for i, key in enumerate(p.keys):
+        if key is None or key.side == "model":
+            continue
         if not _active(n.rows[i], u):
             found[key] = Rate(0.0, one_sided=False)
             continue
@@ -62,13 +61,10 @@ def rates(p: Program, best: Best) -> dict[RowKey, Rate]:
     return found
 
 
-def kept_choice(p: Program, best: Best, u: Array | None) -> Best | None:
-    """The optimum again as that of the LP that the whole numbers at ``u`` leave; None where nothing is divisible."""
+def kept_choice(p: Program, rest: Best | None) -> Best | None:
+    """The optimum of the LP that the whole numbers leave, ``rest``; None where nothing is divisible."""
     divisible = any(isinstance(c, str) and not w for c, w in zip(p.columns, p.integer, strict=True))
-    if u is None or best.numbers is None or p.goal is None or p.under is None or not divisible:
-        return None
-    found = milp.ratio(best.numbers.fixed(u), p.goal, p.under)
-    return found if found.u is not None else None
+    return rest if divisible and p.goal is not None else None
 
 
 def _relative(p: Program, best: Best, change: float) -> float:
@@ -161,7 +157,8 @@ def next_change(p: Program, best: Best, key: RowKey) -> tuple[float, float] | No
     if first.u is None or first.bound <= 1.0 - PAST or not math.isfinite(first.ratio):
         return None
     factor = max(first.ratio, 1.0)
-    there = milp.least(p, milp.numbers(p, factors={key: factor * (1.0 + PAST)}), p.goal, p.under)
+    relaxed = milp.numbers(p, factors={key: factor * (1.0 + PAST)})
+    there = milp.least(p, relaxed, p.goal, p.under, first.u)
     return None if there.u is None else (factor, there.ratio)
 
 

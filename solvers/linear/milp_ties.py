@@ -17,11 +17,15 @@ from dse.system.records import dataclass
 from formulations.arithmetics.forms import Largest, Some
 from formulations.program import Program
 from formulations.tolerances import TIE
-from solvers.linear import highs, milp
-from solvers.linear.linear_program import Array, End, Numbers, constant_column
+from solvers.linear import highs, milp, whole_parts
+from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column
 from solvers.linear.milp import Best
 
 RANGE_APART = 1e-7
+WHOLE_APART = 0.5
+AT_QUANTITY_END = 1e-12
+MOST_PARTS_SOLVED = 8
+RANK_ROUNDING = 1e-9
 # of what the slack of "no worse" lets a divisible quantity wander
 WANDER_SHARE = 1e-2
 MOST_RANGED = 40
@@ -29,20 +33,24 @@ MOST_RANGED = 40
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The design handed out, and the lowest and highest optimal value of every variable that is not unique."""
+    """The design handed out, and the lowest and highest optimal value of every variable that is not unique.
+
+    ``rest``: the optimum of the linear program that its whole numbers leave, where there are any.
+    """
 
     u: Array
     ranges: dict[str, tuple[float, float]]
+    rest: Best | None = None
 
 
 def chosen(p: Program, best: Best) -> Chosen:
     """Settle which optimal design is handed out, those of other branches included."""
-    every = [_chosen_optimum(p, b) for b in (best, *best.equals)]
+    every = [c for b in (best, *best.equals) for c in _chosen(p, b)]
     left = every
     for goal, under in _stages(p) if len(every) > 1 else ():
         values = [float(goal @ c.u) / float(under @ c.u) for c in left]
         left = [c for c, v in zip(left, values, strict=True) if v <= min(values) + TIE * abs(min(values))]
-    return left[0] if len(every) == 1 else Chosen(left[0].u, _union(p, every))
+    return left[0] if len(every) == 1 else replace(left[0], ranges=_union(p, every))
 
 
 def _union(p: Program, every: list[Chosen]) -> dict[str, tuple[float, float]]:
@@ -50,27 +58,47 @@ def _union(p: Program, every: list[Chosen]) -> dict[str, tuple[float, float]]:
     found = {}
     for d in p.question.decide[:MOST_RANGED]:
         ends = [e for c in every for e in c.ranges.get(d.name, (float(p.column(d.name) @ c.u),))]
-        if _is_clearly_wider(min(ends), max(ends), WANDER_SHARE):
+        if _apart(min(ends), max(ends), RANGE_APART if p.integer.all() else WANDER_SHARE):
             found[d.name] = (min(ends), max(ends))
     return found
 
 
-def _is_clearly_wider(low: float, high: float, by: float) -> bool:
+def _apart(low: float, high: float, by: float) -> bool:
     return high > low + by * max(abs(low), min(abs(high), 1e9), 1e-3)
 
 
-def _chosen_optimum(p: Program, best: Best) -> Chosen:
+def _chosen(p: Program, best: Best) -> list[Chosen]:
+    """The designs of one branch among which ties decide."""
     assert best.u is not None, "only a design can be settled"
     assert best.numbers is not None, "only a design can be settled"
     n = best.numbers
-    if n.integer.any():
-        kept = n.with_rows(_no_worse(p, best)) if p.goal is not None else n
-        settled = Chosen(best.u, {}) if _one_choice(p, kept, best.u) else _among_choices(p, kept, best.u)
-        rest = _rest(p, n, settled.u)
-        return settled if rest is None else Chosen(rest.u, {**rest.ranges, **settled.ranges})
-    if best.multipliers is None:
-        return Chosen(best.u, {})
-    return on_face(p, milp.face(best), best.u)
+    if not n.integer.any():
+        return [on_face(p, milp.face(best), best.u) if best.multipliers is not None else Chosen(best.u, {})]
+    if best.sole and p.goal is not None:
+        return [Chosen(best.u, {})]
+    kept = n
+    if p.goal is not None:
+        row = _no_worse(p, best)
+        kept = highs.narrowed(n, row).with_rows(row)
+        few = _few(p, n, best, whole_parts.whole_parts(kept))
+        if few:
+            return few
+    others = _other_choices(p, kept, best.u)
+    settled = _among_choices(p, kept, best.u, others) if others else Chosen(best.u, {})
+    return [settled if n.integer.all() else _rest(p, n, settled)]
+
+
+def _few(p: Program, n: Numbers, best: Best, parts: Array | None) -> list[Chosen]:
+    """The designs that are as good, each with what its whole numbers leave settled; none where they are many."""
+    if parts is None:
+        return []
+    points = np.column_stack([parts, np.ones(len(parts))])
+    if n.integer.all():
+        return [Chosen(u, {}) for u in points]
+    if len(points) > MOST_PARTS_SOLVED:
+        return []
+    found = [_rest(p, n, Chosen(u, {})) for u in points]
+    return [c for c in found if c.rest is not None and c.rest.ratio <= best.ratio + TIE * abs(best.ratio)]
 
 
 def _no_worse(p: Program, best: Best) -> Array:
@@ -79,74 +107,196 @@ def _no_worse(p: Program, best: Best) -> Array:
     return p.goal - (best.ratio + TIE * abs(best.ratio)) * p.under
 
 
-def _rest(p: Program, n: Numbers, u: Array) -> Chosen | None:
+def _rest(p: Program, n: Numbers, settled: Chosen) -> Chosen:
     """Settle the continuous part once the whole numbers are known."""
-    fixed = n.fixed(u)
-    goal, under = (p.goal, p.under) if p.goal is not None else (np.zeros(len(u)), constant_column(len(u)))
+    fixed = n.fixed(settled.u)
+    goal, under = (
+        (p.goal, p.under)
+        if p.goal is not None
+        else (np.zeros(len(settled.u)), constant_column(len(settled.u)))
+    )
     assert under is not None, "an objective has a denominator"
     again = milp.ratio(fixed, goal, under)
     if again.u is None or again.multipliers is None:
-        return None
-    return on_face(p, milp.face(again), again.u)
+        return settled
+    rest = on_face(p, milp.face(again), again.u)
+    return Chosen(rest.u, {**rest.ranges, **settled.ranges}, again)
 
 
-def _direction(n: Numbers, of: NDArray[np.bool_]) -> Array:
+def _ends_apart(n: Numbers, of: NDArray[np.bool_]) -> list[Result]:
+    """Both ends of a program along a direction in which points differ that differ in the columns ``of``."""
     weights = np.random.default_rng(FIXED_SEED).uniform(1.0, 2.0, len(n.low))
-    return np.append(np.where(of, weights, 0.0), 0.0)
+    w = np.append(np.where(of, weights, 0.0), 0.0)
+    return [highs.minimise(n, s * w, worse=-math.inf) for s in (1.0, -1.0)]
 
 
-def _one_choice(p: Program, kept: Numbers, u: Array) -> bool:
-    """Whether no other whole numbers are as good: none differ along a direction in which all differ.
+def _other_choices(p: Program, kept: Numbers, u: Array) -> list[Array]:
+    """Designs that are as good with other whole numbers; none if there are no such.
 
     An indicator says nothing of its own: where there is none of its amount, it may often be 1 as well; and of equal
     terms of a maximum either is the largest.
     """
     decided = np.array([not isinstance(c, Some | Largest) for c in p.columns], dtype=bool)
-    w = _direction(kept, kept.integer & decided)
-    return all(
-        (found := highs.minimise(kept, s * w)).u is None or abs(float(w @ found.u - w @ u)) < RANGE_APART
-        for s in (1.0, -1.0)
-    )
+    of = kept.integer & decided
+    if (kept.low == kept.high)[of].all():
+        return []
+    found = [e.u for e in _ends_apart(kept, of) if e.u is not None]
+    return found if any(np.abs(v - u)[:-1][of].max(initial=0.0) > WHOLE_APART for v in found) else []
 
 
-def _one_point(n: Numbers, u: Array) -> bool:
-    w = _direction(n, np.ones(len(n.low), dtype=bool))
-    ends = [highs.minimise(n, s * w) for s in (1.0, -1.0)]
-    return all(e.u is not None and float(np.abs(e.u - u).max()) < RANGE_APART for e in ends)
+def alone(n: Numbers, u: Array) -> bool:
+    """Whether no point but ``u`` meets the rows of a linear program."""
+    return _determined(n) or not _others(n, u)
+
+
+def _others(n: Numbers, u: Array) -> list[Array]:
+    """Points of a linear program beside ``u``; none where there is no other."""
+    ends = _ends_apart(n, np.ones(len(n.low), dtype=bool))
+    near = RANGE_APART * np.maximum(np.abs(u), 1.0)
+    if all(e.u is not None and (np.abs(e.u - u) <= near).all() for e in ends):
+        return []
+    return [u, *(e.u for e in ends if e.u is not None)]
+
+
+def _determined(n: Numbers) -> bool:
+    """Whether the rows that hold as equalities leave one value to every column."""
+    return bool(_constant_forms(n, np.eye(len(n.low), len(n.low) + 1)).all())
+
+
+def _constant_forms(n: Numbers, forms: Array) -> NDArray[np.bool_]:
+    """Which affine forms have one value wherever the equalities of a program hold."""
+    free = n.low < n.high
+    row, column = highs.balance(n)
+    found = forms[:, :-1][:, free] * column[free]
+    size = np.abs(found).max(axis=1, initial=0.0)
+    held = (n.rows[:, :-1] * row[:, None] * column)[n.equal][:, free]
+    if held.size and size.any():
+        _, s, directions = np.linalg.svd(held, full_matrices=False)
+        of = directions[s > RANK_ROUNDING * max(s.max(), 1e-300)]
+        found = found - (found @ of.T) @ of
+    return np.asarray(np.abs(found).max(axis=1, initial=0.0) <= RANK_ROUNDING * size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """The decided quantities in file order as forms (D, columns + 1), and between which ends they lie (D,)."""
+
+    names: tuple[str, ...]
+    forms: Array
+    low: Array
+    high: Array
+
+    def at_end(self, k: int | None, u: Array) -> bool:
+        """Whether quantity k, if it is one, is at its lower end."""
+        return k is not None and bool(
+            self.forms[k] @ u <= self.low[k] + AT_QUANTITY_END * max(abs(self.low[k]), 1.0)
+        )
+
+    def held(self, n: Numbers, k: int, u: Array) -> Numbers:
+        """The program with quantity k at its lower end, as at ``u``."""
+        used = self.forms[k][:-1] != 0.0
+        at = np.where(n.integer, np.round(u[:-1]), u[:-1]) if np.count_nonzero(used) > 1 else n.low
+        return replace(n, low=np.where(used, at, n.low), high=np.where(used, at, n.high))
+
+
+def _decided(p: Program, n: Numbers) -> _Decided:
+    every = p.question.decide[:MOST_RANGED]
+    forms = np.array([p.column(d.name) for d in every]).reshape(len(every), len(p.columns) + 1)
+    place = np.abs(forms[:, :-1]).argmax(axis=1)
+    endless = np.where(p.boxed, np.inf, n.high)
+    low = [n.low[i] if d.values is None else min(d.values) for d, i in zip(every, place, strict=True)]
+    high = [endless[i] if d.values is None else max(d.values) for d, i in zip(every, place, strict=True)]
+    return _Decided(tuple(d.name for d in every), forms, np.array(low, float), np.array(high, float))
+
+
+def _among_choices(p: Program, kept: Numbers, u: Array, others: list[Array]) -> Chosen:
+    """Settle which whole numbers are handed out; ``others``: more designs that are as good."""
+    decided = _decided(p, kept)
+    pool = [u, *others]
+    ranges = _ranges(p, kept, decided, pool, WANDER_SHARE)
+    for goal, under, k in _tie_steps(p, decided):
+        if k == 0:
+            first = _first_part(kept, decided)
+            if first is not None:
+                return Chosen(first, ranges)
+        there = next((v for v in (u, *pool) if decided.at_end(k, v) and highs.meets(kept, v)), None)
+        if k is not None and there is not None:
+            u = there
+            kept = decided.held(kept, k, u)
+        elif not _told_before(p, kept, goal, under):
+            found = (
+                milp.ratio(kept, goal, under, u)
+                if k is None
+                else highs.minimise(kept, goal, worse=_vague(kept, goal))
+            )
+            if found.u is None or _boxed(p, found.u):
+                continue
+            u = found.u
+            value = float(goal @ u) / float(under @ u)
+            slack = TIE * abs(value) * under + TIE * 1e-3 * constant_column(len(under))
+            kept = kept.with_rows(goal - value * under - slack)
+        if (kept.low == kept.high)[kept.integer].all():
+            break
+    return Chosen(u, ranges)
+
+
+def _first_part(kept: Numbers, decided: _Decided) -> Array | None:
+    """The design that is first by what is decided, if all that is whole and the designs are few; None elsewhere."""
+    parts = None if decided.forms[:, :-1][:, ~kept.integer].any() else whole_parts.whole_parts(kept)
+    if parts is None or not len(parts):
+        return None
+    points = np.column_stack([parts, np.ones(len(parts))])
+    order = np.lexsort((points @ decided.forms.T).T[::-1])
+    for k in order[:MOST_PARTS_SOLVED]:
+        found = highs.minimise(kept.fixed(points[k]), np.zeros(len(points[k])))
+        if found.u is not None:
+            return found.u
+    return None
+
+
+def _vague(n: Numbers, form: Array) -> float:
+    """What makes ``highs.minimise`` leave the divisible columns as they are if a form has none of them."""
+    return math.inf if form[:-1][~n.integer].any() else -math.inf
 
 
 def _stages(p: Program) -> Iterator[tuple[Array, Array]]:
-    yield from ((goal, under) for _, goal, under in p.ties)
-    for d in p.question.decide[:MOST_RANGED]:
-        yield p.column(d.name), constant_column(len(p.columns) + 1)
+    yield from ((goal, under) for goal, under, _ in _tie_steps(p, _decided(p, milp.numbers(p))))
 
 
-def _among_choices(p: Program, kept: Numbers, u: Array) -> Chosen:
-    ranges = _optimal_ranges(p, kept, WANDER_SHARE)
-    for goal, under in _stages(p):
-        found = milp.ratio(kept, goal, under)
-        if found.u is None or _boxed(p, found.u):
-            continue
-        u = found.u
-        slack = TIE * abs(found.ratio) * under + TIE * 1e-3 * constant_column(len(under))
-        kept = kept.with_rows(goal - found.ratio * under - slack)
-    return Chosen(u, ranges)
+def _tie_steps(p: Program, decided: _Decided) -> Iterator[tuple[Array, Array, int | None]]:
+    """What ties go by, in order, as ratios of two forms; with the place of what is decided."""
+    yield from ((goal, under, None) for _, goal, under in p.ties)
+    unit = constant_column(len(p.columns) + 1)
+    yield from ((form, unit, k) for k, form in enumerate(decided.forms))
+
+
+def _told_before(p: Program, n: Numbers, goal: Array, under: Array) -> bool:
+    """Whether an aim is the objective itself, or has only columns of one value."""
+    if p.goal is not None and p.under is not None and (goal == p.goal).all() and (under == p.under).all():
+        return True
+    return not ((goal != 0.0) | (under != 0.0))[:-1][n.low < n.high].any()
 
 
 def on_face(p: Program, n: Numbers, u: Array) -> Chosen:
     """Settle which of the equally good designs of ``n``, all divisible, is handed out; ``u`` is one of them."""
-    if _one_point(n, u):
-        return Chosen(u, {})
-    ranges = _optimal_ranges(p, n)
+    decided = _decided(p, n)
+    known = [] if _constant_forms(n, decided.forms).all() else _others(n, u)
+    ranges = _ranges(p, n, decided, known) if known else {}
     if not ranges:
         return Chosen(u, {})
-    for goal, under in _stages(p):
-        found = milp.ratio(n, goal, under)
-        if found.end is not End.FOUND or found.u is None or _boxed(p, found.u):
+    for goal, under, k in _tie_steps(p, decided):
+        if _constant_forms(n, np.stack([goal, under])).all():
             continue
-        u = found.u
-        if found.multipliers is not None:
-            n = milp.face(found)
+        if k is not None and decided.at_end(k, u):
+            n = decided.held(n, k, u)
+        else:
+            found = milp.ratio(n, goal, under, u)
+            if found.end is not End.FOUND or found.u is None or _boxed(p, found.u):
+                continue
+            u = found.u
+            n = n if found.multipliers is None else milp.face(found)
+        if _determined(n):
+            break
     return Chosen(u, ranges)
 
 
@@ -155,20 +305,59 @@ def _boxed(p: Program, u: Array) -> bool:
     return bool(np.any(p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_PROGRAM_END))))
 
 
-def _optimal_ranges(p: Program, n: Numbers, by: float = RANGE_APART) -> dict[str, tuple[float, float]]:
-    found = {}
-    for d in p.question.decide[:MOST_RANGED]:
-        column = p.column(d.name)
-        ends = [highs.minimise(n, s * column) for s in (1.0, -1.0)]
-        low, high = (None if e.u is None else float(column @ e.u) for e in ends)
-        if ends[1].end is End.UNBOUNDED:
-            high = math.inf
-        if low is None or high is None:
+def _ranges(
+    p: Program, n: Numbers, decided: _Decided, known: list[Array], by: float = RANGE_APART
+) -> dict[str, tuple[float, float]]:
+    """The least and greatest value of every decided quantity that has several; ``known``: some of the designs."""
+    forms, d = decided.forms, decided
+    moves = ~_constant_forms(n, forms) if not n.integer.any() else np.ones(len(forms), dtype=bool)
+    low = high = forms @ known[0]
+    low, high = low.copy(), high.copy()
+    low[moves] = _least_of_each(p, n, forms[moves], d.low[moves], known)
+    high[moves] = -_least_of_each(p, n, -forms[moves], -d.high[moves], known)
+    return {
+        name: (float(one), float(other))
+        for name, one, other in zip(d.names, low, high, strict=True)
+        if not math.isnan(one + other) and _apart(one, other, by)
+    }
+
+
+def _least_of_each(p: Program, n: Numbers, forms: Array, ends: Array, known: list[Array]) -> Array:
+    """The least value of each form: minus infinity if there is no end, NaN if it is not found.
+
+    ``ends``: values below which no form is. A form that a known design takes to its end needs no program of its own;
+    so the sum of all others is minimised first, for as long as that takes some of them to their ends.
+    """
+    found = np.full(len(forms), np.nan)
+    weights = 1.0 / np.maximum(np.abs(forms[:, :-1]).max(axis=1, initial=0.0), 1e-300)[:, None]
+
+    def learn(u: Array) -> bool:
+        there = np.isnan(found) & (forms @ u <= ends + AT_QUANTITY_END * np.maximum(np.abs(ends), 1.0))
+        found[there] = ends[there]
+        return bool(there.any())
+
+    for u in known:
+        learn(u)
+    # entries of a menu do not add up
+    alone = np.count_nonzero(forms[:, :-1], axis=1) == 1
+    asked = np.isnan(found) & np.isfinite(ends) & alone
+    while np.count_nonzero(asked) > 1:
+        form = (weights * forms)[asked].sum(axis=0)
+        answer = highs.minimise(n, form, worse=_vague(n, form))
+        if answer.u is None or not learn(answer.u):
+            break
+        known.append(answer.u)
+        asked &= np.isnan(found)
+    for k in range(len(forms)):
+        if not math.isnan(found[k]):
             continue
-        if ends[1].u is not None and _boxed(p, ends[1].u):
-            high = math.inf
-        if _is_clearly_wider(low, high, by):
-            found[d.name] = (low, high)
+        answer = highs.minimise(n, forms[k], worse=_vague(n, forms[k]))
+        if answer.u is not None:
+            learn(answer.u)
+            known.append(answer.u)
+            found[k] = -math.inf if _boxed(p, answer.u) and forms[k].sum() < 0.0 else forms[k] @ answer.u
+        elif answer.end is End.UNBOUNDED:
+            found[k] = -math.inf
     return found
 
 

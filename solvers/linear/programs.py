@@ -34,12 +34,13 @@ NO_DESIGN = (
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """An outcome with what the explanations need."""
+    """An outcome with what the explanations need; ``rest``: see ``milp_ties.Chosen``."""
 
     outcome: Outcome
     ranges: dict[str, tuple[float, float]]
     best: Best | None = None
     u: Array | None = None
+    rest: Best | None = None
 
 
 def optimise(p: Program, *, ties: bool = True) -> Settled:
@@ -63,7 +64,7 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
         text = "a design that meets all limits"
         return Settled(Outcome(Status.FEASIBLE, p.design(chosen.u), None, text, SOLVER), chosen.ranges)
     outcome = Outcome(Status.OPTIMAL, p.design(chosen.u), _to_user(p, best.bound), proof(p), SOLVER)
-    return Settled(outcome, chosen.ranges, best, chosen.u)
+    return Settled(outcome, chosen.ranges, best, chosen.u, chosen.rest)
 
 
 def proof(p: Program) -> str:
@@ -121,7 +122,7 @@ def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool
         return solution
     limits = dict(solution.limits)
     if p.integer.any():
-        limits = _with_rates(p, milp_explained.kept_choice(p, best, settled.u), limits, kept=True)
+        limits = _with_rates(p, milp_explained.kept_choice(p, settled.rest), limits, kept=True)
         if neighbours:
             limits |= _changes(p, best, limits)
         return dataclasses.replace(solution, limits=limits)

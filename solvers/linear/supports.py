@@ -22,6 +22,7 @@ from solvers.linear.linear_program import Array, End, Numbers, Result
 
 MOST_SUPPORT_NODES = 400
 SUPPORT_PASSES = 6
+LARGE_AMOUNT = 1000.0
 SUPPORT_WHOLE = 1e-6
 ROW_ROUNDING = 1e-9
 SUPPORT_GAP = 1e-9
@@ -67,6 +68,9 @@ class Node:
 def groups(n: Numbers) -> list[Group]:
     """The rows of a program that allow at most so many of some indicators, where they allow not all of them."""
     flags = n.integer & (n.low == 0.0) & (n.high == 1.0)
+    if n.indicators is not None:
+        # what is no indicator of an amount bounds a relaxation well enough
+        flags &= n.indicators
     found = []
     for row in n.rows[~n.equal]:
         used = np.flatnonzero(row[:-1])
@@ -77,7 +81,14 @@ def groups(n: Numbers) -> list[Group]:
             most = math.floor(-row[-1] / size + SUPPORT_WHOLE)
             if 0 < most < len(used):
                 found.append(Group(used, most))
-    return found
+    return found if any(_bounds_hardly(n, int(j)) for g in found for j in g.columns) else []
+
+
+def _bounds_hardly(n: Numbers, flag: int) -> bool:
+    """Whether an indicator may be of so large an amount that a relaxation needs hardly any of it."""
+    rows = n.rows[n.rows[:, flag] < 0.0]
+    most = np.where(rows[:, :-1] > 0.0, rows[:, :-1] * n.high, 0.0).sum(axis=1)
+    return bool((np.minimum(-rows[:, flag], most) > LARGE_AMOUNT).any())
 
 
 def minimise(
@@ -220,7 +231,7 @@ def smaller(n: Numbers, cost: Array) -> Smaller | None:
         return None
     rows &= ~empty
     left = np.column_stack([a[rows][:, kept], right[rows]])
-    made = replace(n, rows=left, equal=n.equal[rows], low=low[kept], high=high[kept], integer=whole[kept])
+    made = Numbers(left, n.equal[rows], low[kept], high[kept], whole[kept])
     return Smaller(made, np.append(cost[:-1][kept], cost[-1] + cost[:-1] @ fixed), kept, fixed)
 
 

@@ -13,22 +13,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.system.draws import FIXED_SEED
 from dse.system.records import dataclass
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from formulations.uncertainty.measures import MEAN, Weighing
 from formulations.uncertainty.robust_program import Posed, ties
-from solvers.linear import highs
+from solvers.linear import milp_ties
 from solvers.linear.linear_program import End, Numbers, Result
 
 Array = NDArray[np.float64]
 Cuts = Callable[[Array], Array]
 """Affine functions (n, S + 1) of the shared columns, exact at a design, below the true ones elsewhere."""
-MOST_TIED = 40
-"""Decided quantities that settle ties, at most."""
 TIE_ROUNDS = 100
-APART = 1e-7
 
 
 class Master(Protocol):
@@ -78,7 +74,7 @@ def settled(
     # what bounded the measure so far bounds it still
     master.rows += [_ended(c, h.end) for c in master.cuts for h in held]
     for of in _steps(asked):
-        if _is_only_point(master.numbers(), u):
+        if milp_ties.alone(master.numbers(), u):
             break
         then = _least_mean_design(master, of, held, u, ratios)
         if then is None:
@@ -104,17 +100,9 @@ def _steps(asked: Posed) -> Iterator[Cuts]:
     """What ties go by, in order."""
     yield from ties(asked)
     p, shared = asked.program, asked.shared
-    for d in p.question.decide[:MOST_TIED]:
+    for d in p.question.decide[: milp_ties.MOST_RANGED]:
         form = p.column(d.name)[[*shared, -1]][None]
         yield lambda u, form=form: form  # type: ignore[misc]
-
-
-def _is_only_point(n: Numbers, u: Array) -> bool:
-    """Whether no other point holds all rows: none lies apart along a direction in which all differ."""
-    w = np.append(np.random.default_rng(FIXED_SEED).uniform(1.0, 2.0, u.size - 1), 0.0)
-    at, scale = float(w @ u), APART * max(float(np.abs(u[:-1]).max(initial=0.0)), 1.0)
-    ends = [highs.minimise(n, s * w) for s in (1.0, -1.0)]
-    return all(e.u is not None and abs(float(w @ e.u) - at) <= scale for e in ends)
 
 
 def _least_mean_design(

@@ -1,0 +1,105 @@
+"""All whole parts that may meet the rows of a program, where those are few: built column by column.
+
+A part of the columns is let go as soon as some row is broken whatever the rest may be. Columns of which exactly one is
+1 (the entries of a menu) are taken together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from solvers.linear.linear_program import Array, Numbers
+
+MOST_PARTS = 4000
+"""Parts that are kept at a time."""
+MOST_VALUES = 1000
+"""Values of one whole number that are all tried."""
+ROOM = 1e-10
+"""Of the sizes of what a row adds up: rounding."""
+WHOLE_PASSES = 4
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """Columns that are chosen together, and what they may be (options, columns)."""
+
+    columns: Indices
+    options: Array
+
+
+def whole_parts(n: Numbers) -> Array | None:
+    """The values of all columns (parts, columns), those that can be divided at their lower ends; None of too many.
+
+    Every point of the program has one of these whole parts; whether the rest meets the rows is not asked.
+    """
+    high = np.where(n.integer, upper_ends(n), n.high)
+    if (high < n.low).any():
+        return np.zeros((0, len(n.low)))
+    units = _units(n, high)
+    if units is None:
+        return None
+    a = np.concatenate([n.rows, -n.rows[n.equal]])
+    rest = [(u.options @ a[:, u.columns].T) for u in units]
+    with np.errstate(invalid="ignore"):
+        divisible = np.where(
+            a[:, :-1] > 0, a[:, :-1] * n.low, np.where(a[:, :-1] < 0, a[:, :-1] * n.high, 0.0)
+        )
+    least = (
+        divisible[:, ~n.integer].sum(axis=1) + a[:, -1] + sum((r.min(axis=0) for r in rest), np.zeros(len(a)))
+    )
+    size = np.abs(a[:, :-1]) @ np.where(n.integer, np.maximum(np.abs(n.low), np.abs(high)), 0.0) + np.abs(
+        a[:, -1]
+    )
+    sums, found = least[None], np.zeros((1, len(n.low)))
+    for unit, added in zip(units, rest, strict=True):
+        # what this unit adds beyond the least that it can
+        grown = sums[:, None] + (added - added.min(axis=0))
+        part, option = np.nonzero((grown <= ROOM * size).all(axis=2))
+        if len(part) > MOST_PARTS:
+            return None
+        sums, found = grown[part, option], found[part]
+        found[:, unit.columns] = unit.options[option]
+    return np.where(n.integer, found, n.low)
+
+
+def upper_ends(n: Numbers) -> Array:
+    """Upper ends of the columns, with what the rows imply."""
+    high, a = n.high.copy(), n.rows[:, :-1]
+    divisor = np.where(a > 0, a, np.inf)
+    for _ in range(WHOLE_PASSES):
+        with np.errstate(all="ignore"):
+            least = np.where(a > 0, a * n.low, np.where(a < 0, a * high, 0.0)).sum(axis=1) + n.rows[:, -1]
+            room = np.where((a > 0) & np.isfinite(least)[:, None], -least[:, None] / divisor, np.inf)
+        ends = n.low + room.min(axis=0, initial=np.inf)
+        ends += 1e-6 * np.maximum(1.0, np.abs(ends))
+        now = np.minimum(high, np.where(n.integer, np.floor(ends), ends))
+        if (now == high).all():
+            break
+        high = now
+    return high
+
+
+def _units(n: Numbers, high: Array) -> list[_Unit] | None:
+    """What is chosen together, few options first; None where one has too many."""
+    found: list[_Unit] = []
+    free = n.integer.copy()
+    flags = n.integer & (n.low >= 0.0) & (high <= 1.0)
+    for row in n.rows[n.equal]:
+        used = np.flatnonzero(row[:-1])
+        if len(used) and (flags & free)[used].all() and (row[used] == -row[-1]).all() and row[-1] != 0.0:
+            options = np.eye(len(used))
+            allowed = ((options >= n.low[used]) & (options <= high[used])).all(axis=1)
+            found.append(_Unit(used, options[allowed]))
+            free[used] = False
+    for j in np.flatnonzero(free):
+        if high[j] - n.low[j] >= MOST_VALUES:
+            return None
+        values = np.arange(n.low[j], high[j] + 0.5)
+        found.append(_Unit(np.array([j]), values[:, None]))
+    if any(not len(u.options) for u in found):
+        return []
+    return sorted(found, key=lambda u: len(u.options))
