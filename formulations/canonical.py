@@ -126,6 +126,18 @@ def arrays(
     return Canonical(names, exponents, logc, ptr, keys, low, high, divisors, forms, allowed)
 
 
+def of_many(c: Canonical) -> Canonical:
+    """Return the arrays of one point as those of many points, of which there is one."""
+    return dataclasses.replace(
+        c,
+        logc=c.logc[None],
+        low=c.low[None],
+        high=c.high[None],
+        divisors=tuple(dataclasses.replace(d, logc=d.logc[None]) for d in c.divisors),
+        tighter=None if c.tighter is None else of_many(c.tighter),
+    )
+
+
 def _tighter(c: Canonical, pairs: Sequence[tuple[Posynomial, Posynomial]]) -> Canonical | None:
     """The problem with its cuts; None where there are none."""
     for_goal, for_rows = cuts(pairs[0], pairs[1:], c.names)

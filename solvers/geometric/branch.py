@@ -16,9 +16,9 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from solvers import side_by_side
-from solvers.geometric.crossover import polish
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_together import Programs
+from solvers.geometric.polishing import polish
 
 FEASIBLE = 1e-9
 BATCH = 64
@@ -253,7 +253,7 @@ def _sharp(c: Canonical, r: gp.Result, i: int) -> Array:
     y = r.y[i]
     at_end = (r.lower_multipliers[i] > y - c.low) | (r.upper_multipliers[i] > c.high - y)
     at_end[list(c.allowed)] = True
-    return polish(c, y, r.multipliers[i], at_end)
+    return polish(canon.of_many(c), y[None], r.multipliers[[i]], at_end[None]).y[0]
 
 
 def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: str) -> float:

@@ -45,6 +45,7 @@ from solvers.geometric.points.geometric_answers import (
     asked,
 )
 from solvers.geometric.points.geometric_conflicts import neighbours
+from solvers.geometric.polishing import SHARP_RESIDUAL, UNCLEAR, polish
 from solvers.geometric.structured import STRAINED
 from solvers.geometric.unbounded import held_by_box
 from solvers.judgement import judge
@@ -52,7 +53,6 @@ from solvers.many_points import relaxed_limits
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.ratios import branching, divided_conflicts, equally_good
 from solvers.ratios.branching import Searched
-from solvers.ratios.polishing import SHARP_RESIDUAL, UNCLEAR, polish
 
 Bools = NDArray[np.bool_]
 
