@@ -1,39 +1,43 @@
-"""Certified minimum of a structured problem: a geometric program, or a tree of them.
+"""Certified minima of structured problems: geometric programs, or trees of them, one problem or many at once.
 
 Each node is a geometric program: divisors that are sums are replaced by their secants (monomials above them), whole
 numbers by their interval. Its Lagrangian bound is valid for all designs in the node; tangents and rounding give
-designs. Open nodes are solved many at a time by the batched kernel.
+designs. Open nodes of all points are solved together.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
+from collections.abc import Callable
+from dataclasses import field, replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
+from formulations.grids.divided import Indices, take
 from solvers import side_by_side
+from solvers.geometric import nodes as parts
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_together import Programs
+from solvers.geometric.nodes import Bools, Nodes
 from solvers.geometric.polishing import polish
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 FEASIBLE = 1e-9
 BATCH = 64
+"""Nodes of a point that are solved in one round."""
 NODES_BEFORE_LOOSE = 400
 MOST_NODES = 12000
 LOOSE = 8e-7
-COARSE = 1e-4
-SHARE = 0.1
-NARROW = 1e-9
 ROUNDING = 1e-12
 STRICT = 1e-11
 PARTS_OF_NODE, MOST_PARTS_OF_ROUNDED = 12, 24
-WIDER = 1.6
-"""How much wider a part is than its neighbour towards the relaxed design, near which the optimum mostly is."""
-OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
+
+Ask = Callable[[list[Programs]], list[gp.Result]]
+"""Solves groups of geometric programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +53,6 @@ class Found:
     bound: float
     nodes: int
     alone: gp.Result | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    low: Array
-    high: Array
-    z_low: Array
-    z_high: Array
-    bound: float
-    noise: float = 0.0
-    force: Array | None = None
-
-    def closes(self, best: float) -> bool:
-        """Whether nothing in the node can beat ``best``, as far as floats can tell (dear limits magnify rounding)."""
-        return self.bound + self.noise >= best
 
 
 @dataclass(slots=True)
@@ -83,6 +72,67 @@ class Reached:
         self.value = min(self.value, value)
 
 
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What came of N problems in n variables, in logs.
+
+    ``status``: OPTIMAL, INFEASIBLE or FAILED; ``y``, ``value``: the best design (NaN, infinite: none); ``bound``:
+    proven; ``low``, ``high``: all designs as good as the best lie between, where that was asked; ``nodes``: how many it
+    took.
+    """
+
+    status: NDArray[np.int8]
+    y: Array
+    value: Array
+    bound: Array
+    low: Array
+    high: Array
+    nodes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Relaxed:
+    """Nodes that their relaxations leave: with the bound raised, the relaxed designs, multipliers of rows, and how much
+    of the bound is rounding (dear limits magnify it).
+    """  # noqa: D205
+
+    nodes: Nodes
+    y: Array
+    force: Array
+    noise: Array
+
+    def take(self, which: Bools) -> _Relaxed:
+        return _Relaxed(self.nodes.take(which), self.y[which], self.force[which], self.noise[which])
+
+
+@dataclass(slots=True)
+class _State:
+    """What is known of every point while the search goes on."""
+
+    c: Canonical
+    t: Canonical  # nodes live where relaxations are tight; designs are judged by the rows as they stand
+    ask: Ask
+    gap: float
+    enough: float
+    reached: Reached
+    most: int
+    y: Array
+    value: Array
+    strict: Bools
+    closed: Array
+    nodes: NDArray[np.int64]
+    leaves: list[Nodes] = field(default_factory=list)
+
+    def level(self) -> Array:
+        """What a node's bound has to stay below to be of interest (N,)."""
+        gap = np.where(self.nodes > NODES_BEFORE_LOOSE, max(self.gap, LOOSE), self.gap)
+        return np.minimum(self.value, self.reached.level) - gap
+
+    def ended(self) -> Bools:
+        """Points whose search has found what is enough."""
+        return np.isfinite(self.y[:, 0]) & (self.value < self.enough)
+
+
 def minimise(
     c: Canonical,
     *,
@@ -92,10 +142,7 @@ def minimise(
     reached: Reached | None = None,
     most: int = MOST_NODES,
 ) -> Found:
-    """Minimise the goal of ``c``; ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start.
-
-    After NODES_BEFORE_LOOSE nodes a search is content with the gap LOOSE, after ``most`` it ends where it is (counted
-    in nodes, not in seconds, so that the same question always gets the same answer).
+    """Minimise the goal of one problem; see ``search``, and for ``c`` ``canonical.canonical``.
 
     ``below``: only designs under this log value are of interest; the first one found ends the search, and
     "infeasible" then means that there is none. ``reached``: what this search and those beside it have found;
@@ -109,262 +156,204 @@ def minimise(
         y = r.y[0] if r.status[0] != INFEASIBLE and r.violation[0] <= FEASIBLE else None
         value = float(r.value[0]) if y is not None else np.inf
         return Found(int(r.status[0]), y, value, float(r.bound[0]), 1, r)
-    return _search(c, gap, incumbent, below, reached or Reached(0.0), most)
+    start = None if incumbent is None else incumbent[None]
+    f = search(
+        canon.of_many(c), side_by_side.solve_all, gap=gap, start=start, below=below, reached=reached, most=most
+    )
+    y = None if np.isnan(f.y[0]).any() else f.y[0]
+    return Found(int(f.status[0]), y, float(f.value[0]), float(f.bound[0]), int(f.nodes[0]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Best:
-    """The best design so far; ``strict``: it needs none of the slack that feasibility is granted."""
-
-    y: Array | None
-    value: float
-    strict: bool = False
-
-    def or_better(self, other: _Best) -> _Best:
-        """A strict design replaces one with slack: where limits are dear, slack looks like a better design."""
-        if other.strict != self.strict and self.y is not None:
-            return other if other.strict else self
-        return other if other.value < self.value else self
-
-
-def _search(
-    c: Canonical, gap: float, incumbent: Array | None, below: float, reached: Reached, most: int
-) -> Found:
-    # nodes live where relaxations are tight; designs are judged by the rows as they stand
-    t = c.tighter or c
-    z = canon.form_box(t, t.low[None], t.high[None])
-    open_nodes = [_Node(t.low, t.high, z[0][0], z[1][0], -np.inf)]
-    best, closed, count = _Best(None, below), np.inf, 0
-    rounded: list[tuple[_Node, Array]] = []
-    leaves: list[_Node] = []
-    if incumbent is not None:
-        best = _judged(c, incumbent)
-    while (open_nodes and count < most) or rounded:
-        gap = max(gap, LOOSE) if count > NODES_BEFORE_LOOSE else gap
-        open_nodes.sort(key=lambda n: n.bound)
-        room = BATCH if count < most else 0
-        now, open_nodes = open_nodes[:room], open_nodes[room:]
-        count += len(now)
-        # designs from the nodes of the round before go to the kernel with the relaxations of this one
-        solved, best = _solved(c, t, now, rounded, best, reached.level)
-        if best.value < below < np.inf:
-            return Found(OPTIMAL, best.y, best.value, -np.inf, count)
-        if best.y is not None:
-            reached.by(best.value)
-        level = min(best.value, reached.level) - gap
-        rounded = [(n, y) for n, y in solved if not n.closes(level)]
-        closed = min([closed, *(n.bound for n, _ in solved if n.closes(level))])
-        for node, y in rounded:
-            children = _split(
-                t,
-                node,
-                y,
-                level + gap - node.bound,
-                max(PARTS_OF_NODE, MOST_PARTS_OF_ROUNDED // len(rounded)),
-            )
-            if children is None:
-                leaves.append(node)
-            else:
-                open_nodes += children
-        closed = min([closed, *(n.bound for n in open_nodes if n.closes(level))])
-        open_nodes = [n for n in open_nodes if not n.closes(level)]
-    level = min(best.value, reached.level) - gap
-    unsure = any(not n.closes(level) for n in leaves)
-    bound = min([closed, best.value, *(n.bound for n in [*open_nodes, *leaves])])
-    if best.y is None:
-        return Found(FAILED if open_nodes or unsure else INFEASIBLE, None, np.inf, bound, count)
-    done = not open_nodes and not unsure
-    return Found(OPTIMAL if done else FAILED, best.y, best.value, bound, count)
-
-
-def _solved(
+def search(
     c: Canonical,
-    t: Canonical,
-    now: list[_Node],
-    rounded: list[tuple[_Node, Array]],
-    best: _Best,
-    level: float,
-) -> tuple[list[tuple[_Node, Array]], _Best]:
-    """Nodes with what their relaxations say, where these have a point; and the best design, ``rounded`` ones too."""
-    asked = [_relaxations(t, now)] if now else []
-    asked += [_restrictions(c, rounded)] if rounded else []
-    results = side_by_side.solve_all(asked)
-    if rounded:
-        best = _candidates(c, results.pop(), best, level)
-    return (_bounded(now, results[0]) if now else []), best
+    ask: Ask,
+    *,
+    gap: float,
+    start: Array | None = None,
+    below: float = np.inf,
+    reached: Reached | None = None,
+    most: int = MOST_NODES,
+) -> Searched:
+    """Minimise the goal of every point; ``gap``: absolute, in the logarithm of the goal. ``start``: feasible designs.
 
-
-def _judged(c: Canonical, y: Array) -> _Best:
-    f = canon.values(c, y[None])[0]
-    return _Best(y, float(f[0]), bool(f[1:].max(initial=-np.inf) <= STRICT))
-
-
-def _relaxations(c: Canonical, nodes: list[_Node]) -> Programs:
-    low, high = np.stack([n.low for n in nodes]), np.stack([n.high for n in nodes])
-    a, b, ptr = canon.relaxation(c, np.stack([n.z_low for n in nodes]), np.stack([n.z_high for n in nodes]))
-    return Programs(a if c.divisors else c.exponents, b, ptr, low, high, content=True)
-
-
-def _bounded(nodes: list[_Node], r: gp.Result) -> list[tuple[_Node, Array]]:
-    """Each node that its relaxation leaves, with its bound raised by it, and the relaxation's point."""
-    out = []
-    for i, n in enumerate(nodes):
-        if r.status[i] == INFEASIBLE:
-            continue
-        bound = float(r.bound[i]) if r.status[i] == OPTIMAL or np.isfinite(r.bound[i]) else -np.inf
-        if r.status[i] == FAILED:
-            bound = min(bound, float(r.value[i]))
-        noise = ROUNDING * float(r.multipliers[i].sum()) if r.status[i] == OPTIMAL else 0.0
-        solved = dataclasses.replace(n, bound=max(n.bound, bound), noise=noise, force=r.multipliers[i])
-        out.append((solved, r.y[i]))
-    return out
-
-
-def _restrictions(c: Canonical, nodes: list[tuple[_Node, Array]]) -> Programs:
-    """Round what must be whole at relaxed points, and ask for the restriction there."""
-    low: list[Array] = []
-    high: list[Array] = []
-    at: list[Array] = []
-    for node, y in nodes:
-        for rounding in ("near", "down", "up") if c.allowed else ("near",):
-            lo, hi, point = (part[: len(c.names)].copy() for part in (node.low, node.high, y))
-            for v in c.allowed:
-                point[v] = lo[v] = hi[v] = _round(c, v, y[v], node.low[v], node.high[v], rounding)
-            if not any(np.array_equal(point, p) for p in at):
-                low.append(lo)
-                high.append(hi)
-                at.append(point)
-    a, b = canon.restriction(c, np.stack(at))
-    return Programs(a if c.divisors else c.exponents, b, c.ptr, np.stack(low), np.stack(high), content=True)
-
-
-def _candidates(c: Canonical, r: gp.Result, best: _Best, level: float) -> _Best:
-    """The best design, of those at the ends of restrictions, too; the first of all has to be below ``level``."""
-    f = canon.values(c, r.y)
-    violation = f[:, 1:].max(1, initial=-np.inf)
-    for i in np.flatnonzero(violation <= FEASIBLE):
-        if f[i, 0] < (level if best.y is None else np.inf) and (f[i, 0] < best.value or not best.strict):
-            best = best.or_better(_judged(c, _sharp(c, r, int(i))))
-    return best
-
-
-def _sharp(c: Canonical, r: gp.Result, i: int) -> Array:
-    """Give back the slack that the kernel grants."""
-    y = r.y[i]
-    at_end = (r.lower_multipliers[i] > y - c.low) | (r.upper_multipliers[i] > c.high - y)
-    at_end[list(c.allowed)] = True
-    return polish(canon.of_many(c), y[None], r.multipliers[[i]], at_end[None]).y[0]
-
-
-def _round(c: Canonical, v: int, y: float, low: float, high: float, rounding: str) -> float:
-    logs = c.allowed[v]
-    if logs is None:
-        x, slack = np.exp(y), 1e-9
-        whole = {"near": np.round(x), "down": np.floor(x * (1 + slack)), "up": np.ceil(x * (1 - slack))}[
-            rounding
-        ]
-        return float(np.clip(np.log(max(whole, 1.0)), low, high))
-    inside = logs[(logs >= low - 1e-12) & (logs <= high + 1e-12)]
-    if rounding == "near":
-        return float(inside[np.abs(inside - y).argmin()])
-    place = np.searchsorted(inside, y + (1e-9 if rounding == "down" else -1e-9))
-    return float(inside[np.clip(place - (rounding == "down"), 0, inside.size - 1)])
-
-
-def _split(c: Canonical, node: _Node, y: Array, missing: float, parts: int) -> list[_Node] | None:
-    """Children that share the node's designs; None where nothing is left to branch on.
-
-    ``missing``: what the node's bound lacks to close it. A form whose secants explain a good part of that comes
-    before whole numbers, which would be cut off one by one. ``parts``: into how many a form is cut.
+    After NODES_BEFORE_LOOSE nodes a point is content with the gap LOOSE, after ``most`` it ends where it is (counted
+    in nodes, not in seconds, so that the same question always gets the same answer). ``below``, ``reached``: as in
+    ``minimise``.
     """
-    errors = _form_errors(c, node, y)
-    if errors.max(initial=0.0) > min(COARSE, SHARE * missing):
-        return _split_form(c, node, int(errors.argmax()), y, parts)
-    for v in sorted(c.allowed, key=lambda i: node.low[i] - node.high[i]):
-        down, up = (_round(c, v, y[v], node.low[v], node.high[v], way) for way in ("down", "up"))
-        if up > down + 1e-13:
-            return [_cut(c, node, v, node.low[v], down), _cut(c, node, v, up, node.high[v])]
-    width = node.z_high - node.z_low
-    if width.max(initial=0.0) > NARROW:
-        wide = errors if errors.max() > 1e-12 else width
-        return _split_form(c, node, int(wide.argmax()), y, parts)
-    for v in c.allowed:
-        if node.high[v] - node.low[v] > 1e-13:
-            return _split_whole(c, node, v, float(y[v]))
-    return None
+    count, n = c.low.shape
+    s = _State(
+        c, c.tighter or c, ask, gap, below if below < np.inf else -np.inf, reached or Reached(0.0), most,
+        np.full((count, n), np.nan), np.full(count, below), np.zeros(count, bool), np.full(count, np.inf),
+        np.zeros(count, np.int64),
+    )  # fmt: skip
+    if start is not None:
+        _better(s, np.arange(count), start)
+    open_ones, seeds = parts.roots(s.t), None
+    while True:
+        now, rest = _front(s, open_ones)
+        if not now.point.size and seeds is None:
+            break
+        # designs from the nodes of the round before go to the kernel with the relaxations of this one
+        relaxed = _solved(s, now, seeds)
+        s.reached.by(float(np.where(np.isnan(s.y[:, 0]), np.inf, s.value).min(initial=np.inf)))
+        level, gone = s.level(), s.ended()
+        open_one = ~_closes(s, relaxed.nodes, level, relaxed.noise)
+        relaxed = relaxed.take(open_one & ~gone[relaxed.nodes.point])
+        children = _children(s, relaxed)
+        open_ones = parts.joined([rest, children])
+        keep = ~_closes(s, open_ones, level) & ~gone[open_ones.point]
+        open_ones = open_ones.take(keep)
+        seeds = relaxed if relaxed.nodes.point.size else None
+    return _told(s, open_ones)
 
 
-def _split_form(c: Canonical, node: _Node, i: int, y: Array, parts: int) -> list[_Node]:
-    """Cut a form's interval into parts: the kernel takes many nodes at once, and the error falls with the square."""
-    alone = np.flatnonzero(c.forms[i])
-    if alone.size == 1 and int(alone[0]) in c.allowed:
-        margin = 0.2 * (node.z_high[i] - node.z_low[i])
-        middle = float(np.clip(c.forms[i] @ y, node.z_low[i] + margin, node.z_high[i] - margin))
-        return _split_whole(c, node, int(alone[0]), middle)
-    cuts = _around(float(node.z_low[i]), float(node.z_high[i]), float(c.forms[i] @ y), parts // 2)
-    return [_cut_form(c, node, i, low, high) for low, high in itertools.pairwise(cuts.tolist())]
+def _closes(s: _State, nodes: Nodes, level: Array, noise: Array | float = 0.0) -> Bools:
+    """Tell which nodes hold nothing better, as far as floats can tell, and note their bounds."""
+    gone: Bools = nodes.bound + noise >= level[nodes.point]
+    np.minimum.at(s.closed, nodes.point[gone], nodes.bound[gone])
+    return gone
 
 
-def _around(low: float, high: float, z: float, parts: int) -> Array:
-    """Ends of parts of an interval, wider and wider on both sides of the one that ``z`` is in the middle of."""
-    shares = np.cumsum(WIDER ** np.arange(parts))
-    shares /= shares[-1]
-    z, least = min(max(z, low), high), 0.5 * shares[0] * (high - low)
-    below = z - shares * (z - low) if z - low > least else np.array([low])
-    above = z + shares * (high - z) if high - z > least else np.array([high])
-    return np.concatenate([[low], below[-2::-1], above[:-1], [high]])
+def _told(s: _State, open_ones: Nodes) -> Searched:
+    """What the search ends with; nodes that are left may hold better designs."""
+    level, ended = s.level(), s.ended()
+    left = parts.joined([open_ones, *s.leaves])
+    unsure = np.zeros(level.size, bool)
+    unsure[open_ones.point] = True
+    rest = parts.joined([open_ones.take(open_ones.point < 0), *s.leaves])
+    unsure[rest.point[rest.bound < level[rest.point]]] = True
+    unsure &= ~ended
+    bound = np.minimum(s.closed, np.where(np.isnan(s.y[:, 0]), np.inf, s.value))
+    np.minimum.at(bound, left.point, left.bound)
+    bound = np.where(ended, -np.inf, bound)
+    none = np.isnan(s.y[:, 0])
+    status = np.where(unsure, FAILED, np.where(none, INFEASIBLE, OPTIMAL)).astype(np.int8)
+    value = np.where(none, np.inf, s.value)
+    empty = np.full(s.y.shape, np.nan)
+    return Searched(status, s.y, value, bound, empty, empty, s.nodes)
 
 
-def _split_whole(c: Canonical, node: _Node, v: int, y: float) -> list[_Node]:
-    """Below, at and above the value of a discrete variable that is nearest to y."""
-    at = _round(c, v, y, node.low[v], node.high[v], "near")
-    below, above = _neighbours(c, v, at)
-    parts = ((node.low[v], below), (at, at), (above, node.high[v]))
-    return [_cut(c, node, v, low, high) for low, high in parts if low <= high + 1e-13]
+def _front(s: _State, nodes: Nodes) -> tuple[Nodes, Nodes]:
+    """The most promising nodes of every point that may have more, and the rest."""
+    order = np.lexsort((nodes.bound, nodes.point))
+    nodes = nodes.take(order)
+    starts = np.flatnonzero(np.r_[True, nodes.point[1:] != nodes.point[:-1]]) if order.size else order
+    place = np.arange(order.size) - np.repeat(starts, np.diff(np.r_[starts, order.size]))
+    first = (place < BATCH) & (s.nodes[nodes.point] < s.most)
+    np.add.at(s.nodes, nodes.point[first], 1)
+    return nodes.take(first), nodes.take(~first)
 
 
-def _neighbours(c: Canonical, v: int, at: float) -> tuple[float, float]:
-    logs = c.allowed[v]
-    if logs is None:
-        x = np.round(np.exp(at))
-        return (float(np.log(x - 1)) if x > 1 else -np.inf), float(np.log(x + 1))
-    i = int(np.abs(logs - at).argmin())
-    below = logs[i - 1] if i > 0 else -np.inf
-    above = logs[i + 1] if i + 1 < logs.size else np.inf
-    return float(below), float(above)
+def _solved(s: _State, now: Nodes, seeds: _Relaxed | None) -> _Relaxed:
+    """Nodes with what their relaxations say, where these have a point; designs near ``seeds`` are judged, too."""
+    asked = [_relaxations(s.t, now)] if now.point.size else []
+    where = np.zeros(0, np.intp)
+    if seeds is not None:
+        where, programs = _restrictions(s.c, seeds)
+        asked.append(programs)
+    results = s.ask(asked)
+    if seeds is not None:
+        _judge(s, where, results.pop())
+    if not results:
+        return _Relaxed(now, now.low, np.zeros((0, s.t.ptr.size - 2)), now.bound)
+    return _bounded(now, results[0])
 
 
-def _form_errors(c: Canonical, node: _Node, y: Array) -> Array:
-    """How far each form's secants lie from the truth at y; zero for intervals too narrow to split."""
-    z, width = c.forms @ y, node.z_high - node.z_low
-    error = np.zeros(width.size)
-    for d in c.divisors:
-        # a row that only helps is worth refining where it pushes
-        share = 1.0 if node.force is None or d.row <= c.own else min(1.0, float(node.force[d.row - 1]))
-        for i in np.flatnonzero(np.any(d.coordinates != 0, axis=0)):
-            ends = np.stack([z, z])
-            ends[0, i], ends[1, i] = node.z_low[i], node.z_high[i]
-            h = d.height(ends)
-            t = np.clip((z[i] - node.z_low[i]) / max(width[i], 1e-300), 0.0, 1.0)
-            error[i] += share * ((1 - t) * h[0] + t * h[1] - float(d.height(z)))
-    return np.where(width > NARROW, np.maximum(error, 0.0), 0.0)
+def _relaxations(t: Canonical, nodes: Nodes) -> Programs:
+    own = take(t, nodes.point)
+    a, b, ptr = canon.relaxation(own, nodes.z_low, nodes.z_high)
+    return Programs(a if t.divisors else t.exponents, b, ptr, nodes.low, nodes.high, content=True)
 
 
-def _cut(c: Canonical, node: _Node, v: int, low: float, high: float) -> _Node:
-    lo, hi = node.low.copy(), node.high.copy()
-    lo[v], hi[v] = low, high
-    return _tightened(c, lo, hi, node.z_low, node.z_high, node.bound)
+def _bounded(nodes: Nodes, r: gp.Result) -> _Relaxed:
+    """Each node that its relaxation leaves, with its bound raised by it."""
+    bound = np.where((r.status == OPTIMAL) | np.isfinite(r.bound), r.bound, -np.inf)
+    bound = np.where(r.status == FAILED, np.minimum(bound, r.value), bound)
+    noise = np.where(r.status == OPTIMAL, ROUNDING * r.multipliers.sum(1), 0.0)
+    alive = r.status != INFEASIBLE
+    nodes = replace(nodes, bound=np.maximum(nodes.bound, bound))
+    return _Relaxed(nodes, r.y, r.multipliers, noise).take(alive)
 
 
-def _cut_form(c: Canonical, node: _Node, i: int, low: float, high: float) -> _Node:
-    lo, hi, z_low, z_high = node.low.copy(), node.high.copy(), node.z_low.copy(), node.z_high.copy()
-    z_low[i], z_high[i] = low, high
-    alone = np.flatnonzero(c.forms[i])
-    if alone.size == 1:
-        lo[alone[0]], hi[alone[0]] = low, high
-    return _tightened(c, lo, hi, z_low, z_high, node.bound)
+def _restrictions(c: Canonical, seeds: _Relaxed) -> tuple[Indices, Programs]:
+    """Round what must be whole at relaxed points, and ask for the restriction there; also says of which points."""
+    n, nodes = len(c.names), seeds.nodes
+    at = seeds.y[:, :n]
+    low, high = nodes.low[:, :n], nodes.high[:, :n]
+    which = np.arange(len(at))
+    if c.allowed:
+        tried = []
+        for way in (parts.nearest_value, partial(_beside, 0), partial(_beside, 1)):
+            y = at.copy()
+            for v, logs in c.allowed.items():
+                y[:, v] = way(logs, at[:, v], low[:, v], high[:, v])
+            tried.append(y)
+        at, which = np.concatenate(tried), np.tile(which, 3)
+        low, high = low[which].copy(), high[which].copy()
+        for v in c.allowed:
+            low[:, v] = high[:, v] = at[:, v]
+        _, first = np.unique(np.column_stack([which, at]), axis=0, return_index=True)
+        first.sort()
+        at, which, low, high = at[first], which[first], low[first], high[first]
+    points = nodes.point[which]
+    own = take(c, points)
+    a, b = canon.restriction(own, at)
+    return points, Programs(a if c.divisors else c.exponents, b, c.ptr, low, high, content=True)
 
 
-def _tightened(c: Canonical, lo: Array, hi: Array, z_low: Array, z_high: Array, bound: float) -> _Node:
-    a, b = canon.form_box(c, lo[None], hi[None])
-    return _Node(lo, hi, np.maximum(z_low, a[0]), np.minimum(z_high, b[0]), bound)
+def _beside(side: int, logs: Array | None, y: Array, low: Array, high: Array) -> Array:
+    return parts.values_beside(logs, y, low, high)[side]
+
+
+def _judge(s: _State, points: Indices, r: gp.Result) -> None:
+    """Keep the best designs, of those at the ends of restrictions, too; the first of all has to be below the level."""
+    own = take(s.c, points)
+    f = canon.values(own, r.y)
+    level = np.where(np.isnan(s.y[:, 0]), s.reached.level, np.inf)[points]
+    some = np.flatnonzero((f[:, 1:].max(1, initial=-np.inf) <= FEASIBLE) & (f[:, 0] < level))
+    order = some[np.lexsort((f[some, 0], points[some]))]
+    while order.size:
+        order = order[(f[order, 0] < s.value[points[order]]) | ~s.strict[points[order]]]
+        _, first = np.unique(points[order], return_index=True)
+        if not first.size:
+            return
+        best = order[first]
+        _better(s, points[best], _sharp(take(own, best), r, best, s.c))
+        order = np.delete(order, first)
+
+
+def _sharp(c: Canonical, r: gp.Result, which: Indices, whole: Canonical) -> Array:
+    """Give back the slack that the kernel grants."""
+    y = r.y[which]
+    at_end = (r.lower_multipliers[which] > y - c.low) | (r.upper_multipliers[which] > c.high - y)
+    at_end[:, list(whole.allowed)] = True
+    return polish(c, y, r.multipliers[which], at_end).y
+
+
+def _better(s: _State, points: Indices, y: Array) -> None:
+    """Keep designs that are better than the best of their points, which stand there once.
+
+    A design that needs none of the slack that feasibility is granted replaces one that does: where limits are dear,
+    slack looks like a better design.
+    """
+    f = canon.values(take(s.c, points), y)
+    strict = f[:, 1:].max(1, initial=-np.inf) <= STRICT
+    first = np.isnan(s.y[points, 0])
+    gain = np.where(first | (strict == s.strict[points]), f[:, 0] < s.value[points], strict)
+    at = points[gain]
+    s.y[at], s.value[at], s.strict[at] = y[gain], f[gain, 0], strict[gain]
+
+
+def _children(s: _State, relaxed: _Relaxed) -> Nodes:
+    """Cut nodes; those that cannot be cut stay."""
+    nodes = relaxed.nodes
+    best = np.minimum(s.value, s.reached.level)[nodes.point]
+    count = np.bincount(nodes.point, minlength=len(s.value))[nodes.point]
+    number = np.maximum(PARTS_OF_NODE, MOST_PARTS_OF_ROUNDED // np.maximum(count, 1))
+    own = take(s.t, nodes.point)
+    with np.errstate(invalid="ignore"):
+        missing = np.nan_to_num(best - nodes.bound, nan=np.inf, posinf=np.inf, neginf=-np.inf)
+    children, leaf = parts.split(own, nodes, relaxed.y, relaxed.force, missing, number)
+    if leaf.any():
+        s.leaves.append(nodes.take(leaf))
+    return children

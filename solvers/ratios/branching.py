@@ -22,8 +22,9 @@ from formulations.canonical import Array, Canonical
 from formulations.grids.divided import Indices, take
 from scenarios.question import Decision
 from solvers.explaining.optimal_face import Solver
-from solvers.geometric.branch import COARSE, FEASIBLE, SHARE
+from solvers.geometric.branch import FEASIBLE
 from solvers.geometric.kernel import gp
+from solvers.geometric.nodes import COARSE, SHARE
 from solvers.geometric.kernel.gp_together import ITERATIONS
 from solvers.geometric.points.geometric_conflicts import neighbours
 

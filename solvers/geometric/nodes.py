@@ -1,0 +1,205 @@
+"""Nodes of a branch and bound over many points: parts of their boxes, and how these are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import canonical as canon
+from formulations.canonical import Array, Canonical
+from formulations.grids.divided import Indices
+
+Bools = NDArray[np.bool_]
+
+COARSE, SHARE = 1e-4, 0.1
+"""A form is cut where its secants are off by this, or by this share of what the bound lacks."""
+NARROW, APART = 1e-9, 1e-13
+"""Widths of an interval of a form, and of a discrete variable, in logs, that are not cut."""
+WIDER = 1.6
+"""How much wider a part is than its neighbour towards the relaxed design, near which the optimum mostly is."""
+VALUE_SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Parts of boxes: of which point (N,), from where to where (N, n), the intervals of forms there (N, q), and a
+    bound of the goal (N,).
+    """  # noqa: D205
+
+    point: Indices
+    low: Array
+    high: Array
+    z_low: Array
+    z_high: Array
+    bound: Array
+
+    def take(self, which: NDArray[np.intp] | Bools) -> Nodes:
+        """Return a choice of the nodes."""
+        return Nodes(*(getattr(self, f.name)[which] for f in fields(self)))
+
+
+def roots(c: Canonical) -> Nodes:
+    """Return the whole box of every point that has one."""
+    some = np.flatnonzero((c.low <= c.high + 1e-12).all(1))
+    low, high = c.low[some], c.high[some]
+    return Nodes(some, low, high, *canon.form_box(c, low, high), np.full(some.size, -np.inf))
+
+
+def joined(parts: Sequence[Nodes]) -> Nodes:
+    """Return all nodes of several lists."""
+    return Nodes(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Nodes)))
+
+
+def values_beside(logs: Array | None, y: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """Logarithms of the allowed values at or below, and at or above, exp(y), between ``low`` and ``high``; ``logs``: of
+    listed values, None: all whole numbers.
+    """  # noqa: D205
+    if logs is None:
+        x = np.exp(y)
+        below = np.log(np.maximum(np.floor(x * (1 + VALUE_SLACK)), 1.0))
+        above = np.log(np.maximum(np.ceil(x * (1 - VALUE_SLACK)), 1.0))
+    else:
+        last = logs.size - 1
+        below = logs[np.clip(np.searchsorted(logs, y + VALUE_SLACK, side="right") - 1, 0, last)]
+        above = logs[np.clip(np.searchsorted(logs, y - VALUE_SLACK), 0, last)]
+    return np.clip(below, low, high), np.clip(above, low, high)
+
+
+def nearest_value(logs: Array | None, y: Array, low: Array, high: Array) -> Array:
+    """The logarithm of the allowed value that is nearest (see ``values_beside``)."""
+    if logs is None:
+        return np.clip(np.log(np.maximum(np.round(np.exp(y)), 1.0)), low, high)
+    below, above = values_beside(logs, np.clip(y, low, high), low, high)
+    return np.where(y - below <= above - y, below, above)
+
+
+def _next_values(logs: Array | None, at: Array) -> tuple[Array, Array]:
+    """The allowed values before and after one; infinite where there is none."""
+    if logs is None:
+        x = np.round(np.exp(at))
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(x - 1.0, 0.0)), np.log(x + 1.0)
+    ends = np.concatenate([[-np.inf], logs, [np.inf]])
+    i = np.abs(logs - at[:, None]).argmin(1)
+    return ends[i], ends[i + 2]
+
+
+def split(
+    c: Canonical, nodes: Nodes, y: Array, force: Array, missing: Array, parts: NDArray[np.intp]
+) -> tuple[Nodes, Bools]:
+    """Children that share the nodes' designs, and which nodes have nothing left to cut.
+
+    ``c``: the program of each node. ``y``: designs of their relaxations. ``missing``: what bounds lack to close nodes.
+    A form whose secants explain a good part of that comes before whole numbers, which would be cut off one by one.
+    ``force``: the multipliers of rows. ``parts``: into how many a form is cut.
+    """
+    count, each = len(y), np.arange(len(y))
+    form, pair, around = (np.full(count, -1) for _ in range(3))
+    at = np.zeros(count)
+    errors, width = _form_errors(c, nodes, y, force), nodes.z_high - nodes.z_low
+    worst = errors.max(1, initial=0.0)
+    if width.shape[1]:
+        form = np.where(worst > np.minimum(COARSE, SHARE * missing), errors.argmax(1), -1)
+    beside = {v: values_beside(c.allowed[v], y[:, v], nodes.low[:, v], nodes.high[:, v]) for v in c.allowed}
+    widest = np.full(count, -np.inf)
+    for v, (down, up) in beside.items():
+        size = nodes.high[:, v] - nodes.low[:, v]
+        takes = (form < 0) & (up > down + APART) & (size > widest)
+        pair[takes], widest[takes] = v, size[takes]
+    if width.shape[1]:
+        still = (form < 0) & (pair < 0) & (width.max(1) > NARROW)
+        form = np.where(still, np.where((worst > 1e-12)[:, None], errors, width).argmax(1), form)
+    for v in c.allowed:
+        takes = (form < 0) & (pair < 0) & (around < 0) & (nodes.high[:, v] - nodes.low[:, v] > APART)
+        around[takes], at[takes] = v, y[takes, v]
+    leaf = (form < 0) & (pair < 0) & (around < 0)
+    z = np.einsum("pi,qi->pq", y, c.forms)
+    for i, v in _single(c).items():
+        if v in c.allowed:
+            takes = form == i
+            margin = 0.2 * width[takes, i]
+            at[takes] = np.clip(z[takes, i], nodes.z_low[takes, i] + margin, nodes.z_high[takes, i] - margin)
+            around[takes], form[takes] = v, -1
+    made = []
+    for v, (down, up) in beside.items():
+        some = np.flatnonzero(pair == v)
+        made += _within(c, nodes.take(some), v, [(nodes.low[some, v], down[some]), (up[some], nodes.high[some, v])])
+        some = np.flatnonzero(around == v)
+        low, high = nodes.low[some, v], nodes.high[some, v]
+        here = nearest_value(c.allowed[v], at[some], low, high)
+        below, above = _next_values(c.allowed[v], here)
+        made += _within(c, nodes.take(some), v, [(low, below), (here, here), (above, high)])
+    for i in range(width.shape[1]):
+        for number in np.unique(parts):
+            some = each[(form == i) & (parts == number)]
+            if some.size:
+                edges = _around(nodes.z_low[some, i], nodes.z_high[some, i], z[some, i], int(number) // 2)
+                made += _cut_form(c, nodes.take(some), i, edges)
+    return joined([nodes.take(each[:0]), *made]), leaf
+
+
+def _single(c: Canonical) -> dict[int, int]:
+    """Forms that are one variable alone: which."""
+    return {i: int(np.flatnonzero(f)[0]) for i, f in enumerate(c.forms) if np.count_nonzero(f) == 1}
+
+
+def _within(c: Canonical, nodes: Nodes, v: int, ends: Sequence[tuple[Array, Array]]) -> list[Nodes]:
+    """Parts of nodes along one variable; those that are empty go."""
+    made = []
+    for a, b in ends:
+        there = np.flatnonzero(a <= b + APART)
+        if there.size:
+            own = nodes.take(there)
+            low, high = own.low.copy(), own.high.copy()
+            low[:, v], high[:, v] = a[there], b[there]
+            made.append(_tightened(c, own, low, high, own.z_low, own.z_high))
+    return made
+
+
+def _cut_form(c: Canonical, nodes: Nodes, i: int, edges: Array) -> list[Nodes]:
+    """Parts of nodes between neighbouring ``edges`` (N, k) of the interval of one form; those without width go."""
+    which, part = np.nonzero(edges[:, 1:] > edges[:, :-1])
+    own, a, b = nodes.take(which), edges[which, part], edges[which, part + 1]
+    low, high, z_low, z_high = (x.copy() for x in (own.low, own.high, own.z_low, own.z_high))
+    z_low[:, i], z_high[:, i] = a, b
+    alone = _single(c).get(i)
+    if alone is not None:
+        low[:, alone], high[:, alone] = a, b
+    return [_tightened(c, own, low, high, z_low, z_high)]
+
+
+def _tightened(c: Canonical, nodes: Nodes, low: Array, high: Array, z_low: Array, z_high: Array) -> Nodes:
+    a, b = canon.form_box(c, low, high)
+    return Nodes(nodes.point, low, high, np.maximum(z_low, a), np.minimum(z_high, b), nodes.bound)
+
+
+def _around(low: Array, high: Array, z: Array, parts: int) -> Array:
+    """Ends (N, k) of parts of intervals, wider and wider on both sides of the one that ``z`` is in the middle of."""
+    shares = np.cumsum(WIDER ** np.arange(parts))
+    shares /= shares[-1]
+    z, least = np.clip(z, low, high), 0.5 * shares[0] * (high - low)
+    below = z[:, None] - shares * (z - low)[:, None]
+    above = z[:, None] + shares * (high - z)[:, None]
+    below = np.where((z - low > least)[:, None], below, low[:, None])
+    above = np.where((high - z > least)[:, None], above, high[:, None])
+    return np.concatenate([low[:, None], below[:, -2::-1], above[:, :-1], high[:, None]], axis=1)
+
+
+def _form_errors(c: Canonical, nodes: Nodes, y: Array, force: Array) -> Array:
+    """How far each form's secants lie from the truth at y (N, q); zero for intervals too narrow to cut."""
+    z, width = np.einsum("pi,qi->pq", y, c.forms), nodes.z_high - nodes.z_low
+    error = np.zeros(width.shape)
+    for d in c.divisors:
+        # a row that only helps is worth refining where it pushes
+        share = 1.0 if d.row <= c.own else np.minimum(1.0, force[:, d.row - 1])
+        there = d.height(z)
+        for i in np.flatnonzero(np.any(d.coordinates != 0, axis=0)):
+            left, right = z.copy(), z.copy()
+            left[:, i], right[:, i] = nodes.z_low[:, i], nodes.z_high[:, i]
+            t = np.clip((z[:, i] - left[:, i]) / np.maximum(width[:, i], 1e-300), 0.0, 1.0)
+            error[:, i] += share * ((1 - t) * d.height(left) + t * d.height(right) - there)
+    return np.where(width > NARROW, np.maximum(error, 0.0), 0.0)
