@@ -34,6 +34,12 @@ MOST_NODES = 12000
 LOOSE = 8e-7
 ROUNDING = 1e-12
 STRICT = 1e-11
+ALIKE_NODES = 3e-9
+"""Designs so much worse than the best, in logs, are still as good: a tie, and the slack of two solves."""
+LEAST_WIDTH = 2.5e-3
+"""A node that may hold designs as good as the best is cut until it is as narrow as this, to see how far they reach."""
+ROUNDS = 5
+"""Restrictions that are solved one after the other, each at the optimum of the one before, before a box is cut."""
 PARTS_OF_NODE, MOST_PARTS_OF_ROUNDED = 12, 24
 
 Ask = Callable[[list[Programs]], list[gp.Result]]
@@ -114,19 +120,26 @@ class _State:
     ask: Ask
     gap: float
     enough: float
-    reached: Reached
+    reached: Reached | None
     most: int
     y: Array
     value: Array
     strict: Bools
     closed: Array
     nodes: NDArray[np.int64]
+    reach: bool
+    low: Array
+    high: Array
     leaves: list[Nodes] = field(default_factory=list)
 
     def level(self) -> Array:
         """What a node's bound has to stay below to be of interest (N,)."""
         gap = np.where(self.nodes > NODES_BEFORE_LOOSE, max(self.gap, LOOSE), self.gap)
-        return np.minimum(self.value, self.reached.level) - gap
+        return self.best() - gap
+
+    def best(self) -> Array:
+        """The least value that is known, here or beside."""
+        return self.value if self.reached is None else np.minimum(self.value, self.reached.level)
 
     def ended(self) -> Bools:
         """Points whose search has found what is enough."""
@@ -158,7 +171,7 @@ def minimise(
         return Found(int(r.status[0]), y, value, float(r.bound[0]), 1, r)
     start = None if incumbent is None else incumbent[None]
     f = search(
-        canon.of_many(c), side_by_side.solve_all, gap=gap, start=start, below=below, reached=reached, most=most
+        canon.of_many(c), side_by_side.solve_all, gap=gap, start=start, below=below, reached=reached, most=most, together=True
     )
     y = None if np.isnan(f.y[0]).any() else f.y[0]
     return Found(int(f.status[0]), y, float(f.value[0]), float(f.bound[0]), int(f.nodes[0]))
@@ -173,6 +186,9 @@ def search(
     below: float = np.inf,
     reached: Reached | None = None,
     most: int = MOST_NODES,
+    any_design: bool = False,
+    reach: bool = False,
+    together: bool = False,
 ) -> Searched:
     """Minimise the goal of every point; ``gap``: absolute, in the logarithm of the goal. ``start``: feasible designs.
 
@@ -182,20 +198,24 @@ def search(
     """
     count, n = c.low.shape
     s = _State(
-        c, c.tighter or c, ask, gap, below if below < np.inf else -np.inf, reached or Reached(0.0), most,
+        c, c.tighter or c, ask, gap, np.inf if any_design else below if below < np.inf else -np.inf, reached, most,
         np.full((count, n), np.nan), np.full(count, below), np.zeros(count, bool), np.full(count, np.inf),
-        np.zeros(count, np.int64),
+        np.zeros(count, np.int64), reach, np.full((count, n), np.inf), np.full((count, n), -np.inf),
     )  # fmt: skip
     if start is not None:
         _better(s, np.arange(count), start)
-    open_ones, seeds = parts.roots(s.t), None
+    open_ones, seeds, rounds = parts.roots(s.t), None, ROUNDS
     while True:
         now, rest = _front(s, open_ones)
         if not now.point.size and seeds is None:
             break
         # designs from the nodes of the round before go to the kernel with the relaxations of this one
         relaxed = _solved(s, now, seeds)
-        s.reached.by(float(np.where(np.isnan(s.y[:, 0]), np.inf, s.value).min(initial=np.inf)))
+        if not together:
+            _descend(s, relaxed, rounds)
+            rounds = 1
+        if reached is not None and not np.isnan(s.y).any():
+            reached.by(float(s.value[0]))
         level, gone = s.level(), s.ended()
         open_one = ~_closes(s, relaxed.nodes, level, relaxed.noise)
         relaxed = relaxed.take(open_one & ~gone[relaxed.nodes.point])
@@ -203,13 +223,22 @@ def search(
         open_ones = parts.joined([rest, children])
         keep = ~_closes(s, open_ones, level) & ~gone[open_ones.point]
         open_ones = open_ones.take(keep)
-        seeds = relaxed if relaxed.nodes.point.size else None
+        seeds = relaxed if together and relaxed.nodes.point.size else None
     return _told(s, open_ones)
 
 
 def _closes(s: _State, nodes: Nodes, level: Array, noise: Array | float = 0.0) -> Bools:
     """Tell which nodes hold nothing better, as far as floats can tell, and note their bounds."""
     gone: Bools = nodes.bound + noise >= level[nodes.point]
+    if s.reach:
+        alike = gone & (nodes.bound < s.value[nodes.point] + ALIKE_NODES)
+        width = (nodes.z_high - nodes.z_low).max(1, initial=0.0)
+        wide = alike & (width > LEAST_WIDTH) & (s.nodes[nodes.point] < s.most // 2)
+        held = alike & ~wide
+        n = s.low.shape[1]
+        np.minimum.at(s.low, nodes.point[held], nodes.low[held, :n])
+        np.maximum.at(s.high, nodes.point[held], nodes.high[held, :n])
+        gone &= ~wide
     np.minimum.at(s.closed, nodes.point[gone], nodes.bound[gone])
     return gone
 
@@ -229,8 +258,11 @@ def _told(s: _State, open_ones: Nodes) -> Searched:
     none = np.isnan(s.y[:, 0])
     status = np.where(unsure, FAILED, np.where(none, INFEASIBLE, OPTIMAL)).astype(np.int8)
     value = np.where(none, np.inf, s.value)
-    empty = np.full(s.y.shape, np.nan)
-    return Searched(status, s.y, value, bound, empty, empty, s.nodes)
+    if s.reach:
+        n = s.low.shape[1]
+        np.minimum.at(s.low, left.point, left.low[:, :n])
+        np.maximum.at(s.high, left.point, left.high[:, :n])
+    return Searched(status, s.y, value, bound, s.low, s.high, s.nodes)
 
 
 def _front(s: _State, nodes: Nodes) -> tuple[Nodes, Nodes]:
@@ -259,6 +291,24 @@ def _solved(s: _State, now: Nodes, seeds: _Relaxed | None) -> _Relaxed:
     return _bounded(now, results[0])
 
 
+def _descend(s: _State, relaxed: _Relaxed, rounds: int) -> None:
+    """Look for designs near the most promising node of each point, then near the best design, while that improves."""
+    nodes = relaxed.nodes
+    some = np.flatnonzero((nodes.bound < s.value[nodes.point] - s.gap / 2) & ~s.ended()[nodes.point])
+    some = some[np.lexsort((nodes.bound[some], nodes.point[some]))]
+    seeds = relaxed.take(some[np.unique(nodes.point[some], return_index=True)[1]])
+    for _ in range(rounds):
+        if not seeds.nodes.point.size:
+            return
+        points = seeds.nodes.point
+        before = s.value[points]
+        where, programs = _restrictions(s.c, seeds)
+        _judge(s, where, s.ask([programs])[0])
+        moves = (s.value[points] < before - 1e-12) & ~s.ended()[points]
+        seeds = seeds.take(moves)
+        seeds = replace(seeds, y=s.y[points[moves]])
+
+
 def _relaxations(t: Canonical, nodes: Nodes) -> Programs:
     own = take(t, nodes.point)
     a, b, ptr = canon.relaxation(own, nodes.z_low, nodes.z_high)
@@ -279,14 +329,14 @@ def _restrictions(c: Canonical, seeds: _Relaxed) -> tuple[Indices, Programs]:
     """Round what must be whole at relaxed points, and ask for the restriction there; also says of which points."""
     n, nodes = len(c.names), seeds.nodes
     at = seeds.y[:, :n]
-    low, high = nodes.low[:, :n], nodes.high[:, :n]
+    low, high = c.low[nodes.point], c.high[nodes.point]
     which = np.arange(len(at))
     if c.allowed:
         tried = []
         for way in (parts.nearest_value, partial(_beside, 0), partial(_beside, 1)):
             y = at.copy()
             for v, logs in c.allowed.items():
-                y[:, v] = way(logs, at[:, v], low[:, v], high[:, v])
+                y[:, v] = way(logs, at[:, v], nodes.low[:, v], nodes.high[:, v])
             tried.append(y)
         at, which = np.concatenate(tried), np.tile(which, 3)
         low, high = low[which].copy(), high[which].copy()
@@ -309,7 +359,7 @@ def _judge(s: _State, points: Indices, r: gp.Result) -> None:
     """Keep the best designs, of those at the ends of restrictions, too; the first of all has to be below the level."""
     own = take(s.c, points)
     f = canon.values(own, r.y)
-    level = np.where(np.isnan(s.y[:, 0]), s.reached.level, np.inf)[points]
+    level = np.where(np.isnan(s.y[:, 0]), s.best(), np.inf)[points]
     some = np.flatnonzero((f[:, 1:].max(1, initial=-np.inf) <= FEASIBLE) & (f[:, 0] < level))
     order = some[np.lexsort((f[some, 0], points[some]))]
     while order.size:
@@ -347,7 +397,7 @@ def _better(s: _State, points: Indices, y: Array) -> None:
 def _children(s: _State, relaxed: _Relaxed) -> Nodes:
     """Cut nodes; those that cannot be cut stay."""
     nodes = relaxed.nodes
-    best = np.minimum(s.value, s.reached.level)[nodes.point]
+    best = s.best()[nodes.point]
     count = np.bincount(nodes.point, minlength=len(s.value))[nodes.point]
     number = np.maximum(PARTS_OF_NODE, MOST_PARTS_OF_ROUNDED // np.maximum(count, 1))
     own = take(s.t, nodes.point)

@@ -81,6 +81,7 @@ def answered(told: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: S
         own = sound[best]
         good[own], why[own] = _optima(told, d, own, points, _part(found, best), solve, discrete)
     for reason, count in Counter(why[~good]).items():
+        import os; os.environ.get("DBG") and print("   left", count, reason)
         handover.hand_over(reason, count)
     return good
 
