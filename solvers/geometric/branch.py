@@ -128,6 +128,7 @@ class _State:
     closed: Array
     nodes: NDArray[np.int64]
     reach: bool
+    together: bool
     low: Array
     high: Array
     leaves: list[Nodes] = field(default_factory=list)
@@ -200,7 +201,7 @@ def search(
     s = _State(
         c, c.tighter or c, ask, gap, np.inf if any_design else below if below < np.inf else -np.inf, reached, most,
         np.full((count, n), np.nan), np.full(count, below), np.zeros(count, bool), np.full(count, np.inf),
-        np.zeros(count, np.int64), reach, np.full((count, n), np.inf), np.full((count, n), -np.inf),
+        np.zeros(count, np.int64), reach, together, np.full((count, n), np.inf), np.full((count, n), -np.inf),
     )  # fmt: skip
     if start is not None:
         _better(s, np.arange(count), start)
@@ -403,7 +404,7 @@ def _children(s: _State, relaxed: _Relaxed) -> Nodes:
     own = take(s.t, nodes.point)
     with np.errstate(invalid="ignore"):
         missing = np.nan_to_num(best - nodes.bound, nan=np.inf, posinf=np.inf, neginf=-np.inf)
-    children, leaf = parts.split(own, nodes, relaxed.y, relaxed.force, missing, number)
+    children, leaf = parts.split(own, nodes, relaxed.y, relaxed.force, missing, number, None if s.together else s.y[nodes.point], s.gap)
     if leaf.any():
         s.leaves.append(nodes.take(leaf))
     return children
