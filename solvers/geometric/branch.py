@@ -305,7 +305,7 @@ def _descend(s: _State, relaxed: _Relaxed, rounds: int) -> None:
         before = s.value[points]
         where, programs = _restrictions(s.c, seeds)
         _judge(s, where, s.ask([programs])[0])
-        moves = (s.value[points] < before - 1e-12) & ~s.ended()[points]
+        moves = (s.value[points] < before - 0.1 * s.gap) & ~s.ended()[points]
         seeds = seeds.take(moves)
         seeds = replace(seeds, y=s.y[points[moves]])
 
