@@ -17,12 +17,12 @@ HEAD = """# Questions of the papers
 
 What the five papers ask about designs, in our words: {all} questions, of which {open} are left open or named as future
 work. For {asked} of them there is a ready question (`dse scenarios NAME` shows it; `dse solve`, `dse sweep` or
-`dse evaluate` answers it); for the other {not_asked} the table says why not. What a ready question assumes beside the
-paper stands at the head of its file.
+`dse evaluate` answers it); for the other {not_asked} the table says why not. Each ready question lists at the head
+of its file what it assumes beyond the paper.
 
 This page is written from [questions_of_the_papers.csv](questions_of_the_papers.csv) by
-`python docs/questions_of_the_papers.py`; a test reads every file named here. What the papers state, beside what they
-ask, is compared in [the papers, reproduced](papers/README.md).
+`python docs/questions_of_the_papers.py`; a test reads every file named here. [The papers, reproduced](papers/README.md)
+compares what the papers state.
 """
 
 

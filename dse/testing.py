@@ -84,7 +84,8 @@ class ModelContract:
         parameters = {n: q for n, q in self.subject.parameters().items() if n not in further}
         typical = self._typical()
         return [
-            {n: _value(q, typical.get(n), chance) for n, q in parameters.items()} for _ in range(self.tries)
+            {n: _random_value(q, typical.get(n), chance) for n, q in parameters.items()}
+            for _ in range(self.tries)
         ]
 
     def _typical(self) -> dict[str, float]:
@@ -234,7 +235,7 @@ class ModelContract:
             found = models.evaluate(self.subject, {k: symbol(k) if k in unknown else x[k] for k in x})
             for name, wanted in models.evaluate(self.subject, x).items():
                 ratio = found[name]
-                if isinstance(ratio, Ratio) and _known(ratio, unknown):
+                if isinstance(ratio, Ratio) and _has_known_unknowns(ratio, unknown):
                     value = ratio.numerator(**unknown) / ratio.denominator(**unknown)
                     _agree(float(value), wanted, f"{name} as a ratio of posynomials")
 
@@ -244,7 +245,7 @@ class ModelContract:
 
         parameters, chance = self.subject.parameters(), random.Random(self.seed)
         for x in self.points() if self._formulas() else ():
-            box = {n: _around(parameters[n], v) for n, v in self._unknown(x).items()}
+            box = {n: _interval_around(parameters[n], v) for n, v in self._unknown(x).items()}
             found = models.evaluate(self.subject, {n: Interval(*box[n]) if n in box else x[n] for n in x})
             inside = {n: chance.uniform(*box[n]) if n in box else x[n] for n in x}
             for at in (x, inside):
@@ -271,18 +272,18 @@ class ModelContract:
             assert scenarios.grid(scenarios.from_text(text, name)).size >= 1, name
 
 
-def _value(q: Quantity, typical: float | None, chance: random.Random) -> float | str:
+def _random_value(q: Quantity, typical: float | None, chance: random.Random) -> float | str:
     if q.choices:
         return chance.choice(q.choices)
     if q.menu:
         return float(chance.randint(1, len(q.menu)))
-    low, high = _range(q, typical)
+    low, high = _tried_interval(q, typical)
     if low <= 0:
         return chance.uniform(low, high)
     return min(max(math.exp(chance.uniform(math.log(low), math.log(high))), low), high)
 
 
-def _range(q: Quantity, typical: float | None) -> tuple[float, float]:
+def _tried_interval(q: Quantity, typical: float | None) -> tuple[float, float]:
     """Return where values of a quantity are tried: around what is typical of it, within its domain."""
     if typical is None and math.isfinite(q.maximum):
         width = q.maximum - q.minimum
@@ -292,14 +293,14 @@ def _range(q: Quantity, typical: float | None) -> tuple[float, float]:
     return max(low, q.minimum), min(high, q.maximum)
 
 
-def _around(q: Quantity, value: float) -> tuple[float, float]:
+def _interval_around(q: Quantity, value: float) -> tuple[float, float]:
     if q.menu:
         return value, value
     low, high = sorted((0.9 * value, 1.1 * value))
     return max(low, q.minimum), min(high, q.maximum)
 
 
-def _known(ratio: Any, unknown: Mapping[str, float]) -> bool:
+def _has_known_unknowns(ratio: Any, unknown: Mapping[str, float]) -> bool:
     """Tell whether a ratio has no unknowns but those of the point (maxima are unknowns of their own)."""
     from formulations.arithmetics.maxima import names_in
 

@@ -148,16 +148,16 @@ def _tighter(c: Canonical, pairs: Sequence[tuple[Posynomial, Posynomial]]) -> Ca
     held = [(top, bottom * value) for top, bottom in (pairs[0], *for_goal)]
     rows = [*pairs[1:], *held, *for_rows]
     keys = (*c.keys, *(RowKey(f"cut {i}", SIDE) for i in range(len(rows) - len(c.keys))))
-    ends = [_reach(p, c.names, c.low, c.high) for p in pairs[0]]
+    ends = [_log_ends(p, c.names, c.low, c.high) for p in pairs[0]]
     least, most = ends[0][0] - ends[1][1] - BOX_MARGIN, ends[0][1] - ends[1][0] + BOX_MARGIN
     low, high = np.append(c.low, max(least, -LOG_BOX)), np.append(c.high, min(most, LOG_BOX))
     wider = arrays((*c.names, GOAL), [(value, one), *rows], keys, low, high, c.allowed)
     return dataclasses.replace(wider, own=len(pairs))
 
 
-def _reach(p: Posynomial, names: tuple[str, ...], low: Array, high: Array) -> tuple[float, float]:
+def _log_ends(p: Posynomial, names: tuple[str, ...], low: Array, high: Array) -> tuple[float, float]:
     """Ends of log p over a box of logarithms, each term at its own."""
-    a, b = _rows(p, names)
+    a, b = _exponents_and_logs(p, names)
     up, down = np.maximum(a, 0.0), np.minimum(a, 0.0)
     return float((b + up @ low + down @ high).max()), float(
         (b + up @ high + down @ low).max() + np.log(b.size)
@@ -173,8 +173,8 @@ def tables(
     """
     exponents, logc, sizes, sums = [], [], [0], []
     for k, (top, bottom) in enumerate(pairs):
-        a, b = _rows(top, names, shape)
-        d, e = _rows(bottom, names, shape)
+        a, b = _exponents_and_logs(top, names, shape)
+        d, e = _exponents_and_logs(bottom, names, shape)
         if len(d) == 1:
             a, b = a - d[0], b - e
         else:
@@ -185,7 +185,9 @@ def tables(
     return np.concatenate(exponents), np.concatenate(logc, axis=-1), np.cumsum(sizes), sums
 
 
-def _rows(p: Posynomial, names: tuple[str, ...], shape: tuple[int, ...] = ()) -> tuple[Array, Array]:
+def _exponents_and_logs(
+    p: Posynomial, names: tuple[str, ...], shape: tuple[int, ...] = ()
+) -> tuple[Array, Array]:
     place = {v: i for i, v in enumerate(names)}
     a = np.zeros((len(p.terms), len(names)))
     for j, key in enumerate(p.terms):

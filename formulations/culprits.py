@@ -26,13 +26,13 @@ def culprit(problem: Problem) -> str:
         at: dict[str, Any] = {**question.given, **x, **evaluation.metrics(question, x)}
     for d in definitions_of(question.model):
         used = [at[n] for n in names(d.tree) if n in at and n != d.name]
-        why = _why(at[d.name])
-        if why and not any(_why(v) for v in used):
+        why = _refusal_text(at[d.name])
+        if why and not any(_refusal_text(v) for v in used):
             return f"the definition {d.name} holds {why}"
     return ""
 
 
-def _why(value: Any) -> str:
+def _refusal_text(value: Any) -> str:
     if isinstance(value, Refused):
         return value.reason
     if isinstance(value, Difference):

@@ -24,21 +24,21 @@ def cuts(goal: Pair, rows: Sequence[Pair], unknowns: Collection[str]) -> tuple[l
 
     ``unknowns``: names of all unknowns of the problem.
     """
-    known = [_one(pair, unknowns) for pair in rows]
+    known = [_joined_pair(pair, unknowns) for pair in rows]
     above = [top for top, bottom in known if bottom.is_monomial and len(top.terms) > 1]
     below = [(bottom, top) for top, bottom in known if top.is_monomial and len(bottom.terms) > 1]
     sums = [(a, Posynomial({(): 1.0})) for a in above]
-    for_goal = _of(_one(goal, unknowns), sums, below)
-    for_rows = [cut for pair in known for cut in _of(pair, sums, below)]
+    for_goal = _rows_put_to_bounds(_joined_pair(goal, unknowns), sums, below)
+    for_rows = [cut for pair in known for cut in _rows_put_to_bounds(pair, sums, below)]
     return for_goal[:MOST_CUTS], for_rows[:MOST_CUTS]
 
 
-def _one(pair: Pair, unknowns: Collection[str]) -> Pair:
+def _joined_pair(pair: Pair, unknowns: Collection[str]) -> Pair:
     r = Ratio(*(joined(p, unknowns) for p in pair))
     return r.numerator, r.denominator
 
 
-def _of(pair: Pair, above: Sequence[Pair], below: Sequence[Pair]) -> list[Pair]:
+def _rows_put_to_bounds(pair: Pair, above: Sequence[Pair], below: Sequence[Pair]) -> list[Pair]:
     """A row with a sum in its divisor put up to its bound, or a sum in its numerator put down to its own."""
     top, bottom = pair
     found = []

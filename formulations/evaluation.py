@@ -90,9 +90,9 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
         signed = composed.may_be_negative(question.model, name) and not isinstance(value, Ratio | Difference)
         size = composed.size(question.model, name, {**question.given, **x, **at}) if signed else None
         if high is not None:
-            rows[RowKey(name, "max")] = _read(value, high, 1.0, size)
+            rows[RowKey(name, "max")] = _limit_ratio(value, high, 1.0, size)
         if low is not None:
-            rows[RowKey(name, "min")] = _read(value, low, -1.0, size)
+            rows[RowKey(name, "min")] = _limit_ratio(value, low, -1.0, size)
     for own in question.model.limits:
         # a limit that needs what this machine does not state (its memory, say) is not there
         if own.name in at and own.name not in question.waive:
@@ -100,7 +100,7 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
     return rows
 
 
-def _read(value: Any, bound: Any, sign: float, size: Any) -> Any:
+def _limit_ratio(value: Any, bound: Any, sign: float, size: Any) -> Any:
     """Read a limit as a ratio <= 1; ``size``: what to measure a value by that may be negative, None where it cannot.
 
     The inverse of a negative value would turn a broken lower limit into one that holds.

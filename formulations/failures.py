@@ -46,7 +46,7 @@ def refused(file: str, question: Question, problem: Exception) -> ScenarioError:
 def _far(question: Question) -> Iterator[str]:
     """Go through the numbers of a question that are far from 1, the farthest first."""
     found: list[tuple[float, str]] = []
-    for name, value in _numbers(question):
+    for name, value in _numbers_of_question(question):
         if math.isfinite(value) and value and not 1.0 / FAR_NUMBER <= abs(value) <= FAR_NUMBER:
             name_of = name.removesuffix(".min").removesuffix(".max")
             unit = evaluation.quantity(question.model, name_of).unit
@@ -54,7 +54,7 @@ def _far(question: Question) -> Iterator[str]:
     yield from (text for _, text in sorted(found))
 
 
-def _numbers(question: Question) -> Iterator[tuple[str, float]]:
+def _numbers_of_question(question: Question) -> Iterator[tuple[str, float]]:
     yield from ((n, float(v)) for n, v in question.given.items() if not isinstance(v, str))
     holders: list[Limit | Decision] = [*question.limits, *question.decide]
     for held in holders:

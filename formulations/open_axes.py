@@ -44,7 +44,7 @@ def axes(grid: Grid) -> Axes:
             left.append(i)
     first = next(combinations(grid.question((0,) * len(grid.axes))))[1]
     for kept in (left[:n] for n in range(len(left), 0, -1)):
-        why = _together(grid, kept, formulate(first))
+        why = _why_not_together(grid, kept, formulate(first))
         if not why:
             return Axes(tuple(kept), shut)
         shut[grid.axes[kept[-1]].name] = why
@@ -81,7 +81,7 @@ def _aim(grid: Grid, i: int) -> Target:
     return next(c.target for c in grid.changes if c.along == i)
 
 
-def _together(grid: Grid, kept: Sequence[int], problem: Problem) -> str:
+def _why_not_together(grid: Grid, kept: Sequence[int], problem: Problem) -> str:
     """Say why these axes cannot all stay open, or nothing."""
     try:
         opened(grid, kept, problem)
@@ -100,7 +100,7 @@ def opened(grid: Grid, kept: Sequence[int], problem: Problem) -> Open:
     at = {a.name: float(a.values[0]) for a in named.values()}
     docs = {a.name: f"{a.path}: {a.long_name} [{a.unit or '1'}]" for a in named.values()}
     if problem.program is not None:
-        return Open(slopes=_slopes(grid, kept, problem), at=at, docs=docs)
+        return Open(slopes=_axis_slopes(grid, kept, problem), at=at, docs=docs)
     swept = Swept(
         {_aim(grid, i).name: a.name for i, a in named.items() if _aim(grid, i).kind == "given"},
         {
@@ -114,7 +114,7 @@ def opened(grid: Grid, kept: Sequence[int], problem: Problem) -> Open:
     return Open(swept, {}, at, docs)
 
 
-def _slopes(grid: Grid, kept: Sequence[int], problem: Problem) -> dict[str, Slope]:
+def _axis_slopes(grid: Grid, kept: Sequence[int], problem: Problem) -> dict[str, Slope]:
     """How the rows of a program follow each axis; raises NotPosynomial where they do not follow straight lines."""
     base = problem.program
     assert base is not None, "only programs have rows that follow"
@@ -127,13 +127,13 @@ def _slopes(grid: Grid, kept: Sequence[int], problem: Problem) -> dict[str, Slop
             np.zeros_like(base.rows), grid.targets[i].kind == "limit" and grid.targets[i].side == "max"
         )
         if values[ends[0]] != values[ends[1]]:
-            low, high = (_alike(base, _moved(grid, problem, {i: k})) for k in ends)
+            low, high = (_program_of_same_form(base, _program_elsewhere(grid, problem, {i: k})) for k in ends)
             first, last = (slope.read(float(values[k])) for k in ends)
             slope = replace(slope, rows=(high.rows - low.rows) / (last - first))
         found[i] = slope
     for corner in itertools.product(*((0, len(grid.axes[i].values) // 2, -1) for i in kept)):
         places = {i: k % len(grid.axes[i].values) for i, k in zip(kept, corner, strict=True)}
-        there = _alike(base, _moved(grid, problem, places))
+        there = _program_of_same_form(base, _program_elsewhere(grid, problem, places))
         told = base.rows.copy()
         for i, k in places.items():
             here, first = (found[i].read(float(grid.axes[i].values[n])) for n in (k, 0))
@@ -144,7 +144,7 @@ def _slopes(grid: Grid, kept: Sequence[int], problem: Problem) -> dict[str, Slop
     return {grid.axes[i].name: slope for i, slope in found.items()}
 
 
-def _moved(grid: Grid, problem: Problem, places: Mapping[int, int]) -> Program:
+def _program_elsewhere(grid: Grid, problem: Problem, places: Mapping[int, int]) -> Program:
     """Return the program of a question with some axes at other places."""
     question = problem.question
     given, limits = dict(question.given), question.limits
@@ -157,7 +157,7 @@ def _moved(grid: Grid, problem: Problem, places: Mapping[int, int]) -> Program:
     return program(replace(question, given=given, limits=limits))
 
 
-def _alike(one: Program, other: Program) -> Program:
+def _program_of_same_form(one: Program, other: Program) -> Program:
     """Return the other program, where only its rows differ; raises NotPosynomial."""
 
     def same(a: Any, b: Any) -> bool:

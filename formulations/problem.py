@@ -119,14 +119,14 @@ def formulate(question: Question, objective: int = 0) -> Problem:
 
     ``objective``: which of several objectives is minimised. Categorical choices must be fixed beforehand.
     """
-    variables = tuple(_variable(question, d) for d in question.decide)
+    variables = tuple(_variable_of(question, d) for d in question.decide)
     if not variables:
         return Problem(question, Kind.EVALUATION, (), None, None)
     if question.model.black_box:
         return Problem(question, Kind.BLACK_BOX, variables, None, None, f"it {question.model.black_box}")
     discrete = any(v.discrete for v in variables)
     if is_linear(question):
-        return _linear(question, variables, objective)
+        return _linear_problem(question, variables, objective)
     try:
         taken, known, goal, rows = _with_maxima(question, objective)
         cases = _cases(question, variables, taken, known, goal, rows)
@@ -159,11 +159,11 @@ def reaching(problem: Problem, reach: float) -> Problem:
         return formulate(question)
     if reach == problem.question.reach:
         return problem
-    variables = tuple(_variable(question, d) for d in question.decide)
-    return _linear(question, variables, 0, problem.program.run)
+    variables = tuple(_variable_of(question, d) for d in question.decide)
+    return _linear_problem(question, variables, 0, problem.program.run)
 
 
-def _linear(
+def _linear_problem(
     question: Question, variables: tuple[Variable, ...], objective: int, known: Run | None = None
 ) -> Problem:
     discrete = any(v.discrete for v in variables)
@@ -238,7 +238,9 @@ def relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
     else:
         rows = tuple(r for r in rows if r.key != key)
     decided = {d.name: d for d in question.decide}
-    variables = tuple(v if v.auxiliary else _variable(question, decided[v.name]) for v in problem.variables)
+    variables = tuple(
+        v if v.auxiliary else _variable_of(question, decided[v.name]) for v in problem.variables
+    )
     return replace(problem, question=question, variables=variables, rows=rows)
 
 
@@ -249,7 +251,7 @@ def _with_maxima(
     x = {d.name: symbol(d.name) for d in question.decide}
     with maxima.named() as taken:
         at = evaluation.metrics(question, x)
-        goal, rows = _stated(question, objective, x, at)
+        goal, rows = _goal_and_rows(question, objective, x, at)
     if goal is not None:
         goal = Goal(goal.name, *maxima.split((goal.numerator, goal.denominator)), goal.sign, goal.log2)
     split = tuple(Row(r.key, *maxima.split((r.numerator, r.denominator))) for r in rows)
@@ -297,7 +299,7 @@ def _case(
     return Problem(question, names[not refusal], (*variables, *more), goal, every, refusal)
 
 
-def _variable(question: Question, d: Decision) -> Variable:
+def _variable_of(question: Question, d: Decision) -> Variable:
     box = evaluation.box(question, d.name)
     low, high = box.low, box.high
     if d.minimum is not None and d.minimum > 0:
@@ -310,15 +312,15 @@ def _variable(question: Question, d: Decision) -> Variable:
 def symbolic(question: Question, objective: int) -> tuple[Goal | None, tuple[Row, ...]]:
     """Goal and rows of a question, its numbers plain or arrays; raises NotPosynomial where there is more to it."""
     x = {d.name: symbol(d.name) for d in question.decide}
-    return _stated(question, objective, x, evaluation.metrics(question, x))
+    return _goal_and_rows(question, objective, x, evaluation.metrics(question, x))
 
 
-def _stated(
+def _goal_and_rows(
     question: Question, objective: int, x: Mapping[str, Ratio], at: Mapping[str, Any]
 ) -> tuple[Goal | None, tuple[Row, ...]]:
     rows = []
     for key, value in evaluation.ratios(question, x, at).items():
-        r = _named(f"the limit {key.name} ({key.side})", value)
+        r = _ratio_of(f"the limit {key.name} ({key.side})", value)
         if r.numerator.terms:
             rows.append(Row(key, r.numerator, r.denominator))
     if not question.objectives:
@@ -326,13 +328,13 @@ def _stated(
     wanted = question.objectives[objective]
     value = evaluation.objective(question, x, at, objective)
     log2 = isinstance(value, LogMonomial)
-    r = value.monomial if isinstance(value, LogMonomial) else _named(f"the objective {wanted.name}", value)
+    r = value.monomial if isinstance(value, LogMonomial) else _ratio_of(f"the objective {wanted.name}", value)
     if wanted.maximize and r.numerator.terms:
         r = r.inverse()
     return Goal(wanted.name, r.numerator, r.denominator, -1 if wanted.maximize else 1, log2), tuple(rows)
 
 
-def _named(what: str, value: Any) -> Ratio:
+def _ratio_of(what: str, value: Any) -> Ratio:
     try:
         return posynomial.ratio(value)
     except NotPosynomial as refusal:

@@ -64,19 +64,19 @@ def worst(nominal: Question, names: Sequence[str]) -> list[Worst]:
     stated: list[tuple[RowKey | None, Pair]] = [(r.key, (r.numerator, r.denominator)) for r in rows]
     if goal is not None:
         stated.append((None, (goal.numerator, goal.denominator)))
-    return [_worst(key, pair, names, taken.terms) for key, pair in stated]
+    return [_monotone_ends(key, pair, names, taken.terms) for key, pair in stated]
 
 
-def _worst(
+def _monotone_ends(
     key: RowKey | None, pair: Pair, names: Sequence[str], terms: Mapping[str, tuple[Ratio, ...]]
 ) -> Worst:
-    spans = {n: _slope(pair, n, terms) for n in names}
+    spans = {n: _log_slope_span(pair, n, terms) for n in names}
     signs = {n: 1 if low >= 0 else -1 if high <= 0 else 0 for n, (low, high) in spans.items()}
     loose = [n for n in names if not signs[n]]
     return Worst(key, signs, len(loose) <= MOST_UNSIGNED and _convex(pair, loose, terms))
 
 
-def _slope(pair: Pair, name: str, terms: Mapping[str, tuple[Ratio, ...]]) -> Span:
+def _log_slope_span(pair: Pair, name: str, terms: Mapping[str, tuple[Ratio, ...]]) -> Span:
     """Ends of the slope of log(N/D) in the logarithm of a number."""
     (low, high), (least, most) = (_exponents(p, name, terms) for p in pair)
     return low - most, high - least
@@ -91,7 +91,7 @@ def _exponents(p: Posynomial, name: str, terms: Mapping[str, tuple[Ratio, ...]])
             if v == name:
                 low, high = low + e, high + e
             elif v in terms:
-                inner = [_slope((a.numerator, a.denominator), name, terms) for a in terms[v]]
+                inner = [_log_slope_span((a.numerator, a.denominator), name, terms) for a in terms[v]]
                 sides = e * min(s[0] for s in inner), e * max(s[1] for s in inner)
                 low, high = low + min(sides), high + max(sides)
         ends.append((low, high))

@@ -50,14 +50,14 @@ def stated(question: Question, objective: int = 0, known: Run | None = None) -> 
         key: named(f"the limit {key.name} ({key.side})", value)
         for key, value in evaluation.ratios(question, x, at).items()
     }
-    goals = [_goal(question, x, at, i) for i in range(len(question.objectives))]
+    goals = [_minimised_form(question, x, at, i) for i in range(len(question.objectives))]
     goal, sign = goals.pop(objective) if goals else (None, 1)
     every = {**x, **at}
     ties = {n: every[n] for n in question.tie_order if isinstance(every.get(n), Linear)}
     return Stated(x, limits, goal, sign, ties, goals)
 
 
-def _goal(
+def _minimised_form(
     question: Question, x: Mapping[str, Linear], at: Mapping[str, Any], which: int
 ) -> tuple[Linear, int]:
     """What of an objective is minimised, and its sign."""

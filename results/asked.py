@@ -36,7 +36,7 @@ def tables(coordinates: Mapping[Any, Any], attributes: Mapping[Any, Any]) -> lis
     return [
         *_drawn_from(json.loads(attributes.get(DRAWN_FROM, "{}"))),
         *(
-            _table(array, coordinates)
+            _table_of_dataset(array, coordinates)
             for _, array in coordinates.items()
             if TABLE in array.attrs and array.ndim == 1
         ),
@@ -50,7 +50,7 @@ def _drawn_from(stored: Mapping[str, Mapping[str, list[float]]]) -> list[Table]:
     ]
 
 
-def _table(numbers: Any, coordinates: Mapping[Any, Any]) -> Table:
+def _table_of_dataset(numbers: Any, coordinates: Mapping[Any, Any]) -> Table:
     found = {}
     for name in json.loads(numbers.attrs[COLUMNS]):
         values = np.asarray(coordinates[name][...])

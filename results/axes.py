@@ -113,11 +113,11 @@ def title(name: str, unit: str) -> str:
 
 def wide(values: Any) -> bool:
     """Tell whether numbers are positive and span so much that only a logarithmic axis shows them."""
-    finite = _finite(values)
+    finite = _finite_values(values)
     return bool(finite.size and finite.min() > 0 and finite.max() > WIDE_RANGE * finite.min())
 
 
-def _finite(values: Any) -> Any:
+def _finite_values(values: Any) -> Any:
     return np.asarray(values)[np.isfinite(values)]
 
 
@@ -128,7 +128,7 @@ def prefix(values: Any, array: xr.DataArray) -> tuple[float, str]:
 
 def prefix_of(values: Any, unit: str) -> tuple[float, str]:
     """Return the same for numbers of an SI unit."""
-    largest = float(np.abs(_finite(values)).max(initial=0.0))
+    largest = float(np.abs(_finite_values(values)).max(initial=0.0))
     if not unit or largest == 0:
         return 1.0, unit
     number, _, shown = show(largest, unit, 15).partition(" ")
@@ -148,7 +148,7 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)
     if "flag_values" in array.attrs:
-        seen = set(_finite(values).tolist())
+        seen = set(_finite_values(values).tolist())
         named = [(v, text) for v, text in codes(array).items() if v in seen]
         axis.set_ticks([v for v, _ in named], [shorten(text, MOST_LETTERS) for _, text in named])
         axis.set_label_text(words(name), fontsize=FONT)
@@ -184,7 +184,7 @@ def turn_crowded(panel: Axes) -> None:
 
 
 def _level(values: Any) -> tuple[float, float]:
-    finite = _finite(values)
+    finite = _finite_values(values)
     if not finite.size:
         return 0.0, 0.0
     low, high = float(finite.min()), float(finite.max())
@@ -193,7 +193,7 @@ def _level(values: Any) -> tuple[float, float]:
 
 def shared_unit(values: Any, array: xr.DataArray) -> str:
     """Return the unit that all numbers from the least to the greatest are written with; empty where it changes."""
-    finite = _finite(values)
+    finite = _finite_values(values)
     if not finite.size:
         return ""
     units = {amount(float(end), array).partition(" ")[2] for end in (finite.min(), finite.max())}
@@ -204,7 +204,7 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     """Give a logarithmic axis ticks that read "20 kJ": more of them where it spans little."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    finite = _finite(values)
+    finite = _finite_values(values)
     decades = math.log10(finite.max() / finite.min())
     # a tick beyond the numbers is written with their unit, too, where the title of the axis names it
     factor = prefix(values, array)[0] if shared_unit(values, array) else None

@@ -213,14 +213,14 @@ def _reader(plan: Layout, variable: Variable) -> Any:
         return lambda s: [_feasible_value(s, name) for name in plan.limits]
     if role == "family":
         shape = plan.beyond(variable)
-        return lambda s: _elements(s, variable.elements, shape)
+        return lambda s: _family_values(s, variable.elements, shape)
     if variable.dtype == "float64":
         return lambda s: s.variables.get(key)
     codes = {c: i for i, c in enumerate(json.loads(variable.attributes["choices"]))}
     return lambda s: codes[s.variables[key]] if key in s.variables else None
 
 
-def _elements(
+def _family_values(
     solution: Solution, names: Mapping[tuple[int, ...], str], shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any] | None:
     """Return the numbers of a family at one point; what was given stands among them only where there is an answer."""

@@ -50,10 +50,10 @@ class Designs:
 
 def of_solution(solution: Facts) -> Designs | None:
     """Return the design of an answer; None where there is none, or its question can no longer be read."""
-    grid = _grid(solution.scenario) if solution.metrics else None
+    grid = _grid_of_text(solution.scenario) if solution.metrics else None
     if grid is None:
         return None
-    question = _chosen(grid.question((0,) * len(grid.axes)), solution.variables)
+    question = _question_with_choices(grid.question((0,) * len(grid.axes)), solution.variables)
     known = {**solution.given, **solution.variables, **solution.metrics}
     numbers = {n: v for n, v in known.items() if not isinstance(v, str)}
     named = {n: v for n, v in known.items() if isinstance(v, str)}
@@ -65,17 +65,17 @@ def of_dataset(dataset: xr.Dataset) -> Iterator[Designs]:
 
     Nothing where the question of the dataset can no longer be read, or its axes are not those of the question.
     """
-    grid = _grid(str(dataset.attrs.get("scenario", "")), asked.tables(dataset.coords, dataset.attrs))
+    grid = _grid_of_text(str(dataset.attrs.get("scenario", "")), asked.tables(dataset.coords, dataset.attrs))
     if grid is None:
         return
     dims = flat.points(dataset)
     shape = tuple(dataset.sizes[d] for d in dims)
-    places = np.flatnonzero(_answered(dataset, dims))
+    places = np.flatnonzero(_answered_points(dataset, dims))
     indices = dict(zip(dims, np.unravel_index(places, shape), strict=True)) if dims else {}
     at = [_positions(dataset, axis, indices.get(axis.name), places.size) for axis in grid.axes]
     if not places.size or any(a is None for a in at):
         return
-    columns = _columns(dataset, grid, dims)
+    columns = _numbers_by_name(dataset, grid, dims)
     choices = {n: c.ravel()[places] for n, (c, about) in columns.items() if "choices" in about}
     texts = {n: columns[n][1]["choices"] for n in choices}
     changes = [(c, np.asarray(c.of.values)[at[c.along]]) for c in grid.changes]
@@ -86,32 +86,36 @@ def of_dataset(dataset: xr.Dataset) -> Iterator[Designs]:
         own = np.flatnonzero(member.ravel() == number)
         first = tuple(int(a[own[0]]) for a in at)
         chosen = {n: texts[n][int(c[own[0]])] for n, c in choices.items() if c[own[0]] >= 0}
-        on_axes = {_called(grid, c): str(values[own[0]]) for c, values in changes if not c.of.numeric}
+        on_axes = {
+            _name_in_dataset(grid, c): str(values[own[0]]) for c, values in changes if not c.of.numeric
+        }
         numbers: dict[str, Any] = {
             c.target.name: values[own] for c, values in changes if c.target.kind == "given" and not c.apart
         }
         numbers |= {n: c.ravel()[places[own]] for n, (c, _) in columns.items() if n not in choices}
-        yield Designs(_chosen(grid.question(first), chosen), places[own], numbers, chosen | on_axes)
+        yield Designs(
+            _question_with_choices(grid.question(first), chosen), places[own], numbers, chosen | on_axes
+        )
 
 
-def _called(grid: scenarios.Grid, change: Change) -> str:
+def _name_in_dataset(grid: scenarios.Grid, change: Change) -> str:
     """Return the name under which a dataset has what changes along an axis."""
     return change.of.name if grid.axes[change.along].columns else grid.axes[change.along].name
 
 
-def _grid(text: str, tables: Sequence[Table] = ()) -> scenarios.Grid | None:
+def _grid_of_text(text: str, tables: Sequence[Table] = ()) -> scenarios.Grid | None:
     try:
         return scenarios.grid(scenarios.from_text(text, "scenario", tables)) if text else None
     except (scenarios.ScenarioError, UnknownName, ValueError):
         return None
 
 
-def _chosen(question: Question, variables: Mapping[str, Any]) -> Question:
+def _question_with_choices(question: Question, variables: Mapping[str, Any]) -> Question:
     named = {d.name for d in question.decide if d.choices is not None}
     return fixed(question, {n: str(v) for n, v in variables.items() if n in named})
 
 
-def _answered(dataset: xr.Dataset, dims: tuple[str, ...]) -> Array:
+def _answered_points(dataset: xr.Dataset, dims: tuple[str, ...]) -> Array:
     if "status" not in dataset:
         return np.ones([dataset.sizes[d] for d in dims], bool)
     return np.isin(dataset["status"].transpose(*dims).values, ANSWERED)
@@ -129,7 +133,7 @@ def _positions(dataset: xr.Dataset, axis: scenarios.GridAxis, index: Any, count:
     return of_value[index] if index is not None else np.repeat(of_value, count)
 
 
-def _columns(
+def _numbers_by_name(
     dataset: xr.Dataset, grid: scenarios.Grid, dims: tuple[str, ...]
 ) -> dict[str, tuple[Array, Mapping[str, Any]]]:
     """Return every number of the dataset by the name it has in its model, one per point, and what is said of it."""

@@ -101,7 +101,7 @@ def columns(dataset: xr.Dataset, names: Iterable[str] | None = None) -> tuple[Co
     for name in chosen:
         if name not in there:
             raise KeyError(name)
-        found += _of(dataset, name, name in axes)
+        found += _flat_columns(dataset, name, name in axes)
     return tuple(found)
 
 
@@ -111,15 +111,15 @@ def _in_rows(dataset: xr.Dataset, name: str, along: tuple[str, ...]) -> bool:
     return all(d in dataset.coords and dataset[d].dtype.kind not in "fiub" for d in others)
 
 
-def _of(dataset: xr.Dataset, name: str, axis: bool) -> Iterator[Column]:
+def _flat_columns(dataset: xr.Dataset, name: str, axis: bool) -> Iterator[Column]:
     array = dataset[name]
     words = codes(array) if "flag_meanings" in array.attrs else None
     text = words is None and array.dtype.kind not in "fiub"
-    for labels in _elements(dataset, name):
+    for labels in _labels_of_elements(dataset, name):
         yield Column(name, labels, dict(array.attrs), words, text, axis)
 
 
-def _elements(dataset: xr.Dataset, name: str) -> list[dict[str, str]]:
+def _labels_of_elements(dataset: xr.Dataset, name: str) -> list[dict[str, str]]:
     """Return the labels of each element that a family has; of a plain variable the one without labels."""
     along = points(dataset)
     dims = [str(d) for d in dataset[name].dims if d not in along]
@@ -146,7 +146,7 @@ def pieces(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
         return
     for _, slices in chunk_slices(shape, _blocks(dataset, shape)):
         held = dataset.isel(dict(zip(dims, slices, strict=True))).load()
-        yield from _cut(held, dims)
+        yield from _pieces_along_dims(held, dims)
 
 
 def rows(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
@@ -211,7 +211,7 @@ def _c_order(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(made)
 
 
-def _cut(held: xr.Dataset, dims: tuple[str, ...]) -> Iterator[xr.Dataset]:
+def _pieces_along_dims(held: xr.Dataset, dims: tuple[str, ...]) -> Iterator[xr.Dataset]:
     shape = tuple(held.sizes[d] for d in dims)
     parts = _c_order(shape)
     if parts == shape:
@@ -228,13 +228,13 @@ def values(piece: xr.Dataset, column: Column) -> np.ndarray[Any, Any]:
     dims = points(piece)
     array = piece[column.name]
     if column.labels:
-        array = array.isel({d: _place(piece, d, label) for d, label in column.labels.items()})
+        array = array.isel({d: _index_of_label(piece, d, label) for d, label in column.labels.items()})
     shape = xr.DataArray(np.empty(tuple(piece.sizes[d] for d in dims)), dims=dims)
     spread = xr.broadcast(array.drop_vars(list(array.coords)), shape)[0].transpose(*dims)
     return np.asarray(spread.values).ravel()
 
 
-def _place(piece: xr.Dataset, dim: str, label: str) -> int:
+def _index_of_label(piece: xr.Dataset, dim: str, label: str) -> int:
     return [str(v) for v in piece[dim].values].index(label)
 
 

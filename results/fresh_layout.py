@@ -81,16 +81,16 @@ def value(fresh: Fresh | None, key: str, labels: Sequence[str]) -> Any:
         found = fresh.quantiles.get(QUANTILES[key])
         return None if found is None else found.value
     if key.startswith(MEAN):
-        return None if fresh.mean is None else _part(fresh.mean, key)
+        return None if fresh.mean is None else _end_or_estimate(fresh.mean, key)
     every = {JOIN.join(k.names): k for k in fresh.limits}
     if key == PROMISED:
         asked = (every[n].asked if n in every else None for n in labels)
         return [math.nan if p is None else p for p in asked]
     # of limits that hold in all fresh samples an answer tells nothing
     always = estimates.share(fresh.count, fresh.count)
-    return [_part(every[n].held if n in every else always, key) for n in labels]
+    return [_end_or_estimate(every[n].held if n in every else always, key) for n in labels]
 
 
-def _part(found: Estimate, key: str) -> float:
+def _end_or_estimate(found: Estimate, key: str) -> float:
     end = key.rpartition("_")[2]
     return getattr(found, end) if end in ENDS else found.value

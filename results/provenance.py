@@ -32,7 +32,7 @@ def attributes(grid: GridLike, question: Question) -> dict[str, Any]:
         "objectives": json.dumps({o.name: "max" if o.maximize else "min" for o in question.objectives}),
         "scenario": question.scenario_text,
         "scenario_hash": question.scenario_hash,
-        "machine_parameters": json.dumps(_machines(grid, question), sort_keys=True),
+        "machine_parameters": json.dumps(_machine_records(grid, question), sort_keys=True),
         "waived_limits": " ".join(sorted(question.waive)),
         "versions": json.dumps(versions(), sort_keys=True),
         **_drawn_from(question),
@@ -68,53 +68,53 @@ def questions(grid: GridLike) -> Iterator[tuple[str, Question]]:
     """Go through the questions that differ in kind: one per named value of every axis of names."""
     start = [0] * len(grid.axes)
     yield "", grid.question(tuple(start))
-    for place, part in _parts(grid):
-        for value, i in _first(part.values).items():
+    for place, part in _changes_along_axes(grid):
+        for value, i in _first_places(part.values).items():
             at = [*start[:place], i, *start[place + 1 :]]
             yield value, grid.question(tuple(at))
 
 
-def _parts(grid: GridLike) -> Iterator[tuple[int, AxisLike]]:
+def _changes_along_axes(grid: GridLike) -> Iterator[tuple[int, AxisLike]]:
     """Go through what changes along the axes, each with the number of its axis; of one of rows that is its columns."""
     for place, axis in enumerate(grid.axes):
         for part in getattr(axis, "columns", ()) or (axis,):
             yield place, part
 
 
-def _first(values: Sequence[float | str]) -> dict[str, int]:
+def _first_places(values: Sequence[float | str]) -> dict[str, int]:
     """Return the first place of each name; nothing of numbers."""
     if not isinstance(next(iter(values), None), str):
         return {}
     return {str(value): i for i, value in reversed(list(enumerate(values)))}
 
 
-def _machines(grid: GridLike, question: Question) -> dict[str, Any]:
+def _machine_records(grid: GridLike, question: Question) -> dict[str, Any]:
     """Machine parameters used; one record per machine where whole machines are swept or chosen.
 
     Of a map of machines the entries swept or chosen have a record per machine, "cpu: NAME".
     """
-    swept = {a.path for _, a in _parts(grid)}
+    swept = {a.path for _, a in _changes_along_axes(grid)}
     if "machine" in swept:
-        whole = {str(v) for _, a in _parts(grid) if a.path == "machine" for v in a.values}
-        return {name: _parameters(q.given, swept) for name, q in questions(grid) if name in whole}
+        whole = {str(v) for _, a in _changes_along_axes(grid) if a.path == "machine" for v in a.values}
+        return {name: _machine_parameters(q.given, swept) for name, q in questions(grid) if name in whole}
     if question.machines and any(d.name == "machine" for d in question.decide):
         return {name: dict(sorted(p.items())) for name, p in question.machines.items()}
-    found: dict[str, Any] = _parameters(question.given, swept)
-    for entry, axis in _entries(grid).items():
+    found: dict[str, Any] = _machine_parameters(question.given, swept)
+    for entry, axis in _swept_entries(grid).items():
         own = f"{entry}."
         found = {n: v for n, v in found.items() if not n.startswith(own)}
         known = set(axis.values)
         of_each = {name: q for name, q in questions(grid) if name in known}
         for name, q in of_each.items():
-            parameters = _parameters(q.given, swept)
+            parameters = _machine_parameters(q.given, swept)
             found[f"{entry}: {name}"] = {n: v for n, v in parameters.items() if n.startswith(own)}
-    return found | {name: _parameters(p, swept) for name, p in question.machines.items()}
+    return found | {name: _machine_parameters(p, swept) for name, p in question.machines.items()}
 
 
-def _entries(grid: GridLike) -> dict[str, AxisLike]:
+def _swept_entries(grid: GridLike) -> dict[str, AxisLike]:
     """Return the entries of a map of machines that are swept as a whole, with their axes."""
     found: dict[str, AxisLike] = {}
-    for _, axis in _parts(grid):
+    for _, axis in _changes_along_axes(grid):
         entry = axis.path.removesuffix(".base").removeprefix(MACHINE_PREFIX)
         named = isinstance(next(iter(axis.values), None), str)
         if axis.path.startswith(MACHINE_PREFIX) and entry != "base" and named:
@@ -122,7 +122,7 @@ def _entries(grid: GridLike) -> dict[str, AxisLike]:
     return found
 
 
-def _parameters(given: Mapping[str, float | str], swept: set[str]) -> dict[str, float | str]:
+def _machine_parameters(given: Mapping[str, float | str], swept: set[str]) -> dict[str, float | str]:
     cut = len(MACHINE_PREFIX)
     return {n[cut:]: v for n, v in sorted(given.items()) if n.startswith(MACHINE_PREFIX) and n not in swept}
 

@@ -83,13 +83,13 @@ def _rooflines_of(groups: Iterable[Designs], most: int = MOST_ROOFS) -> tuple[Ro
     alike: list[Designs] = []
     for group in groups:
         if any("intensity" in names for names in group.question.model.one_of):
-            alike += _apart(group)
-    machines = [_machine(group) for group in alike[:most]]
-    names = _names([group.named for group in alike[:most]], machines)
-    return tuple(_roofline(*each) for each in zip(alike, machines, names, strict=False))
+            alike += _differing_in_work(group)
+    machines = [_inputs_of_curve(group) for group in alike[:most]]
+    names = _machine_labels([group.named for group in alike[:most]], machines)
+    return tuple(_roofline_of_group(*each) for each in zip(alike, machines, names, strict=False))
 
 
-def _names(named: list[Mapping[str, str]], machines: list[dict[str, Any]]) -> list[str]:
+def _machine_labels(named: list[Mapping[str, str]], machines: list[dict[str, Any]]) -> list[str]:
     """Name the machines by what differs among them: names, then all that is not a cost, then their number."""
     if len(machines) < 2:
         return [""] * len(machines)
@@ -105,18 +105,18 @@ def _names(named: list[Mapping[str, str]], machines: list[dict[str, Any]]) -> li
 def _differing(told: Sequence[Mapping[str, Any]]) -> list[str]:
     names = dict.fromkeys(n for m in told for n in m)
     differ = [n for n in names if len({str(m.get(n)) for m in told}) > 1]
-    return [", ".join(_words(n, m[n]) for n in differ if n in m) for m in told]
+    return [", ".join(_name_and_value(n, m[n]) for n in differ if n in m) for m in told]
 
 
-def _words(name: str, value: Any) -> str:
+def _name_and_value(name: str, value: Any) -> str:
     return value if isinstance(value, str) else f"{name.replace('_', ' ')} {value:.3g}"
 
 
-def _apart(group: Designs) -> Iterator[Designs]:
+def _differing_in_work(group: Designs) -> Iterator[Designs]:
     """Go through the designs of a group that differ in their work alone."""
     columns = [
         np.broadcast_to(v, group.places.shape)
-        for n in _inputs(group)
+        for n in _numeric_inputs(group)
         if np.ndim(v := group.number(n)) and n not in WORK
     ]
     if not columns:
@@ -129,17 +129,17 @@ def _apart(group: Designs) -> Iterator[Designs]:
         yield replace(group, places=group.places[own], numbers=numbers)
 
 
-def _inputs(group: Designs) -> list[str]:
+def _numeric_inputs(group: Designs) -> list[str]:
     return [n for n in group.question.model.parameters() if group.number(n) is not None]
 
 
-def _machine(group: Designs) -> dict[str, Any]:
+def _inputs_of_curve(group: Designs) -> dict[str, Any]:
     """Return all that the curves depend on: every input but the work, one number each."""
-    numbers = {n: float(np.ravel(group.number(n))[0]) for n in _inputs(group) if n not in WORK}
+    numbers = {n: float(np.ravel(group.number(n))[0]) for n in _numeric_inputs(group) if n not in WORK}
     return {n: v for n, v in group.question.given.items() if isinstance(v, str)} | numbers
 
 
-def _roofline(group: Designs, machine: Mapping[str, Any], name: str) -> Roofline:
+def _roofline_of_group(group: Designs, machine: Mapping[str, Any], name: str) -> Roofline:
     intensity, flops, data = (group.number(n) for n in ("intensity", "flops", "bytes"))
     if intensity is None:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -195,7 +195,7 @@ def of_answer(question: Question, dims: tuple[str, ...]) -> Iterator[Variable]:
 def per_limit(
     dims: tuple[str, ...], limits: tuple[str, ...], questions: Sequence[Question]
 ) -> Iterator[Variable]:
-    """Elasticity and state of every limit, and the value that would do; nothing where there is none."""
+    """Elasticity and state of every limit, and its feasible value; nothing where there is none."""
     if not limits:
         return
     percent = {"units": "1", "long_name": "percent of the objective per percent of the limit"}
@@ -272,7 +272,7 @@ def named(
         free = _safe(name if name not in taken else f"{role}.{name}")
         taken |= {free}
         if role == "decided" and found.decided[name].choices is not None:
-            yield _chosen(free, found.decided[name], dims)
+            yield _choice_variable(free, found.decided[name], dims)
         else:
             q = found.metrics[name] if role == "metric" else quantity(question.model, name)
             told = about(q)
@@ -281,7 +281,7 @@ def named(
             yield Variable(free, "float64", dims, told, role, name)
 
 
-def _chosen(name: str, d: Decision, dims: tuple[str, ...]) -> Variable:
+def _choice_variable(name: str, d: Decision, dims: tuple[str, ...]) -> Variable:
     choices = d.choices or ()
     flags = {
         "long_name": f"chosen {d.name}",

@@ -79,9 +79,9 @@ def decision(
     if not roles(reader, key, entry):
         return None
     if q.choices:
-        return _choices(reader, key, name, entry, q)
+        return _choice_decision(reader, key, name, entry, q)
     if entry.max_halvings is not None:
-        return _halved(reader, key, name, entry, base)
+        return _halving_decision(reader, key, name, entry, base)
     if q.menu:
         return _picked(reader, key, name, entry, q)
     asked, counts = entry.integer, q.whole and (entry.integer or "integer" not in entry.model_fields_set)
@@ -89,7 +89,7 @@ def decision(
     low, high = bounds(reader, key, entry, q, word_size)
     made = Decision(name, low, high, entry.integer, base=base if base else None, count=counts)
     if entry.values is not None:
-        listed = _listed(reader, key, entry.values, q, word_size, made)
+        listed = _with_listed_values(reader, key, entry.values, q, word_size, made)
         return listed and replace(listed, integer=asked)
     if entry.powers_of is not None:
         least, most = box(q)
@@ -124,7 +124,7 @@ def bounds(
     return low, high
 
 
-def _choices(reader: Reader, key: str, name: str, entry: Decide, q: Quantity) -> Decision | None:
+def _choice_decision(reader: Reader, key: str, name: str, entry: Decide, q: Quantity) -> Decision | None:
     asked = entry.model_dump(exclude_defaults=True, exclude={"values"}, exclude_none=True)
     if asked:
         right = f"write values = [{', '.join(shown(c) for c in q.choices)}]"
@@ -142,10 +142,12 @@ def _picked(reader: Reader, key: str, name: str, entry: Decide, q: Quantity) -> 
         reader.findings.add(key, f"{name} is a choice from a menu and has no {', '.join(asked)}", right)
         return None
     listed: tuple[float | str, ...] = q.menu if entry.values is None else entry.values
-    return _listed(reader, key, listed, q, None, Decision(name))
+    return _with_listed_values(reader, key, listed, q, None, Decision(name))
 
 
-def _halved(reader: Reader, key: str, name: str, entry: Decide, base: float | None) -> Decision | None:
+def _halving_decision(
+    reader: Reader, key: str, name: str, entry: Decide, base: float | None
+) -> Decision | None:
     halvings = entry.max_halvings or 0.0
     if not base:
         if not reader.findings.unreadable("machine"):
@@ -175,7 +177,7 @@ def powers(of: int, least: float, most: float) -> tuple[float, ...]:
     return tuple(takewhile(lambda v: v <= most * (1 + 1e-12), (float(of) ** k for k in count(first))))
 
 
-def _listed(
+def _with_listed_values(
     reader: Reader,
     key: str,
     values: tuple[float | str, ...],

@@ -21,7 +21,7 @@ def of_question(model: Model, shape: Shape, findings: Findings, *, swept: bool) 
     """
     if not model.further:
         return model
-    return _extended(model, set(_stated(shape, swept=swept)), findings)
+    return _extended(model, set(_names_in_file(shape, swept=swept)), findings)
 
 
 def of_kernel(model: Model, i: int, shape: Shape, findings: Findings, *, swept: bool) -> Model:
@@ -30,7 +30,7 @@ def of_kernel(model: Model, i: int, shape: Shape, findings: Findings, *, swept: 
         return model
     entry = shape.kernels[i]
     own = workloads.get(entry.workload).given[model.name] if entry.workload else {}
-    every, prefix = set(_stated(shape, swept=swept)), f"{entry.name}."
+    every, prefix = set(_names_in_file(shape, swept=swept)), f"{entry.name}."
     mine = {n.removeprefix(prefix) for n in every if n.startswith(prefix)}
     return _extended(model, every | mine | set(entry.given) | set(own), findings)
 
@@ -59,7 +59,7 @@ def _extended(model: Model, stated: set[str], findings: Findings) -> Model:
         return model
 
 
-def _stated(shape: Shape, *, swept: bool) -> Iterator[str]:
+def _names_in_file(shape: Shape, *, swept: bool) -> Iterator[str]:
     for name, value in shape.given.items():
         yield name
         if isinstance(value, Mapping):

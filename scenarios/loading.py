@@ -43,7 +43,7 @@ def load(source: str | Path | Mapping[str, Any] | Scenario, machine: str | None 
         return _scenario_of(data, NAMELESS, None)
     if not isinstance(source, str | Path):
         raise TypeError(f"a scenario is a path or a mapping, not {type(source).__name__}")
-    text, folder = _read(source)
+    text, folder = _text_and_folder(source)
     return from_text(text, str(source), folder=folder, machine=machine)
 
 
@@ -125,7 +125,7 @@ def _printable(data: dict[str, Any], findings: Findings) -> None:
             findings.add(key, wrong, "leave them out: they are for terminals, and cannot be read")
 
 
-def _read(source: str | Path) -> tuple[str, Path]:
+def _text_and_folder(source: str | Path) -> tuple[str, Path]:
     """Return the text of a scenario, and the folder in which it stands."""
     path = Path(source)
     name = str(source)

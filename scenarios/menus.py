@@ -25,7 +25,7 @@ def with_menu(shape: Shape, roles: Roles, d: Decision, given: Mapping[str, float
     key, before = f"decide.{d.name}.divides", roles.reader.findings.count
     for i, name in enumerate(of):
         place = f"{key}[{i}]" if len(of) > 1 else key
-        wrong, right = _wrong(shape, roles, name, given)
+        wrong, right = _why_no_divisors(shape, roles, name, given)
         if wrong:
             roles.reader.findings.missing(place, wrong, right)
     menu = divisors.Divisors(of, d.values, definitions_of(roles.reader.model))
@@ -40,7 +40,9 @@ def with_menu(shape: Shape, roles: Roles, d: Decision, given: Mapping[str, float
     return made
 
 
-def _wrong(shape: Shape, roles: Roles, name: str, given: Mapping[str, float | str]) -> tuple[str, str]:
+def _why_no_divisors(
+    shape: Shape, roles: Roles, name: str, given: Mapping[str, float | str]
+) -> tuple[str, str]:
     """Say why no divisors of a number can be listed, and what would be right; nothing where they can."""
     reader, model = roles.reader, roles.reader.model
     known = {*reader.parameters, *given}

@@ -57,10 +57,10 @@ class Roles:
 
 def resolve(reader: Reader, shape: Shape, tables: Tables, *, swept: bool) -> Roles:
     """Find out every name's role, noting all mistakes."""
-    given = dict.fromkeys(_given(reader, shape))
-    decide = dict.fromkeys(n for n in shape.decide if _decided(reader, shape, n))
+    given = dict.fromkeys(_given_names(reader, shape))
+    decide = dict.fromkeys(n for n in shape.decide if _is_decision_name(reader, shape, n))
     targets = _targets(reader, shape) if swept else {}
-    limits = tuple(n for n in shape.limits if _limited(reader, shape, n, targets))
+    limits = tuple(n for n in shape.limits if _may_be_limited(reader, shape, n, targets))
     fresh = [t.name for t in targets.values() if t.kind == "limit" and t.name not in limits]
     _front(reader, shape)
     _top(reader, shape)
@@ -72,12 +72,12 @@ def resolve(reader: Reader, shape: Shape, tables: Tables, *, swept: bool) -> Rol
         _objectives(reader, shape),
         _ties(reader, shape),
         targets,
-        {n: _machines(reader, shape, n) for n in decide if reader.is_machine(n)},
+        {n: _machines_to_choose(reader, shape, n) for n in decide if reader.is_machine(n)},
         tables,
     )
 
 
-def _given(reader: Reader, shape: Shape) -> tuple[str, ...]:
+def _given_names(reader: Reader, shape: Shape) -> tuple[str, ...]:
     found = []
     for name, value in shape.given.items():
         key, add = f"given.{name}", reader.findings.add
@@ -118,7 +118,7 @@ def _no_input(reader: Reader, shape: Shape, key: str, name: str) -> None:
     reader.findings.add(key, wrong, meant(name, dict.fromkeys([*reader.inputs, *used])))
 
 
-def _decided(reader: Reader, shape: Shape, name: str) -> bool:
+def _is_decision_name(reader: Reader, shape: Shape, name: str) -> bool:
     known = name in reader.parameters or name in reader.metrics or name in reader.machine
     if shape.define and not known and "." not in name and not reader.is_machine(name):
         _no_input(reader, shape, f"decide.{name}", name)
@@ -177,7 +177,7 @@ def _axis_name(reader: Reader, shape: Shape, axis: str) -> None:
         reader.findings.add(f"sweep.{axis}", wrong, "use letters, digits and _, beginning with a letter")
 
 
-def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[Slot, Target]) -> bool:
+def _may_be_limited(reader: Reader, shape: Shape, name: str, targets: Mapping[Slot, Target]) -> bool:
     key, add = f"limits.{name}", reader.findings.add
     bounds = shape.limits[name]
     if bounds.of is not None:
@@ -208,7 +208,7 @@ def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[Slot, Tar
         return False
     _halvings_need_machine(reader, shape, key, name)
     if bounds.within is not None:
-        return _tied(reader, shape, name)
+        return _may_lie_within_share(reader, shape, name)
     swept = any(t.kind == "limit" and t.name == name for t in targets.values())
     if bounds.min is None and bounds.max is None and not swept:
         reader.findings.missing(
@@ -217,7 +217,7 @@ def _limited(reader: Reader, shape: Shape, name: str, targets: Mapping[Slot, Tar
     return True
 
 
-def _tied(reader: Reader, shape: Shape, name: str) -> bool:
+def _may_lie_within_share(reader: Reader, shape: Shape, name: str) -> bool:
     """Whether a limit can lie within a share of its metric's own optimum; where not, note why."""
     key, add, share = f"limits.{name}", reader.findings.add, shape.limits[name].within or 0.0
     if name not in reader.metrics or name == HALVINGS.name:
@@ -335,7 +335,7 @@ def waived(model: Model, asked: Iterable[str]) -> frozenset[str]:
     return frozenset(n for a in asked for n in own if n == a or n.startswith(f"{a}."))
 
 
-def _machines(reader: Reader, shape: Shape, name: str) -> tuple[str, ...]:
+def _machines_to_choose(reader: Reader, shape: Shape, name: str) -> tuple[str, ...]:
     """Return the machines that a decision chooses from."""
     entry, key = shape.decide[name], f"decide.{name}"
     if not entry.values:

@@ -55,7 +55,7 @@ def partless(shape: Shape, roles: Roles) -> None:
         if not any(name in names for _, names in every):
             continue
         without = [choices for choices, names in every if name in names]
-        places = _places(shape, roles, name)
+        places = _keys_that_name(shape, roles, name)
         if not without or not places or (len(without) < len(every) and name not in ranked):
             continue
         telling = [n for n in without[0] if _matters(reader.inputs[n].choices, unused, without[0], n, name)]
@@ -75,7 +75,7 @@ def _matters(
     return which != name and any(name not in unused({**choices, which: other}) for other in texts)
 
 
-def _places(shape: Shape, roles: Roles, name: str) -> list[str]:
+def _keys_that_name(shape: Shape, roles: Roles, name: str) -> list[str]:
     """Return the keys at which the file speaks of a name."""
     found = [f"given.{name}"] if name in roles.given else []
     found += [f"decide.{name}"] if name in roles.decide and name not in roles.reader.unasked else []

@@ -52,19 +52,19 @@ def read(shape: Shape, roles: Roles, outer: Mapping[Slot, AxisValues], at: Mappi
     asked = _Asked(elsewhere, needs.needed(shape, roles))
     moved = {s: i for s, i in at.items() if not roles.targets[s].divided}
     values = {roles.targets[slot].name: outer[slot][i] for slot, i in moved.items()}
-    keys = {roles.targets[slot].name: _key(shape, roles, slot, i) for slot, i in moved.items()}
+    keys = {roles.targets[slot].name: _axis_value_key(shape, roles, slot, i) for slot, i in moved.items()}
     if roles.reader.parts.machines:
         return _map(shape, roles, asked, values, keys)
     if roles.machines.get("machine"):
-        found = _choices(roles, "machine", roles.reader, asked)
+        found = _parameters_of_choices(roles, "machine", roles.reader, asked)
         named = {machine_key("machine", name): name for name in roles.machines["machine"]}
         origins = {key: machine_tables.sources(roles.reader, named[key]) for key in found}
-        return Place({}, _shared(found.values()), machines=found, sources=origins)
+        return Place({}, _common_word_size(found.values()), machines=found, sources=origins)
     key = next((k for n, k in keys.items() if n != WORD_SIZE), "machine")
     return _single(shape, roles, asked, _spec(shape, values), key)
 
 
-def _key(shape: Shape, roles: Roles, slot: Slot, i: int) -> str:
+def _axis_value_key(shape: Shape, roles: Roles, slot: Slot, i: int) -> str:
     """Return where a value of an axis stands."""
     entry, (key, _) = shape.sweep[slot[0]], axis_slots.listed(shape, slot)
     table = roles.tables.get(entry.table or "")
@@ -115,7 +115,7 @@ def _map(
     for entry, reader in roles.reader.entries():
         name = MACHINE_PREFIX + entry
         if roles.machines.get(name):
-            choices |= _choices(roles, name, reader, asked)
+            choices |= _parameters_of_choices(roles, name, reader, asked)
             continue
         spec = _entry_spec(shape, entry, values)
         if spec is None:
@@ -131,7 +131,7 @@ def _map(
         sizes.append(found)
         parameters |= {reader.prefix + n: v for n, v in found.items()}
         defaults |= {reader.prefix + n: v for n, v in _defaults(reader).items()}
-    return Place(parameters, _shared(sizes), defaults, choices)
+    return Place(parameters, _common_word_size(sizes), defaults, choices)
 
 
 def _entry_spec(shape: Shape, entry: str, values: Mapping[str, Any]) -> MachineSpec | None:
@@ -153,7 +153,9 @@ def _spec(shape: Shape, values: Mapping[str, Any]) -> MachineSpec | None:
     return {**own, **changes}
 
 
-def _choices(roles: Roles, decision: str, reader: Reader, asked: _Asked) -> dict[str, Mapping[str, float]]:
+def _parameters_of_choices(
+    roles: Roles, decision: str, reader: Reader, asked: _Asked
+) -> dict[str, Mapping[str, float]]:
     """Return the parameters of every machine that may be chosen, under the names of a question."""
     found: dict[str, Mapping[str, float]] = {}
     for i, name in enumerate(roles.machines[decision]):
@@ -172,7 +174,7 @@ def _defaults(reader: Reader) -> dict[str, float]:
     return {n: float(q.default) for n, q in reader.machine.items() if q.default is not None}
 
 
-def _shared(machines: Iterable[Mapping[str, float]]) -> float | None:
+def _common_word_size(machines: Iterable[Mapping[str, float]]) -> float | None:
     """Return the word size that all machines have; None where they differ."""
     sizes = {own.get("word_size", own.get(WORD_SIZE)) for own in machines}
     return sizes.pop() if len(sizes) == 1 else None

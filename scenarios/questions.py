@@ -55,7 +55,7 @@ def _with_definitions(reader: Reader, shape: Shape, findings: Findings, tables: 
 
 def grid(scenario: Scenario) -> Grid:
     """Return the grid of a scenario's axes; without [sweep] it has one point. Raises ScenarioError."""
-    return _grid(scenario, swept=True)
+    return _grid_with_bases(scenario, swept=True)
 
 
 def question(scenario: Scenario) -> Question:
@@ -63,10 +63,10 @@ def question(scenario: Scenario) -> Question:
 
     A quantity that only an axis gives a value is missing here: ask ``grid`` for a point instead.
     """
-    return _grid(scenario, swept=False).question(())
+    return _grid_with_bases(scenario, swept=False).question(())
 
 
-def _grid(scenario: Scenario, *, swept: bool) -> Grid:
+def _grid_with_bases(scenario: Scenario, *, swept: bool) -> Grid:
     findings = Findings(scenario.file)
     found = check(scenario, findings, scenario.tables, swept=swept)
     if found is None:

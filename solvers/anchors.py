@@ -57,14 +57,14 @@ def anchored(question: Question, solve: Callable[[Question], Solution]) -> Ancho
         best = solve(alone)
         value = best.objective
         if best.status not in (*PROVED, Status.FEASIBLE) or value is None or not math.isfinite(value):
-            return Anchored(question, refusal=_without(limit, maximize, best))
+            return Anchored(question, refusal=_answer_without_anchor(limit, maximize, best))
         proved &= best.status in PROVED
-        found.append(_tied(limit, value, maximize))
+        found.append(_limit_within(limit, value, maximize))
         words.append(_anchor_text(question, limit, value, maximize, best))
     return Anchored(dataclasses.replace(question, limits=tuple(found)), "; ".join(words), proved)
 
 
-def _tied(limit: Limit, value: float, maximize: bool) -> Limit:
+def _limit_within(limit: Limit, value: float, maximize: bool) -> Limit:
     assert limit.within is not None, "only such limits are tied"
     room = limit.within * abs(value)
     if maximize:
@@ -81,7 +81,7 @@ def _anchor_text(question: Question, limit: Limit, value: float, maximize: bool,
     return f"{limit.name} within {100 * (limit.within or 0.0):g} % of its {side}, {show(value, unit)}{doubt}"
 
 
-def _without(limit: Limit, maximize: bool, best: Solution) -> Solution:
+def _answer_without_anchor(limit: Limit, maximize: bool, best: Solution) -> Solution:
     """Return the answer to a question whose anchor is not there, and say that it is the anchor that is missing."""
     if best.status is not Status.UNBOUNDED:
         return best

@@ -141,20 +141,22 @@ def _answer(
         )
     if brief and designs.few(question):
         # what recognition finds is told of the best choice only
-        return _listed(question, told=told)
+        return _answer_by_listing(question, told=told)
     known = None if brief or kept is None else kept.tried.get(id(question))
     if known is not None and isinstance(known.found, structured.Optimum) and known.found.tied is not None:
         tried = dataclasses.replace(known, found=known.found.tied())
     else:
         problem = formulate(question)
         if problem.kind is Kind.EVALUATION:
-            return _evaluated(question)
-        tried = wider.settled(_tried(problem, brief=brief), lambda farther: _tried(farther, brief=brief))
+            return _evaluated_solution(question)
+        tried = wider.settled(
+            _searched_in_box(problem, brief=brief), lambda farther: _searched_in_box(farther, brief=brief)
+        )
     if kept is not None:
         kept.tried[id(question)] = tried
     outcome = tried.outcome
     if outcome.x is None or outcome.status is Status.UNBOUNDED:
-        return without_design(question, outcome, lambda: explained(_why(tried)), told=told)
+        return without_design(question, outcome, lambda: explained(_conflicts_of(tried)), told=told)
     solution = _solution_of(question, outcome)
     if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return solution
@@ -167,7 +169,7 @@ def _answer(
     return explanation.explained(tried.problem, solution, tried.found, neighbours)
 
 
-def _listed(question: Question, *, told: bool) -> Solution:
+def _answer_by_listing(question: Question, *, told: bool) -> Solution:
     """Answer a question of few designs by trying them all, without what stands beside the optimum."""
     from solvers.explaining import subsets
 
@@ -186,7 +188,7 @@ def _ties_told(problem: Problem, solution: Solution) -> Solution:
     return dataclasses.replace(solution, certificate=text)
 
 
-def _tried(problem: Problem, *, brief: bool) -> Tried:
+def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
     """Search a problem in its own box."""
     # each way is imported where it is taken: a first answer waits for what it needs
     if problem.kind is not Kind.EVALUATION and designs.few(problem.question):
@@ -207,7 +209,7 @@ def _without_structure(problem: Problem, outcome: Outcome) -> Tried:
     return Tried(problem, structured.Optimum(outcome, ranges=dict(outcome.ranges)), structured=False)
 
 
-def _why(tried: Tried) -> Why:
+def _conflicts_of(tried: Tried) -> Why:
     problem = tried.problem
     if problem.program is not None and tried.structured:
         from solvers.linear import milp_conflicts
@@ -226,7 +228,7 @@ def _why_not(question: Question, kept: _Kept) -> Why:
     if place not in kept.whys:
         tried = kept.tried.get(place)
         # of few designs, and where nothing else is decided, there was no search
-        found = subsets.why(question) if tried is None else _why(tried)
+        found = subsets.why(question) if tried is None else _conflicts_of(tried)
         kept.whys[place] = remembered(found)
     return kept.whys[place]
 
@@ -254,7 +256,7 @@ def without_design(
     )
 
 
-def _evaluated(question: Question) -> Solution:
+def _evaluated_solution(question: Question) -> Solution:
     """Nothing decided: the numbers, and whether every limit holds."""
     solution = _solution_of(
         question, Outcome(Status.EVALUATED, {}, certificate="evaluated; nothing was decided")

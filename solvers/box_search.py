@@ -64,7 +64,7 @@ def feasible(question: Question, where: Space, low: Array, high: Array) -> Codes
             continue
         np.add.at(work, now.point, 1)
         now, steep = _pruned(asked, where, now)
-        met[now.point[_holds(asked, where, now)]] = True
+        met[now.point[_holds_a_design(asked, where, now)]] = True
         going = ~met[now.point]
         now, steep = now.take(going), steep[going]
         stuck = (where.width(now.low, now.high) <= interval.SMALLEST).all(axis=1) | (
@@ -73,7 +73,7 @@ def feasible(question: Question, where: Space, low: Array, high: Array) -> Codes
         failed[now.point[stuck]] = True
         going = ~failed[now.point]
         if going.any():
-            waiting.append(_cut(where, now.take(going), steep[going]))
+            waiting.append(_cut_into_parts(where, now.take(going), steep[going]))
     return np.select([met, failed], [CAN_HOLD, NOT_KNOWN], CANNOT_HOLD).astype(np.int8)
 
 
@@ -86,7 +86,7 @@ def _pruned(question: Question, where: Space, now: _Boxes) -> tuple[_Boxes, Arra
     return _Boxes(now.point, low, high).take(possible), boxes.steepness(e)[possible]
 
 
-def _holds(question: Question, where: Space, now: _Boxes) -> Mask:
+def _holds_a_design(question: Question, where: Space, now: _Boxes) -> Mask:
     """Whether the middle or an end of a box is a design that meets all limits."""
     found = np.zeros(len(now.point), bool)
     if not len(now.point):
@@ -98,7 +98,7 @@ def _holds(question: Question, where: Space, now: _Boxes) -> Mask:
     return found
 
 
-def _cut(where: Space, now: _Boxes, steep: Array) -> _Boxes:
+def _cut_into_parts(where: Space, now: _Boxes, steep: Array) -> _Boxes:
     """Cut boxes along the variable that moves their limits most: into more parts where few are open."""
     parts = int(np.clip(EASY_BOXES // len(now.point), 2, BOX_PARTS))
     rows = np.arange(len(now.point))

@@ -205,14 +205,14 @@ def measured(question: Question, x: Array) -> tuple[Array, Array]:
 def enclose(question: Question, low: Array, high: Array) -> Enclosure:
     """Bound every limit and the objective over boxes, by plain intervals and by their slopes."""
     inputs = Slope.inputs(low, centres(low, high), high)
-    return enclosure(*_rows(question, inputs), low.shape)
+    return enclosure(*_rows_with_slopes(question, inputs), low.shape)
 
 
 def enclosure(keys: tuple[RowKey, ...], found: list[Slope], shape: tuple[int, ...]) -> Enclosure:
     """Return rows that were worked out over ``shape`` (boxes, variables) as arrays, the first of them limits."""
     count, k = shape
     reach = found[0].reach if found else ()
-    return _sharpened(
+    return _with_mean_value_form(
         Enclosure(
             keys,
             _stack([s.value.lo for s in found], (count,)),
@@ -264,7 +264,7 @@ def tangent(question: Question, x: Array, numbers: Numbers = numbers) -> tuple[A
     return np.clip(np.nan_to_num(now[:, 0], nan=700.0), -700.0, 700.0), slope
 
 
-def _rows(question: Question, inputs: list[Slope]) -> tuple[tuple[RowKey, ...], list[Slope]]:
+def _rows_with_slopes(question: Question, inputs: list[Slope]) -> tuple[tuple[RowKey, ...], list[Slope]]:
     """Limits, then what is minimised, with their slopes."""
     x = {d.name: s for d, s in zip(question.decide, inputs, strict=True)}
     with np.errstate(all="ignore"):
@@ -294,7 +294,7 @@ def moves(e: Enclosure) -> tuple[Array, Array]:
     return reduce(np.minimum, corners), reduce(np.maximum, corners)
 
 
-def _sharpened(e: Enclosure) -> Enclosure:
+def _with_mean_value_form(e: Enclosure) -> Enclosure:
     """Intersect the mean-value form in log space into ``low`` and ``high``."""
     if not e.low.size:
         return e

@@ -55,7 +55,9 @@ def best_of(
 
     number = min(range(len(answered)), key=lambda k: order(answered[k]))
     if question.ties:
-        number = _tied(question, [s for _, s in answered], number, lambda k: whole(asked[k][1]))
+        number = _first_of_tied_choices(
+            question, [s for _, s in answered], number, lambda k: whole(asked[k][1])
+        )
     choice, best = answered[number]
     if best.status in (Status.OPTIMAL, Status.FEASIBLE):
         best = whole(asked[number][1])
@@ -148,7 +150,7 @@ def _next_best(
     if best.objective is None or (best.variables and best.solver != ENUMERATION):
         return None
     maximize = question.objectives[0].maximize
-    found = [] if best.next_best is None else [_joined(choice, best.next_best)]
+    found = [] if best.next_best is None else [_next_best_with_names(choice, best.next_best)]
     for other, s in others:
         if s.status is Status.INFEASIBLE:
             continue
@@ -157,17 +159,17 @@ def _next_best(
         if abs(s.objective - best.objective) > TIE * abs(best.objective):
             found.append(NextBest({**other, **s.variables}, s.objective))
         elif s.next_best is not None:
-            found.append(_joined(other, s.next_best))
+            found.append(_next_best_with_names(other, s.next_best))
         elif s.variables and s.solver != ENUMERATION:
             return None
     return min(found, key=lambda n: -n.objective if maximize else n.objective, default=None)
 
 
-def _joined(choice: Mapping[str, str], told: NextBest) -> NextBest:
+def _next_best_with_names(choice: Mapping[str, str], told: NextBest) -> NextBest:
     return dataclasses.replace(told, variables={**choice, **told.variables})
 
 
-def _tied(
+def _first_of_tied_choices(
     question: Question, answered: Sequence[Solution], best: int, whole: Callable[[int], Solution]
 ) -> int:
     """Return which of the choices that are as good as the best one the file's order of ties prefers."""

@@ -38,13 +38,13 @@ class Grid:
     @property
     def size(self) -> int:
         """Number of combinations."""
-        return math.prod(map(_count, self.axes))
+        return math.prod(map(_axis_length, self.axes))
 
     def at(self, number: NDArray[np.int64]) -> Array:
         """Return the combinations of these numbers as rows, SI."""
         columns: list[Array] = []
         for axis in reversed(self.axes):
-            number, place = np.divmod(number, _count(axis))
+            number, place = np.divmod(number, _axis_length(axis))
             first = axis.start + place if isinstance(axis, range) else axis[place]
             columns.append(np.asarray(first, dtype=float))
         return np.stack(columns[::-1], axis=1) if columns else np.zeros((len(number), 0))
@@ -78,7 +78,7 @@ class Table:
         return replace(self, x={n: np.concatenate([v, other.x[n]]) for n, v in self.x.items()})
 
 
-def _count(axis: Array | range) -> int:
+def _axis_length(axis: Array | range) -> int:
     """How many values an axis has; ``len`` of a range ends at 2**63."""
     return max(axis.stop - axis.start, 0) if isinstance(axis, range) else len(axis)
 
@@ -101,7 +101,9 @@ def grid(question: Question, target: float = math.inf) -> Grid | None:
     if every is not None and every.size <= OUTRIGHT:
         return every
     kept = boxes.tighten(question, where, target=target)
-    return Grid(where.names, (range(0),) * len(where.names)) if kept is None else _between(where, *kept)
+    return (
+        Grid(where.names, (range(0),) * len(where.names)) if kept is None else _all_combinations(where, *kept)
+    )
 
 
 def enumerable(question: Question) -> int | None:
@@ -146,10 +148,10 @@ def everything(question: Question) -> Grid | None:
 def _every(where: Space) -> Grid | None:
     """Every combination there is, whatever limits say; None where something has no end."""
     ends = where.low, where.high
-    return _between(where, *ends) if np.isfinite(ends).all() else None
+    return _all_combinations(where, *ends) if np.isfinite(ends).all() else None
 
 
-def _between(where: Space, low: Array, high: Array) -> Grid:
+def _all_combinations(where: Space, low: Array, high: Array) -> Grid:
     """Every combination between two ends."""
     return Grid(where.names, tuple(_axis(where, j, low, high) for j in range(len(where.names))))
 

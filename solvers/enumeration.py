@@ -77,13 +77,13 @@ def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
     held = (worst <= HOLDS) & ~np.isnan(goal)
     reached = np.where(held, goal, np.inf)
     low = reached.min(axis=1)
-    tied = held & (reached <= _close(low)[:, None])
-    best = _first(t, at, tied, np.argmin(reached, axis=1))
-    lost = _lost(t, near, ratios, np.isposinf(worst) | np.isnan(goal))
+    tied = held & (reached <= _as_good_as_least(low)[:, None])
+    best = _design_by_tie_rule(t, at, tied, np.argmin(reached, axis=1))
+    lost = _certainly_lost(t, near, ratios, np.isposinf(worst) | np.isnan(goal))
     return Judged(best, low, worst.min(axis=1), tied, np.isinf(low) & held.any(axis=1), reached, lost)
 
 
-def _lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unknown: Mask) -> Mask:
+def _certainly_lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unknown: Mask) -> Mask:
     """Tell at which points a design of ``unknown`` worth breaks no limit for sure, since floats end before it."""
     if not unknown.any():
         return np.zeros(len(unknown), dtype=bool)
@@ -108,11 +108,11 @@ def numbers(t: Table, near: Question, which: NDArray[np.intp]) -> tuple[dict[str
         if any(composed.may_be_negative(question.model, n) for n in evaluation.bounds(question)):
             # a difference is measured against its parts
             wanted = {*every}
-        at = {n: _along(plain(v), which) for n, v in every.items() if n in wanted}
+        at = {n: _spread_to_points(plain(v), which) for n, v in every.items() if n in wanted}
         return at, evaluation.ratios(question, t.x, at)
 
 
-def _along(values: Any, which: NDArray[np.intp]) -> Any:
+def _spread_to_points(values: Any, which: NDArray[np.intp]) -> Any:
     """The numbers of every point from those of the points that they are like."""
     return values[which] if np.ndim(values) == 2 and len(values) > 1 else values
 
@@ -140,12 +140,12 @@ def full(values: Any, shape: tuple[int, int]) -> Array:
     return np.broadcast_to(np.asarray(plain(values), dtype=float), shape)
 
 
-def _close(low: Array) -> Array:
+def _as_good_as_least(low: Array) -> Array:
     """What counts as being as small as the least."""
     return np.where(np.isfinite(low), low + TIE * np.abs(low), low)
 
 
-def _first(t: Table, at: Mapping[str, Any], tied: Mask, least: Points) -> Points:
+def _design_by_tie_rule(t: Table, at: Mapping[str, Any], tied: Mask, least: Points) -> Points:
     """The design handed out at each point: of those tied by the order of ties, then smaller numbers."""
     some = np.flatnonzero(tied.sum(axis=1) > 1)
     if not len(some):
@@ -153,7 +153,7 @@ def _first(t: Table, at: Mapping[str, Any], tied: Mask, least: Points) -> Points
     best, left, known = least.copy(), tied[some], {**t.x, **at}
     for level in (*(known[n] for n in t.question.tie_order if n in known), *t.x.values()):
         values = np.where(left, full(level, tied.shape)[some], np.inf)
-        left &= values <= _close(values.min(axis=1))[:, None]
+        left &= values <= _as_good_as_least(values.min(axis=1))[:, None]
     best[some] = np.argmax(left, axis=1)
     return best
 
@@ -179,7 +179,7 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
         if now.lost[0]:
             raise OverflowError(LOST)
         left, low = left.joined(part.take(now.tied[0])), min(low, float(now.value[0]))
-        levels = _two_levels([*levels, *_levels(part, now.reached[0])])
+        levels = _two_levels([*levels, *_two_least_levels(part, now.reached[0])])
         if left.size > POOL:
             left = left.take(judged(left, question, ONE).best)
     if not left.size:
@@ -208,20 +208,23 @@ Level = tuple[float, dict[str, float]]
 """What is minimised, and a design that has it."""
 
 
-def _levels(t: Table, reached: Array) -> Iterator[Level]:
+def _two_least_levels(t: Table, reached: Array) -> Iterator[Level]:
     """Go through the least value of a table and the next one, each with its first design."""
     for _ in range(2):
         best = int(np.argmin(reached)) if reached.size else 0
         if not reached.size or not np.isfinite(reached[best]):
             return
         yield float(reached[best]), {n: float(v[best]) for n, v in t.x.items()}
-        reached = np.where(reached <= _close(reached[best]), np.inf, reached)
+        reached = np.where(reached <= _as_good_as_least(reached[best]), np.inf, reached)
 
 
 def _two_levels(found: list[Level]) -> list[Level]:
     """Return the least of some levels, and the least of those that are not as good."""
     ordered = sorted(found, key=lambda level: level[0])
-    return [*ordered[:1], *(x for x in ordered[1:] if x[0] > float(_close(np.array(ordered[0][0]))))][:2]
+    return [
+        *ordered[:1],
+        *(x for x in ordered[1:] if x[0] > float(_as_good_as_least(np.array(ordered[0][0])))),
+    ][:2]
 
 
 def _target(question: Question, every: Grid) -> float:

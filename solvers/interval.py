@@ -64,7 +64,7 @@ def solve(question: Question, *, work: int = 200_000, seconds: float = 60.0) -> 
     outcome is ``feasible`` (any design) or ``infeasible``.
     """
     where = boxes.space(question)
-    found = _search(question, where, work, time.monotonic() + seconds)
+    found = _interval_search(question, where, work, time.monotonic() + seconds)
     if found.best_x is None:
         if not found.keys.size and not np.isfinite(found.closed):
             text = f"interval arithmetic: no part of the box can meet all limits ({found.work} boxes)"
@@ -74,7 +74,7 @@ def solve(question: Question, *, work: int = 200_000, seconds: float = 60.0) -> 
     x = dict(zip(where.names, map(float, found.best_x), strict=True))
     if not question.objectives:
         return Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER)
-    runaway = _runaway(question, where, found, work, seconds)
+    runaway = _runaway_by_wider_box(question, where, found, work, seconds)
     if runaway:
         return Outcome(
             Status.UNBOUNDED,
@@ -98,7 +98,7 @@ def _outcome(question: Question, found: _Search, x: dict[str, float]) -> Outcome
     return Outcome(Status.FEASIBLE, x, bound if np.isfinite(bound) else None, text, SOLVER)
 
 
-def _search(question: Question, where: Space, work: int, deadline: float) -> _Search:
+def _interval_search(question: Question, where: Space, work: int, deadline: float) -> _Search:
     none = np.empty((0, len(where.names)))
     s = _Search(none, none, np.empty(0), none)
     kept = boxes.tighten(question, where)
@@ -114,7 +114,7 @@ def _search(question: Question, where: Space, work: int, deadline: float) -> _Se
         if s.work >= polish_at:
             _polish(question, where, s, int(np.argmin(s.keys)))
             polish_at = 2 * s.work + BOXES_AT_ONCE
-            _settle(s)
+            _take_design_with_slack(s)
         order = np.argsort(s.keys, kind="stable")[:BOXES_AT_ONCE]
         parts = halves(where, s.low[order], s.high[order], s.steep[order])
         rest = np.ones(s.keys.size, dtype=bool)
@@ -127,7 +127,7 @@ def _search(question: Question, where: Space, work: int, deadline: float) -> _Se
     return s
 
 
-def _settle(s: _Search) -> None:
+def _take_design_with_slack(s: _Search) -> None:
     """Take the design that needs slack where the search has met no other.
 
     The designs may be a single point.
@@ -184,7 +184,7 @@ def _examine(question: Question, where: Space, s: _Search, low: Array, high: Arr
         possible = ~np.any(e.low[: len(e.keys)] > 1 + s.margin, axis=0)
         target = s.best if question.objectives else np.inf
         cut_low, cut_high = boxes.contract(e, low, high, boxes.cutoffs(question, e, target, s.margin))
-        low, high, keys = cut_low[possible], cut_high[possible], _keys(question, e)[possible]
+        low, high, keys = cut_low[possible], cut_high[possible], _node_priorities(question, e)[possible]
         steep = boxes.steepness(e)[possible]
     low, high = where.snap(low, high)
     alive = np.all(low <= high, axis=1)
@@ -201,7 +201,7 @@ def _examine(question: Question, where: Space, s: _Search, low: Array, high: Arr
     s.steep = np.concatenate([s.steep, steep[splittable]])
 
 
-def _keys(question: Question, e: boxes.Enclosure) -> Array:
+def _node_priorities(question: Question, e: boxes.Enclosure) -> Array:
     return e.low[-1] if question.objectives else np.zeros(e.width.shape[-1])
 
 
@@ -229,7 +229,7 @@ def _polish(question: Question, where: Space, s: _Search, i: int) -> None:
             _try(question, where, s, x[None])
 
 
-def _runaway(question: Question, where: Space, found: _Search, work: int, seconds: float) -> str:
+def _runaway_by_wider_box(question: Question, where: Space, found: _Search, work: int, seconds: float) -> str:
     """Name the variable whose artificial box end alone holds the optimum (empty: none)."""
     assert found.best_x is not None, "only a design can run away"
     for j, (bottom, top) in enumerate(where.ends):
@@ -241,7 +241,7 @@ def _runaway(question: Question, where: Space, found: _Search, work: int, second
         else:
             continue
         inner = Space(where.names, low, high, where.integer, where.values, where.ends)
-        again = _search(question, inner, work, time.monotonic() + seconds)
+        again = _interval_search(question, inner, work, time.monotonic() + seconds)
         if again.best > found.best * (1 + question.gap):
             return where.names[j]
     return ""

@@ -26,7 +26,7 @@ def unstructured(question: Question) -> Outcome:
     count = None if every is None else every.size
     if count is not None and count <= designs.OUTRIGHT:
         return enumeration.optimum(question, every)
-    found = _product(question)
+    found = _answered_as_product(question)
     if found is not None and found.status is not Status.FEASIBLE:
         return found
     if count is not None and count <= enumeration.MOST_ENUMERATED:
@@ -52,7 +52,7 @@ def unstructured(question: Question) -> Outcome:
     return _sampled(question, tried)
 
 
-def _product(question: Question) -> Outcome | None:
+def _answered_as_product(question: Question) -> Outcome | None:
     """The answer where the objective is a product of two ratios over a program; None where it is not."""
     if not is_linear(question):
         return None

@@ -90,7 +90,7 @@ class _Rounds:
     def solve(self) -> None:
         now, self.waiting = self.waiting, []
         try:
-            for part in _parts(now):
+            for part in _tasks_by_call(now):
                 results = iter(gp_together.solve([p for task in part for p in task.asked]))
                 for task in part:
                     task.found = [next(results) for _ in task.asked]
@@ -117,10 +117,10 @@ def run(tasks: Sequence[Callable[[], T]]) -> list[T]:
         return [task() for task in tasks]
     here = _current.get()
     if here is not None:
-        return _run(here, tasks)
+        return _run_tasks(here, tasks)
     outermost = _Task(_Rounds(), lambda: None, None)
     try:
-        return _run(outermost, tasks)
+        return _run_tasks(outermost, tasks)
     except BaseException:
         # an interruption reaches this thread alone: the others end where they wait
         outermost.rounds.ended = True
@@ -129,7 +129,7 @@ def run(tasks: Sequence[Callable[[], T]]) -> list[T]:
         raise
 
 
-def _run(parent: _Task, tasks: Sequence[Callable[[], T]]) -> list[T]:
+def _run_tasks(parent: _Task, tasks: Sequence[Callable[[], T]]) -> list[T]:
     own = [_Task(parent.rounds, task, parent) for task in tasks]
     parent.children = len(own)
     parent.rounds.ready.extend(own)
@@ -166,7 +166,7 @@ def solve_all(asked: list[Programs]) -> list[gp.Result]:
     return here.found
 
 
-def _parts(tasks: Sequence[_Task]) -> list[list[_Task]]:
+def _tasks_by_call(tasks: Sequence[_Task]) -> list[list[_Task]]:
     """The tasks of one call each, in order."""
     parts: list[list[_Task]] = [[]]
     rows = 0

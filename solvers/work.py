@@ -44,11 +44,11 @@ def alone(question: Question) -> float:
     if problem is None:
         return seconds(OTHER, choices)
     kind = _class(problem)
-    each = seconds("alone design", _designs(problem)) if kind == "list" else 0.0
+    each = seconds("alone design", _listed_designs(problem)) if kind == "list" else 0.0
     return seconds(f"alone {kind}", choices) + choices * each
 
 
-def _designs(problem: Problem) -> float:
+def _listed_designs(problem: Problem) -> float:
     """Return how many designs a list has; of more than are tried outright, intervals leave so many at most."""
     count = 1.0
     for v in problem.variables:

@@ -124,7 +124,7 @@ def _counted(stack: ExitStack) -> Counter[str]:
         stack.enter_context(mock.patch.object(home, name, counting))
 
     wrapped("interior point", gp_together, "solve")
-    wrapped("HiGHS", highs, "_run")
+    wrapped("HiGHS", highs, "_called_highs")
     wrapped("SCIP", scip, "solve")
     wrapped("designs", enumeration, "judged")
     return counts

@@ -212,7 +212,7 @@ def scip(
 
 
 def would_do(deadline: float, cap: float) -> np.ndarray[Any, Any]:
-    """Find the values that would do: the infeasible problem, then each limit minimised without the other."""
+    """Find the feasible values: the infeasible problem, then each limit minimised without the other."""
     assert math.isnan(scip("energy", deadline, cap, whole=True)), "the two limits conflict"
     return np.array([scip("time", cap=cap, whole=True), scip("power", deadline, whole=True)])
 

@@ -118,22 +118,22 @@ def machines() -> str:
         )
         for m, served in found
     ]
-    head = ("machine", "what it is", "year", "flop rate", "memory", "power", "serves")
+    head = ("machine", "description", "year", "flop rate", "memory bandwidth", "power", "models")
     lacking = [
         (f"`{m.name}`", "; ".join(f"{model}: {', '.join(names)}" for model, names in near))
         for m, served in found
         if not served
         and (near := [(k, v) for k, v in serving.missing(m).items() if len(v) <= 3 and v != ("settings",)])
     ]
-    told = [_table(head, rows), "## Machines that serve no model as they are", LACKING]
+    told = [_table(head, rows), "## Machines that lack parameters for every model", LACKING]
     return "\n\n".join(["# Machines", MADE, MACHINES, *told, _table(("machine", "lacks"), lacking)]) + "\n"
 
 
 MACHINES = """The page of a machine, or `dse machines NAME`, shows every value with its evidence, its source and, where it is derived, the interval in which
-it lies; [Machine files](../machine_files.md) explains them. The rates here are those of `time_per_flop` and `time_per_byte`, power is
-constant and usable power together."""  # noqa: E501
-LACKING = """A scenario can supply what is missing: `machine = { base = "…", constant_power = "…" }`. Models that lack more than three
-parameters are left out here."""  # noqa: E501
+it lies; [Machine files](../machine_files.md) explains them. Rates are the reciprocals of `time_per_flop` and `time_per_byte`; power is the
+sum of constant and usable power."""  # noqa: E501
+LACKING = """A scenario can supply what is missing: `machine = { base = "…", constant_power = "…" }`. Models for which more than three
+parameters are missing are left out here."""  # noqa: E501
 
 
 def _rates(machine: Any) -> tuple[str, str, str]:

@@ -175,14 +175,14 @@ def sweep(
         audit,
         retry_failed=retry_failed,
         extend=extend,
-        by=_by(solver, seconds),
+        by=_other_solver(solver, seconds),
     )
     if base is not None:
         found = base.added(found, store)
     return pictured(found)
 
 
-def _by(solver: str | None, seconds: float) -> By | None:
+def _other_solver(solver: str | None, seconds: float) -> By | None:
     """Return who answers in place of our own methods; raises SolverError where there is no such solver."""
     if solver is None:
         return None
@@ -279,7 +279,7 @@ def front(
     from dse.fronts import swept_fronts
 
     found = searched(load(scenario), search)
-    return pictured(swept_fronts.front(found, points, tolerance, progress, _by(solver, seconds)))
+    return pictured(swept_fronts.front(found, points, tolerance, progress, _other_solver(solver, seconds)))
 
 
 def evaluate(

@@ -44,14 +44,16 @@ def one_answer(asked: Scenario) -> None:
     several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
     if several and asked.sweep:
         wrong = f"this scenario has several objectives, and sweeps {', '.join(asked.sweep)}"
-        _refuse(asked, "objective", wrong, "front FILE")
+        _refuse_question(asked, "objective", wrong, "front FILE")
     if asked.sweep:
-        _refuse(asked, "sweep", f"this scenario sweeps {', '.join(asked.sweep)}", "sweep FILE -o STORE")
+        _refuse_question(
+            asked, "sweep", f"this scenario sweeps {', '.join(asked.sweep)}", "sweep FILE -o STORE"
+        )
     if several:
-        _refuse(asked, "objective", "this scenario has several objectives", "front FILE")
+        _refuse_question(asked, "objective", "this scenario has several objectives", "front FILE")
 
 
-def _refuse(asked: Scenario, key: str, wrong: str, command: str) -> None:
+def _refuse_question(asked: Scenario, key: str, wrong: str, command: str) -> None:
     right = f"use `dse {command}`, in Python dse.{command.split(maxsplit=1)[0]}(scenario)"
     raise scenarios.ScenarioError([scenarios.Problem(asked.file, key, wrong, right)])
 

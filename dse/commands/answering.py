@@ -162,7 +162,7 @@ def front(
         if local(output).suffix != RECORD:
             formats.check(output)
     asked = searched(api.load(scenario, machine), search)
-    who = _by(**by) if by else None
+    who = _solver_by_name(**by) if by else None
     if asked.sweep:
         return _fronts(asked, scenario, outputs, points, tolerance, who, as_json)
     found = fronts.find(asked, points, tolerance, by=who)
@@ -191,7 +191,7 @@ def _fresh_exit_code(dataset: xr.Dataset) -> int:
     return robust_front_page.code(dataset, kept.judged(dataset))
 
 
-def _by(solver: str, seconds: float) -> By:
+def _solver_by_name(solver: str, seconds: float) -> By:
     from solvers.others import pyomo_points
 
     return pyomo_points.by(solver, seconds)

@@ -97,10 +97,10 @@ def compare(
         say_json(found.record())
     else:
         _show(found, outputs)
-    return _code(found)
+    return _exit_code_of_comparison(found)
 
 
-def _code(found: Comparison) -> int:
+def _exit_code_of_comparison(found: Comparison) -> int:
     """Answered where any question is; failed where one could not be."""
     codes = {CODES[s.solution.status.value] for s in found.sides}
     if EXIT_FAILED in codes:

@@ -71,7 +71,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
 
     grid = scenarios.grid(asked)
     question = grid.question((0,) * len(grid.axes))
-    asked_about = list(itertools.islice(_kinds(grid), MOST_KINDS))
+    asked_about = list(itertools.islice(_questions_by_names(grid), MOST_KINDS))
     classes: dict[str, None] = {}
     because: dict[str, None] = {}
     trouble = ""
@@ -93,12 +93,12 @@ def _described(asked: Scenario) -> dict[str, Any]:
     return {
         "title": question.title,
         "model": question.model.name,
-        "fitted": _fitted(question),
+        "fitted": _forms_of_fitted_models(question),
         "class": " or ".join(classes) or "unknown",
         "because": list(because),
         "trouble": f"at the first point: {trouble}" if trouble else "",
         "choices": choices if choices > 1 else 0,
-        **_decided(grid),
+        **_decided_on_grid(grid),
         "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
         "limits": list(limit_names(question)),
         "uncertain": unsure,
@@ -126,7 +126,7 @@ def _on_a_file(command: str) -> str:
     return command + " FILE" + (" -o STORE" if command == "sweep" else "")
 
 
-def _fitted(question: Question) -> str:
+def _forms_of_fitted_models(question: Question) -> str:
     """Say what forms fitted models have and what these permit; nothing of a model that was written."""
     from dse.models.described.fitted import fit_of, told
     from scenarios.define.composed import definitions_of
@@ -152,14 +152,14 @@ def _way(grid: Grid, command: str) -> dict[str, Any]:
         return {"way": grid_way.told(chunk_work.ready(grid))}
 
 
-def _kinds(grid: Grid) -> Iterator[Question]:
+def _questions_by_names(grid: Grid) -> Iterator[Question]:
     """Go through the questions that may differ in kind: one for each combination of the names on the axes."""
     return map(grid.question, grid.kinds())
 
 
-def _decided(grid: Grid) -> dict[str, list[str]]:
+def _decided_on_grid(grid: Grid) -> dict[str, list[str]]:
     """Return what is decided anywhere on the grid, and what of it is not decided at every point."""
-    every = [[d.name for d in q.decide] for q in _kinds(grid)]
+    every = [[d.name for d in q.decide] for q in _questions_by_names(grid)]
     names = dict.fromkeys(name for of in every for name in of)
     return {"decide": list(names), "decide_at_some": [n for n in names if any(n not in of for of in every)]}
 
@@ -316,7 +316,7 @@ def _files(asked: Scenario, grid: Grid, first: Question, file: Path, form: str) 
     if len(every) > 1:
         say(
             "The least of their optima is the optimum: each file is one choice."
-            if not _most(first)
+            if not _is_maximised(first)
             else MOST_OF_ALL
         )
     return ANSWERED
@@ -325,7 +325,7 @@ def _files(asked: Scenario, grid: Grid, first: Question, file: Path, form: str) 
 MOST_OF_ALL = "The greatest of their optima is the optimum: each file is one choice."
 
 
-def _most(question: Question) -> bool:
+def _is_maximised(question: Question) -> bool:
     return bool(question.objectives) and question.objectives[0].maximize
 
 

@@ -149,7 +149,7 @@ def workloads(name: str | None, as_json: bool) -> int:
         inputs: dict[str, dict[str, Any]] = {}
         for model, n, v in rows:
             key = f"{model}.{n}"
-            stated = {"value": v, "unit": _unit(model, n), "source": asked.provenance[key]}
+            stated = {"value": v, "unit": _unit_of_input(model, n), "source": asked.provenance[key]}
             inputs.setdefault(model, {})[n] = stated
         about = {"name": asked.name, "title": asked.title, "unit": asked.unit, "source": asked.source}
         say_json({**about, "notes": asked.notes, "given": inputs, "doubts": dict(asked.doubts)})
@@ -160,24 +160,26 @@ def workloads(name: str | None, as_json: bool) -> int:
     show(
         table(
             ("model", "input", "value", "source"),
-            [_stated(asked, *row) for row in rows],
+            [_workload_entry_row(asked, *row) for row in rows],
             frozenset({"value"}),
         )
     )
     return ANSWERED
 
 
-def _unit(model: str, name: str) -> str:
+def _unit_of_input(model: str, name: str) -> str:
     from dse import models as catalogue
 
     return catalogue.get(model).parameters()[name].unit
 
 
-def _stated(asked: Workload, model: str, name: str, value: float | str) -> tuple[str, str, str, str]:
+def _workload_entry_row(
+    asked: Workload, model: str, name: str, value: float | str
+) -> tuple[str, str, str, str]:
     from dse.quantities import show as text
 
     key = f"{model}.{name}"
-    told = value if isinstance(value, str) else text(value, _unit(model, name))
+    told = value if isinstance(value, str) else text(value, _unit_of_input(model, name))
     source, doubt = asked.provenance[key], asked.doubts.get(key, "")
     return model, name, told, f"{source} (doubtful: {doubt})" if doubt else source
 

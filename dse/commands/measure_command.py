@@ -103,7 +103,7 @@ def _endings(output: str | None, written: list[str], earlier: str | None) -> Ite
     yield from (f"Wrote {w}" for w in written)
     if output and output in written:
         question = next((w for w in written if w.endswith("-question.toml")), None)
-        yield f"To look at it: dse machines {_named(output)}"
+        yield f"To look at it: dse machines {_path_with_folder(output)}"
         if question:
             page = Path(question).with_suffix(".html")
             yield f"A first question: dse solve {question}; as a page: dse report {question} -o {page}"
@@ -116,5 +116,5 @@ def _endings(output: str | None, written: list[str], earlier: str | None) -> Ite
             yield f"{output} was not written. To write it with the noise stated in it: {again}"
 
 
-def _named(path: str) -> str:
+def _path_with_folder(path: str) -> str:
     return path if "/" in path else f"./{path}"

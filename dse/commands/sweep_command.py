@@ -120,7 +120,7 @@ def sweep(
                 client,
                 place.workers,
                 progress=True,
-                metrics=_names(metrics),
+                metrics=_names_in_list(metrics),
                 patience=place.patience,
                 audit=audit,
                 retry_failed=retry_failed,
@@ -174,7 +174,7 @@ def check_store(output: str) -> None:
         raise click.UsageError(f"this fills a Zarr store (a folder): name it {Path(output).stem}.zarr")
 
 
-def _names(text: str | None) -> list[str] | None:
+def _names_in_list(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -210,7 +210,7 @@ def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
     return {
         "store": store,
         "title": dataset.attrs.get("title", ""),
-        **_size(dataset, "status"),
+        **_axes_and_points(dataset, "status"),
         "statuses": {meant.value: n for meant, n in counts.items() if n},
         "solve_seconds": seconds,
         "audit": audit_record(dataset, store),
@@ -238,7 +238,7 @@ def _left_over(dataset: xr.Dataset) -> dict[str, Any]:
     return {SINGLY: int(dataset.attrs.get(SINGLY, 0)), LEFT_OVER: reasons}
 
 
-def _size(dataset: xr.Dataset, variable: str) -> dict[str, Any]:
+def _axes_and_points(dataset: xr.Dataset, variable: str) -> dict[str, Any]:
     """Axes and number of points, as a variable that has no other dimension tells them."""
     array = dataset[variable]
     return {"axes": {str(d): dataset.sizes[d] for d in array.dims}, "points": int(array.size)}
@@ -246,7 +246,7 @@ def _size(dataset: xr.Dataset, variable: str) -> dict[str, Any]:
 
 def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
     counts = ", ".join(f"{n} {name}" for name, n in told["statuses"].items())
-    say(f"{_points(told)}: {counts}")
+    say(f"{_points_text(told)}: {counts}")
     for message in told["messages"]:
         say(f"  error: {message}")
     _show_outside(told)
@@ -268,7 +268,7 @@ def _show_outside(told: dict[str, Any]) -> None:
         say(f"  outside {outside.words(told['outside'], answered)}")
 
 
-def _points(told: dict[str, Any]) -> str:
+def _points_text(told: dict[str, Any]) -> str:
     return f"{told['points']} points ({' × '.join(f'{n} {name}' for name, n in told['axes'].items())})"
 
 
@@ -312,7 +312,7 @@ def evaluate(
         raise click.UsageError("--extend is for a store: name it with -o")
     asked = api.load(scenario, machine)
     if output is None:
-        dataset = api.evaluate(asked, metrics=_names(metrics))
+        dataset = api.evaluate(asked, metrics=_names_in_list(metrics))
     else:
         check_store(output)
         folder_for(output)
@@ -321,7 +321,7 @@ def evaluate(
                 dataset = api.evaluate(
                     asked,
                     output,
-                    _names(metrics),
+                    _names_in_list(metrics),
                     client,
                     place.workers,
                     progress=True,
@@ -335,7 +335,7 @@ def evaluate(
     if as_json:
         say_json(told)
         return ANSWERED
-    say(f"{_points(told)}: {', '.join(told['metrics'])}")
+    say(f"{_points_text(told)}: {', '.join(told['metrics'])}")
     _show_outside(told | {"statuses": {"evaluated": told["points"]}})
     if summary or output is None:
         sweep_summary.show_ranges(dataset)

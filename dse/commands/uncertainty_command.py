@@ -119,10 +119,10 @@ def uncertainty(
         folder_for(statistics)
         formats.write(found.to_dataset(), Path(statistics))
     _print_worlds(found, [*filter(None, (output, statistics)), *pictures], as_json=as_json)
-    return _code(found)
+    return _exit_code_of_worlds(found)
 
 
-def _code(found: Worlds) -> int:
+def _exit_code_of_worlds(found: Worlds) -> int:
     audit = json.loads(found.samples.attrs.get("audit", "{}"))
     if found.statuses.get("error") or not audit.get("passed", True):
         return EXIT_FAILED

@@ -151,19 +151,19 @@ def along(
 
     ``metric``: what is compared (None: the objective that all share).
     """
-    start = _range(questions, asked)
+    start = _searched_values(questions, asked)
     swept = [_on_axis(q, asked.path, start) for q in questions]
     grids = [scenarios.grid(q) for q in swept]
     if not all(g.axes[0].numeric and not g.targets[0].structural for g in grids):
         right = (
             "name a given number, a machine parameter, a limit (limits.time.max) or a bound (decide.NAME.max)"
         )
-        raise _wrong(questions[0].file, f"{shown(asked.path)} is not a number that changes alone", right)
+        raise _mistake(questions[0].file, f"{shown(asked.path)} is not a number that changes alone", right)
     listed = tuple(float(v) for v in grids[0].axes[0].values)
     values = tuple(sorted(listed))
     if any(tuple(g.axes[0].values) != listed for g in grids):
         wrong = f"{shown(asked.path)} is not in one unit in all of these questions"
-        raise _wrong(questions[0].file, wrong, "give --from and --to as numbers in SI units")
+        raise _mistake(questions[0].file, wrong, "give --from and --to as numbers in SI units")
     first = [g.question((0,)) for g in grids]
     goals = [q.objectives[0].name if q.objectives else "" for q in first]
     name, maximize = _metric(questions, grids, metric)
@@ -209,7 +209,7 @@ def first(questions: Sequence[Scenario], asked: Range) -> tuple[list[Question], 
     """
     if not any(q.sweep for q in questions):
         return [question(q) for q in questions], ""
-    start = _range(questions, asked)
+    start = _searched_values(questions, asked)
     grids = [scenarios.grid(_on_axis(q, asked.path, start)) for q in questions]
     axis = grids[0].axes[0]
     return [g.question((0,)) for g in grids], f"{asked.path} = {show(float(axis.values[0]), axis.unit)}"
@@ -223,7 +223,7 @@ def _crossings(search: Search, pair: tuple[int, int], values: Sequence[float]) -
         if before == after or "unknown" in (before, after):
             continue
         apart = EQUAL_WITHIN if "equal" in (before, after) else 0.0
-        left, right = _enclosed(search, pair, (low, high), before, apart)
+        left, right = _enclosing_values(search, pair, (low, high), before, apart)
         # what lies between two grid points may be a third state; then each change is a crossing of its own
         now = search.state(pair, right, apart)
         ends = _proved(search, pair, (left, right), (low, high), (before, now))
@@ -248,7 +248,7 @@ def _rest(
     """Return one more change, from what was met on the way to what stands at the next grid point."""
     if "unknown" in states:
         return []
-    left, right = _enclosed(search, pair, (low, high), states[0], 0.0)
+    left, right = _enclosing_values(search, pair, (low, high), states[0], 0.0)
     now = search.state(pair, right)
     ends = _proved(search, pair, (left, right), (low, high), (states[0], now))
     names = (search.labels[pair[0]], search.labels[pair[1]])
@@ -256,7 +256,7 @@ def _rest(
     return [Crossing(names, before, after, search.end(pair, left), search.end(pair, right), ends)]
 
 
-def _enclosed(
+def _enclosing_values(
     search: Search, pair: tuple[int, int], ends: tuple[float, float], before: str, apart: float
 ) -> tuple[float, float]:
     """Return two values, WIDTH apart, of which the first is as ``before`` and the second is not."""
@@ -345,17 +345,17 @@ def _metric(questions: Sequence[Scenario], grids: Sequence[Grid], asked: str | N
         if len(goals) == 1 and name and (name in shared or name in decided):
             return name, maximize
         right = f"say which number: --metric NAME; all have: {', '.join(shared)}"
-        raise _wrong(questions[0].file, "these questions share no objective", right)
+        raise _mistake(questions[0].file, "these questions share no objective", right)
     if asked not in shared and asked not in decided:
         right = meant(asked, [*shared, *decided])
-        raise _wrong(questions[0].file, f"not all of these questions have a metric {shown(asked)}", right)
+        raise _mistake(questions[0].file, f"not all of these questions have a metric {shown(asked)}", right)
     return asked, maximize if asked == name else False
 
 
-def _range(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
+def _searched_values(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
     """Return the values searched, as an axis of a file says them."""
     if (asked.start is None) != (asked.stop is None):
-        raise _wrong(questions[0].file, "--from and --to go together", "give both, or an axis in the file")
+        raise _mistake(questions[0].file, "--from and --to go together", "give both, or an axis in the file")
     if asked.start is not None and asked.stop is not None:
         start, stop = _float_or_text(asked.start), _float_or_text(asked.stop)
         positive = not any(_negative(x) for x in (start, stop))
@@ -370,7 +370,7 @@ def _range(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
                 continue
             return {"values": sorted(float(v) for v in found.values)}
     right = f"give --from and --to, or a file an axis with path = {shown(asked.path)}"
-    raise _wrong(questions[0].file, f"{asked.path} has no range", right)
+    raise _mistake(questions[0].file, f"{asked.path} has no range", right)
 
 
 def _float_or_text(value: float | str) -> float | str:
@@ -391,11 +391,11 @@ def _on_axis(q: Scenario, path: str, values: dict[str, Any]) -> Scenario:
     others = [n for n, e in q.sweep.items() if (e.path or "").removeprefix("given.") != plain]
     if others:
         right = "take the other axes out of the file"
-        raise _wrong(q.file, f"this scenario sweeps {', '.join(others)} too", right, "sweep")
+        raise _mistake(q.file, f"this scenario sweeps {', '.join(others)} too", right, "sweep")
     data = files.toml(q.text)
     data["sweep"] = {AXIS: {"path": path, **values}}
     return scenarios.from_text(to_toml(data) + pin_lines(q.text), q.file)
 
 
-def _wrong(file: str, wrong: str, right: str, key: str = "over") -> scenarios.ScenarioError:
+def _mistake(file: str, wrong: str, right: str, key: str = "over") -> scenarios.ScenarioError:
     return scenarios.ScenarioError([scenarios.Problem(file, key, wrong, right)])

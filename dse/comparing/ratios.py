@@ -54,19 +54,19 @@ class Baseline:
 def baseline(asked: Scenario, swept: Scenario) -> Baseline:
     """Answer a baseline; raises ScenarioError where it has no answer, StoreError where its axes are not the sweep's."""
     if asked.sweep and swept.sweep:
-        baselines.same_axes(*(_axes(q) for q in (swept, asked)))
+        baselines.same_axes(*(_axes_of_sweep(q) for q in (swept, asked)))
     machine = f" on {machine_of(asked)}" if machine_of(asked) else ""
     label = Path(asked.file).stem
-    return Baseline(label + machine, asked.text, _answered(asked, label))
+    return Baseline(label + machine, asked.text, _answered_baseline(asked, label))
 
 
-def _axes(asked: Scenario) -> xr.Dataset:
+def _axes_of_sweep(asked: Scenario) -> xr.Dataset:
     """Return the axes of a sweep alone."""
     plan = datasets.only(datasets.layout(scenarios.grid(asked)), ())
     return datasets.to_dataset(plan, {})
 
 
-def _answered(baseline: Scenario, label: str) -> xr.Dataset:
+def _answered_baseline(baseline: Scenario, label: str) -> xr.Dataset:
     """Answer the baseline: at each point of its axes, or the one question."""
     if baseline.sweep:
         return sweeps.sweep(baseline, progress=False)

@@ -31,9 +31,11 @@ def asked(sources: Sequence[Any], machines: Sequence[str]) -> list[Scenario]:
     found = [scenarios.load(s, m) for s in sources for m in (machines or (None,))]
     if len(found) < 2:
         right = "name a second one, or several machines: dse compare FILE --machine A --machine B"
-        raise _wrong(found[0].file if found else "", "there is only one question to compare", right)
+        raise _comparison_mistake(
+            found[0].file if found else "", "there is only one question to compare", right
+        )
     if len(found) > MOST_COMPARED:
-        raise _wrong(
+        raise _comparison_mistake(
             found[0].file, f"{len(found)} questions are too many to compare", f"name at most {MOST_COMPARED}"
         )
     return found
@@ -47,7 +49,7 @@ def compare(
     ``baseline``: the label or place of the one that ratios are to (None: the first).
     """
     labels = labelled(questions)
-    place = _place(labels, baseline)
+    place = _place_of_baseline(labels, baseline)
     for q in questions:
         _one_answer(q)
     sides = []
@@ -67,7 +69,7 @@ def compare_along(
 ) -> Comparison:
     """Compare along a number: side by side at the first value, and the curves; raises ScenarioError."""
     labels = labelled(questions)
-    place = _place(labels, baseline)
+    place = _place_of_baseline(labels, baseline)
     for q in questions:
         worlds.measured(q)
     curve = break_even.along(questions, labels, over, metric, place, progress)
@@ -112,7 +114,7 @@ def machine_of(q: Scenario) -> str:
     return " + ".join(p for p in parts if p)
 
 
-def _place(labels: Sequence[str], baseline: str | int | None) -> int:
+def _place_of_baseline(labels: Sequence[str], baseline: str | int | None) -> int:
     if baseline is None:
         return 0
     if isinstance(baseline, int):
@@ -122,7 +124,9 @@ def _place(labels: Sequence[str], baseline: str | int | None) -> int:
         wanted = Path(baseline).stem if baseline not in labels else baseline
         if wanted in labels:
             return labels.index(wanted)
-    raise _wrong("", f"none of the questions is called {shown(baseline)}", meant(str(baseline), labels))
+    raise _comparison_mistake(
+        "", f"none of the questions is called {shown(baseline)}", meant(str(baseline), labels)
+    )
 
 
 def _one_answer(q: Scenario) -> None:
@@ -130,11 +134,11 @@ def _one_answer(q: Scenario) -> None:
     goal = q.objective
     if goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1:
         right = "keep one objective; fronts are compared with `dse diff` of their stores"
-        raise _wrong(q.file, "this scenario has several objectives", right, "objective")
+        raise _comparison_mistake(q.file, "this scenario has several objectives", right, "objective")
     if q.sweep:
         right = "compare along one axis with --over PATH, or leave [sweep] out"
-        raise _wrong(q.file, f"this scenario sweeps {', '.join(q.sweep)}", right, "sweep")
+        raise _comparison_mistake(q.file, f"this scenario sweeps {', '.join(q.sweep)}", right, "sweep")
 
 
-def _wrong(file: str, wrong: str, right: str, key: str = "") -> scenarios.ScenarioError:
+def _comparison_mistake(file: str, wrong: str, right: str, key: str = "") -> scenarios.ScenarioError:
     return scenarios.ScenarioError([scenarios.Problem(file or "compare", key, wrong, right)])

@@ -83,9 +83,9 @@ def fit(
     elif model == "network":
         runs, way = _network(data, columns or {}, called, day, confidence, word_size)
     else:
-        runs, way = _roofline(data, columns or {}, called, day, confidence, only_time)
+        runs, way = _way_of_roofline(data, columns or {}, called, day, confidence, only_time)
     try:
-        found = _apart(runs, way, keep_outliers)
+        found = _fit_without_outliers(runs, way, keep_outliers)
     except (ArithmeticError, LinAlgError) as problem:
         wrong = f"the fit failed: {problem} (columns that differ by many powers of ten?)"
         raise FittingError(runs.source, [wrong]) from problem
@@ -93,7 +93,7 @@ def fit(
     return replace(found, notes=(*found.notes, *runs.notes, *left))
 
 
-def _apart(runs: Measurements, way: _Way, keep: bool) -> Fit:
+def _fit_without_outliers(runs: Measurements, way: _Way, keep: bool) -> Fit:
     """Fit the runs that are not outliers, and put the least squares of all runs beside."""
     import numpy as np
 
@@ -149,7 +149,7 @@ def _network(
     )
 
 
-def _roofline(
+def _way_of_roofline(
     data: Any, names: Mapping[str, str], called: str, day: str, confidence: float, only_time: bool
 ) -> tuple[Measurements, _Way]:
     wanted = roofline.ONLY_TIME if only_time else roofline.COLUMNS

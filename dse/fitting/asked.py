@@ -73,9 +73,9 @@ def asked(
 ) -> Asked:
     """Read what is asked; raises FittingError with everything that is wrong."""
     problems: list[str] = []
-    wanted = _named([target], problems)
-    columns = _named(_listed(of), problems)
-    groups = tuple(n for n, _ in _named(_listed(group), problems, any_name=True))
+    wanted = _names_with_units([target], problems)
+    columns = _names_with_units(_list_of_names(of), problems)
+    groups = tuple(n for n, _ in _names_with_units(_list_of_names(group), problems, any_name=True))
     if not columns:
         problems.append('no column is named that the target is a function of: write --of "m, n, k"')
     names = [n for n, _ in (*wanted, *columns)]
@@ -94,11 +94,13 @@ def asked(
     return Asked(wanted[0][0], tuple(n for n, _ in columns), groups, units, stated, headers)
 
 
-def _listed(names: str | Sequence[str]) -> list[str]:
+def _list_of_names(names: str | Sequence[str]) -> list[str]:
     return [n for n in names.split(",") if n.strip()] if isinstance(names, str) else list(names)
 
 
-def _named(texts: Sequence[str], problems: list[str], *, any_name: bool = False) -> list[tuple[str, str]]:
+def _names_with_units(
+    texts: Sequence[str], problems: list[str], *, any_name: bool = False
+) -> list[tuple[str, str]]:
     """Return names with the units behind them: "latency = ms" is ("latency", "ms")."""
     found = []
     for text in texts:

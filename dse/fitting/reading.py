@@ -76,7 +76,7 @@ class Measurements:
 
     def where(self, run: int) -> str:
         """Say which run is meant: "run 3 (line 5)"; ``run`` counts from 0."""
-        return _where(run, self.lines)
+        return _run_and_line(run, self.lines)
 
 
 Check = Callable[[Mapping[str, Array], Callable[[int], str]], Sequence[tuple[int, str]]]
@@ -108,18 +108,18 @@ def read(
         if column.text:
             texts[column.name] = _texts(column, cells, place, faults)
             continue
-        values, right = _numbers(column, cells, place, heads.units[place], faults)
+        values, right = _numbers_of_column(column, cells, place, heads.units[place], faults)
         whole[column.name] = np.where(right, values, np.nan)
         if right.all():
             numbers[column.name] = values
     for column, place in heads.guessed.items():
-        values, right = _numbers(column, cells, place, heads.units[place], faults)
+        values, right = _numbers_of_column(column, cells, place, heads.units[place], faults)
         whole[column.name] = np.where(right, values, np.nan)
     if not cells.runs and not cells.faults:
         faults.append((0, "there are no runs: write one line for each below the header"))
     if check is not None:
-        found = check(whole, lambda run: _where(run, cells.lines))
-        faults += [(_line(run, cells.lines), wrong) for run, wrong in found]
+        found = check(whole, lambda run: _run_and_line(run, cells.lines))
+        faults += [(_line_of_run(run, cells.lines), wrong) for run, wrong in found]
     if faults:
         raise FittingError(cells.source, [wrong for _, wrong in sorted(faults, key=lambda f: f[0])])
     unused = tuple(h for i, h in enumerate(cells.heads) if i not in heads.places.values() and h)
@@ -137,11 +137,11 @@ def stands(cells: Table, column: Column, names: Mapping[str, str]) -> bool:
     return column.name in names or not known.isdisjoint([*heads, *behind])
 
 
-def _where(run: int, lines: Sequence[int]) -> str:
+def _run_and_line(run: int, lines: Sequence[int]) -> str:
     return f"run {run + 1} (line {lines[run]})" if lines else f"run {run + 1}"
 
 
-def _line(run: int, lines: Sequence[int]) -> int:
+def _line_of_run(run: int, lines: Sequence[int]) -> int:
     return 0 if run < 0 else lines[run] if lines else run + 1
 
 
@@ -258,12 +258,14 @@ def _texts(column: Column, cells: Table, place: int, faults: Faults) -> tuple[st
         allowed = {c.lower() for c in column.choices}
         for i, text in enumerate(found):
             if text.lower() not in allowed:
-                wrong = f"{cells.heads[place]!r} of {_where(i, cells.lines)} is {_quoted_cell(text)}"
-                faults.append((_line(i, cells.lines), f"{wrong}, not one of {', '.join(column.choices)}"))
+                wrong = f"{cells.heads[place]!r} of {_run_and_line(i, cells.lines)} is {_quoted_cell(text)}"
+                faults.append(
+                    (_line_of_run(i, cells.lines), f"{wrong}, not one of {', '.join(column.choices)}")
+                )
     return found
 
 
-def _numbers(
+def _numbers_of_column(
     column: Column, cells: Table, place: int, unit: str, faults: Faults
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Return a column's numbers in SI, and which of them are right; what is wrong is noted."""
@@ -274,18 +276,20 @@ def _numbers(
     except UnitError as error:
         faults.append((0, f"column {head!r}: {error}"))
     with np.errstate(over="ignore", invalid="ignore"):
-        values = np.array([_number(c) for c in cells.cells[place]], float) * factor
+        values = np.array([_cell_as_number(c) for c in cells.cells[place]], float) * factor
         right = np.isfinite(values) & ((values > 0) if column.positive else (values >= 0))
         near = (values == 0) | ((values >= 1 / _FARTHEST) & (values <= _FARTHEST))
     least = "a positive number" if column.positive else "a number, 0 or more"
     for i in np.flatnonzero(~(right & near)).tolist():
         what = f"not {least}" if not right[i] else "too far from 1 to be computed with: is the unit right?"
-        wrong = f"{head!r} of {_where(i, cells.lines)} is {_quoted_cell(cells.cells[place][i])}, {what}"
-        faults.append((_line(i, cells.lines), wrong))
+        wrong = (
+            f"{head!r} of {_run_and_line(i, cells.lines)} is {_quoted_cell(cells.cells[place][i])}, {what}"
+        )
+        faults.append((_line_of_run(i, cells.lines), wrong))
     return values, right & near
 
 
-def _number(cell: Any) -> float:
+def _cell_as_number(cell: Any) -> float:
     if isinstance(cell, bool) or (isinstance(cell, str) and not _NUMBER.fullmatch(cell)):
         return math.nan
     try:

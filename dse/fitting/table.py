@@ -49,7 +49,7 @@ def table(data: Any) -> Table:
     if not hasattr(data, "items"):
         kind = type(data).__name__
         raise TypeError(f"measurements are a path, a DataFrame or a mapping of columns, not {kind}")
-    columns = {str(k): _listed(str(k), v) for k, v in data.items()}
+    columns = {str(k): _list_of_cells(str(k), v) for k, v in data.items()}
     lengths = {k: len(v) for k, v in columns.items()}
     if len(set(lengths.values())) > 1:
         raise FittingError(IN_PYTHON, [f"the columns differ in length: {lengths}"])
@@ -58,7 +58,7 @@ def table(data: Any) -> Table:
     return Table(IN_PYTHON, digest, list(columns), list(columns.values()))
 
 
-def _listed(name: str, values: Any) -> list[Any]:
+def _list_of_cells(name: str, values: Any) -> list[Any]:
     plain = values.tolist() if hasattr(values, "tolist") else values
     if isinstance(plain, str) or not isinstance(plain, Iterable):
         raise FittingError(IN_PYTHON, [f"column {name!r} is not a list of values"])

@@ -120,13 +120,15 @@ class Stretch:
 
 def stairs(spots: Sequence[Spot], corners: Sequence[Corner], measures: tuple[Measure, Measure]) -> Band:
     """The band of any front: monotone. ``spots``: coordinates of its points by rising u, none better than another."""
-    found = [_step(left, right, corners, measures) for left, right in itertools.pairwise(spots)]
+    found = [_stretch_between(left, right, corners, measures) for left, right in itertools.pairwise(spots)]
     u, v = spots[-1]
     end = (u, min(max((c.v for c in corners if c.u > u), default=-math.inf), v), v)
     return _band([p for s in found for p in s.places] + [end], [s.width for s in found], measures, STAIRCASE)
 
 
-def _step(left: Spot, right: Spot, corners: Sequence[Corner], measures: tuple[Measure, Measure]) -> Stretch:
+def _stretch_between(
+    left: Spot, right: Spot, corners: Sequence[Corner], measures: tuple[Measure, Measure]
+) -> Stretch:
     """Between two neighbours nothing is better than the left one in v; the corners say how far it may be better."""
     of_use = sorted((c for c in corners if c.u > left[0]), key=lambda c: c.u)
     edges = [left[0], *(c.u for c in of_use if c.u < right[0]), right[0]]

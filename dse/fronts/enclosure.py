@@ -135,7 +135,7 @@ class Enclosure:
         """The next probe of a box: its middle, or the nearest neighbour of its left end."""
         if self.discrete and box.missed >= MISSES:
             return LEAST_A, box.b[1] - 2.0 * self._near
-        return _middle(box)
+        return _halving_probe(box)
 
     def _split(self, box: Box, which: int, level: float, found: Place | None) -> list[Box]:
         """Divide a box by what a probe found in it."""
@@ -156,7 +156,7 @@ class Enclosure:
         return box.left.a - near <= found.a <= box.right.a + near and not found.same(box.left, near)
 
 
-def _middle(box: Box) -> tuple[int, float]:
+def _halving_probe(box: Box) -> tuple[int, float]:
     """The probe that halves the longer side of a box."""
     which = LEAST_A if box.b[1] - box.b[0] >= box.a[1] - box.a[0] else LEAST_B
     return which, sum(box.b if which == LEAST_A else box.a) / 2

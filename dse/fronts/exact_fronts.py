@@ -38,7 +38,9 @@ def find(search: Search, points: int | None, most: int, tolerance: float | None 
     found = program_front.enumerated(owners, search.count)
     some = found is None and not _all_wanted(owners, points, tolerance)
     if some:
-        found = _halved(search, owners, points or (most if tolerance else ENCLOSURE_POINTS), tolerance)
+        found = _front_by_halving(
+            search, owners, points or (most if tolerance else ENCLOSURE_POINTS), tolerance
+        )
     if found is None or not found.pieces:
         refusal = search.refusal()
         if refusal is not None:
@@ -48,7 +50,7 @@ def find(search: Search, points: int | None, most: int, tolerance: float | None 
             found = program_front.searched(owners, program_front.CURVES, search.count)
         except ArithmeticError:
             return None
-    return None if found is None or not found.pieces else _stated(search, found, points, most)
+    return None if found is None or not found.pieces else _front_of_answers(search, found, points, most)
 
 
 def _all_wanted(owners: Sequence[Owner], points: int | None, tolerance: float | None) -> bool:
@@ -64,7 +66,7 @@ def _all_wanted(owners: Sequence[Owner], points: int | None, tolerance: float | 
     return points is None and tolerance is None and not counted
 
 
-def _halved(
+def _front_by_halving(
     search: Search, owners: tuple[Owner, ...], most: int, tolerance: float | None
 ) -> ProgramFront | None:
     """At most so many points, by halving the widest gap; all of the designs where they are fewer.
@@ -74,12 +76,14 @@ def _halved(
     """
     asked = program_probes.probes(owners, search.count)
     try:
-        return None if asked is None else _gaps(search, asked, most, tolerance)
+        return None if asked is None else _front_to_tolerance(search, asked, most, tolerance)
     except ArithmeticError:
         return None
 
 
-def _gaps(search: Search, asked: Probes, most: int, tolerance: float | None) -> ProgramFront | None:
+def _front_to_tolerance(
+    search: Search, asked: Probes, most: int, tolerance: float | None
+) -> ProgramFront | None:
     ends = asked.least(LEAST_A), asked.least(LEAST_B)
     if ends[0] is None or ends[1] is None:
         return asked.front([], complete=True)
@@ -116,10 +120,10 @@ def _gaps(search: Search, asked: Probes, most: int, tolerance: float | None) -> 
     return asked.front([x.design for x in shape.places], complete=shape.complete)
 
 
-def _stated(search: Search, found: ProgramFront, points: int | None, most: int) -> Front:
+def _front_of_answers(search: Search, found: ProgramFront, points: int | None, most: int) -> Front:
     """The front with all its points as answers."""
     plain = len(program_front.points(found))
-    cuts = _spread(found.pieces, max(min(points or 0, most) - plain, 0))
+    cuts = _points_per_piece(found.pieces, max(min(points or 0, most) - plain, 0))
     chosen = program_front.points(found, cuts)
     designs = tuple(_answer(found, p.vertex) for p in chosen)
     apart = False if found.complete else None
@@ -168,12 +172,12 @@ def _band(found: ProgramFront, count: int) -> Band:
     spots = [spot(p.vertex) for p in every]
     corners = [
         Corner(first.small(found.bound(p.vertex, b)), second.small(found.senses[1].value(b)))
-        for p, b in _levels(every, sorted({x.b for group in found.proofs for x in group}))
+        for p, b in _bound_levels(every, sorted({x.b for group in found.proofs for x in group}))
     ]
     return bands.stairs(spots, corners, (first, second))
 
 
-def _levels(
+def _bound_levels(
     every: Sequence[program_front.Point], asked: Sequence[float]
 ) -> Iterator[tuple[program_front.Point, float]]:
     """Values of the second coordinate at which bounds are asked for, each with the point that holds it."""
@@ -185,7 +189,7 @@ def _levels(
         yield from ((point, b) for b in asked if point.vertex.b < b < above)
 
 
-def _spread(pieces: Sequence[Piece], more: int) -> list[int]:
+def _points_per_piece(pieces: Sequence[Piece], more: int) -> list[int]:
     """Cut the longest parts until there are so many more points."""
     first, last = pieces[0].left, pieces[-1].right
     wide, tall = (last.a - first.a) or 1.0, (first.b - last.b) or 1.0

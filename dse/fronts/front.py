@@ -80,7 +80,7 @@ def find(
 ) -> Front:
     """Find the front as ``front`` does, and return the solutions themselves."""
     if scenario.sweep:
-        _refuse(scenario, "sweep", "a front over swept axes is several", "use dse.front(scenario)")
+        _refuse_front(scenario, "sweep", "a front over swept axes is several", "use dse.front(scenario)")
     question = question_of(scenario)
     points, tolerance = fineness(scenario, question, points, tolerance, by)
     with reporting(progress, "solves") as report:
@@ -114,17 +114,17 @@ def at(
     most = points or (MOST_FRONT_POINTS if tolerance else usual)
     if by is not None:
         search = Search(question, report, 3 * most, by.answer)
-        found = _searched(search, question, most, tolerance)
+        found = _front_by_search(search, question, most, tolerance)
         return replace(found, method=f"{found.method}; every point by {by.told()}".lstrip("; "))
     if question.uncertain is not None:
         search, trouble = robust_fronts.search(question, report, 3 * most)
-        return robust_fronts.finished(_searched(search, question, most, tolerance), trouble)
+        return robust_fronts.finished(_front_by_search(search, question, most, tolerance), trouble)
     search = Search(question, report, 3 * most)
     exact = exact_fronts.find(search, points, MOST_FRONT_POINTS, tolerance)
-    return exact if exact is not None else _searched(search, question, most, tolerance)
+    return exact if exact is not None else _front_by_search(search, question, most, tolerance)
 
 
-def _searched(search: Search, question: Question, most: int, tolerance: float | None) -> Front:
+def _front_by_search(search: Search, question: Question, most: int, tolerance: float | None) -> Front:
     """Find a front point by point."""
     refusal = search.ends()
     if refusal is not None and refusal.status is Status.EVALUATED:
@@ -152,13 +152,13 @@ def fineness(
     asked = scenario.objective.front if scenario.objective is not None else None
     if points is None and tolerance is None and asked:
         points, tolerance = asked.points, asked.tolerance
-    _check(scenario, question, points, tolerance)
+    _refuse_without_front(scenario, question, points, tolerance)
     if question.uncertain is not None:
         robust_fronts.check(scenario, question, by)
     return points, tolerance
 
 
-def _check(
+def _refuse_without_front(
     scenario: scenarios.Scenario, question: Question, points: int | None, tolerance: float | None
 ) -> None:
     key = "objective.front"
@@ -166,9 +166,9 @@ def _check(
         key, wrong = "objective", "a front needs at least two objectives"
         other = "dse sweep" if scenario.sweep else "dse solve"
         right = f'write minimize = ["energy", "time"], or use {other}'
-    elif points is not None and not (_number(points, Integral) and points >= 2):
+    elif points is not None and not (_is_of_kind(points, Integral) and points >= 2):
         wrong, right = f"points = {points!r} is too few for a front", "write a whole number of at least 2"
-    elif tolerance is not None and not (_number(tolerance, Real) and 0 < tolerance < 1):
+    elif tolerance is not None and not (_is_of_kind(tolerance, Real) and 0 < tolerance < 1):
         wrong, right = (
             f"tolerance = {tolerance!r} is not a tolerance",
             "write a number between 0 and 1, such as 0.01",
@@ -183,14 +183,14 @@ def _check(
         right = "say how many points at most instead"
     else:
         return
-    _refuse(scenario, key, wrong, right)
+    _refuse_front(scenario, key, wrong, right)
 
 
-def _number(value: object, kind: type) -> bool:
+def _is_of_kind(value: object, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _refuse(scenario: scenarios.Scenario, key: str, wrong: str, right: str) -> NoReturn:
+def _refuse_front(scenario: scenarios.Scenario, key: str, wrong: str, right: str) -> NoReturn:
     raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
 
 
@@ -240,14 +240,14 @@ def to_dataset(found: Front) -> xr.Dataset:
     )
     dataset[JOINED] = ("front", np.array(codes, dtype=np.int8), dict(JOINED_ABOUT))
     if found.band is not None:
-        dataset = _enclosed(dataset, found.band, first.name, others[0].name)
+        dataset = _with_enclosure(dataset, found.band, first.name, others[0].name)
     dataset = robust_fronts.with_fresh(dataset, found)
     if found.growth is not None:
         dataset = with_growth(dataset, found.growth)
     return _along(dataset, [first.name, *(g.name for g in others)])
 
 
-def _enclosed(dataset: xr.Dataset, band: Band, first: str, second: str) -> xr.Dataset:
+def _with_enclosure(dataset: xr.Dataset, band: Band, first: str, second: str) -> xr.Dataset:
     """Add what is proved about the front between its points."""
     units = [dict(dataset[n].attrs).get("units", "1") if n in dataset else "1" for n in (first, second)]
     between = "straight in logarithms" if band.logarithmic else "straight"

@@ -41,7 +41,7 @@ def find(question: Question, points: int | None) -> Front:
         return Front(question, refusal=sampled.nothing(question, found, proof), solves=found.trials)
     values = _signed(question, found.held)
     best = _undominated(values)
-    chosen = _spread(values[best], points or MOST_SAMPLED)
+    chosen = _farthest_rows(values[best], points or MOST_SAMPLED)
     kept = [found.held[best[i]] for i in chosen]
     effort = sampled.effort(question, found, polished=False)
     method = f"{effort}; {len(best)} of {len(values)} designs within the limits are dominated by no other"
@@ -126,7 +126,7 @@ def _dominated(mine: Array, others: Array) -> bool:
     return bool(np.any(np.all(others <= mine + near, axis=1) & np.any(others < mine - near, axis=1)))
 
 
-def _spread(values: Array, most: int) -> list[int]:
+def _farthest_rows(values: Array, most: int) -> list[int]:
     """Choose at most so many rows: the best of each objective, then always the one farthest from all chosen."""
     if len(values) <= most:
         return list(range(len(values)))

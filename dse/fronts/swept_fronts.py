@@ -86,7 +86,7 @@ def find(
 ) -> Fronts:
     """Find the fronts as ``front`` does, and return the solutions themselves."""
     grid = scenarios.grid(scenario)
-    _check(scenario, grid)
+    _refuse_swept_front(scenario, grid)
     first = grid.question((0,) * len(grid.axes))
     points, tolerance = fronts.fineness(scenario, first, points, tolerance, by)
     found: dict[Place, Front] = {}
@@ -121,7 +121,7 @@ def _question(grid: scenarios.Grid, place: Place) -> Question:
     return replace(asked, search=study_at(asked.search, values))
 
 
-def _check(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
+def _refuse_swept_front(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
     named = next((a.name for a in grid.axes if front_places.needs(a.name)), None)
     if named is not None:
         key, wrong = f"sweep.{named}", f"a dataset of fronts needs the name {named} for itself"

@@ -65,7 +65,7 @@ class Machine:
 
 
 @lru_cache(maxsize=1)
-def _own() -> Mapping[str, Path]:
+def _packaged_machine_files() -> Mapping[str, Path]:
     """Return the files of this package by the names of their machines."""
     entries = {e.name: e for e in Path(__file__).parent.iterdir() if e.name.endswith(_SUFFIX)}
     return {name.removesuffix(_SUFFIX): entries[name] for name in sorted(entries)}
@@ -76,12 +76,12 @@ def names() -> tuple[str, ...]:
 
     Those of this package, and those that come with the models of installed packages.
     """
-    return tuple(sorted({*_own(), *plugins.files("machines")}))
+    return tuple(sorted({*_packaged_machine_files(), *plugins.files("machines")}))
 
 
 def own_names() -> tuple[str, ...]:
     """Return the names of the machines that come with dse, in alphabetical order."""
-    return tuple(_own())
+    return tuple(_packaged_machine_files())
 
 
 def is_file(name: object) -> bool:
@@ -100,7 +100,11 @@ def get(name: str) -> Machine:
     if is_file(name):
         return _from_file(name)
     whole, mark, setting = name.partition(held.MARK)
-    return _at_setting(_read(resolve(whole)), setting.strip()) if mark else _read(resolve(name))
+    return (
+        _at_setting(_machine_of_catalogue(resolve(whole)), setting.strip())
+        if mark
+        else _machine_of_catalogue(resolve(name))
+    )
 
 
 def _at_setting(machine: Machine, setting: str) -> Machine:
@@ -135,7 +139,7 @@ def broken() -> tuple[str, ...]:
     """Return a message for each machine of a package that cannot be read, or whose name is one of ours."""
     found = []
     for name, file in plugins.files("machines").items():
-        if name in _own():
+        if name in _packaged_machine_files():
             found.append(f"machine file {file}: dse has a machine called {name!r}, and that one is used")
             continue
         try:
@@ -148,10 +152,10 @@ def broken() -> tuple[str, ...]:
 def resolve(name: str) -> str:
     """Return the full name of a machine given by name or alias; raises UnknownName as ``get`` does."""
     plain = re.sub(r"[\s_-]+", "-", name.strip().lower())
-    if plain in _own() or plain in names():
+    if plain in _packaged_machine_files() or plain in names():
         return plain
     # what a package brings does not change what a name meant without it
-    candidates = _candidates(plain, _own()) or _candidates(plain, names())
+    candidates = _candidates(plain, _packaged_machine_files()) or _candidates(plain, names())
     if len(candidates) > 1:
         raise UnknownName(f"machine {name!r} is ambiguous: {', '.join(candidates)}")
     if not candidates:
@@ -164,9 +168,9 @@ def _candidates(alias: str, among: Iterable[str]) -> list[str]:
 
 
 @cache
-def _read(name: str) -> Machine:
-    if name in _own():
-        return parse(name, _own()[name].read_text(encoding="utf-8"))
+def _machine_of_catalogue(name: str) -> Machine:
+    if name in _packaged_machine_files():
+        return parse(name, _packaged_machine_files()[name].read_text(encoding="utf-8"))
     found = _from_file(str(plugins.files("machines")[name]))
     return replace(found, name=name, title=name if found.title == found.name else found.title)
 
@@ -186,7 +190,7 @@ def _from_file(path: str) -> Machine:
 def parse(name: str, text: str) -> Machine:
     """Read a machine file's text; raises ValueError where it is none (TOML's and units' errors are such)."""
     data = files.toml(text)
-    _known(data)
+    _refuse_unknown_keys(data)
     stated, menu = data.get("parameters", {}), data.get("settings", [])
     figures = data.get("figures", {})
     listed = stated or menu or figures or "figures_of" in data
@@ -195,10 +199,12 @@ def parse(name: str, text: str) -> Machine:
     if not isinstance(figures, dict):
         raise ValueError("figures are a table: write [figures]")  # noqa: TRY004
     evidence = values.kind(data.get("evidence", ""))
-    shown = _figures_of(data.get("figures_of")) | {k: _figure(k, e, evidence) for k, e in figures.items()}
+    shown = _figures_of(data.get("figures_of")) | {
+        k: _figure_of_file(k, e, evidence) for k, e in figures.items()
+    }
     rate = str(data.get("rate", ""))
     derived = {} if stated else derivation.parameters(shown, rate)
-    found = derived | derivation.owned(shown) | _parameters(stated, evidence)
+    found = derived | derivation.owned(shown) | _parameters_of_file(stated, evidence)
     return Machine(
         name=name,
         title=str(data.get("title", name)),
@@ -207,17 +213,17 @@ def parse(name: str, text: str) -> Machine:
         provenance={k: v.source for k, v in found.items()},
         doubts={k: v.doubt for k, v in found.items() if v.doubt},
         notes=str(data.get("notes", "")),
-        settings=tuple(_setting(entry) for entry in menu),
+        settings=tuple(_setting_of_file(entry) for entry in menu),
         evidence={k: v.evidence for k, v in found.items()},
         intervals={k: v.interval for k, v in found.items() if v.interval is not None},
         figures=shown,
         year=_year(data.get("year")),
         rate=rate,
-        **_fitted(data.get("fit")),
+        **_fit_of_file(data.get("fit")),
     )
 
 
-def _known(data: Mapping[str, Any]) -> None:
+def _refuse_unknown_keys(data: Mapping[str, Any]) -> None:
     """Raise ValueError for a key at the top of a machine file that nothing reads."""
     for key in data:
         if key in _KEYS:
@@ -231,14 +237,14 @@ def _known(data: Mapping[str, Any]) -> None:
         )
 
 
-def _parameters(stated: Mapping[str, Any], evidence: str) -> dict[str, Value]:
+def _parameters_of_file(stated: Mapping[str, Any], evidence: str) -> dict[str, Value]:
     """Read what a file states of parameters; sizes in bytes are counted in words of the size that it states too."""
     size = _parameter("word_size", stated["word_size"], evidence).value if "word_size" in stated else None
     words = size if isinstance(size, float) else None
     return {k: _parameter(k, e, evidence, words) for k, e in stated.items()}
 
 
-def _fitted(fit: Any) -> dict[str, Any]:
+def _fit_of_file(fit: Any) -> dict[str, Any]:
     """Return what a file says of its fit: the confidence of intervals, and the correlation of estimates."""
     if not isinstance(fit, dict):
         return {}
@@ -258,7 +264,7 @@ def _parameter(name: str, entry: Any, evidence: str, word_size: float | None = N
     return values.read(q, entry, evidence, word_size)
 
 
-def _figure(name: str, entry: Any, evidence: str) -> Value:
+def _figure_of_file(name: str, entry: Any, evidence: str) -> Value:
     if name not in FIGURES:
         raise ValueError(f"there is no figure {name!r}{did_you_mean(name, FIGURES)}")
     return values.read(FIGURES[name], entry, evidence)
@@ -268,9 +274,9 @@ def _figures_of(name: Any) -> dict[str, Value]:
     """Return the figures of another machine of the catalogue, which a file states instead of repeating them."""
     if name is None:
         return {}
-    if not isinstance(name, str) or name not in _own():
+    if not isinstance(name, str) or name not in _packaged_machine_files():
         raise ValueError(f"figures_of = {name!r} is not a machine of the catalogue, by its full name")
-    return dict(_read(name).figures)
+    return dict(_machine_of_catalogue(name).figures)
 
 
 def _year(year: Any) -> int | None:
@@ -279,7 +285,7 @@ def _year(year: Any) -> int | None:
     return year
 
 
-def _setting(entry: Any) -> Mapping[str, Any]:
+def _setting_of_file(entry: Any) -> Mapping[str, Any]:
     if not isinstance(entry, dict):
         raise ValueError("settings are tables: write [[settings]]")  # noqa: TRY004
     found = settings.read(entry)

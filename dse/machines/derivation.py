@@ -122,8 +122,8 @@ def parameters(
     if flop and flop not in figures:
         raise ValueError(f"rate = {flop!r}: the figures have no {flop}")
     flop = flop or rate(figures)
-    power = _power(figures, made.stated)
-    _roofline(made, figures, flop, power)
+    power = _power_shares(figures, made.stated)
+    _derive_roofline(made, figures, flop, power)
     if flop:
         _distributed(made, figures, WORDS[flop.removeprefix("peak_")], power)
     return made.found
@@ -145,8 +145,8 @@ def embodied_carbon(figures: Figures) -> Value | None:
             if area in figures and process in figures:
                 node, place = _act(str(figures[process].value))
                 made = carbon.process(node, abated)
-                dies += carbon.of_die(_number(figures, area), made, carbon.intensity(place))
-        size = _number(figures, "memory_size") if "memory_size" in figures else 0.0
+                dies += carbon.of_die(_figure_value(figures, area), made, carbon.intensity(place))
+        size = _figure_value(figures, "memory_size") if "memory_size" in figures else 0.0
         ends.append(carbon.of_package(dies, size, "ddr4_10nm" if of_modules else memory))
     held = " + memory" if "memory_size" in figures else ""
     source = f"ACT: (CI EPA + GPA + MPA)/0.875 x die_area{held} + 150 g; 99 to 95 % of the gases abated"
@@ -188,18 +188,18 @@ def _act(process: str) -> tuple[str, str]:
     return _PROCESSES[process]
 
 
-def _number(figures: Figures, name: str) -> float:
+def _figure_value(figures: Figures, name: str) -> float:
     return float(figures[name].value)
 
 
-def _power(figures: Figures, stated: Mapping[str, float]) -> _Power | None:
-    idle = _number(figures, "idle_power") if "idle_power" in figures else 0.0
+def _power_shares(figures: Figures, stated: Mapping[str, float]) -> _Power | None:
+    idle = _figure_value(figures, "idle_power") if "idle_power" in figures else 0.0
     least = "idle_power" if idle else "0"
     share, of_node = 0.0, "node_power/processors_per_node"
     if "node_power" in figures and "processors_per_node" in figures:
-        share = _number(figures, "node_power") / _number(figures, "processors_per_node")
+        share = _figure_value(figures, "node_power") / _figure_value(figures, "processors_per_node")
     if "thermal_design_power" in figures:
-        design, whole = _number(figures, "thermal_design_power"), "thermal_design_power"
+        design, whole = _figure_value(figures, "thermal_design_power"), "thermal_design_power"
     elif share:
         design, whole = share, of_node
     else:
@@ -211,7 +211,7 @@ def _power(figures: Figures, stated: Mapping[str, float]) -> _Power | None:
     return _Power(idle, design, max(share - design, 0.0), whole, least, constant, usable)
 
 
-def _roofline(made: _Made, figures: Figures, flop: str, power: _Power | None) -> None:
+def _derive_roofline(made: _Made, figures: Figures, flop: str, power: _Power | None) -> None:
     kinds = {
         "time_per_flop": flop,
         "time_per_byte": "memory_bandwidth",
@@ -226,7 +226,7 @@ def _roofline(made: _Made, figures: Figures, flop: str, power: _Power | None) ->
             where = "vector" if figure == "peak_fp64" else "matrix"
             kind = figure.removeprefix("peak_").partition("_")[0]
             doubt = f"{kind} on {where} units, not single precision"
-        time = made.add(name, 1.0 / _number(figures, figure), f"1/{figure}", doubt=doubt)
+        time = made.add(name, 1.0 / _figure_value(figures, figure), f"1/{figure}", doubt=doubt)
         if power is not None:
             of = f" x {name}" if name in made.stated else f"/{figure}"
             source = f"usable_power/2{of}; at most {power.varying}{of}"
@@ -255,14 +255,14 @@ def _distributed(made: _Made, figures: Figures, size: int, power: _Power | None)
     """Add the parameters of the distributed machine, over the network where its figures are known."""
     made.add("word_size", size, "bytes of a number of the flops' type")
     if "memory_size" in figures:
-        words = _number(figures, "memory_size") / size
+        words = _figure_value(figures, "memory_size") / size
         made.add("memory_capacity", words, f"memory_size/({size} byte)")
         if power is not None:
             most = (power.design + power.overhead) / words
             source = "constant_power/2 over memory_capacity; at most all power"
             made.add("memory_power_per_word", power.constant / 2 / words, source, (0.0, most))
     if "processors_per_node" in figures:
-        made.add("processors_per_node", _number(figures, "processors_per_node"), "processors_per_node")
+        made.add("processors_per_node", _figure_value(figures, "processors_per_node"), "processors_per_node")
     if power is not None and power.overhead:
         source = "node_power/processors_per_node - thermal_design_power"
         made.add("overhead_power", power.overhead, source, (0.0, power.overhead))
@@ -273,11 +273,11 @@ def _distributed(made: _Made, figures: Figures, size: int, power: _Power | None)
     source = "constant_power/2" + (" + half of the node's overhead" if power.overhead else "")
     leaking = power.constant / 2 + power.overhead / 2
     made.add("leakage_power", leaking, f"{source}; at most all power", (0.0, most))
-    _link(made, "", figures, links[0], size, power)
+    _derive_link(made, "", figures, links[0], size, power)
     if len(links) == 2 and "processors_per_node" in figures and "memory_size" in figures:
-        count = _number(figures, "processors_per_node")
-        _link(made, "node_", figures, _NETWORK, size, power, count)
-        _link(made, "core_", figures, _NODE, size, power)
+        count = _figure_value(figures, "processors_per_node")
+        _derive_link(made, "node_", figures, _NETWORK, size, power, count)
+        _derive_link(made, "core_", figures, _NODE, size, power)
         held, words = made.value("memory_power_per_word") or 0.0, made.value("memory_capacity") or 0.0
         ends = made.found["memory_power_per_word"].interval if "memory_power_per_word" in made.found else None
         for level, many, what in (("node_", count, "all memories of a node"), ("core_", 1.0, "one memory")):
@@ -287,7 +287,7 @@ def _distributed(made: _Made, figures: Figures, size: int, power: _Power | None)
             made.add(f"{level}memory_capacity", many * words, f"{what}, in words", doubt=doubt)
 
 
-def _link(
+def _derive_link(
     made: _Made,
     level: str,
     figures: Figures,
@@ -297,7 +297,7 @@ def _link(
     many: float = 1.0,
 ) -> None:
     """Add what a link costs: a word, a message, and the largest message; ``many`` processors share a node's."""
-    time = size / _number(figures, link.rate)
+    time = size / _figure_value(figures, link.rate)
     shared = f"/{many:g} processors that send together" if many > 1.0 else ""
     made.add(f"{level}time_per_word", time / many, f"({size} byte)/{link.rate}{shared}")
     if link is _NETWORK and power.overhead:
@@ -308,12 +308,12 @@ def _link(
         source = f"usable_power/2 x ({size} byte)/{link.rate}; at most all power"
     made.add(f"{level}energy_per_word", draws * time, source, (0.0, most * time))
     latency = figures[link.latency]
-    made.add(f"{level}time_per_message", _number(figures, link.latency), link.latency, latency.interval)
-    longest = latency.interval[1] if latency.interval else _number(figures, link.latency)
+    made.add(f"{level}time_per_message", _figure_value(figures, link.latency), link.latency, latency.interval)
+    longest = latency.interval[1] if latency.interval else _figure_value(figures, link.latency)
     source = "no more than the power that is drawn anyway, as in Demmel et al. 2013"
     made.add(f"{level}energy_per_message", 0.0, source, (0.0, (power.most + power.overhead) * longest))
     if link is _NETWORK and "largest_message" in figures:
-        largest = _number(figures, "largest_message") / size
+        largest = _figure_value(figures, "largest_message") / size
         made.add(f"{level}max_message", largest, f"largest_message/({size} byte)")
     elif (words := made.value("memory_capacity")) is not None:
         doubt = "no limit is published: the whole memory, so that messages cost next to nothing"

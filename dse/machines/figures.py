@@ -24,20 +24,20 @@ WORDS = {
 }
 
 
-def _rate(name: str, meaning: str) -> Quantity:
+def _rate_figure(name: str, meaning: str) -> Quantity:
     return Quantity(f"peak_{name}", "", "flop/s", f"peak rate, {meaning}")
 
 
 _ALL = (
-    _rate("fp64", "double precision on vector units"),
-    _rate("fp64_matrix", "double precision on matrix units"),
-    _rate("fp32", "single precision on vector units"),
-    _rate("fp32_matrix", "single precision on matrix units"),
-    _rate("tf32", "TensorFloat-32 on matrix units"),
-    _rate("bf16", "bfloat16 on matrix units"),
-    _rate("fp16", "half precision on matrix units"),
-    _rate("fp8", "8-bit floating point on matrix units"),
-    _rate("fp4", "4-bit floating point on matrix units"),
+    _rate_figure("fp64", "double precision on vector units"),
+    _rate_figure("fp64_matrix", "double precision on matrix units"),
+    _rate_figure("fp32", "single precision on vector units"),
+    _rate_figure("fp32_matrix", "single precision on matrix units"),
+    _rate_figure("tf32", "TensorFloat-32 on matrix units"),
+    _rate_figure("bf16", "bfloat16 on matrix units"),
+    _rate_figure("fp16", "half precision on matrix units"),
+    _rate_figure("fp8", "8-bit floating point on matrix units"),
+    _rate_figure("fp4", "4-bit floating point on matrix units"),
     Quantity("peak_int8", "", "op/s", "peak rate, 8-bit integers on matrix units"),
     Quantity("cores", "", "", "cores of a processor"),
     Quantity("clock", "", "Hz", "clock of the peak rates"),

@@ -25,11 +25,13 @@ def values(
 
     ``parameters``, ``doubts``: the machine's own; ``setting``: one of its menu.
     """
-    found = (*_stated(parameters, setting), *_times(parameters, doubts, setting))
+    found = (*_stated_energies(parameters, setting), *_stated_times(parameters, doubts, setting))
     return {name: value for name, value in found if machine_parameter(name) is not None}
 
 
-def _stated(parameters: Mapping[str, float], setting: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
+def _stated_energies(
+    parameters: Mapping[str, float], setting: Mapping[str, Any]
+) -> Iterator[tuple[str, Value]]:
     """Go through energies and constant power: those of the setting, else those of its voltages."""
     source, doubts = str(setting.get("source", "")), setting.get("doubts", {})
     volts = [setting.get(f"{x}_voltage") for x in ("core", "memory")]
@@ -45,7 +47,7 @@ def _stated(parameters: Mapping[str, float], setting: Mapping[str, Any]) -> Iter
             yield name, Value(derived[name], "", "derived", _CIRCUIT_SOURCE)
 
 
-def _times(
+def _stated_times(
     parameters: Mapping[str, float], doubts: Mapping[str, str], setting: Mapping[str, Any]
 ) -> Iterator[tuple[str, Value]]:
     for o in OPERATIONS:

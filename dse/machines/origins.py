@@ -16,10 +16,10 @@ def kinds(machine: Machine) -> dict[str, str]:
     What is computed from figures of one kind, such as a time of a flop from a peak rate, is of that kind; where it lies
     in an interval it is "derived", since the figures alone do not say it.
     """
-    return {name: _kind(machine, name) for name in machine.parameters}
+    return {name: _origin_behind(machine, name) for name in machine.parameters}
 
 
-def _kind(machine: Machine, name: str) -> str:
+def _origin_behind(machine: Machine, name: str) -> str:
     own = machine.evidence.get(name, "") or NOT_SAID
     if own != DERIVED or name in machine.intervals:
         return own

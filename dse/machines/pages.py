@@ -77,11 +77,11 @@ def values(what: str, stated: Mapping[str, Value]) -> Table:
     some = any(v.interval is not None for v in stated.values())
     between = ("between",) if some else ()
     return (what, "value", *between, "evidence", "source"), [
-        (name, *_cells(v, some)) for name, v in _ordered(stated)
+        (name, *_cells(v, some)) for name, v in _declared_order(stated)
     ]
 
 
-def _ordered(stated: Mapping[str, Value]) -> Iterable[tuple[str, Value]]:
+def _declared_order(stated: Mapping[str, Value]) -> Iterable[tuple[str, Value]]:
     """Return figures in the order of their declarations, parameters as the file has them."""
     if not stated.keys() <= FIGURES.keys():
         return stated.items()
@@ -90,12 +90,12 @@ def _ordered(stated: Mapping[str, Value]) -> Iterable[tuple[str, Value]]:
 
 def _cells(v: Value, some: bool) -> tuple[str, ...]:
     shown = v.value if isinstance(v.value, str) else show(v.value, v.unit)
-    between = "" if v.interval is None else _between(*v.interval, v.unit)
+    between = "" if v.interval is None else _interval_with_unit(*v.interval, v.unit)
     source = f"{v.source} (doubtful: {v.doubt})" if v.doubt else v.source
     return (shown, *((between,) if some else ()), v.evidence, source)
 
 
-def _between(low: float, high: float, unit: str) -> str:
+def _interval_with_unit(low: float, high: float, unit: str) -> str:
     """Return the ends of an interval, with one unit where both have the same."""
     first, last = show(low, unit, _INTERVAL_DIGITS), show(high, unit, _INTERVAL_DIGITS)
     number, _, of = first.partition(" ")

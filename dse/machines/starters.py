@@ -67,28 +67,28 @@ def _of_machine(machine: catalogue.Machine) -> str:
     figures = {n: v for n, v in machine.figures.items() if n != "embodied_carbon"}
     own = any(kind != "derived" for kind in machine.evidence.values())
     if figures:
-        lines += ["", *([_MEASURED] if own else _ABOUT), "[figures]", *_entries(figures)]
+        lines += ["", *([_MEASURED] if own else _ABOUT), "[figures]", *_starter_lines(figures)]
         if not own:
             return "\n".join(lines) + "\n"
     stated = pages.parameters(machine)
-    lines += ["", "[parameters]", *_entries(stated)] if stated else []
+    lines += ["", "[parameters]", *_starter_lines(stated)] if stated else []
     for setting in machine.settings:
-        lines += ["", "[[settings]]", *_setting(setting)]
+        lines += ["", "[[settings]]", *_setting_lines(setting)]
     return "\n".join(lines) + "\n"
 
 
-def _entries(values: Mapping[str, Value]) -> Iterable[str]:
+def _starter_lines(values: Mapping[str, Value]) -> Iterable[str]:
     for name, v in values.items():
-        said: dict[str, str | list[str]] = {"value": _text(v.value, v.unit)}
+        said: dict[str, str | list[str]] = {"value": _starter_value(v.value, v.unit)}
         if v.interval is not None:
-            said["interval"] = [_text(end, v.unit) for end in v.interval]
+            said["interval"] = [_starter_value(end, v.unit) for end in v.interval]
         said |= {"evidence": v.evidence} if v.evidence else {}
         said |= {"source": v.source} | ({"doubt": v.doubt} if v.doubt else {})
         told = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in said.items())
         yield f"{name if name.replace('_', '').isalnum() else json.dumps(name)} = {{ {told} }}"
 
 
-def _setting(setting: Mapping[str, Any]) -> Iterable[str]:
+def _setting_lines(setting: Mapping[str, Any]) -> Iterable[str]:
     for key, value in setting.items():
         if key in QUANTITIES:
             yield f'{key} = "{value!r} {QUANTITIES[key].unit}"'
@@ -96,5 +96,5 @@ def _setting(setting: Mapping[str, Any]) -> Iterable[str]:
             yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
 
 
-def _text(value: float | str, unit: str) -> str:
+def _starter_value(value: float | str, unit: str) -> str:
     return value if isinstance(value, str) else show(value, unit, _STARTER_DIGITS)

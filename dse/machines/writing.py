@@ -31,24 +31,24 @@ def completed(text: str, name: str = "machine") -> str:
     stated = machine.parameters if "parameters" in data else {}
     made = derivation.parameters(machine.figures, machine.rate, stated)
     carbon = derivation.embodied_carbon(machine.figures)
-    lines = [] if carbon is None else list(_entry("figures.embodied_carbon", carbon))
+    lines = [] if carbon is None else list(_parameter_lines("figures.embodied_carbon", carbon))
     for parameter, value in made.items():
-        lines += _entry(f"parameters.{parameter}", value)
+        lines += _parameter_lines(f"parameters.{parameter}", value)
     return f"{head}{MARK}\n" + "\n".join(lines) + "\n"
 
 
-def _entry(key: str, value: Value) -> Iterator[str]:
+def _parameter_lines(key: str, value: Value) -> Iterator[str]:
     yield f"\n[{key}]"
-    yield f"value = {_number(value.value, value.unit)}"
+    yield f"value = {_quoted_quantity(value.value, value.unit)}"
     if value.interval is not None:
-        yield f"interval = [{', '.join(_number(end, value.unit) for end in value.interval)}]"
+        yield f"interval = [{', '.join(_quoted_quantity(end, value.unit) for end in value.interval)}]"
     yield f'evidence = "{value.evidence}"'
     yield f"source = {json.dumps(value.source)}"
     if value.doubt:
         yield f"doubt = {json.dumps(value.doubt)}"
 
 
-def _number(value: float | str, unit: str) -> str:
+def _quoted_quantity(value: float | str, unit: str) -> str:
     return f'"{f"{value:.{_DERIVED_DIGITS}g} {unit}".rstrip()}"'
 
 

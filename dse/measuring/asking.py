@@ -119,7 +119,7 @@ def again(path: str, asked: Asked) -> Measured:
         for what in ("fact", "condition")
     )
     neighbours = conditions.pop("neighbours", "")
-    others = _share(conditions.pop("others", ""), [r.others for r in runs])
+    others = _busy_share_of_others(conditions.pop("others", ""), [r.others for r in runs])
     metered = all(r.energy is not None for r in runs)
     found = Measured(
         asked.name or told.get("name", Path(path).stem),
@@ -133,7 +133,7 @@ def again(path: str, asked: Asked) -> Measured:
     return _powered(found, power)
 
 
-def _share(told: str, of_runs: Sequence[float]) -> float:
+def _busy_share_of_others(told: str, of_runs: Sequence[float]) -> float:
     """Return what others took: as the file says, else the greatest of its runs."""
     try:
         return min(1.0, max(0.0, float(told)))

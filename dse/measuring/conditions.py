@@ -66,14 +66,14 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, str]:
         if re.search(r"^flags\s*:.*\bhypervisor\b", text(proc / "cpuinfo"), re.M)
         else "",
         "governor": ", ".join(sorted(governors)),
-        "clock": _range(clock / "cpu0/cpufreq"),
+        "clock": _clock_range_text(clock / "cpu0/cpufreq"),
         "boost": _boost(clock),
         "load": _load(),
     }
     return {k: v for k, v in found.items() if v}
 
 
-def _range(folder: Path) -> str:
+def _clock_range_text(folder: Path) -> str:
     least, most = (text(folder / f"cpuinfo_{end}_freq").strip() for end in ("min", "max"))
     return f"{int(least) / 1e6:g} to {int(most) / 1e6:g} GHz" if least.isdigit() and most.isdigit() else ""
 

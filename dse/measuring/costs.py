@@ -54,7 +54,7 @@ def fitted(runs: Sequence[Run], threads: int, name: str) -> tuple[list[Cost], li
         chosen = _sweep(runs, precision, threads)
         columns = {k: [getattr(r, k) for r in chosen] for k in ("flops", "bytes", "time", "energy")}
         try:
-            made = _named(fitting.fit(columns, "roofline", name), precision)
+            made = _fitted_costs(fitting.fit(columns, "roofline", name), precision)
         except fitting.FittingError as problem:
             told = "; ".join(problem.problems)
             notes.append(
@@ -70,7 +70,7 @@ def fitted(runs: Sequence[Run], threads: int, name: str) -> tuple[list[Cost], li
     return [*found.values(), *_elsewhere(runs, threads, found)], notes
 
 
-def _named(fit: fitting.Fit, precision: str) -> dict[str, Cost]:
+def _fitted_costs(fit: fitting.Fit, precision: str) -> dict[str, Cost]:
     """Return what a fit says beside times, by the names of a machine's parameters."""
     wrong = fit.errors["energy"]
     how = (

@@ -110,11 +110,11 @@ def find(runs: Sequence[Run], wanted: Sequence[Wanted], threads: int) -> list[Fi
     for want in wanted:
         costs = [([want.cost(r) for r in g], g) for g in groups if want.holds(g[0])]
         if costs:
-            found.append(_figure(want, *min(costs, key=lambda pair: statistics.median(pair[0]))))
+            found.append(_measured_figure(want, *min(costs, key=lambda pair: statistics.median(pair[0]))))
     return found
 
 
-def _figure(want: Wanted, costs: Sequence[float], group: Sequence[Run]) -> Figure:
+def _measured_figure(want: Wanted, costs: Sequence[float], group: Sequence[Run]) -> Figure:
     low, middle, high = statistics.quantiles(costs, n=4, method="inclusive") if costs[1:] else [costs[0]] * 3
     first = group[0]
     return Figure(

@@ -85,11 +85,11 @@ def _caches(folder: Path) -> tuple[Cache, ...]:
         size = re.fullmatch(r"(\d+)([KMG]?)", read["size"])
         if read["type"] in {"Data", "Unified"} and size and read["level"].isdigit():
             level, amount = int(read["level"]), int(size[1]) << _UNITS.get(size[2], 0)
-            found[level] = Cache(level, amount, _count(read["shared_cpu_list"]))
+            found[level] = Cache(level, amount, _count_of_cpus(read["shared_cpu_list"]))
     return tuple(found[level] for level in sorted(found) if found[level].size)
 
 
-def _count(cpus: str) -> int:
+def _count_of_cpus(cpus: str) -> int:
     """Count a list such as "0-3,8-11"."""
     spans = re.findall(r"(\d+)(?:-(\d+))?", cpus)
     return max(1, sum(int(last or first) - int(first) + 1 for first, last in spans))

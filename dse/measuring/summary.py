@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from dse.measuring.conditions import advice
 from dse.measuring.session import Measured
 from dse.measuring.writing import rate
 from dse.quantities import show
+from dse.system.columns import aligned
 
 
 def text(found: Measured) -> str:
@@ -19,10 +20,10 @@ def text(found: Measured) -> str:
     rows = [("what", "threads", "sustained", "spread", "by")]
     for n in found.threads:
         rows += [(f.meaning, str(n), rate(f), f"{f.spread:.1%}", f.kernel) for f in found.figures(n)]
-    lines += ["", *_columns(rows)]
+    lines += ["", *aligned(rows)]
     if found.costs:
         costs = [(c.name, show(c.value, c.unit, 4), c.doubt) for c in found.costs]
-        lines += ["", *_columns([("energy and power", "value", ""), *costs])]
+        lines += ["", *aligned([("energy and power", "value", ""), *costs])]
     lines += ["", *_measured_lines(found)]
     return "\n".join(lines)
 
@@ -54,11 +55,6 @@ def energy(found: Measured) -> str:
         f"Energy is not known: only questions of time can be asked{reasons}\n"
         '  to do: state the power (--power "65 W"), or record it by a meter outside (--power FILE)'
     )
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    return ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows]
 
 
 def record(found: Measured) -> dict[str, Any]:

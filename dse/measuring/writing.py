@@ -56,13 +56,13 @@ def machine_file(found: Measured, data: str, digest_of: str) -> str:
     mean, most, count = found.misses
     noisy = f", {NOISY.removeprefix('measured ')}" if found.against else ""
     parts = [
-        _table(
+        _toml_entries(
             title=f"{found.name}: measured{noisy}",
             source=f"{where}; every repetition in {data} (sha256 {digest})",
             notes=" ".join(f"{n[:1].upper()}{n[1:]}." for n in _notes(found)),
         ),
         "[measured]\n"
-        + _table(
+        + _toml_entries(
             date=found.date,
             threads=threads,
             noisy=bool(found.against),
@@ -72,20 +72,22 @@ def machine_file(found: Measured, data: str, digest_of: str) -> str:
             sha256=digest,
             energy=found.meter or ("stated" if found.stated is not None else "not known"),
         ),
-        "[measured.machine]\n" + _table(**found.facts),
+        "[measured.machine]\n" + _toml_entries(**found.facts),
         "[measured.conditions]\n"
-        + _table(
+        + _toml_entries(
             **found.conditions.facts,
             others=round(found.conditions.others, 4),
             neighbours=list(found.conditions.neighbours),
         ),
     ]
     if count:
-        parts.append(f"[measured.roofline]\n{_table(runs=count, mean_error=mean, greatest_error=most)}")
+        parts.append(
+            f"[measured.roofline]\n{_toml_entries(runs=count, mean_error=mean, greatest_error=most)}"
+        )
     parts += [_parameter(found, f) for f in found.times]
-    parts += [_cost(found, c) for c in found.costs]
+    parts += [_cost_entry(found, c) for c in found.costs]
     for n in found.threads:
-        parts += [_figure(f) for f in found.figures(n)]
+        parts += [_figure_entry(f) for f in found.figures(n)]
     return "\n".join(parts)
 
 
@@ -98,17 +100,17 @@ def _notes(found: Measured) -> Iterable[str]:
     yield from found.remarks
 
 
-def _table(**entries: Any) -> str:
+def _toml_entries(**entries: Any) -> str:
     return to_toml({k.replace(" ", "_"): v for k, v in entries.items() if v not in ("", [], None)})
 
 
 def _parameter(found: Measured, figure: Figure) -> str:
     against = figure.against()
     source = (
-        f"{figure.meaning}: median of {figure.runs} repetitions of {figure.kernel} over {_size(figure.size)}, "
+        f"{figure.meaning}: median of {figure.runs} repetitions of {figure.kernel} over {_bytes_text(figure.size)}, "
         f"quartiles {figure.low:.4g} to {figure.high:.4g} {figure.unit}, {found.date}"
     )
-    return f"[parameters.{figure.name}]\n" + _table(
+    return f"[parameters.{figure.name}]\n" + _toml_entries(
         value=f"{figure.value!r} {figure.unit}",
         evidence=NOISY if found.against else "measured",
         source=source,
@@ -118,12 +120,12 @@ def _parameter(found: Measured, figure: Figure) -> str:
     )
 
 
-def _cost(found: Measured, cost: Cost) -> str:
+def _cost_entry(found: Measured, cost: Cost) -> str:
     fitted = "stated" if found.stated is not None and not found.meter else "fitted to measurements"
     doubts = [cost.doubt] if cost.doubt else []
     doubts += ["other programs ran beside it"] if found.against and fitted != "stated" else []
     meter = f", energy by {found.meter}" if found.meter else ""
-    return f"[parameters.{cost.name}]\n" + _table(
+    return f"[parameters.{cost.name}]\n" + _toml_entries(
         value=f"{cost.value!r} {cost.unit}",
         evidence=fitted,
         source=f"{cost.how}{meter}, {found.date}",
@@ -131,13 +133,13 @@ def _cost(found: Measured, cost: Cost) -> str:
     )
 
 
-def _figure(figure: Figure) -> str:
-    return "[[measured.rates]]\n" + _table(
+def _figure_entry(figure: Figure) -> str:
+    return "[[measured.rates]]\n" + _toml_entries(
         name=figure.name,
         meaning=figure.meaning,
         threads=figure.threads,
         kernel=figure.kernel,
-        size=_size(figure.size),
+        size=_bytes_text(figure.size),
         value=f"{figure.value:.6g} {figure.unit}",
         rate=rate(figure),
         spread=round(figure.spread, 4),
@@ -145,7 +147,7 @@ def _figure(figure: Figure) -> str:
     )
 
 
-def _size(size: float) -> str:
+def _bytes_text(size: float) -> str:
     return f"{size / 1024:g} KiB" if size < 1 << 20 else f"{size / (1 << 20):g} MiB"
 
 

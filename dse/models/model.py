@@ -131,11 +131,13 @@ def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[
     if model.black_box:
         from dse.models.described import pointwise  # with NumPy, which listing models does without
 
-        return pointwise.run(lambda at: _run(model, at, labels), values)
-    return _run(model, values, labels)
+        return pointwise.run(lambda at: _evaluated_metrics(model, at, labels), values)
+    return _evaluated_metrics(model, values, labels)
 
 
-def _run(model: Model, values: Mapping[str, Any], labels: Mapping[str, Any]) -> Mapping[str, Any]:
+def _evaluated_metrics(
+    model: Model, values: Mapping[str, Any], labels: Mapping[str, Any]
+) -> Mapping[str, Any]:
     cut = len(MACHINE_PREFIX)
     machine = {n[cut:]: v for n, v in values.items() if n.startswith(MACHINE_PREFIX)}
     inputs = {n: v for n, v in values.items() if not n.startswith(MACHINE_PREFIX)}

@@ -74,18 +74,18 @@ def get(name: str) -> Model:
     # ours first: what packages offer takes time to find out
     known = name in _registered or name in _BUILT_IN
     if not known and (model_files.is_file(name) or (name not in names() and name in model_files.shipped())):
-        return _fitted(model_files.get(name))
+        return _model_of_fit(model_files.get(name))
     if name not in _registered:
-        _registered[name] = _found(name)
+        _registered[name] = _model_by_name(name)
     return _registered[name]
 
 
 @lru_cache(maxsize=64)
-def _fitted(fit: fitted.Fitted) -> Model:
+def _model_of_fit(fit: fitted.Fitted) -> Model:
     return fitted.model(fit)
 
 
-def _found(name: str) -> Model:
+def _model_by_name(name: str) -> Model:
     if name in _BUILT_IN:
         return plugins.load(Offer(name, _BUILT_IN[name]))
     offered = plugins.offers().get(name, ())
@@ -96,7 +96,7 @@ def _found(name: str) -> Model:
         raise plugins.broken(offered[0], f"{packages} offer a model of that name")
     model = plugins.load(offered[0])
     try:
-        _check(model, _own_parameters())
+        _refuse_unlike_inputs(model, _own_parameters())
     except ValueError as problem:
         raise plugins.broken(offered[0], str(problem)) from problem
     return model
@@ -135,7 +135,7 @@ def register(model: Model) -> None:
         raise TypeError(f"a model is a dse.models.Model, not {type(model).__name__}")
     if model.name in names() and get(model.name) is not model:
         raise ValueError(f"there is already a model called {model.name!r}")
-    _check(model, machine_parameters())
+    _refuse_unlike_inputs(model, machine_parameters())
     _registered[model.name] = model
 
 
@@ -169,7 +169,7 @@ def _declared(models: Iterable[str]) -> dict[str, Quantity]:
     return known
 
 
-def _check(model: Model, known: Mapping[str, Quantity]) -> None:
+def _refuse_unlike_inputs(model: Model, known: Mapping[str, Quantity]) -> None:
     inner = [q.name for q in (*model.inputs, *model.metrics)] + [x.name for x in model.limits]
     doubled = sorted({n for n in inner if inner.count(n) > 1})
     if doubled:

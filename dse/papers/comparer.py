@@ -83,7 +83,9 @@ class Answers:
         told += [f"{self.paper}: no line for the function {n!r}" for n in self._functions.keys() - wanted]
         for name in wanted & self._functions.keys():
             known = {column for case in cases(self.paper, lines(self.paper)[name].over) for column in case}
-            lacking = [p for p in _parameters(self._functions[name]) if p not in known | self._given.keys()]
+            lacking = [
+                p for p in _required_arguments(self._functions[name]) if p not in known | self._given.keys()
+            ]
             told += [f"{self.paper}: {name!r} has no column {p!r} in its cases" for p in lacking]
         return sorted(told)
 
@@ -105,7 +107,7 @@ class Answers:
             yield Row(line.statement, "", "stated", "")
             return
         function = self._functions[name]
-        parameters, none = _parameters(function), True
+        parameters, none = _required_arguments(function), True
         for case in cases(self.paper, line.over):
             values = _Case(self._given, case)
             if line.printed and not line.printed.format_map(values):
@@ -137,7 +139,7 @@ class _Case(dict[str, Any]):
         return self[name]
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
+def _required_arguments(function: Callable[..., Any]) -> list[str]:
     wanted = inspect.signature(function).parameters.values()
     return [p.name for p in wanted if p.default is inspect.Parameter.empty]
 
@@ -145,11 +147,11 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
 def judged(line: Line, case: dict[str, Any], found: Found) -> Row:
     """Set a case beside what was found for it; ValueError where neither the line nor the function has a value."""
     printed = line.printed.format_map(case)
-    paper = _value(found.paper) if found.paper is not None else _number(printed)
+    paper = _as_value(found.paper) if found.paper is not None else _number_or_text(printed)
     if paper == "":
         msg = f"{line.id}: the paper's value stands neither in the table nor in what the function gives"
         raise ValueError(msg)
-    corrected = None if found.corrected is None else _value(found.corrected)
+    corrected = None if found.corrected is None else _as_value(found.corrected)
     # a text that needs no correction is not shown twice
     corrected = None if isinstance(corrected, str) and corrected == paper else corrected
     case.update(found.told)
@@ -158,7 +160,7 @@ def judged(line: Line, case: dict[str, Any], found: Found) -> Row:
         line.statement,
         line.item.format_map(case),
         paper,
-        _value(found.ours),
+        _as_value(found.ours),
         line.unit.format_map(case),
         corrected,
         _tolerance(line, printed, found),
@@ -182,13 +184,13 @@ def _tolerance(line: Line, printed: str, found: Found) -> float:
     return float(line.tolerance or EXACT_AGREEMENT) + found.slack
 
 
-def _value(value: Value | bool) -> Value:
+def _as_value(value: Value | bool) -> Value:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else float(value)
 
 
-def _number(text: str) -> Value:
+def _number_or_text(text: str) -> Value:
     try:
         return float(text)
     except ValueError:

@@ -31,49 +31,51 @@ def to_si(value: float | str, unit: str, word_size: float | None = None) -> floa
     ``word_size`` (bytes per word) is known. Raises UnitError for anything else, NaN and infinity included.
     """
     if isinstance(value, str):
-        return _read(value, unit, word_size)
+        return _number_in_unit(value, unit, word_size)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise UnitError(f"{value!r} is not a number; write {_examples(unit)}")
     try:
         number = float(value)
     except OverflowError:
         raise UnitError("the number is too large") from None
-    return _finite(number, repr(value))
+    return _finite_number(number, repr(value))
 
 
-def _finite(number: float, text: str) -> float:
+def _finite_number(number: float, text: str) -> float:
     if not math.isfinite(number):
         raise UnitError(f"{text} is not a finite number")
     return number
 
 
-def _read(text: str, unit: str, word_size: float | None) -> float:
+def _number_in_unit(text: str, unit: str, word_size: float | None) -> float:
     match = _TEXT.fullmatch(text) if len(text) <= 200 else None
     if match is None:
         raise UnitError(
-            f"{_short(text)} is not one number with a unit (names, *, / and whole powers); "
+            f"{_quoted_start(text)} is not one number with a unit (names, *, / and whole powers); "
             f"write {_examples(unit)}"
         )
     number, written = Decimal(match[1]), match[2]
     if written is None:
         if unit:
-            raise UnitError(f"{_short(text)} has no unit: {kind(unit)} is needed; write {_examples(unit)}")
-        return _finite(float(number), text)
+            raise UnitError(
+                f"{_quoted_start(text)} has no unit: {kind(unit)} is needed; write {_examples(unit)}"
+            )
+        return _finite_number(float(number), text)
     conversion = _conversion(written, unit)
     if conversion is None:
         raise UnitError(
-            f"{_short(text)} is {kind(written)}, but {kind(unit)} is needed; write {_examples(unit)}"
+            f"{_quoted_start(text)} is {kind(written)}, but {kind(unit)} is needed; write {_examples(unit)}"
         )
     factor, words = conversion
     if words:
         factor *= _bytes_per_word(word_size, text, unit) ** -words
-    return _finite(float(number * factor), text)
+    return _finite_number(float(number * factor), text)
 
 
 def _bytes_per_word(word_size: float | None, text: str, unit: str) -> Decimal:
     if word_size is None:
         raise UnitError(
-            f"{_short(text)} is in bytes, but words are needed: give machine.word_size (bytes per word), "
+            f"{_quoted_start(text)} is in bytes, but words are needed: give machine.word_size (bytes per word), "
             f"or write {_examples(unit)}"
         )
     if not 0 < word_size < math.inf:
@@ -81,7 +83,7 @@ def _bytes_per_word(word_size: float | None, text: str, unit: str) -> Decimal:
     return Decimal(repr(float(word_size)))
 
 
-def _short(text: str) -> str:
+def _quoted_start(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
@@ -147,7 +149,7 @@ def written_unit(text: str) -> str:
     """Return the unit in a text such as "10 kW" ("" where there is none). Raises UnitError where it is not a number."""
     match = _TEXT.fullmatch(text) if len(text) <= 200 else None
     if match is None:
-        raise UnitError(f"{_short(text)} is not one number with a unit; write {_examples('W')}")
+        raise UnitError(f"{_quoted_start(text)} is not one number with a unit; write {_examples('W')}")
     return match[2] or ""
 
 

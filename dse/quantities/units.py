@@ -60,7 +60,7 @@ class Table:
 def table() -> Table:
     """Return the units of ``units.txt``, read once."""
     found = Table({}, {})
-    for line in _lines():
+    for line in _definition_lines():
         name, *parts = (part.strip() for part in line.split(" = "))
         if not parts or line.startswith("#"):
             continue
@@ -78,7 +78,7 @@ def _defined(name: str, definition: str, known: Table) -> Unit:
     if definition.startswith("["):
         return Unit(name, Decimal(1), ((definition, 1),) if definition != "[]" else ())
     factor, dimension = Decimal(1), dict[str, int]()
-    for part, power in _parts(definition):
+    for part, power in _factors_of_unit(definition):
         unit = known.find(part) or Unit(part, Decimal(part), ())
         factor *= unit.factor**power
         for key, exponent in unit.dimension:
@@ -86,7 +86,7 @@ def _defined(name: str, definition: str, known: Table) -> Unit:
     return Unit(name, factor, tuple((k, v) for k, v in dimension.items() if v))
 
 
-def _parts(definition: str) -> Iterator[tuple[str, int]]:
+def _factors_of_unit(definition: str) -> Iterator[tuple[str, int]]:
     """Go through the factors of a definition, each with its power."""
     found: list[tuple[str, int]] = []
     for operator, part in _PART.findall(definition):
@@ -104,9 +104,9 @@ def registry() -> Any:
     import pint
 
     made = pint.UnitRegistry(None)
-    made.load_definitions(_lines())
+    made.load_definitions(_definition_lines())
     return made
 
 
-def _lines() -> list[str]:
+def _definition_lines() -> list[str]:
     return Path(__file__).with_name("units.txt").read_text(encoding="utf-8").splitlines()

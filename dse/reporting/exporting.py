@@ -36,15 +36,17 @@ def dataset_of(source: Any) -> xr.Dataset:
     if isinstance(source, Solution):
         return answer_files.as_dataset(source)
     if isinstance(source, scenarios.Scenario | Mapping):
-        return _answered(source if isinstance(source, scenarios.Scenario) else scenarios.load(source))
+        return _answers_as_dataset(
+            source if isinstance(source, scenarios.Scenario) else scenarios.load(source)
+        )
     if results.export.reading.is_stored(source):
         return results.export.reading.open(source)
     if Path(source).suffix == answer_files.SUFFIX:
         return answer_files.as_dataset(answer_files.read(source), str(source))
-    return _answered(scenarios.load(source))
+    return _answers_as_dataset(scenarios.load(source))
 
 
-def _answered(asked: scenarios.Scenario) -> xr.Dataset:
+def _answers_as_dataset(asked: scenarios.Scenario) -> xr.Dataset:
     from dse.fronts import front as fronts
     from dse.fronts import swept_fronts
     from dse.sweeping import sweeps

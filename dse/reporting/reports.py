@@ -110,7 +110,7 @@ def of_solution(solution: Solution, command: str = "") -> Page:
     rates = {n: s.elasticity for n, s in solution.limits.items() if s.elasticity}
     rates |= {n: v for n, v in solution.parameters.items() if abs(v) > 1e-9}
     tables = [(p.heading, p.columns, p.rows) for p in render.parts(solution)]
-    asked = _asked(solution.scenario)
+    asked = _grid_and_question(solution.scenario)
     question = None if asked is None else asked[1]
     return Page(
         title=solution.title or "An answer",
@@ -118,7 +118,9 @@ def of_solution(solution: Solution, command: str = "") -> Page:
         question="" if question is None else _in_words(question),
         first=[Section("Answer", tables=tables)],
         sections=[
-            *_machines(_given_machines(question), _entries(solution.scenario), held(solution.scenario)),
+            *_machine_sections(
+                _given_machines(question), _machines_by_entry(solution.scenario), held(solution.scenario)
+            ),
             _reproduction(solution.scenario, provenance.versions(), command),
         ],
         rates=dict(sorted(rates.items(), key=lambda item: -abs(item[1]))),
@@ -131,7 +133,7 @@ def of_dataset(dataset: xr.Dataset, command: str = "", study: worlds.Worlds | No
     """Make the page of a front or of a sweep; ``study``: the worlds of the dataset, with a fixed design beside them."""
     about = dataset.attrs
     tables = asked_of.tables(dataset.coords, dataset.attrs)
-    asked = _asked(str(about.get("scenario", "")), tables)
+    asked = _grid_and_question(str(about.get("scenario", "")), tables)
     decided = asked[0].decided() if asked else ()
     text = str(about.get("scenario", ""))
     versions = json.loads(about.get("versions", "{}"))
@@ -144,8 +146,12 @@ def of_dataset(dataset: xr.Dataset, command: str = "", study: worlds.Worlds | No
         first=list(_worlds(dataset, study)),
         sections=[
             *_fresh_samples(dataset),
-            *_limits(dataset),
-            *_machines(json.loads(about.get("machine_parameters", "{}")), _entries(text, tables), held(text)),
+            *_limits_section(dataset),
+            *_machine_sections(
+                json.loads(about.get("machine_parameters", "{}")),
+                _machines_by_entry(text, tables),
+                held(text),
+            ),
             _reproduction(text, versions, command),
         ],
     )
@@ -154,7 +160,11 @@ def of_dataset(dataset: xr.Dataset, command: str = "", study: worlds.Worlds | No
 def _question(
     text: str, asked: tuple[scenarios.Grid, Question] | None, tables: Sequence[Table] = ()
 ) -> Facts:
-    return [] if asked is None else [("question", question_words.sentence(asked[0], _entries(text, tables)))]
+    return (
+        []
+        if asked is None
+        else [("question", question_words.sentence(asked[0], _machines_by_entry(text, tables)))]
+    )
 
 
 def _wanted(dataset: xr.Dataset) -> Facts:
@@ -173,7 +183,7 @@ def _facts(dataset: xr.Dataset) -> Facts:
     told += [f"{missing} not computed yet"] if missing else []
     found = [
         ("points", ", ".join(told)),
-        ("solved by", _method(dataset)),
+        ("solved by", _method_text(dataset)),
     ]
     gaps = dataset["gap"].values if "gap" in dataset else np.array([np.nan])
     proven = gaps[np.isfinite(gaps) & (status == 1)] if gaps.shape == status.shape else np.zeros(0)
@@ -191,7 +201,7 @@ def _facts(dataset: xr.Dataset) -> Facts:
     return [(name, text) for name, text in found if text]
 
 
-def _method(dataset: xr.Dataset) -> str:
+def _method_text(dataset: xr.Dataset) -> str:
     """Say how points were solved; of fronts over axes also how each of them was found, where that is alike."""
     found = [str(dataset.attrs.get("method", ""))]
     if "front_method" in dataset:
@@ -244,7 +254,7 @@ def _fresh_samples(dataset: xr.Dataset) -> Iterator[Section]:
         yield Section("Fresh samples", kept.sentences(dataset, judged), tables)
 
 
-def _limits(dataset: xr.Dataset) -> Iterator[Section]:
+def _limits_section(dataset: xr.Dataset) -> Iterator[Section]:
     """Tell of every limit where it binds or forbids, and what one percent of it buys."""
     if "binding" not in dataset or LIMIT not in dataset:
         return
@@ -262,7 +272,7 @@ def _limits(dataset: xr.Dataset) -> Iterator[Section]:
     yield Section("Limits", (), [("", columns, rows)])
 
 
-def _asked(text: str, tables: Sequence[Table] = ()) -> tuple[scenarios.Grid, Question] | None:
+def _grid_and_question(text: str, tables: Sequence[Table] = ()) -> tuple[scenarios.Grid, Question] | None:
     """Read what was asked again; None where the model or the machine is not known here."""
     try:
         grid = scenarios.grid(scenarios.from_text(text, "scenario", tables))
@@ -290,7 +300,7 @@ def _given_machines(question: Question | None) -> dict[str, Any]:
     return own | {name: dict(p) for name, p in question.machines.items()}
 
 
-def _entries(text: str, tables: Sequence[Table] = ()) -> dict[str, str]:
+def _machines_by_entry(text: str, tables: Sequence[Table] = ()) -> dict[str, str]:
     """Return the machines that a scenario names: of a map by their entries, a single one under the empty name."""
     try:
         written = scenarios.from_text(text, "scenario", tables).machine
@@ -304,7 +314,7 @@ def _entries(text: str, tables: Sequence[Table] = ()) -> dict[str, str]:
     return {n: v for n, v in named.items() if isinstance(v, str)}
 
 
-def _machines(
+def _machine_sections(
     parameters: Mapping[str, Any], named: Mapping[str, str], files: Mapping[str, str]
 ) -> Iterator[Section]:
     """Tell the machines' numbers in SI units, those of each machine in a table; ``files``: those the question holds."""
@@ -321,12 +331,12 @@ def _machines(
             of[name.removeprefix(f"{entry}.")] = value
     if groups:
         tables = [
-            _parameters(entry, files.get(name, name), values) for (entry, name), values in groups.items()
+            _machine_table(entry, files.get(name, name), values) for (entry, name), values in groups.items()
         ]
         yield Section("Machine parameters", (), tables)
 
 
-def _parameters(
+def _machine_table(
     entry: str, name: str, values: Mapping[str, Any]
 ) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
     try:
@@ -336,12 +346,12 @@ def _parameters(
     columns = ("parameter", "value", "source")
     heading = ": ".join(n for n in (entry, name) if n)
     if known is None:
-        return heading, columns, [(n, _amount(n, v), "") for n, v in sorted(values.items())]
-    rows = [(n, _amount(n, v), _origin(known, n, v)) for n, v in sorted(values.items())]
+        return heading, columns, [(n, _parameter_with_unit(n, v), "") for n, v in sorted(values.items())]
+    rows = [(n, _parameter_with_unit(n, v), _origin(known, n, v)) for n, v in sorted(values.items())]
     return f"{heading}, {known.title} ({known.source})", columns, rows
 
 
-def _amount(name: str, value: Any) -> str:
+def _parameter_with_unit(name: str, value: Any) -> str:
     """Write a machine parameter with its unit; one that no model declares stands in SI units."""
     if not isinstance(value, float):
         return str(value)

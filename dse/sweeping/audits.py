@@ -69,12 +69,12 @@ def wanted(at: Ready, asked: int | None) -> int:
         return 0
     if asked is not None:
         return min(asked, points)
-    if at.path is None or (points < FEW_TO_AUDIT and _decided(at)):
+    if at.path is None or (points < FEW_TO_AUDIT and _has_decisions(at)):
         return 0
     return min(AUDITED_POINTS, points)
 
 
-def _decided(at: Ready) -> bool:
+def _has_decisions(at: Ready) -> bool:
     return bool(at.grid.decided())
 
 
@@ -145,7 +145,7 @@ def _compare(at: Ready, stored: Mapping[str, Any], opinion: Opinion) -> tuple[st
     if status is None or told is Status.ERROR or status in {Status.ERROR, Status.UNBOUNDED}:
         return "", 0.0
     if opinion.metrics:
-        return _evaluated(at, status, stored, opinion)
+        return _audit_of_metrics(at, status, stored, opinion)
     if status is Status.INFEASIBLE:
         if told is Status.INFEASIBLE:
             return "agrees", 0.0
@@ -178,7 +178,9 @@ def _compare_optima(
     return "", difference
 
 
-def _evaluated(at: Ready, status: Status, stored: Mapping[str, Any], opinion: Opinion) -> tuple[str, float]:
+def _audit_of_metrics(
+    at: Ready, status: Status, stored: Mapping[str, Any], opinion: Opinion
+) -> tuple[str, float]:
     largest = 0.0
     for variable in at.plan.variables:
         if variable.role != "metric" or variable.key not in opinion.metrics or variable.name not in stored:
@@ -204,7 +206,7 @@ def _opinions(
     at: Ready, study: Study, places: Sequence[Place], ahead: Child | None
 ) -> Iterator[tuple[Place, Opinion]]:
     """Answer each point again: here where nothing is decided, else in a process that can be ended."""
-    if not _decided(at):
+    if not _has_decisions(at):
         for place in places:
             yield place, ask(_question_at(at.grid, place), AUDIT_SECONDS)
         return
@@ -264,7 +266,7 @@ def beginning(at: Ready, study: Study, count: int) -> Iterator[Child | None]:
 
     What is compared is what the sweep has in the end.
     """
-    needed = count > 0 and _decided(at) and all(b.uncertain is None for b in at.grid.bases.values())
+    needed = count > 0 and _has_decisions(at) and all(b.uncertain is None for b in at.grid.bases.values())
     child = _started(at, study, tuple(drawn(at, count))) if needed else None
     try:
         yield child

@@ -69,9 +69,13 @@ def evaluate(
     spread = over_grid.spread(grid)
     # names and whole machines differ in more than one number: one call for each of them
     apart = any(spread.apart) or any(k is not None for k in spread.kinds)
-    found = _joined(spread, keys) if apart else _at(spread, over_grid.whole(grid))
+    found = (
+        _metrics_of_whole_grid(spread, keys) if apart else _metrics_of_region(spread, over_grid.whole(grid))
+    )
     # a view: nothing is copied, whatever the shape
-    arrays = {v.name: np.broadcast_to(_values(v, found, plan), plan.shape_of(v)) for v in plan.variables}
+    arrays = {
+        v.name: np.broadcast_to(_compact_numbers(v, found, plan), plan.shape_of(v)) for v in plan.variables
+    }
     return results.dataset.to_dataset(plan, arrays)
 
 
@@ -86,7 +90,7 @@ def _possible(asked: Scenario, grid: Grid) -> None:
         raise failures.refused(asked.file, question, problem) from problem
 
 
-def _values(variable: Variable, found: Metrics, plan: Layout) -> Any:
+def _compact_numbers(variable: Variable, found: Metrics, plan: Layout) -> Any:
     """Return the numbers of a variable in as small a shape as they have; a family is put together."""
     if not variable.elements:
         return found[variable.key]
@@ -99,19 +103,19 @@ def _values(variable: Variable, found: Metrics, plan: Layout) -> Any:
     return whole
 
 
-def _joined(spread: Spread, keys: Sequence[str]) -> dict[str, Array]:
+def _metrics_of_whole_grid(spread: Spread, keys: Sequence[str]) -> dict[str, Array]:
     """Evaluate once for each combination of the axes that stand apart, into arrays of the whole grid."""
     arrays = {key: np.empty(spread.grid.shape) for key in keys}
     part, places = spread.in_order(over_grid.whole(spread.grid))
     for region in part.pieces(over_grid.whole(part.grid)):
-        found = _at(part, region)
+        found = _metrics_of_region(part, region)
         at = np.ix_(*(p[s] for p, s in zip(places, region, strict=True)))
         for key in keys:
             arrays[key][at] = found.get(key, np.nan)
     return arrays
 
 
-def _at(spread: Spread, region: over_grid.Region) -> Metrics:
+def _metrics_of_region(spread: Spread, region: over_grid.Region) -> Metrics:
     """Evaluate the question at a piece of the grid.
 
     Beside the metrics stands what was given: families may have elements of both kinds. A number that overflows is

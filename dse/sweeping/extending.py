@@ -43,8 +43,8 @@ def before(path: str, scenario: Scenario, at: Ready) -> Before | None:
     if not any(results.stores.identities.differences(complete, stored)):
         return None
     attributes = results.stores.store.attributes(path)
-    _refuse(path, list(_other_question(path, str(attributes["scenario"]), scenario)))
-    _refuse(path, list(_other_sweep(path, mine, stored, at)))
+    _refuse_other_question(path, list(_other_question(path, str(attributes["scenario"]), scenario)))
+    _refuse_other_question(path, list(_other_sweep(path, mine, stored, at)))
     # what is damaged is computed again
     return grown.before(path, at.plan, frozenset(results.stores.store.damaged_chunks(path)))
 
@@ -111,7 +111,7 @@ def worlds_in(path: str, asked: Scenario) -> int:
     return int(coordinates[AXIS].shape[0])
 
 
-def _refuse(path: str, differ: list[str]) -> None:
+def _refuse_other_question(path: str, differ: list[str]) -> None:
     if differ:
         more = [f"  and {len(differ) - MOST_DIFFERENCES} more"] if len(differ) > MOST_DIFFERENCES else []
         head = f"{path} cannot be extended: more than the values of axes differs; choose another path"

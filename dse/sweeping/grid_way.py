@@ -80,10 +80,11 @@ def told(at: Ready, workers: int | None = None, client: Any = None) -> dict[str,
 def words(way: dict[str, Any]) -> str:
     """Say the way in one line."""
     on = f"{way['cores']} core{'s' * (way['cores'] > 1)}"
-    return f"{way['goes']}, about {_time(way['about_seconds'])} on {on}: {'; '.join(way['why']) or way['method']}"
+    about = _seconds_text(way["about_seconds"])
+    return f"{way['goes']}, about {about} on {on}: {'; '.join(way['why']) or way['method']}"
 
 
-def _time(about: float) -> str:
+def _seconds_text(about: float) -> str:
     if about < 1.0:
         return "a second"
     for size, name in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min")):

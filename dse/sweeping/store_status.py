@@ -41,10 +41,10 @@ def status(store: str | Path) -> dict[str, Any]:
     notes = results.stores.store.notes(store)
     running = results.stores.files.locks.holder(store)
     shape, chunks = results.stores.store.shape(store), tuple(identity[results.stores.store.CHUNKS])
-    sizes = {i: _size(shape, chunks, i) for i in notes}
+    sizes = {i: _points_in_chunk(shape, chunks, i) for i in notes}
     points, done = math.prod(shape), sum(sizes.values())
     counts = {code: sum(int(n.get("statuses", {}).get(code, 0)) for n in notes.values()) for code in _NAMES}
-    rate = _rate(notes, sizes, running)
+    rate = _points_per_second(notes, sizes, running)
     return {
         "store": str(store),
         "title": attributes.get("title", ""),
@@ -65,11 +65,11 @@ def status(store: str | Path) -> dict[str, Any]:
     }
 
 
-def _size(shape: tuple[int, ...], chunks: tuple[int, ...], index: ChunkIndex) -> int:
+def _points_in_chunk(shape: tuple[int, ...], chunks: tuple[int, ...], index: ChunkIndex) -> int:
     return math.prod(s.stop - s.start for s in results.stores.chunks.block(shape, chunks, index))
 
 
-def _rate(
+def _points_per_second(
     notes: Mapping[ChunkIndex, Mapping[str, Any]],
     sizes: Mapping[ChunkIndex, int],
     running: Mapping[str, Any] | None,

@@ -78,7 +78,7 @@ def sweep(
     with its message.
     """
     grid = scenarios.grid(scenario)
-    _check(scenario, grid)
+    _refuse_without_sweep(scenario, grid)
     only = None if metrics is None else _answers_and(metrics, grid, results.dataset.layout(grid))
     return run(
         scenario,
@@ -254,7 +254,7 @@ class _Here:
                 yield from through_dask(connected, local, study, todo, self.patience, further)
 
 
-def _check(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
+def _refuse_without_sweep(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
     if not grid.axes:
         raise _nothing_swept(scenario)
     if len(grid.question((0,) * len(grid.axes)).objectives) > 1:

@@ -129,8 +129,10 @@ def verify(
     # workers of the audit may have another working directory
     path = results.stores.files.storage.absolute(store)
     attributes, identity = results.stores.store.attributes(path), results.stores.store.identity(path)
-    asked = scenario or _asked(attributes, path)
-    at = chunk_work.of_scenario(asked, scenarios.grid(asked), _kept_variables(asked, identity), _by(identity))
+    asked = scenario or _stored_scenario(attributes, path)
+    at = chunk_work.of_scenario(
+        asked, scenarios.grid(asked), _kept_variables(asked, identity), _solver_of_store(identity)
+    )
     verdict = Verdict(str(store))
     _identity(verdict, at, asked, identity, attributes)
     _metadata(verdict, at, path, identity)
@@ -154,7 +156,7 @@ def verify(
     return verdict
 
 
-def _asked(attributes: Mapping[str, Any], path: str) -> Scenario:
+def _stored_scenario(attributes: Mapping[str, Any], path: str) -> Scenario:
     tables = results.stores.store.tables(path)
     return scenarios.from_text(str(attributes["scenario"]), "the question in the store", tables)
 
@@ -173,13 +175,13 @@ def repair(
     """
     path = results.stores.files.storage.absolute(store)
     attributes = results.stores.store.origin(path)
-    asked = scenario or _asked(attributes, path)
+    asked = scenario or _stored_scenario(attributes, path)
     identity = json.loads(attributes[results.stores.store.IDENTITY])
     grid, only = scenarios.grid(asked), _kept_variables(asked, identity)
-    sweeps.run(asked, grid, path, None, workers, progress, only, by=_by(identity))
+    sweeps.run(asked, grid, path, None, workers, progress, only, by=_solver_of_store(identity))
 
 
-def _by(identity: Mapping[str, Any]) -> By | None:
+def _solver_of_store(identity: Mapping[str, Any]) -> By | None:
     """Return the solver through Pyomo that filled a store; None where our own methods did."""
     told = identity.get(targets.SOLVER)
     if not told:

@@ -114,7 +114,7 @@ def toml(written: str) -> dict[str, Any]:
     # the parser takes the square of the time for such keys
     dotted = _DOTTED.search(written)
     if dotted:
-        raise _too_deep(_line(written, dotted.start()))
+        raise _too_deep(_line_number(written, dotted.start()))
     try:
         found = tomllib.loads(written.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError:
@@ -124,11 +124,11 @@ def toml(written: str) -> dict[str, Any]:
     except ValueError:
         # Python turns no number of so many digits into an integer
         raise _too_long(written) from None
-    _check(found, written)
+    _refuse_deep_or_long(found, written)
     return found
 
 
-def _check(found: dict[str, Any], written: str) -> None:
+def _refuse_deep_or_long(found: dict[str, Any], written: str) -> None:
     """Refuse what is nested deeper than DEEPEST_TABLES, and integers that Python would not print; without recursion."""
     here: list[Any] = [found]
     for _ in range(DEEPEST_TABLES + 1):
@@ -152,9 +152,9 @@ def _too_deep(line: int | None = None) -> Unreadable:
 
 def _too_long(written: str) -> Unreadable:
     place = _LONG.search(written)
-    line = _line(written, place.start()) if place else None
+    line = _line_number(written, place.start()) if place else None
     return Unreadable("a whole number has thousands of digits", "write it shorter, such as 1e6", line)
 
 
-def _line(written: str, at: int) -> int:
+def _line_number(written: str, at: int) -> int:
     return written.count("\n", 0, at) + 1

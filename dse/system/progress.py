@@ -41,7 +41,7 @@ def reporting(progress: bool | Report | None, what: str = "points") -> Iterator[
         with _bar(what) as report:
             yield report
     else:
-        yield _lines(what, sys.stderr)
+        yield _line_reporter(what, sys.stderr)
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def _bar(what: str) -> Iterator[Report]:
         yield report
 
 
-def _lines(what: str, stream: TextIO) -> Report:
+def _line_reporter(what: str, stream: TextIO) -> Report:
     pace = _Pace(what)
     last = -LINE_EVERY
 

@@ -42,7 +42,7 @@ def _with_methods(made: type, *, frozen: bool, slots: bool, eq: bool) -> type:
     fields = dataclasses.fields(made)
     methods: dict[str, Any] = {"__init__": _init(made, fields, frozen=frozen), "__repr__": _repr}
     if eq:
-        values = _values(tuple(f.name for f in fields if f.compare))
+        values = _field_getter(tuple(f.name for f in fields if f.compare))
         methods["__eq__"] = _eq(values)
         methods["__hash__"] = _hash(values) if frozen else None
     if frozen:
@@ -81,7 +81,7 @@ def _init(made: type, fields: tuple[Field[Any], ...], *, frozen: bool) -> Callab
     return method
 
 
-def _values(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+def _field_getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function from an object to the values of some fields."""
     if len(names) > 1:
         return attrgetter(*names)

@@ -44,7 +44,7 @@ def uncertainty(
     dataset = sweeps.sweep(
         there, store, client, workers, progress, patience=patience, extend=store is not None
     )
-    return summarised(dataset, _fixed(asked, there, dataset, design), _decided_now_notes(asked))
+    return summarised(dataset, _fixed_in_worlds(asked, there, dataset, design), _decided_now_notes(asked))
 
 
 def _askable(asked: Scenario) -> None:
@@ -70,7 +70,7 @@ def _decided_now_notes(asked: Scenario) -> tuple[str, ...]:
     return (f"each sample is decided by itself: {first} counts for the fixed design only",) if first else ()
 
 
-def _fixed(
+def _fixed_in_worlds(
     asked: Scenario, there: Scenario, dataset: xr.Dataset, design: Mapping[str, float | str] | None
 ) -> Fixed | None:
     """Evaluate a fixed design in every world; None where there is none.

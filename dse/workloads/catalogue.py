@@ -53,21 +53,21 @@ class Workload:
 
 
 @cache
-def _own() -> Mapping[str, Path]:
+def _packaged_workload_files() -> Mapping[str, Path]:
     entries = {e.name: e for e in Path(__file__).parent.iterdir() if e.name.endswith(_SUFFIX)}
     return {name.removesuffix(_SUFFIX): entries[name] for name in sorted(entries)}
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all workloads, in alphabetical order, without reading any of them."""
-    return tuple(_own())
+    return tuple(_packaged_workload_files())
 
 
 def get(name: str) -> Workload:
     """Return the workload of that name; raises UnknownName (a KeyError) with a suggestion."""
-    if name not in _own():
+    if name not in _packaged_workload_files():
         raise unknown("workload", name, names())
-    return _read(name)
+    return _workload_of_catalogue(name)
 
 
 def every() -> Iterator[Workload]:
@@ -76,9 +76,9 @@ def every() -> Iterator[Workload]:
 
 
 @cache
-def _read(name: str) -> Workload:
+def _workload_of_catalogue(name: str) -> Workload:
     try:
-        return parse(name, _own()[name].read_text(encoding="utf-8"))
+        return parse(name, _packaged_workload_files()[name].read_text(encoding="utf-8"))
     except ValueError as error:
         raise WorkloadError(f"workload file {name}{_SUFFIX}: {error}") from None
 
@@ -94,7 +94,7 @@ def parse(name: str, text: str) -> Workload:
     for name_of, table in stated.items():
         model = models.get(name_of)
         own = {k: e if isinstance(e, dict) else {"value": e} for k, e in table.items()}
-        given[name_of] = {k: _value(model, k, e) for k, e in own.items()}
+        given[name_of] = {k: _checked_entry(model, k, e) for k, e in own.items()}
         entries |= {f"{name_of}.{k}": e for k, e in own.items()}
     return Workload(
         name=name,
@@ -109,16 +109,16 @@ def parse(name: str, text: str) -> Workload:
     )
 
 
-def _value(model: Model, name: str, entry: Mapping[str, Any]) -> float | str:
+def _checked_entry(model: Model, name: str, entry: Mapping[str, Any]) -> float | str:
     inputs = {q.name: q for q in model.inputs}
     if name not in inputs:
         raise ValueError(f"{model.name} has no input {name!r}{did_you_mean(name, inputs)}")
     if "value" not in entry:
         raise ValueError(f"{name} has no value")
-    return _inside(inputs[name], entry["value"])
+    return _number_in_domain(inputs[name], entry["value"])
 
 
-def _inside(q: Quantity, value: Any) -> float | str:
+def _number_in_domain(q: Quantity, value: Any) -> float | str:
     if q.choices:
         if value not in q.choices:
             raise ValueError(f"{q.name} = {value!r} is none of {', '.join(q.choices)}")

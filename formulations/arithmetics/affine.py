@@ -96,26 +96,26 @@ class Product(Refused):
 
     factors: tuple[Linear, Linear]
 
-    def _lost(self, _other: Any = None) -> Refused:
+    def _product_refused(self, _other: Any = None) -> Refused:
         return Refused(self.reason)
 
-    def _scaled(self, _other: Any = None) -> Refused:
-        factor = _number(_other)
+    def _product_times(self, _other: Any = None) -> Refused:
+        factor = _constant_value(_other)
         if factor is None:
-            return self._lost()
+            return self._product_refused()
         first, second = self.factors
         return Product(self.reason, (Linear(first.numerator.times(factor), first.denominator), second))
 
     def _divided(self, _other: Any = None) -> Refused:
-        divisor = _number(_other)
-        return self._lost() if divisor is None else self._scaled(1.0 / divisor)
+        divisor = _constant_value(_other)
+        return self._product_refused() if divisor is None else self._product_times(1.0 / divisor)
 
-    __mul__ = __rmul__ = _scaled
+    __mul__ = __rmul__ = _product_times
     __truediv__ = _divided
-    __add__ = __radd__ = __sub__ = __rsub__ = __neg__ = __rtruediv__ = __pow__ = __rpow__ = _lost
+    __add__ = __radd__ = __sub__ = __rsub__ = __neg__ = __rtruediv__ = __pow__ = __rpow__ = _product_refused
 
 
-def _number(value: Any) -> float | None:
+def _constant_value(value: Any) -> float | None:
     read = _operand(value)
     return None if isinstance(read, Refused) else read.value
 
@@ -152,10 +152,10 @@ def _operand(value: Any) -> Linear | Refused:
 def _inverse(x: Linear) -> Linear | Refused:
     if x.numerator.is_constant and x.numerator.constant == 0.0:
         raise ZeroDivisionError("division by a quantity that is always 0")
-    return _scaled(Linear(x.denominator, x.numerator))
+    return _over_constant_denominator(Linear(x.denominator, x.numerator))
 
 
-def _scaled(x: Linear) -> Linear:
+def _over_constant_denominator(x: Linear) -> Linear:
     """A constant denominator becomes 1."""
     if x.denominator.is_constant and x.denominator.constant != 1.0:
         return Linear(x.numerator.times(1.0 / x.denominator.constant))
@@ -186,10 +186,10 @@ def _multiply(a: Linear | Refused, other: Any) -> Linear | Refused:
         _cancelled(a.numerator, b.denominator),
         _cancelled(b.numerator, a.denominator),
     )
-    above, below = _product(n1, n2), _product(d1, d2)
+    above, below = _product_with_constant(n1, n2), _product_with_constant(d1, d2)
     if above is None or below is None:
         return Product(NO_PRODUCT, (a, b))
-    return _scaled(Linear(above.times(f1 * f2), below))
+    return _over_constant_denominator(Linear(above.times(f1 * f2), below))
 
 
 def _cancelled(above: Affine, below: Affine) -> tuple[Affine, Affine, float]:
@@ -197,7 +197,7 @@ def _cancelled(above: Affine, below: Affine) -> tuple[Affine, Affine, float]:
     return (above, below, 1.0) if factor is None else (ONE, ONE, factor)
 
 
-def _product(a: Affine, b: Affine) -> Affine | None:
+def _product_with_constant(a: Affine, b: Affine) -> Affine | None:
     if a.is_constant:
         return b.times(a.constant)
     return a.times(b.constant) if b.is_constant else None
@@ -214,7 +214,7 @@ def _maximum(a: Linear, b: Any) -> Linear | Refused:
     share = other.denominator.over(a.denominator)
     if share is None:
         return Refused("a maximum of ratios with different denominators")
-    listed = (*_listed(a.numerator), *_listed(other.numerator.times(1.0 / share)))
+    listed = (*_arguments_of_maximum(a.numerator), *_arguments_of_maximum(other.numerator.times(1.0 / share)))
     return Linear(Affine({Maximum(listed): 1.0}), a.denominator)
 
 
@@ -223,7 +223,7 @@ def _over_one(a: Linear, b: Linear) -> Linear:
     return a if a.value is None else Linear(b.denominator.times(a.value), b.denominator)
 
 
-def _listed(form: Affine) -> tuple[Affine, ...]:
+def _arguments_of_maximum(form: Affine) -> tuple[Affine, ...]:
     """The arguments of what is nothing but a maximum, else the form itself: nested maxima are one."""
     if form.constant == 0.0 and len(form.terms) == 1:
         ((atom, c),) = form.terms.items()
@@ -323,5 +323,5 @@ def _refused_difference(reason: Refused, _other: Any) -> Refused:
 @arithmetic.register_maximum(Product)
 @arithmetic.register_reaches(Product)
 @arithmetic.register_differs(Product)
-def _lost(reason: Product, _other: Any = None) -> Refused:
+def _refused_again(reason: Product, _other: Any = None) -> Refused:
     return Refused(reason.reason)

@@ -34,20 +34,20 @@ class Difference(Apart):
         return Difference(self.minus, self.plus)
 
     def __add__(self, other: Any) -> Any:
-        b = _apart(other)
+        b = _as_difference(other)
         return b if isinstance(b, Refused) else self._with(self.plus + b.plus, self.minus + b.minus)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        b = _apart(other)
+        b = _as_difference(other)
         return b if isinstance(b, Refused) else self + -b
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
 
     def __mul__(self, other: Any) -> Any:
-        b = _apart(other)
+        b = _as_difference(other)
         if isinstance(b, Refused):
             return b
         return self._with(
@@ -57,7 +57,7 @@ class Difference(Apart):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        b = _apart(other)
+        b = _as_difference(other)
         if isinstance(b, Refused):
             return b
         if b.minus.numerator.terms:
@@ -86,7 +86,7 @@ class Difference(Apart):
     __lt__ = __le__ = __gt__ = __ge__ = lambda self, _other: self.__bool__()
 
 
-def _apart(x: Any) -> Difference | Refused:
+def _as_difference(x: Any) -> Difference | Refused:
     """Read anything as a difference: a negative number is nothing less it."""
     if isinstance(x, Difference | Refused):
         return x
@@ -104,7 +104,7 @@ def _apart(x: Any) -> Difference | Refused:
 @arithmetic.register_difference(Ratio)
 @arithmetic.register_difference(Difference)
 def _subtracted(a: Any, b: Any) -> Any:
-    first, second = _apart(a), _apart(b)
+    first, second = _as_difference(a), _as_difference(b)
     if isinstance(first, Refused) or isinstance(second, Refused):
         return first if isinstance(first, Refused) else second
     found = first - second
@@ -115,7 +115,7 @@ def _subtracted(a: Any, b: Any) -> Any:
 @arithmetic.at_most.register(Difference)
 def _difference_at_most(value: Difference, bound: Any) -> Any:
     """Plus - minus <= bound, whatever their signs, as a ratio of sums."""
-    end = _apart(bound)
+    end = _as_difference(bound)
     if isinstance(end, Refused):
         return end
     return (value.plus + end.minus) / (value.minus + end.plus)
@@ -123,7 +123,7 @@ def _difference_at_most(value: Difference, bound: Any) -> Any:
 
 @arithmetic.at_least.register(Difference)
 def _difference_at_least(value: Difference, bound: Any) -> Any:
-    end = _apart(bound)
+    end = _as_difference(bound)
     if isinstance(end, Refused):
         return end
     return (value.minus + end.plus) / (value.plus + end.minus)

@@ -86,13 +86,13 @@ class Interval:
         b = Interval.of(other)
         with np.errstate(invalid="ignore", over="ignore"):
             if self.positive() and b.positive():
-                return _outward(_product(self.lo, b.lo), _product(self.hi, b.hi), True)
+                return _outward(_product_of_ends(self.lo, b.lo), _product_of_ends(self.hi, b.hi), True)
             if self.lo is self.hi or b.lo is b.hi:
                 # a number times an interval has two corners
                 one, two = (self, b) if self.lo is self.hi else (b, self)
-                corners = [_product(one.lo, q) for q in (two.lo, two.hi)]
+                corners = [_product_of_ends(one.lo, q) for q in (two.lo, two.hi)]
             else:
-                corners = [_product(p, q) for p in (self.lo, self.hi) for q in (b.lo, b.hi)]
+                corners = [_product_of_ends(p, q) for p in (self.lo, self.hi) for q in (b.lo, b.hi)]
         low, high = corners[0], corners[0]
         for corner in corners[1:]:
             low, high = np.minimum(low, corner), np.maximum(high, corner)
@@ -147,7 +147,7 @@ def _even_power(x: Interval, ends: Interval) -> Interval:
     return Interval(low / pad, np.maximum(ends.lo, ends.hi) * pad)
 
 
-def _product(a: Array, b: Array) -> Array:
+def _product_of_ends(a: Array, b: Array) -> Array:
     found = a * b
     # an end at infinity times zero is zero: no number inside is infinite
     return np.where(np.isnan(found), 0.0, found) if np.isnan(found).any() else found

@@ -42,32 +42,32 @@ class Many:
         self.values = np.asarray(values, dtype=float)
 
     def __add__(self, other: Any) -> Any:
-        return _both(np.add, self, other)
+        return _many_from_both(np.add, self, other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return _both(np.subtract, self, other)
+        return _many_from_both(np.subtract, self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return _both(np.subtract, other, self)
+        return _many_from_both(np.subtract, other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return _both(np.multiply, self, other)
+        return _many_from_both(np.multiply, self, other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        return _ratio(self, other)
+        return _checked_quotient(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _ratio(other, self)
+        return _checked_quotient(other, self)
 
     def __pow__(self, other: Any) -> Any:
-        return _both(np.power, self, other)
+        return _many_from_both(np.power, self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        return _both(np.power, other, self)
+        return _many_from_both(np.power, other, self)
 
     def __neg__(self) -> Many:
         return Many(-self.values)
@@ -76,22 +76,22 @@ class Many:
         return Many(np.abs(self.values))
 
     def __eq__(self, other: object) -> bool:
-        return _asked(np.equal, self, other)
+        return _equal_everywhere(np.equal, self, other)
 
     def __ne__(self, other: object) -> bool:
-        return not _asked(np.equal, self, other)
+        return not _equal_everywhere(np.equal, self, other)
 
     def __lt__(self, other: Any) -> bool:
-        return _asked(np.less, self, other)
+        return _equal_everywhere(np.less, self, other)
 
     def __le__(self, other: Any) -> bool:
-        return _asked(np.less_equal, self, other)
+        return _equal_everywhere(np.less_equal, self, other)
 
     def __gt__(self, other: Any) -> bool:
-        return _asked(np.greater, self, other)
+        return _equal_everywhere(np.greater, self, other)
 
     def __ge__(self, other: Any) -> bool:
-        return _asked(np.greater_equal, self, other)
+        return _equal_everywhere(np.greater_equal, self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -138,25 +138,25 @@ def same(holds: Any) -> bool:
     raise Differ(holds)
 
 
-def _both(made: Any, a: Any, b: Any) -> Any:
+def _many_from_both(made: Any, a: Any, b: Any) -> Any:
     """Many numbers from many numbers and plain ones; an array where one of them is one."""
-    if not (_known(a) and _known(b)):
+    if not (_is_given_number(a) and _is_given_number(b)):
         return NotImplemented
     found = made(plain(a), plain(b))
     return found if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else Many(found)
 
 
-def _ratio(a: Any, b: Any) -> Any:
-    if not isinstance(b, np.ndarray) and _known(b) and same(np.equal(plain(b), 0.0)):
+def _checked_quotient(a: Any, b: Any) -> Any:
+    if not isinstance(b, np.ndarray) and _is_given_number(b) and same(np.equal(plain(b), 0.0)):
         raise ZeroDivisionError("division by a given quantity that is 0")
-    return _both(np.divide, a, b)
+    return _many_from_both(np.divide, a, b)
 
 
-def _asked(made: Any, a: Any, b: Any) -> bool:
+def _equal_everywhere(made: Any, a: Any, b: Any) -> bool:
     return same(made(plain(a), plain(b))) if isinstance(b, Many | int | float) else False
 
 
-def _known(value: object) -> bool:
+def _is_given_number(value: object) -> bool:
     return isinstance(value, Many | int | float | np.ndarray)
 
 
@@ -178,7 +178,7 @@ def _per(b: Many, a: Any) -> Any:
 @arithmetic.register_maximum(Many)
 def _maximum(a: Many, b: Any) -> Any:
     # another arithmetic knows what many numbers are to it
-    return _both(np.maximum, a, b) if _known(b) else arithmetic.maximum(b, a)
+    return _many_from_both(np.maximum, a, b) if _is_given_number(b) else arithmetic.maximum(b, a)
 
 
 @arithmetic.register_reaches(Many)
@@ -188,7 +188,11 @@ def _reaches(a: Any, b: Any) -> Any:
 
 @arithmetic.register_differs(Many)
 def _differs(a: Any, b: Any) -> Any:
-    return _flags(a, b, np.not_equal) if _known(b) and _known(a) else arithmetic.differs(b, a)
+    return (
+        _flags(a, b, np.not_equal)
+        if _is_given_number(b) and _is_given_number(a)
+        else arithmetic.differs(b, a)
+    )
 
 
 def _flags(a: Any, b: Any, made: Any) -> Any:

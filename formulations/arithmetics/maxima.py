@@ -98,7 +98,9 @@ class Maxima:
         """The terms that can be the largest at all: none of the others is larger term by term."""
         terms = self.terms[name]
         return [
-            i for i, a in enumerate(terms) if not any(_below(a, b) for j, b in enumerate(terms) if j != i)
+            i
+            for i, a in enumerate(terms)
+            if not any(_below_term_by_term(a, b) for j, b in enumerate(terms) if j != i)
         ]
 
     def used(self, pairs: Iterable[Pair], chosen: Mapping[str, int]) -> set[str]:
@@ -204,7 +206,7 @@ def is_maximum(name: str) -> bool:
 def split(pair: Pair) -> Pair:
     """Put u for every maximum t that makes numerator/denominator smaller by growing, term by term."""
     top, bottom = pair
-    return _raised(top, -1.0), _raised(bottom, 1.0)
+    return _with_raised_maxima(top, -1.0), _with_raised_maxima(bottom, 1.0)
 
 
 def joined(p: Posynomial, unknowns: Collection[str] = ()) -> Posynomial:
@@ -224,7 +226,7 @@ def joined(p: Posynomial, unknowns: Collection[str] = ()) -> Posynomial:
     return total
 
 
-def _raised(p: Posynomial, sign: float) -> Posynomial:
+def _with_raised_maxima(p: Posynomial, sign: float) -> Posynomial:
     if not any(is_maximum(v) for key in p.terms for v, _ in key):
         return p
     return Posynomial(
@@ -251,7 +253,7 @@ def _as_pair(top: Posynomial, bottom: Posynomial) -> Pair:
     return r.numerator, r.denominator
 
 
-def _below(a: Ratio, b: Ratio) -> bool:
+def _below_term_by_term(a: Ratio, b: Ratio) -> bool:
     """Whether a < b wherever both are defined, seen term by term."""
     left, right = a.numerator * b.denominator, b.numerator * a.denominator
     return all(c <= SMALLER * right.terms.get(key, 0.0) for key, c in left.terms.items())

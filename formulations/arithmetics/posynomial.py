@@ -52,7 +52,7 @@ class Posynomial:
         total: dict[Key, Any] = {}
         for key, c in self.terms.items():
             for key2, c2 in other.terms.items():
-                both = _product(key, key2)
+                both = _product_of_keys(key, key2)
                 total[both] = total.get(both, 0.0) + c * c2
         return Posynomial(total)
 
@@ -87,7 +87,7 @@ class Posynomial:
         return total
 
 
-def _product(a: Key, b: Key) -> Key:
+def _product_of_keys(a: Key, b: Key) -> Key:
     exponents = dict(a)
     for v, e in b:
         exponents[v] = exponents.get(v, 0.0) + e

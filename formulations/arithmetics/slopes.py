@@ -45,7 +45,7 @@ class Slope:
     def inputs(lo: Array, centre: Array, hi: Array) -> list[Slope]:
         """One Slope per input for boxes and their centres given as arrays of shape (boxes, inputs)."""
         k = range(lo.shape[1])
-        reach = tuple(_reach(lo[:, j], centre[:, j], hi[:, j]) for j in k)
+        reach = tuple(_log_distances(lo[:, j], centre[:, j], hi[:, j]) for j in k)
         return [
             Slope(
                 Interval(lo[:, j], hi[:, j]),
@@ -80,10 +80,10 @@ class Slope:
         b = self.of(other)
         value, pairs = self.value + b.value, zip(self.slopes, b.slopes, strict=True)
         if self.value.positive() and b.value.positive():
-            low, high = _share(self, b)
+            low, high = _share_of_sum(self, b)
             slopes = tuple(_average(low, high, p, q) for p, q in pairs)
         else:
-            slopes = tuple(_divided(self.value * p + b.value * q, value) for p, q in pairs)
+            slopes = tuple(_relative_move(self.value * p + b.value * q, value) for p, q in pairs)
         return Slope(value, self.centre + b.centre, slopes, self.reach)
 
     __radd__ = __add__
@@ -124,7 +124,7 @@ class Slope:
         return exp(self * number(np.log(base)))
 
 
-def _reach(lo: Array, centre: Array, hi: Array) -> Interval:
+def _log_distances(lo: Array, centre: Array, hi: Array) -> Interval:
     """Logarithmic distance from the centre to both ends; none where the box is a single number, be it 0."""
     found = intervals.log(Interval(lo, hi) / Interval.of(centre))
     single = (lo == hi) & (lo == 0)
@@ -135,7 +135,7 @@ def _added(a: Slopes, b: Slopes) -> Slopes:
     return tuple(q if p is ZERO else p if q is ZERO else p + q for p, q in zip(a, b, strict=True))
 
 
-def _share(a: Slope, b: Slope) -> tuple[Array, Array]:
+def _share_of_sum(a: Slope, b: Slope) -> tuple[Array, Array]:
     """Return the least and the largest share of a in a + b, for a and b not negative.
 
     What a and b have in common cancels in log(b/a), which the mean-value form bounds.
@@ -169,7 +169,7 @@ def _mix(share: Array, p: Array, q: Array) -> Array:
     return np.where(share == 0, 0.0, share * p) + np.where(share == 1, 0.0, (1 - share) * q)
 
 
-def _divided(move: Interval, value: Interval) -> Interval:
+def _relative_move(move: Interval, value: Interval) -> Interval:
     if move is ZERO or not (np.any(move.lo) or np.any(move.hi)):
         return ZERO
     found = move / value
@@ -180,7 +180,7 @@ def _divided(move: Interval, value: Interval) -> Interval:
 def log(x: Slope) -> Slope:
     """Natural logarithm."""
     value = intervals.log(x.value)
-    return Slope(value, intervals.log(x.centre), tuple(_divided(s, value) for s in x.slopes), x.reach)
+    return Slope(value, intervals.log(x.centre), tuple(_relative_move(s, value) for s in x.slopes), x.reach)
 
 
 def exp(x: Slope) -> Slope:
@@ -226,7 +226,7 @@ arithmetic.register_maximum(Slope)(maximum)
 arithmetic.register_reaches(Slope)(reaches)
 
 
-def _step(value: Interval, centre: Interval, *of: Slope) -> Slope:
+def _step_function(value: Interval, centre: Interval, *of: Slope) -> Slope:
     """A step function: flat where its value is certain and along inputs that its arguments do not have.
 
     Of its slope along others nothing is known.
@@ -245,7 +245,7 @@ def _pick(which: Slope, values: Sequence[Any]) -> Any:
     value = arithmetic.pick(which.value, [e.value for e in entries])
     centre = arithmetic.pick(which.centre, [e.centre for e in entries])
     if all(not isinstance(v, Slope) for v in values):
-        return _step(value, centre, which)
+        return _step_function(value, centre, which)
     # the entries move, too: as much as any of those that may be picked
     single = np.floor(which.value.hi + intervals.MENU_ROUNDING) <= np.ceil(
         which.value.lo - intervals.MENU_ROUNDING
@@ -261,14 +261,14 @@ def _pick(which: Slope, values: Sequence[Any]) -> Any:
 def _differs(a: Any, b: Any) -> Slope:
     first = a if isinstance(a, Slope) else b
     a, b = first.of(a), first.of(b)
-    return _step(arithmetic.differs(a.value, b.value), arithmetic.differs(a.centre, b.centre), a, b)
+    return _step_function(arithmetic.differs(a.value, b.value), arithmetic.differs(a.centre, b.centre), a, b)
 
 
 @arithmetic.uneven.register(Slope)
 def _uneven(x: Slope) -> Slope:
-    return _step(arithmetic.uneven(x.value), arithmetic.uneven(x.centre), x)
+    return _step_function(arithmetic.uneven(x.value), arithmetic.uneven(x.centre), x)
 
 
 @arithmetic.some.register(Slope)
 def _some(amount: Slope) -> Slope:
-    return _step(arithmetic.some(amount.value), arithmetic.some(amount.centre), amount)
+    return _step_function(arithmetic.some(amount.value), arithmetic.some(amount.centre), amount)

@@ -190,11 +190,13 @@ def asked(spread: Spread, region: Region) -> Question:
             limits = tuple(replace(x, minimum=None) if x.name == aim.name else x for x in limits)
         along = along.reshape([-1 if k == i else 1 for k in range(len(region))])
         if aim.kind == "decide":
-            decide = tuple(_bounded(d, aim.side, along) if d.name == aim.name else d for d in decide)
+            decide = tuple(
+                _decision_with_end(d, aim.side, along) if d.name == aim.name else d for d in decide
+            )
     return replace(question, decide=decide, limits=limits)
 
 
-def _bounded(d: Decision, side: str, along: Any) -> Decision:
+def _decision_with_end(d: Decision, side: str, along: Any) -> Decision:
     if side == "max_halvings":
         every: Any = np.vectorize(lambda h: halved(d.base or 0.0, h))(along)
         return replace(d, minimum=every)

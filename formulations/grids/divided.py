@@ -131,10 +131,10 @@ def of_arrays(first: Problem, question: Question, count: int) -> Divided | None:
         return None
     variables = tuple(replace(v, decision=d) for v, d in zip(first.variables, question.decide, strict=True))
     problem = Problem(question, first.kind, variables, goal, rows)
-    return _divided(problem, goal, rows, count)
+    return _divided_program(problem, goal, rows, count)
 
 
-def _divided(problem: Problem, goal: Goal, rows: Sequence[Row], count: int) -> Divided | None:
+def _divided_program(problem: Problem, goal: Goal, rows: Sequence[Row], count: int) -> Divided | None:
     names = tuple(v.name for v in problem.variables)
     pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
     low, high, allowed = canon.boxes(problem.variables, (count,))
@@ -150,7 +150,7 @@ def flat(question: Question, shape: tuple[int, ...]) -> Question:
     def along(value: Any) -> Any:
         return np.broadcast_to(value, shape).ravel() if isinstance(value, np.ndarray) else value
 
-    return _with(question, along)
+    return _with_each_number(question, along)
 
 
 def at(question: Question, points: Any) -> Question:
@@ -159,10 +159,10 @@ def at(question: Question, points: Any) -> Question:
     def there(value: Any) -> Any:
         return value[points] if isinstance(value, np.ndarray) else value
 
-    return _with(question, there)
+    return _with_each_number(question, there)
 
 
-def _with(question: Question, made: Callable[[Any], Any]) -> Question:
+def _with_each_number(question: Question, made: Callable[[Any], Any]) -> Question:
     def bounds(held: Held) -> Held:
         return replace(held, minimum=made(held.minimum), maximum=made(held.maximum))
 

@@ -27,7 +27,7 @@ LEAST = np.log(1e-15)
 
 def apart(c: Canonical) -> Canonical:
     """Return the same problem of many points with one more variable, at the end, for each ratio that can be divided."""
-    found = {d.row: q for d in c.divisors if (q := _divided(c, d)) is not None}
+    found = {d.row: q for d in c.divisors if (q := _quotient_and_remainder(c, d)) is not None}
     if not found:
         return c
     n, more, count = len(c.names), len(found), len(c.logc)
@@ -55,8 +55,8 @@ def apart(c: Canonical) -> Canonical:
         own = slice(c.ptr[d.row], c.ptr[d.row + 1])
         divisors.append(replace(d, row=len(rows), base=base))
         rows.append((np.pad(c.exponents[own], ((0, 0), (0, more))), rest))
-        least, most = _ends(c.exponents[own], rest, c)
-        under, over = _ends(_terms(c, d), d.logc, c)
+        least, most = _log_sum_ends(c.exponents[own], rest, c)
+        under, over = _log_sum_ends(_terms(c, d), d.logc, c)
         low.append(np.maximum(least - over - BOX_MARGIN, -LOG_BOX)[:, None])
         high.append(np.minimum(most - under + BOX_MARGIN, LOG_BOX)[:, None])
     return replace(
@@ -78,7 +78,7 @@ def _terms(c: Canonical, d: Divisor) -> Array:
     return np.asarray(d.base + d.coordinates @ c.forms)
 
 
-def _divided(c: Canonical, d: Divisor) -> tuple[Array, Array, Array] | None:
+def _quotient_and_remainder(c: Canonical, d: Divisor) -> tuple[Array, Array, Array] | None:
     """The quotient of a row, exponents and coefficients, and its remainder's coefficients; None without a quotient."""
     own = slice(c.ptr[d.row], c.ptr[d.row + 1])
     top, rest, below = c.exponents[own], c.logc[:, own].copy(), _terms(c, d)
@@ -106,7 +106,7 @@ def _fitting(top: Array, below: Array) -> Iterator[tuple[Array, list[int]]]:
             yield x, near.argmax(1).tolist()
 
 
-def _ends(exponents: Array, logc: Array, c: Canonical) -> tuple[Array, Array]:
+def _log_sum_ends(exponents: Array, logc: Array, c: Canonical) -> tuple[Array, Array]:
     """Ends of the logarithm of a sum over the boxes, each term at its own."""
     up, down = np.maximum(exponents, 0.0), np.minimum(exponents, 0.0)
     low = logc + c.low @ up.T + c.high @ down.T

@@ -25,14 +25,14 @@ def order(kinds: Sequence[NDArray[Any]], numbers: Sequence[Array]) -> Places:
 
     Positive numbers count by their logarithms, all on one scale, since a factor of 2 is as far in one as in another.
     """
-    spread = [_scaled(x) for x in numbers if x.size and x.min() < x.max()]
+    spread = [_scale_places(x) for x in numbers if x.size and x.min() < x.max()]
     along = _hilbert(spread) if spread else np.zeros(0, np.int64)
     keys = [along] * bool(spread) + list(reversed(kinds))
     count = len(kinds[0]) if kinds else len(numbers[0])
     return np.lexsort(keys) if keys else np.arange(count)
 
 
-def _scaled(x: Array) -> Array:
+def _scale_places(x: Array) -> Array:
     """Return numbers as places on a scale: logarithms, or from 0 to 1 where some are not positive."""
     found: Array = np.log(x) if x.min() > 0 else (x - x.min()) / (x.max() - x.min())
     return found
@@ -50,11 +50,14 @@ def _hilbert(spread: Sequence[Array]) -> NDArray[np.int64]:
     x = np.stack([((s - s.min()) / width * last).astype(np.int32) for s in spread])
     # in pieces that stay in the processor's cache
     return np.concatenate(
-        [_along(x[:, i : i + ORDERED_TOGETHER], bits) for i in range(0, x.shape[1], ORDERED_TOGETHER)]
+        [
+            _curve_positions(x[:, i : i + ORDERED_TOGETHER], bits)
+            for i in range(0, x.shape[1], ORDERED_TOGETHER)
+        ]
     )
 
 
-def _along(x: NDArray[np.int32], bits: int) -> NDArray[np.int64]:
+def _curve_positions(x: NDArray[np.int32], bits: int) -> NDArray[np.int64]:
     """Return how far along the curve the cells with these places are, (directions, points); ``x`` is changed."""
     bit = 1 << (bits - 1)
     while bit > 1:

@@ -62,17 +62,17 @@ def explain(problem: Problem, *, full: bool = False, designs: int | None = None)
     """
     question = problem.question
     formulas = Formulas(problem.program, full=full) if problem.program is not None else None
-    objective, limits = _objective(problem, formulas), _limits(problem, formulas)
+    objective, limits = _objective_line(problem, formulas), _limit_lines(problem, formulas)
     where = formulas.where() if formulas is not None else []
     parts = [
         question.title or question.model.title,
         "",
         f"model      {question.model.name}: {question.model.title} ({question.model.source})",
         f"class      {problem.kind.value}",
-        *_why(problem),
+        *_refusal_lines(problem),
         "",
         "variables",
-        *(_variable(question, v) for v in problem.variables),
+        *(_variable_line(question, v) for v in problem.variables),
         *(["  none: everything is given"] if not problem.variables else []),
         "",
         "objective",
@@ -84,7 +84,7 @@ def explain(problem: Problem, *, full: bool = False, designs: int | None = None)
         *(["where", *where, ""] if where else []),
         *_defined(problem),
         "given",
-        *given_lines({n: _value(question, n, v) for n, v in question.given.items()}, full=full),
+        *given_lines({n: _shown_value(question, n, v) for n, v in question.given.items()}, full=full),
         "",
         *_method(problem, designs),
     ]
@@ -101,17 +101,17 @@ def _defined(problem: Problem) -> list[str]:
     for d in every:
         lines.append(f"  {d.name} = {d.text}")
         found = problem.known.get(d.name)
-        if found is not None and known.issuperset(_variables(found)):
-            lines.append(f"      = {_fraction(found.numerator, found.denominator)}")
+        if found is not None and known.issuperset(_variables_of_ratio(found)):
+            lines.append(f"      = {_shown_fraction(found.numerator, found.denominator)}")
     return ["defined", *lines, ""]
 
 
-def _variables(found: Ratio) -> set[str]:
+def _variables_of_ratio(found: Ratio) -> set[str]:
     """Return what a ratio is made of: of a maximum also unknowns of its own."""
     return {name for p in (found.numerator, found.denominator) for key in p.terms for name, _ in key}
 
 
-def _why(problem: Problem) -> list[str]:
+def _refusal_lines(problem: Problem) -> list[str]:
     if not problem.refusal:
         return []
     if problem.kind is Kind.BLACK_BOX:
@@ -158,7 +158,7 @@ def _is_product(question: Question) -> bool:
         return False
 
 
-def _value(question: Question, name: str, value: float | str) -> str:
+def _shown_value(question: Question, name: str, value: float | str) -> str:
     return (
         value
         if isinstance(value, str)
@@ -166,7 +166,7 @@ def _value(question: Question, name: str, value: float | str) -> str:
     )
 
 
-def _variable(question: Question, v: Variable) -> str:
+def _variable_line(question: Question, v: Variable) -> str:
     q, d = evaluation.quantity(question.model, v.name), v.decision
     unit = q.unit
     low = show(d.minimum if d.minimum is not None else v.low, unit)
@@ -185,14 +185,14 @@ def _variable(question: Question, v: Variable) -> str:
     return f"  {v.name}: {kind} in {low} … {high}{whose}"
 
 
-def _objective(problem: Problem, formulas: Formulas | None = None) -> str:
+def _objective_line(problem: Problem, formulas: Formulas | None = None) -> str:
     if not problem.question.objectives:
         return "none: any design that meets all limits"
     more = problem.question.objectives[1:]
     if more:
         told = ", ".join(f"{'maximise' if o.maximize else 'minimise'} {o.name}" for o in more)
         first = dataclasses.replace(problem.question, objectives=problem.question.objectives[:1])
-        alone = _objective(dataclasses.replace(problem, question=first), formulas)
+        alone = _objective_line(dataclasses.replace(problem, question=first), formulas)
         return f"{alone}\n  and {told}: a Pareto front, each point with limits on the others"
     wanted = problem.question.objectives[0]
     verb = "maximise" if wanted.maximize else "minimise"
@@ -203,11 +203,11 @@ def _objective(problem: Problem, formulas: Formulas | None = None) -> str:
     top, bottom = problem.goal.numerator, problem.goal.denominator
     if wanted.maximize:
         top, bottom = bottom, top
-    fraction = _fraction(top, bottom)
+    fraction = _shown_fraction(top, bottom)
     return f"{verb} {wanted.name} = {f'log2({fraction})' if problem.goal.log2 else fraction}"
 
 
-def _limits(problem: Problem, formulas: Formulas | None = None) -> list[str]:
+def _limit_lines(problem: Problem, formulas: Formulas | None = None) -> list[str]:
     question = problem.question
     lines = []
     for name, (low, high) in evaluation.bounds(question).items():
@@ -240,22 +240,22 @@ def _as_row(problem: Problem, key: RowKey, formulas: Formulas | None) -> str:
     row = next((r for r in problem.rows or () if r.key == key), None)
     if row is None or key.name in {v.name for v in problem.variables}:
         return ""
-    return f"\n      {_sum(row.numerator)} ≤ {_sum(row.denominator)}"
+    return f"\n      {_shown_sum(row.numerator)} ≤ {_shown_sum(row.denominator)}"
 
 
-def _fraction(top: Posynomial, bottom: Posynomial) -> str:
+def _shown_fraction(top: Posynomial, bottom: Posynomial) -> str:
     if len(bottom.terms) == 1 and () in bottom.terms and math.isclose(bottom.terms[()], 1.0):
-        return _sum(top)
-    return f"({_sum(top)}) / ({_sum(bottom)})"
+        return _shown_sum(top)
+    return f"({_shown_sum(top)}) / ({_shown_sum(bottom)})"
 
 
-def _sum(p: Posynomial) -> str:
-    terms = [_term(key, c) for key, c in p.terms.items()]
+def _shown_sum(p: Posynomial) -> str:
+    terms = [_shown_term(key, c) for key, c in p.terms.items()]
     more = f" + … ({len(terms)} terms)" if len(terms) > MOST_TERMS_SAID else ""
     return " + ".join(terms[:MOST_TERMS_SAID]) + more
 
 
-def _term(key: tuple[tuple[str, float], ...], c: float) -> str:
+def _shown_term(key: tuple[tuple[str, float], ...], c: float) -> str:
     powers = [name if e == 1 else f"{name}^{e:.4g}" for name, e in key]
     if not powers:
         return f"{c:.4g}"

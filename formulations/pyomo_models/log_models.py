@@ -61,10 +61,10 @@ class LogWriter:
         m.sums = pyo.Expression([n for n, row in inner.items() if len(row.terms) > 1])
         for name, row in inner.items():
             if len(row.terms) == 1:
-                alone = _without(row.terms[0], name)
+                alone = _term_without(row.terms[0], name)
                 self.logs[name] = self._linear({**alone.exponents, "": alone.constant})
                 continue
-            m.sums[name] = sum(self._term(_without(t, name), -self._middle(name)) for t in row.terms)
+            m.sums[name] = sum(self._term(_term_without(t, name), -self._middle(name)) for t in row.terms)
             self.sums[name] = m.sums[name]
         self.inner = inner
 
@@ -101,12 +101,12 @@ class LogWriter:
         row = next(r for r in program.rows if r.own == GOAL)
         if program.plain:
             return program.sign * sum(self._term(t) for t in row.terms[:-1])
-        found = sum(self._term(_without(t, GOAL)) for t in row.terms)
+        found = sum(self._term(_term_without(t, GOAL)) for t in row.terms)
         return found if program.sign > 0 else 1 / found
 
     def _users_own(self, v: LogVariable) -> None:
         user = self.users[v.name]
-        user.variable.set_value(_inside(v) / user.unit, skip_validation=True)
+        user.variable.set_value(_starting_point(v) / user.unit, skip_validation=True)
         log = self.logs[v.name]
         if v.name in self.m.y:
             self.m.add_component(f"logarithm of {v.name}", pyo.Constraint(expr=log == user.log))
@@ -189,11 +189,11 @@ def _written_out(r: LogRow) -> bool:
     return r.equal and bool(r.own) and r.bound == 1.0 and all(t.sign > 0 and not t.factors for t in r.terms)
 
 
-def _without(t: Term, name: str) -> Term:
+def _term_without(t: Term, name: str) -> Term:
     return Term(t.sign, t.constant, {n: a for n, a in t.exponents.items() if n != name}, t.factors)
 
 
-def _inside(v: LogVariable) -> float:
+def _starting_point(v: LogVariable) -> float:
     """Return a value to start from."""
     middle = math.exp(0.5 * (v.low + v.high))
     if v.values is not None:

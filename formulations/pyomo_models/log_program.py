@@ -180,8 +180,8 @@ class Expression:
         # the largest exponent is taken out, so that neither end overflows
         shift = max(float(_exponent(t, box).hi) for t in self.terms)
         shift_low = max(float(_exponent(t, box).lo) for t in self.terms)
-        high = _value(self.terms, box, shift).hi
-        low = _value(self.terms, box, shift_low).lo
+        high = _range_of_terms(self.terms, box, shift).hi
+        low = _range_of_terms(self.terms, box, shift_low).lo
         return (
             max(math.log(low) + shift_low, -WIDEST_LOG) if 0 < low < math.inf else -WIDEST_LOG,
             min(math.log(high) + shift, WIDEST_LOG) if 0 < high < math.inf else WIDEST_LOG,
@@ -209,7 +209,7 @@ def _exponent(t: Term, box: Mapping[str, Interval]) -> Interval:
     return total
 
 
-def _linear(form: Linear, box: Mapping[str, Interval]) -> Interval:
+def _linear_range(form: Linear, box: Mapping[str, Interval]) -> Interval:
     total = Interval.of(form.get("", 0.0))
     for name, a in form.items():
         if name:
@@ -217,13 +217,13 @@ def _linear(form: Linear, box: Mapping[str, Interval]) -> Interval:
     return total
 
 
-def _value(terms: tuple[Term, ...], box: Mapping[str, Interval], shift: float) -> Interval:
+def _range_of_terms(terms: tuple[Term, ...], box: Mapping[str, Interval], shift: float) -> Interval:
     """Range of the sum divided by exp(shift)."""
     total = Interval.of(0.0)
     for t in terms:
         part = interval_exp(_exponent(t, box) - shift)
         for form in t.factors:
-            part = part * _linear(form, box)
+            part = part * _linear_range(form, box)
         total = total + part * t.sign
     return total
 
@@ -236,20 +236,20 @@ def log(x: Expression) -> Expression:
 
 def exp(x: Expression) -> Expression:
     """Exponential: a log variable that equals the expression."""
-    value = _value(x.terms, x.program.box(), 0.0)
+    value = _range_of_terms(x.terms, x.program.box(), 0.0)
     name = x.program.add(max(float(value.lo), -WIDEST_LOG), min(float(value.hi), WIDEST_LOG))
     own = Term(-1.0, 0.0, {}, ({name: 1.0},))
     x.program.equations[name] = LogRow("", "", (*x.terms, own), 0.0, True, name)
     return Expression(x.program, (Term(1.0, 0.0, {name: 1.0}),))
 
 
-def _sign(x: Expression) -> int | None:
+def _certain_sign(x: Expression) -> int | None:
     """1 for what is positive, 0 for the number zero, -1 for what is negative; None where that is open."""
     if not x.terms or all(t.sign > 0 and not t.factors for t in x.terms):
         return 1 if x.terms else 0
     if all(t.sign < 0 and not t.factors for t in x.terms):
         return -1
-    value = _value(x.terms, x.program.box(), 0.0)
+    value = _range_of_terms(x.terms, x.program.box(), 0.0)
     return 1 if float(value.lo) >= 0 else -1 if float(value.hi) <= 0 else None
 
 
@@ -261,7 +261,7 @@ def maximum(a: Any, b: Any) -> Expression | Refused:
     first = a if isinstance(a, Expression) else b
     program = first.program
     left, right = first.of(a), first.of(b)
-    known = _sign(left), _sign(right)
+    known = _certain_sign(left), _certain_sign(right)
     if known[0] is None or known[1] is None:
         return Refused("the larger of two quantities that may be negative")
     if min(known[0], known[1]) < 1:
@@ -312,19 +312,21 @@ def log_program(
     """
     program = _Builder()
     for d in question.decide:
-        program.variables[d.name] = _variable(question, d, (box or {}).get(d.name))
+        program.variables[d.name] = _log_variable(question, d, (box or {}).get(d.name))
     x = {d.name: Expression(program, (Term(1.0, 0.0, {d.name: 1.0}),)) for d in question.decide}
     template = next(iter(x.values()))
     free = swept or Swept()
-    at = evaluation.metrics(_opened(question, program, free), x)
+    at = evaluation.metrics(_open_question(question, program, free), x)
     rows = [
-        LogRow(key.name, key.side, _moved(question, key, template.of(_not_refused(ratio)).terms, free), 1.0)
+        LogRow(
+            key.name, key.side, _open_terms(question, key, template.of(_not_refused(ratio)).terms, free), 1.0
+        )
         for key, ratio in evaluation.ratios(question, x, at).items()
     ]
     goal: dict[str, Any] = {}
     if question.objectives:
         wanted = template.of(_not_refused(evaluation.objective(question, x, at)))
-        row, plain = _goal(program, wanted, question.objectives[0].maximize)
+        row, plain = _goal_row(program, wanted, question.objectives[0].maximize)
         rows.append(row)
         goal = {"goal": GOAL, "sign": -1.0 if question.objectives[0].maximize else 1.0, "plain": plain}
     used = program.needed({n for r in rows for n in _mentioned(r.terms)} | set(x))
@@ -336,7 +338,7 @@ def log_program(
     )
 
 
-def _opened(question: Question, program: _Builder, free: Swept) -> Question:
+def _open_question(question: Question, program: _Builder, free: Swept) -> Question:
     """Return the question with names in place of the given numbers that stay open."""
     for axis, ends in free.ranges.items():
         program.variables[axis] = LogVariable(axis, math.log(ends[0]), math.log(ends[1]))
@@ -346,7 +348,7 @@ def _opened(question: Question, program: _Builder, free: Swept) -> Question:
     return replace(question, given={**question.given, **given}) if given else question
 
 
-def _moved(question: Question, key: RowKey, terms: tuple[Term, ...], free: Swept) -> tuple[Term, ...]:
+def _open_terms(question: Question, key: RowKey, terms: tuple[Term, ...], free: Swept) -> tuple[Term, ...]:
     """Return the terms of a limit's ratio, its bound an open number where it is one."""
     axis = free.limits.get(key)
     if axis is None:
@@ -364,12 +366,12 @@ def _not_refused(x: Any) -> Any:
     return x
 
 
-def _goal(program: _Builder, objective: Expression, maximize: bool) -> tuple[LogRow, bool]:
+def _goal_row(program: _Builder, objective: Expression, maximize: bool) -> tuple[LogRow, bool]:
     """Make the goal variable.
 
     Return the row that keeps it above what is minimised, and whether it is not a logarithm.
     """
-    value = _value(objective.terms, program.box(), 0.0)
+    value = _range_of_terms(objective.terms, program.box(), 0.0)
     if float(value.lo) > 0:
         least = objective**-1.0 if maximize else objective
         program.variables[GOAL] = LogVariable(GOAL, *least.range_of_log())
@@ -382,7 +384,7 @@ def _goal(program: _Builder, objective: Expression, maximize: bool) -> tuple[Log
     return LogRow("", "", (*signed.terms, own), 0.0, own=GOAL), True
 
 
-def _variable(question: Question, d: Decision, known: tuple[float, float] | None) -> LogVariable:
+def _log_variable(question: Question, d: Decision, known: tuple[float, float] | None) -> LogVariable:
     if d.choices is not None:
         raise CannotTake(f"{d.name} is a choice among names: fix it first")
     box = evaluation.box(question, d.name)

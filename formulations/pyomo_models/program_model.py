@@ -33,14 +33,14 @@ def labels(p: Program) -> tuple[str, ...]:
             count[type(atom)] += 1
             found.append(f"{'largest' if isinstance(atom, Maximum) else 'any'}_{count[type(atom)]}")
         else:
-            found.append("" if isinstance(atom, Largest) else _label(p, atom))
+            found.append("" if isinstance(atom, Largest) else _column_label(p, atom))
     for i, atom in enumerate(p.columns):
         if isinstance(atom, Largest):
             found[i] = f"{found[p.columns.index(atom.of)]} is its term {atom.place + 1}"
     return tuple(found)
 
 
-def _label(p: Program, atom: str | Entry | Differs) -> str:
+def _column_label(p: Program, atom: str | Entry | Differs) -> str:
     if isinstance(atom, Entry):
         return f"{atom.name} = {entry_name(p, atom)}"
     return f"{atom.one} differs from {atom.other}" if isinstance(atom, Differs) else atom
@@ -101,7 +101,7 @@ def pyomo_program(
     m.definitions = pyo.Constraint(list(owners.values()))
     for i, (key, equal) in enumerate(zip(p.keys, p.equal, strict=True)):
         moved = [(x.axis - x.at, x.rows[i] * si) for x in moves if x.rows[i].any()]
-        body = _row(m, names, p.rows[i] * si, moved)
+        body = _balanced_row(m, names, p.rows[i] * si, moved)
         if key is not None:
             m.limits[tuple(key)] = body <= 0.0
         else:
@@ -110,7 +110,7 @@ def pyomo_program(
         _any_branch(m, p, names, si, disjunctions=disjunctions)
     else:
         _choose(m, p, names, si, branch)
-    m.goal_scale, m.objective = _objective(m, p, names, si, ratio)
+    m.goal_scale, m.objective = _pyomo_objective(m, p, names, si, ratio)
     return m
 
 
@@ -125,7 +125,9 @@ def _scale(p: Program) -> Array:
         if isinstance(atom, Maximum):
             # it is as large as its arguments
             rows = p.rows[[j for j, k in enumerate(p.keys) if k is None and p.rows[j, i] < 0]]
-            typical = float((np.abs(rows) * np.append(found, 1.0)).max(initial=0.0, where=_others(rows, i)))
+            typical = float(
+                (np.abs(rows) * np.append(found, 1.0)).max(initial=0.0, where=_without_column(rows, i))
+            )
         else:
             # the size at which a limit binds, else that at which what it is part of is of order one
             most = size[asked, i].max(initial=0.0) or size[~asked, i].max(initial=0.0)
@@ -135,7 +137,7 @@ def _scale(p: Program) -> Array:
     return found
 
 
-def _others(rows: Array, column: int) -> Any:
+def _without_column(rows: Array, column: int) -> Any:
     keep = np.ones(rows.shape, dtype=bool)
     keep[:, column] = False
     return keep
@@ -160,11 +162,11 @@ def _picked(p: Program, column: int) -> str:
     return atom.name if isinstance(atom, Entry) else str(atom)
 
 
-def _row(
+def _balanced_row(
     m: pyo.ConcreteModel, names: tuple[str, ...], row: Array, moved: Sequence[tuple[Any, Array]] = ()
 ) -> Any:
     """A row divided by its largest coefficient; one without variables is still a row."""
-    size = _size(row)
+    size = _largest_coefficient(row)
     used = np.flatnonzero(row[:-1])
     body = sum((float(row[j]) / size * m.u[names[j]] for j in used), 0.0 * m.u[names[0]])
     for by, more in moved:
@@ -173,7 +175,7 @@ def _row(
     return body + float(row[-1]) / size
 
 
-def _size(row: Array) -> float:
+def _largest_coefficient(row: Array) -> float:
     return float(np.abs(row[:-1]).max(initial=0.0)) or float(abs(row[-1])) or 1.0
 
 
@@ -185,7 +187,7 @@ def _any_branch(
     for place, arguments in p.exact:
         rows = -arguments
         rows[:, place] += 1.0
-        bodies = [_row(m, names, row * si) for row in rows]
+        bodies = [_balanced_row(m, names, row * si) for row in rows]
         if disjunctions:
             m.add_component(f"largest {names[place]}", gdp.Disjunction(expr=[[b <= 0.0] for b in bodies]))
             continue
@@ -202,7 +204,7 @@ def _any_branch(
         limits = pyo.Constraint(range(len(rows)))
         m.add_component(f"largest {names[place]}", limits)
         for k, (row, body) in enumerate(zip(rows, bodies, strict=True)):
-            limits[k] = body <= max(float(room[k]), 0.0) / _size(row * si) * (1 - one[k])
+            limits[k] = body <= max(float(room[k]), 0.0) / _largest_coefficient(row * si) * (1 - one[k])
 
 
 def _choose(m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, branch: int) -> None:
@@ -214,10 +216,10 @@ def _choose(m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array,
     extra = next(rows for i, rows in enumerate(branches(p)) if i == branch)
     m.largest = pyo.Constraint([names[place] for place, _ in p.exact])
     for (place, _), row in zip(p.exact, extra, strict=True):
-        m.largest[names[place]] = _row(m, names, row * si) <= 0.0
+        m.largest[names[place]] = _balanced_row(m, names, row * si) <= 0.0
 
 
-def _objective(
+def _pyomo_objective(
     m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, ratio: float | None
 ) -> tuple[float, pyo.Objective]:
     if p.goal is None or p.under is None:

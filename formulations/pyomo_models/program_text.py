@@ -94,7 +94,7 @@ class Formulas:
                 pieces.append((c, self._atom(atom)))
         if form.constant != 0 or not pieces:
             pieces.append((form.constant, ""))
-        return _joined(pieces, self.most)
+        return _signed_sum_text(pieces, self.most)
 
     def _menu(self, name: str, form: Affine) -> tuple[float, str]:
         """What a pick adds: a multiple of the picked value, or a number for each entry."""
@@ -137,15 +137,15 @@ def _bracketed(text: str) -> str:
     return f"({text})" if " " in text else text
 
 
-def _joined(pieces: list[tuple[float, str]], most: int | None) -> str:
-    shown = [_term(c, what) for c, what in pieces[:most]]
+def _signed_sum_text(pieces: list[tuple[float, str]], most: int | None) -> str:
+    shown = [_term_text(c, what) for c, what in pieces[:most]]
     text = shown[0] if pieces[0][0] >= 0 else f"-{shown[0]}"
     for (c, _), term in zip(pieces[1:most], shown[1:], strict=True):
         text += f" {'+' if c >= 0 else '-'} {term}"
     return f"{text} + … ({len(pieces)} terms)" if len(pieces) > len(shown) else text
 
 
-def _term(c: float, what: str) -> str:
+def _term_text(c: float, what: str) -> str:
     if not what:
         return f"{abs(c):.4g}"
     return what if math.isclose(abs(c), 1.0) else f"{abs(c):.4g}·{what}"

@@ -31,13 +31,13 @@ def linear_model(problem: Problem) -> pyo.ConcreteModel:
         m.x[v.name].setlb(v.low / unit if v.real_low else 0.0)
         m.x[v.name].setub(v.high / unit if v.real_high else None)
         ends = (v.low if d.minimum is None else d.minimum, v.high if d.maximum is None else d.maximum)
-        whole = _whole(m, v.name, d.integer, d.values, ends)
+        whole = _sum_of_new_integers(m, v.name, d.integer, d.values, ends)
         if whole is not None:
             m.add_component(f"whole {v.name}", pyo.Constraint(expr=m.x[v.name] == whole / unit))
     m.limits = pyo.Constraint([tuple(key) for key, _, _ in rows])
     for key, numerator, denominator in rows:
         factor = 1 / row_size(numerator, denominator, m.scale)
-        body = _sum(numerator, si, factor) - _sum(denominator, si, factor)
+        body = _pyomo_posynomial(numerator, si, factor) - _pyomo_posynomial(denominator, si, factor)
         # a row without variables must still be a row
         m.limits[tuple(key)] = body + 0.0 * m.x[names[0]] <= 0.0
     if problem.goal is None:
@@ -45,7 +45,7 @@ def linear_model(problem: Problem) -> pyo.ConcreteModel:
     else:
         goal = linear_goal(problem.goal)
         m.goal_scale = max(abs(c) * math.prod(m.scale[v] for v, _ in k) for k, c in goal.terms.items())
-        expression = _sum(goal, si, 1 / m.goal_scale)
+        expression = _pyomo_posynomial(goal, si, 1 / m.goal_scale)
     m.objective = pyo.Objective(expr=expression)
     return m
 
@@ -56,11 +56,11 @@ def row_size(numerator: Posynomial, denominator: Posynomial, scale: Mapping[str,
     return float(max(c * math.prod(scale[v] for v, _ in key) for key, c in terms))
 
 
-def _sum(p: Posynomial, si: Mapping[str, Any], factor: float) -> Any:
+def _pyomo_posynomial(p: Posynomial, si: Mapping[str, Any], factor: float) -> Any:
     return Posynomial({key: c * factor for key, c in p.terms.items()})(**si)
 
 
-def _whole(
+def _sum_of_new_integers(
     m: pyo.ConcreteModel,
     name: str,
     integer: bool,

@@ -119,7 +119,7 @@ def _may_be_none(question: Question) -> str:
     return ", ".join(names[:NAMES]) + more
 
 
-def _axes(m: pyo.ConcreteModel, left: Open) -> dict[str, Any]:
+def _axis_parameters(m: pyo.ConcreteModel, left: Open) -> dict[str, Any]:
     """Add a mutable parameter for every open axis, and ``m.axes``, all of them by name."""
     found = {}
     for name, value in left.at.items():
@@ -141,24 +141,24 @@ def _of_logarithms(
     program = log_program(question, box, left.swept)
     m = pyo.ConcreteModel()
     ends = {v.name: (math.exp(v.low), math.exp(v.high)) for v in program.variables}
-    user_variables.add(m, question, {d.name: _round(ends[d.name], d.integer) for d in question.decide})
+    user_variables.add(m, question, {d.name: _rounded_ends(ends[d.name], d.integer) for d in question.decide})
     # solvers take a small number for zero, which has no logarithm
     middle = {name: math.sqrt(low) * math.sqrt(high) for name, (low, high) in left.swept.ranges.items()}
-    axes = {n: pyo.log(p / middle[n]) + math.log(middle[n]) for n, p in _axes(m, left).items()}
+    axes = {n: pyo.log(p / middle[n]) + math.log(middle[n]) for n, p in _axis_parameters(m, left).items()}
     written = LogWriter(m, program, m.decided, axes, plain=form == PLAIN, disjunctions=disjunctions)
     written.write()
     user_variables.objective_value(m, question, written.value(plain=form == PLAIN))
     return m
 
 
-def _round(ends: tuple[float, float], whole: bool) -> tuple[float, float]:
+def _rounded_ends(ends: tuple[float, float], whole: bool) -> tuple[float, float]:
     return (float(round(ends[0])), float(round(ends[1]))) if whole else ends
 
 
 def _of_program(p: Program, left: Open, ratio: float | None, *, disjunctions: bool) -> pyo.ConcreteModel:
     # the open numbers must be there before the rows that follow them
     holder = pyo.ConcreteModel()
-    axes = _axes(holder, left)
+    axes = _axis_parameters(holder, left)
     moves = [Move(s.read(axes[n]), s.read(left.at[n]), s.rows) for n, s in left.slopes.items()]
     m = pyomo_program(p, None, ratio, moves, disjunctions=disjunctions)
     names = labels(p)
@@ -169,7 +169,7 @@ def _of_program(p: Program, left: Open, ratio: float | None, *, disjunctions: bo
         m.axes[name] = parameter
     si = {names[i]: m.u[names[i]] * m.scale[names[i]] for i in range(len(names))}
     question = p.question
-    user_variables.add(m, question, {d.name: _ends(question, d.name) for d in question.decide})
+    user_variables.add(m, question, {d.name: _ends_of_variable(question, d.name) for d in question.decide})
     for d in question.decide:
         if d.values is not None:
             places = [names[p.columns.index(Entry(d.name, k))] for k in range(len(d.values))]
@@ -187,7 +187,7 @@ def _tie(m: pyo.ConcreteModel, name: str, value: Any) -> None:
     m.add_component(f"value of {name}", pyo.Constraint(expr=user.variable == value / user.unit))
 
 
-def _ends(question: Question, name: str) -> tuple[float, float]:
+def _ends_of_variable(question: Question, name: str) -> tuple[float, float]:
     """Return SI ends of a variable as its domain and values have them; a searched end is none."""
     box = evaluation.box(question, name)
     values = next(d.values for d in question.decide if d.name == name)

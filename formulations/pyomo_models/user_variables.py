@@ -77,14 +77,14 @@ def add(m: pyo.ConcreteModel, question: Question, ends: Mapping[str, tuple[float
         unit = 1.0 if d.integer or (d.values is not None and high >= 1) else unit_of(high)
         v = pyo.Var(
             within=pyo.Integers if d.integer else pyo.Reals,
-            bounds=(_end(low / unit), _end(high / unit)),
+            bounds=(_finite_end(low / unit), _finite_end(high / unit)),
             doc=doc(question.model, d, unit),
         )
         m.add_component(free_name(m, d.name), v)
         m.decided[d.name] = Named(v, unit)
 
 
-def _end(value: float) -> float | None:
+def _finite_end(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 

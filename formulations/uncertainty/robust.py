@@ -67,7 +67,7 @@ def posed(worlds: Worlds) -> Posed:
         with maxima.named() as taken:
             goal, rows = symbolic(worlds.with_caps_in_each(), 0)
     except (NotPosynomial, TypeError, ValueError) as refusal:
-        return _apart(worlds, nominal, str(refusal))
+        return _posed_by_world(worlds, nominal, str(refusal))
     pairs = [(r.numerator, r.denominator) for r in rows]
     pairs += [] if goal is None else [(goal.numerator, goal.denominator)]
     _only_harm(pairs, taken.terms)
@@ -86,7 +86,7 @@ def _caps(worlds: Worlds, rows: tuple[Row, ...]) -> tuple[dict[RowKey, Row], tup
     return {r.key: r for r in rows if r.key in keys}, tuple(r for r in rows if r.key not in keys)
 
 
-def _apart(worlds: Worlds, nominal: Problem, why: str) -> Posed:
+def _posed_by_world(worlds: Worlds, nominal: Problem, why: str) -> Posed:
     """Run the model in each world by itself: terms that some worlds do not have are 0 there."""
     if worlds.size > MOST_APART:
         raise NotPosynomial(f"exponents or zeros that differ between more than {MOST_APART} samples ({why})")
@@ -152,27 +152,27 @@ def settled(asked: Posed, p: Posynomial, x: Point) -> Posynomial:
         term = Posynomial({tuple(part for part in key if not is_maximum(part[0])): c})
         for name, power in key:
             if is_maximum(name):
-                term = term * _largest(asked, name, power, x)
+                term = term * _cut_of_maximum_power(asked, name, power, x)
         total = total + term
     return total
 
 
-def _largest(asked: Posed, name: str, power: float, x: Point) -> Posynomial:
+def _cut_of_maximum_power(asked: Posed, name: str, power: float, x: Point) -> Posynomial:
     """Return a cut of a maximum to a power: in each world the argument that is largest at ``x``."""
     cuts = [settled(asked, a.numerator, x) for a in asked.taken[name]]
     levels = np.stack(np.broadcast_arrays(*(np.asarray(p(**x), float) for p in cuts)))
     if levels.ndim == 1:
-        return _power(cuts[int(levels.argmax())], power, x, asked.worlds.size)
+        return _cut_of_power(cuts[int(levels.argmax())], power, x, asked.worlds.size)
     best = levels.argmax(0)
     total = Posynomial({})
     for k, p in enumerate(cuts):
         if np.any(best == k):
-            raised = _power(p, power, x, asked.worlds.size)
+            raised = _cut_of_power(p, power, x, asked.worlds.size)
             total = total + Posynomial({key: np.where(best == k, c, 0.0) for key, c in raised.terms.items()})
     return total
 
 
-def _power(p: Posynomial, power: float, x: Point, worlds: int) -> Posynomial:
+def _cut_of_power(p: Posynomial, power: float, x: Point, worlds: int) -> Posynomial:
     """Return a cut of a posynomial to a positive power: itself where that is one, else its monomial tangent's power.
 
     By the weighted means' inequality Σ uⱼ ≥ Π (uⱼ/αⱼ)^αⱼ, equal at ``x`` for α the shares of the terms there.

@@ -146,29 +146,31 @@ def posed(worlds: Worlds) -> Posed:
     if not is_linear(worlds.nominal):
         raise NotPosynomial("no affine arithmetic")
     parts = []
-    for places, p in _alike(worlds, np.arange(worlds.size)):
-        parts.append(_part(places, p, {c.key for c in worlds.caps}))
+    for places, p in _parts_of_like_programs(worlds, np.arange(worlds.size)):
+        parts.append(_world_part(places, p, {c.key for c in worlds.caps}))
         if len(parts) > MOST_WORLD_PARTS:
             raise NotPosynomial(f"samples that fall into more than {MOST_WORLD_PARTS} kinds")
-    first = _names(parts[0])
-    if any(_names(part) != first or not np.array_equal(part.base, parts[0].base) for part in parts):
+    first = _atoms_of_part(parts[0])
+    if any(_atoms_of_part(part) != first or not np.array_equal(part.base, parts[0].base) for part in parts):
         raise NotPosynomial(AMOUNTS)
     return Posed(worlds, tuple(parts))
 
 
-def _alike(worlds: Worlds, places: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], Program]]:
+def _parts_of_like_programs(
+    worlds: Worlds, places: NDArray[np.intp]
+) -> Iterator[tuple[NDArray[np.intp], Program]]:
     """Cut worlds into parts whose programs come out alike."""
     try:
         p = program(_many(dataclasses.replace(worlds, every=worlds.with_caps_in_each()).some(places).every))
     except Differ as told:
         holds = np.broadcast_to(told.holds.reshape(-1), places.shape)
-        yield from _alike(worlds, places[holds])
-        yield from _alike(worlds, places[~holds])
+        yield from _parts_of_like_programs(worlds, places[holds])
+        yield from _parts_of_like_programs(worlds, places[~holds])
     else:
         yield places, p
 
 
-def _names(part: Part) -> list[Atom]:
+def _atoms_of_part(part: Part) -> list[Atom]:
     columns = [part.program.columns[i] for i in part.shared]
     if not all(isinstance(c, str | Entry | Differs) for c in columns):
         # an indicator is known by what it is made of, which may differ from part to part
@@ -176,7 +178,7 @@ def _names(part: Part) -> list[Atom]:
     return columns
 
 
-def _part(places: NDArray[np.intp], p: Program, caps: Collection[RowKey]) -> Part:
+def _world_part(places: NDArray[np.intp], p: Program, caps: Collection[RowKey]) -> Part:
     if p.exact or any(isinstance(c, Largest) for c in p.columns):
         raise NotPosynomial(GAINS)
     tops, bottoms = (np.broadcast_to(m, (places.size, *m.shape[-2:])) for m in (p.numerators, p.denominators))

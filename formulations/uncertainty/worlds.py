@@ -95,14 +95,18 @@ class Worlds:
 
     def at(self, i: int) -> Question:
         """Return the question in world ``i``, of plain numbers."""
-        given = {n: _number(v, i) for n, v in self.every.given.items()}
-        return replace(self.every, given=given, limits=_limits(self.every, lambda v: _number(v, i)))
+        given = {n: _number_in_world(v, i) for n, v in self.every.given.items()}
+        return replace(
+            self.every, given=given, limits=_mapped_limits(self.every, lambda v: _number_in_world(v, i))
+        )
 
     def some(self, places: Sequence[int] | NDArray[Any]) -> Worlds:
         """Return some of the worlds, those that count in the measure first; what is limited over all is left out."""
         take = np.sort(np.asarray(places, dtype=int))
-        given = {n: _some(v, take) for n, v in self.every.given.items()}
-        every = replace(self.every, given=given, limits=_limits(self.every, lambda v: _some(v, take)))
+        given = {n: _numbers_taken(v, take) for n, v in self.every.given.items()}
+        every = replace(
+            self.every, given=given, limits=_mapped_limits(self.every, lambda v: _numbers_taken(v, take))
+        )
         counted = None if self.counted is None else int((take < self.counted).sum())
         return replace(self, every=every, size=take.size, counted=counted, caps=())
 
@@ -145,15 +149,15 @@ def _eased(question: Question, name: str, factor: float, sides: Container[str]) 
     return replace(question, limits=limits)
 
 
-def _number(v: Any, i: int) -> Any:
+def _number_in_world(v: Any, i: int) -> Any:
     return float(v[i]) if np.ndim(v) == 1 else v
 
 
-def _some(v: Any, take: Any) -> Any:
+def _numbers_taken(v: Any, take: Any) -> Any:
     return v[take] if np.ndim(v) == 1 else v
 
 
-def _limits(question: Question, of: Any) -> tuple[Limit, ...]:
+def _mapped_limits(question: Question, of: Any) -> tuple[Limit, ...]:
     return tuple(replace(x, minimum=of(x.minimum), maximum=of(x.maximum)) for x in question.limits)
 
 

@@ -226,10 +226,10 @@ def _bounds(dataset: xr.Dataset, most: list[bool]) -> Iterator[tuple[int, Callab
     for place in range(len(at)):
         kept = np.isfinite(at[place]) & np.isfinite(proved[place])
         if kept.any():
-            yield place, partial(_between, at[place, kept], proved[place, kept], most)
+            yield place, partial(_proved_between_places, at[place, kept], proved[place, kept], most)
 
 
-def _between(at: Array, proved: Array, most: list[bool], small: Array) -> Array:
+def _proved_between_places(at: Array, proved: Array, most: list[bool], small: Array) -> Array:
     """Return what is proved at a value of the first objective, between places straight or straight in logarithms.
 
     Whichever is worse is true of both.

@@ -34,23 +34,23 @@ def differences(first: Solution, second: Solution, tolerance: float) -> Iterator
     yield from compared(ANSWER, "gap", one["gap"], other["gap"], tolerance, floor=tolerance)
     for key in ("variables", "metrics"):
         yield from each(VALUES, one[key], other[key], tolerance, units)
-    yield from _limits(one["limits"], other["limits"], tolerance, units)
+    yield from _limit_differences(one["limits"], other["limits"], tolerance, units)
     yield from each(ANSWER, one["conflict"], other["conflict"], tolerance, units, "conflict.")
-    ends = both(_ends, one, other)
+    ends = both(_range_ends, one, other)
     of_ends = {n: units.get(n.rpartition(".")[0], "") for told in ends for n in told}
     yield from each(VALUES, *ends, tolerance, of_ends, "ranges.")
     yield from each(
         VALUES, one["elasticities"], other["elasticities"], tolerance, None, "elasticity of ", tolerance
     )
-    choices = both(_choices, one, other)
+    choices = both(_alternatives_by_choice, one, other)
     for name in dict.fromkeys((*choices[0], *choices[1])):
-        sides = [_flat(c.get(name)) for c in choices]
+        sides = [_flat_alternative(c.get(name)) for c in choices]
         yield from each(ANSWER, sides[0], sides[1], tolerance, None, f"{name}: ")
     for key in HOW:
         yield from compared(PROVENANCE, key, one[key], other[key], tolerance)
 
 
-def _ends(told: Mapping[str, Any]) -> dict[str, Any]:
+def _range_ends(told: Mapping[str, Any]) -> dict[str, Any]:
     return {
         f"{name}.{side}": end
         for name, pair in told["ranges"].items()
@@ -58,18 +58,18 @@ def _ends(told: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _choices(told: Mapping[str, Any]) -> dict[str, Any]:
+def _alternatives_by_choice(told: Mapping[str, Any]) -> dict[str, Any]:
     return {", ".join(a["choice"].values()): a for a in told["alternatives"]}
 
 
-def _flat(alternative: Mapping[str, Any] | None) -> dict[str, Any]:
+def _flat_alternative(alternative: Mapping[str, Any] | None) -> dict[str, Any]:
     if alternative is None:
         return {}
     told = {k: v for k, v in alternative.items() if k not in {"choice", "conflict"}}
     return told | {f"conflict.{n}": v for n, v in alternative["conflict"].items()}
 
 
-def _limits(
+def _limit_differences(
     first: Mapping[str, Any], second: Mapping[str, Any], tolerance: float, units: Mapping[str, str]
 ) -> Iterator[Row]:
     for name in dict.fromkeys((*first, *second)):

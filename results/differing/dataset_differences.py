@@ -57,11 +57,11 @@ def differences(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iter
     """
     yield from _questions(first, second, tolerance)
     yield from drawn_worlds.differences(first, second, QUESTION)
-    grid = list(_grid(first, second, tolerance))
+    grid = list(_axis_differences(first, second, tolerance))
     yield from grid
     common = _common(first, second)
     if common is not None:
-        yield from _variables(*common, tolerance)
+        yield from _variable_differences(*common, tolerance)
     yield from _provenance(first, second, tolerance)
 
 
@@ -78,7 +78,7 @@ def _questions(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Itera
         yield Row(QUESTION, "scenario", "text A", "text B", note, (texts[0], texts[1]))
 
 
-def _grid(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iterator[Row]:
+def _axis_differences(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iterator[Row]:
     dims = [{d: x.sizes[d] for d in flat.points(x)} for x in (first, second)]
     yield from compared(GRID, "axes", list(dims[0]), list(dims[1]), tolerance)
     for name in dims[0].keys() & dims[1].keys():
@@ -102,7 +102,7 @@ def _values_of(one: xr.DataArray, other: xr.DataArray, name: str) -> Iterator[Ro
     if unlike:
         place = unlike[0]
         note = f"{len(unlike)} of {len(a)} values; this is number {place}"
-        unit = _unit(one)
+        unit = _unit_of_array(one)
         texts = (
             apart(a[place], b[place], unit) if one.dtype.kind in "fiu" and other.dtype.kind in "fiu" else None
         )
@@ -125,7 +125,7 @@ def _common(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Datas
     for d in dims:
         if d not in first.coords or d not in second.coords:
             continue
-        a, b = _keys(first, d), _keys(second, d)
+        a, b = _place_keys(first, d), _place_keys(second, d)
         if a == b:
             continue
         places = {v: i for i, v in enumerate(b)}
@@ -136,13 +136,13 @@ def _common(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Datas
     return first.isel(chosen[0]), second.isel(chosen[1])
 
 
-def _keys(dataset: xr.Dataset, dim: str) -> list[Any]:
+def _place_keys(dataset: xr.Dataset, dim: str) -> list[Any]:
     """Return what tells the places along an axis: its values, or what stands in its rows."""
     rows = [dataset[n].values.tolist() for n in flat.of_rows(dataset, dim)]
     return list(zip(*rows, strict=True)) if rows else list(dataset[dim].values.tolist())
 
 
-def _variables(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iterator[Row]:
+def _variable_differences(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iterator[Row]:
     columns = {c.label: c for c in flat.columns(first) if not c.axis and c.name not in TIMED}
     theirs = {c.label: c for c in flat.columns(second) if not c.axis}
     both = [n for n in columns if n in theirs]
@@ -150,8 +150,8 @@ def _variables(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Itera
     changes = {n: _Changes() for n in both}
     dims = flat.points(first)
     for piece in flat.pieces(first):
-        other = second.isel(_places(second, piece, dims)).load() if dims else second.load()
-        skipped = _beside(piece, other, dims)
+        other = second.isel(_indexers_in_other(second, piece, dims)).load() if dims else second.load()
+        skipped = _rows_without_points(piece, other, dims)
         for name in both:
             a = flat.values(piece, columns[name])
             b = flat.values(_as(other, dims), theirs[name])
@@ -163,19 +163,28 @@ def _variables(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Itera
                 _count_changes(changes[name], a, b, columns[name], theirs[name], piece, dims)
             else:
                 floor = tolerance if columns[name].name in RATIOS else 0.0
-                _count(tallies[name], a, b, tolerance, floor, piece, dims)
+                _tally_pair(tallies[name], a, b, tolerance, floor, piece, dims)
     for name in both:
         section = STATUSES if columns[name].name in {"status", "binding", "message"} else VALUES
         for (one, two), (points, where) in changes[name].found.items():
-            yield Row(section, name, one, two, f"{_points(points)}{where and ', first ' + where}", (one, two))
+            yield Row(
+                section,
+                name,
+                one,
+                two,
+                f"{_counted_points(points)}{where and ', first ' + where}",
+                (one, two),
+            )
         tally = tallies[name]
         if tally.points:
             unit = "" if columns[name].unit == "1" else columns[name].unit
-            note = f"{_points(tally.points)}{tally.where and ', most ' + tally.where}"
+            note = f"{_counted_points(tally.points)}{tally.where and ', most ' + tally.where}"
             yield Row(section, name, *apart(*tally.sides, unit), note, tally.sides, unit)
 
 
-def _beside(piece: xr.Dataset, other: xr.Dataset, dims: tuple[str, ...]) -> tuple[Any, Any] | None:
+def _rows_without_points(
+    piece: xr.Dataset, other: xr.Dataset, dims: tuple[str, ...]
+) -> tuple[Any, Any] | None:
     """Return which rows of fronts of many places count for nothing: in what a place says of itself, and in its points.
 
     The former stands once for a place; the latter are compared where there are as many on both sides.
@@ -191,7 +200,7 @@ def _beside(piece: xr.Dataset, other: xr.Dataset, dims: tuple[str, ...]) -> tupl
     return repeated, unequal
 
 
-def _places(second: xr.Dataset, piece: xr.Dataset, dims: tuple[str, ...]) -> dict[str, Any]:
+def _indexers_in_other(second: xr.Dataset, piece: xr.Dataset, dims: tuple[str, ...]) -> dict[str, Any]:
     """Return where the points of a piece stand in the other dataset."""
     found: dict[str, Any] = {}
     for d in dims:
@@ -204,7 +213,7 @@ def _as(other: xr.Dataset, dims: tuple[str, ...]) -> xr.Dataset:
     return other.transpose(*dims, ...) if dims else other
 
 
-def _count(
+def _tally_pair(
     tally: _Tally, a: Any, b: Any, tolerance: float, floor: float, piece: xr.Dataset, dims: tuple[str, ...]
 ) -> None:
     with np.errstate(invalid="ignore"):
@@ -221,7 +230,7 @@ def _count(
     if measure[place] > tally.worst:
         tally.worst = float(measure[place])
         tally.sides = float(a[place]), float(b[place])
-        tally.where = _where(piece, dims, place)
+        tally.where = _point_text(piece, dims, place)
 
 
 def _count_changes(
@@ -239,26 +248,26 @@ def _count_changes(
     for place, (x, y) in enumerate(zip(one, two, strict=True)):
         if x != y:
             told = changes.found.setdefault((str(x) or NOTHING, str(y) or NOTHING), [0, ""])
-            told[1] = told[1] or _where(piece, dims, place)
+            told[1] = told[1] or _point_text(piece, dims, place)
             told[0] += 1
 
 
-def _where(piece: xr.Dataset, dims: tuple[str, ...], place: int) -> str:
+def _point_text(piece: xr.Dataset, dims: tuple[str, ...], place: int) -> str:
     """Say at which point: "at deadline = 10 s, bodies = 1e5"."""
     index = np.unravel_index(place, tuple(piece.sizes[d] for d in dims)) if dims else ()
     told = []
     for d, i in zip(dims, index, strict=True):
         value = piece[d].values[i]
         number = piece[d].dtype.kind in "fiu"
-        told.append(f"{d} = {show(float(value), _unit(piece[d])) if number else value}")
+        told.append(f"{d} = {show(float(value), _unit_of_array(piece[d])) if number else value}")
     return f"at {', '.join(told)}" if told else ""
 
 
-def _points(count: int) -> str:
+def _counted_points(count: int) -> str:
     return f"{count} point{'' if count == 1 else 's'}"
 
 
-def _unit(array: xr.DataArray) -> str:
+def _unit_of_array(array: xr.DataArray) -> str:
     unit = str(array.attrs.get("units", ""))
     return "" if unit == "1" or ("flag_values" in array.attrs and codes(array)) else unit
 
@@ -275,15 +284,15 @@ def _parsed_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
         if name in ELSEWHERE:
             continue
         told = _parsed(value)
-        found |= _flat(name, told) if isinstance(told, dict) else {name: told}
+        found |= _flat_attributes(name, told) if isinstance(told, dict) else {name: told}
     return {n: (v if v != "" else None) for n, v in found.items()}
 
 
-def _flat(prefix: str, told: Mapping[str, Any]) -> dict[str, Any]:
+def _flat_attributes(prefix: str, told: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in told.items():
         inner = f"{prefix}.{name}"
-        found |= _flat(inner, value) if isinstance(value, dict) else {inner: value}
+        found |= _flat_attributes(inner, value) if isinstance(value, dict) else {inner: value}
     return found
 
 

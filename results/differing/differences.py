@@ -116,9 +116,11 @@ def compared(
     if _is_number(first) and _is_number(second):
         if numbers_differ(float(first), float(second), tolerance, floor):
             texts = apart(float(first), float(second), unit)
-            yield Row(section, name, *texts, _by(float(first), float(second)), (first, second), unit)
+            yield Row(
+                section, name, *texts, _percent_change(float(first), float(second)), (first, second), unit
+            )
     elif first != second:
-        yield Row(section, name, _text(first, unit), _text(second, unit), "", (first, second), unit)
+        yield Row(section, name, _one_line(first, unit), _one_line(second, unit), "", (first, second), unit)
 
 
 def each(
@@ -145,7 +147,7 @@ def apart(first: float, second: float, unit: str) -> tuple[str, str]:
     return show(first, unit, EVERY_DIGIT), show(second, unit, EVERY_DIGIT)
 
 
-def _by(first: float, second: float) -> str:
+def _percent_change(first: float, second: float) -> str:
     largest = max(abs(first), abs(second))
     if not math.isfinite(largest) or min(abs(first), abs(second)) == 0:
         return ""
@@ -156,7 +158,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _text(value: Any, unit: str) -> str:
+def _one_line(value: Any, unit: str) -> str:
     if value is None:
         return NOTHING
     if _is_number(value):
@@ -164,7 +166,7 @@ def _text(value: Any, unit: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(_text(v, unit) for v in value) or NOTHING
+        return ", ".join(_one_line(v, unit) for v in value) or NOTHING
     return " ".join(str(value).split()) or NOTHING
 
 

@@ -32,21 +32,21 @@ def differences(first: Scenario, second: Scenario, tolerance: float) -> Iterator
     if asked[0].model.name != asked[1].model.name:
         return
     units = _units(*asked)
-    yield from _axes(*grids, tolerance)
+    yield from _swept_differences(*grids, tolerance)
     swept = {c.of.path.removeprefix("given.") for g in grids for c in g.changes}
     given = both(lambda q: {n: v for n, v in q.given.items() if not _is_swept(n, swept)}, *asked)
     yield from each(SECTION, *given, tolerance, units)
-    yield from _machines(*asked, tolerance)
-    told = both(_decided, *asked)
-    yield from each(SECTION, *told, tolerance, units | _ends(units, told))
+    yield from _machine_differences(*asked, tolerance)
+    told = both(_decision_entries, *asked)
+    yield from each(SECTION, *told, tolerance, units | _units_of_sides(units, told))
     defined = both(lambda q: {d.name: d.text for d in definitions_of(q.model)}, *asked)
     yield from each(SECTION, *defined, tolerance, prefix="define.")
-    limits = both(lambda q: _limits(q, swept), *asked)
-    yield from each(SECTION, *limits, tolerance, _ends(units, limits), "limits.")
+    limits = both(lambda q: _limits_not_swept(q, swept), *asked)
+    yield from each(SECTION, *limits, tolerance, _units_of_sides(units, limits), "limits.")
     yield from each(SECTION, *both(uncertain_words.record, *asked), tolerance)
     rest = both(_rest, *asked)
     yield from each(SECTION, *rest, tolerance)
-    yield from _search(first, second, tolerance)
+    yield from _search_differences(first, second, tolerance)
 
 
 def _units(*asked: Question) -> dict[str, str]:
@@ -54,7 +54,7 @@ def _units(*asked: Question) -> dict[str, str]:
     return found | {q.name: q.unit for x in asked for q in x.model.metrics}
 
 
-def _ends(units: Mapping[str, str], told: tuple[Mapping[str, Any], ...]) -> dict[str, str]:
+def _units_of_sides(units: Mapping[str, str], told: tuple[Mapping[str, Any], ...]) -> dict[str, str]:
     """Return the units of entries such as "time.max"."""
     names = {n for record in told for n in record}
     return {n: units.get(n.removeprefix("decide.").rpartition(".")[0], "") for n in names}
@@ -65,7 +65,7 @@ def _is_swept(name: str, swept: set[str]) -> bool:
     return any(name == path or name.startswith(f"{path.removesuffix('.base')}.") for path in swept)
 
 
-def _axes(first: Grid, second: Grid, tolerance: float) -> Iterator[Row]:
+def _swept_differences(first: Grid, second: Grid, tolerance: float) -> Iterator[Row]:
     axes = tuple({a.name: a for a in g.axes} for g in (first, second))
     yield from compared(SECTION, "axes", list(axes[0]), list(axes[1]), tolerance)
     for name in axes[0].keys() & axes[1].keys():
@@ -96,7 +96,7 @@ def _first_of(name: str, one: Column | GridAxis, other: Column | GridAxis, toler
             return
 
 
-def _machines(first: Question, second: Question, tolerance: float) -> Iterator[Row]:
+def _machine_differences(first: Question, second: Question, tolerance: float) -> Iterator[Row]:
     """Compare the machines among which is chosen."""
     names = dict.fromkeys((*first.machines, *second.machines))
     for name in names:
@@ -106,7 +106,7 @@ def _machines(first: Question, second: Question, tolerance: float) -> Iterator[R
         yield from each(SECTION, one, other, tolerance, prefix=f"{name}: ")
 
 
-def _decided(q: Question) -> dict[str, Any]:
+def _decision_entries(q: Question) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for d in q.decide:
         ends = {"min": d.minimum, "max": d.maximum}
@@ -119,7 +119,7 @@ def _decided(q: Question) -> dict[str, Any]:
     return found
 
 
-def _limits(q: Question, swept: set[str]) -> dict[str, Any]:
+def _limits_not_swept(q: Question, swept: set[str]) -> dict[str, Any]:
     found = {
         f"{x.name}.{side}": end
         for x in q.limits
@@ -140,7 +140,7 @@ def _rest(q: Question) -> dict[str, Any]:
     }
 
 
-def _search(first: Scenario, second: Scenario, tolerance: float) -> Iterator[Row]:
+def _search_differences(first: Scenario, second: Scenario, tolerance: float) -> Iterator[Row]:
     """Compare what says how to answer: points of a front, a search."""
     for key in ("objective.front", "search"):
         sides = []

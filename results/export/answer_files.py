@@ -44,63 +44,69 @@ def from_json(record: Mapping[str, Any]) -> Solution:
     """
     if not record.keys() >= KEYS:
         raise KeyError("not an answer")
-    units = {str(n): _text(u) for n, u in record.get("units", {}).items()}
-    conflicts = tuple(tuple(map(_text, names)) for names in record.get("conflicts", ()))
+    units = {str(n): _checked_text(u) for n, u in record.get("units", {}).items()}
+    conflicts = tuple(tuple(map(_checked_text, names)) for names in record.get("conflicts", ()))
     return Solution(
         status=Status(record["status"]),
-        objective=_known(record["objective"]),
-        bound=_known(record.get("bound")),
-        gap=_known(record.get("gap")),
-        variables={n: v if isinstance(v, str) else _number(v) for n, v in record["variables"].items()},
-        metrics={n: _number(v) for n, v in record["metrics"].items()},
-        limits={n: _limit(v, units.get(n, "")) for n, v in record["limits"].items()},
-        conflict={n: _known(v) for n, v in record.get("conflict", {}).items()},
+        objective=_number_or_none(record["objective"]),
+        bound=_number_or_none(record.get("bound")),
+        gap=_number_or_none(record.get("gap")),
+        variables={n: v if isinstance(v, str) else _number_or_nan(v) for n, v in record["variables"].items()},
+        metrics={n: _number_or_nan(v) for n, v in record["metrics"].items()},
+        limits={n: _limit_state(v, units.get(n, "")) for n, v in record["limits"].items()},
+        conflict={n: _number_or_none(v) for n, v in record.get("conflict", {}).items()},
         conflicts=conflicts,
-        ranges={n: (_number(low), _number(high)) for n, (low, high) in record.get("ranges", {}).items()},
-        parameters={n: _number(v) for n, v in record.get("elasticities", {}).items()},
-        one_sided=tuple(map(_text, record.get("one_sided", ()))),
+        ranges={
+            n: (_number_or_nan(low), _number_or_nan(high))
+            for n, (low, high) in record.get("ranges", {}).items()
+        },
+        parameters={n: _number_or_nan(v) for n, v in record.get("elasticities", {}).items()},
+        one_sided=tuple(map(_checked_text, record.get("one_sided", ()))),
         alternatives=tuple(_alternative(a) for a in record.get("alternatives", ())),
-        certificate=_text(record.get("certificate", "")),
-        solver=_text(record.get("solver", "")),
-        seconds=_known(record.get("seconds")) or 0.0,
-        message=_text(record.get("message", "")),
-        objective_name=_text(record.get("objective_name", "")),
+        certificate=_checked_text(record.get("certificate", "")),
+        solver=_checked_text(record.get("solver", "")),
+        seconds=_number_or_none(record.get("seconds")) or 0.0,
+        message=_checked_text(record.get("message", "")),
+        objective_name=_checked_text(record.get("objective_name", "")),
         units=units,
-        title=_text(record.get("title", "")),
-        scenario=_text(record["scenario"]),
+        title=_checked_text(record.get("title", "")),
+        scenario=_checked_text(record["scenario"]),
         maximize=_truth(record.get("maximize", False)),
-        runaway=_text(record.get("runaway", "")),
-        held={n: _text(v) for n, v in record.get("held", {}).items()},
-        waived=tuple(map(_text, record.get("waived", ()))),
-        outside={n: _number(v) for n, v in record.get("outside", {}).items()},
-        sources={n: _text(v) for n, v in record.get("sources", {}).items()},
-        measure=_text(record.get("measure", "")),
-        sampling=_text(record.get("sampling", "")),
-        worlds=int(_number(record.get("worlds", 0))),
-        world=_text(record.get("world", "")),
-        spread={n: (_number(low), _number(high)) for n, (low, high) in record.get("spread", {}).items()},
+        runaway=_checked_text(record.get("runaway", "")),
+        held={n: _checked_text(v) for n, v in record.get("held", {}).items()},
+        waived=tuple(map(_checked_text, record.get("waived", ()))),
+        outside={n: _number_or_nan(v) for n, v in record.get("outside", {}).items()},
+        sources={n: _checked_text(v) for n, v in record.get("sources", {}).items()},
+        measure=_checked_text(record.get("measure", "")),
+        sampling=_checked_text(record.get("sampling", "")),
+        worlds=int(_number_or_nan(record.get("worlds", 0))),
+        world=_checked_text(record.get("world", "")),
+        spread={
+            n: (_number_or_nan(low), _number_or_nan(high))
+            for n, (low, high) in record.get("spread", {}).items()
+        },
         fresh=None if record.get("fresh") is None else fresh.read(record["fresh"]),
         next_best=None if record.get("next_best") is None else _next_best(record["next_best"]),
-        measures={n: _text(v) for n, v in record.get("measures", {}).items()},
+        measures={n: _checked_text(v) for n, v in record.get("measures", {}).items()},
     )
 
 
 def _next_best(record: Mapping[str, Any]) -> NextBest:
-    variables = {n: v if isinstance(v, str) else _number(v) for n, v in record["variables"].items()}
-    return NextBest(variables, _number(record["objective"]))
+    variables = {n: v if isinstance(v, str) else _number_or_nan(v) for n, v in record["variables"].items()}
+    return NextBest(variables, _number_or_nan(record["objective"]))
 
 
-def _known(value: Any) -> float | None:
-    return None if value is None else _number(value)
+def _number_or_none(value: Any) -> float | None:
+    return None if value is None else _number_or_nan(value)
 
 
-def _number(value: Any) -> float:
+def _number_or_nan(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | None):
         raise TypeError(f"{value!r} is not a number")
     return math.nan if value is None else float(value)
 
 
-def _text(value: Any) -> str:
+def _checked_text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not text")
     return value
@@ -112,26 +118,26 @@ def _truth(value: Any) -> bool:
     return value
 
 
-def _limit(told: Mapping[str, Any], unit: str) -> LimitState:
+def _limit_state(told: Mapping[str, Any], unit: str) -> LimitState:
     return LimitState(
-        value=_number(told["value"]),
-        bound=_number(told["bound"]),
-        side=_text(told["side"]),
+        value=_number_or_nan(told["value"]),
+        bound=_number_or_nan(told["bound"]),
+        side=_checked_text(told["side"]),
         unit=unit,
-        slack=_number(told["slack"]),
+        slack=_number_or_nan(told["slack"]),
         binding=_truth(told["binding"]),
-        elasticity=_known(told.get("elasticity")),
+        elasticity=_number_or_none(told.get("elasticity")),
         one_sided=_truth(told.get("one_sided", False)),
-        next_change=_known(told.get("next_change")),
-        next_objective=_known(told.get("next_objective")),
-        share=_known(told.get("share")),
+        next_change=_number_or_none(told.get("next_change")),
+        next_objective=_number_or_none(told.get("next_objective")),
+        share=_number_or_none(told.get("share")),
     )
 
 
 def _alternative(told: Mapping[str, Any]) -> Alternative:
-    choice = {n: _text(v) for n, v in told["choice"].items()}
-    conflict = {n: _known(v) for n, v in told.get("conflict", {}).items()}
-    return Alternative(choice, Status(told["status"]), _known(told["objective"]), conflict)
+    choice = {n: _checked_text(v) for n, v in told["choice"].items()}
+    conflict = {n: _number_or_none(v) for n, v in told.get("conflict", {}).items()}
+    return Alternative(choice, Status(told["status"]), _number_or_none(told["objective"]), conflict)
 
 
 def question_in(place: str) -> str:

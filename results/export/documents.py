@@ -47,13 +47,13 @@ def to_markdown(
     Of a single answer the table stands upright: a row for each quantity. What comes from a scenario is escaped.
     Raises StoreError where the file cannot be written.
     """
-    head, rows, right = _table(dataset, columns)
+    head, rows, right = _head_and_rows(dataset, columns)
     with replacing(path) as writing, writing.open("w", encoding="utf-8") as file:
         file.write(f"**{_markdown(_title(dataset))}**\n\n" if _title(dataset) else "")
-        file.write(_bars(_markdown(h) for h in head))
-        file.write(_bars("---:" if r else "---" for r in right))
+        file.write(_markdown_line(_markdown(h) for h in head))
+        file.write(_markdown_line("---:" if r else "---" for r in right))
         for row in rows:
-            file.write(_bars(_markdown(cell) for cell in row))
+            file.write(_markdown_line(_markdown(cell) for cell in row))
         file.write(f"\n{_markdown(_origin(dataset))}\n")
     return Path(path)
 
@@ -65,7 +65,7 @@ def to_latex(
 
     Otherwise as ``to_markdown``.
     """
-    head, rows, right = _table(dataset, columns)
+    head, rows, right = _head_and_rows(dataset, columns)
     with replacing(path) as writing, writing.open("w", encoding="utf-8") as file:
         file.write(f"% {' '.join(visible(_origin(dataset)).split())}\n% needs \\usepackage{{booktabs}}\n")
         file.write("\\begin{table}\n  \\centering\n")
@@ -78,7 +78,7 @@ def to_latex(
     return Path(path)
 
 
-def _bars(cells: Any) -> str:
+def _markdown_line(cells: Any) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
@@ -88,22 +88,22 @@ def _ampersands(cells: Any) -> str:
     return f"    {'{}' if row.startswith('[') else ''}{row} \\\\\n"
 
 
-def _table(
+def _head_and_rows(
     dataset: xr.Dataset, columns: Sequence[Column] | None
 ) -> tuple[list[str], Iterator[list[str]], list[bool]]:
     """Return the head of the table, its rows, and which columns are numbers."""
     chosen = flat.columns(dataset) if columns is None else columns
     numbers = [c.words is None and not c.text for c in chosen]
     if flat.points(dataset):
-        return [c.heading for c in chosen], _rows(dataset, chosen, _number), numbers
-    (row,) = _rows(dataset, chosen, _number)
+        return [c.heading for c in chosen], _text_rows(dataset, chosen, _number_cell), numbers
+    (row,) = _text_rows(dataset, chosen, _number_cell)
     upright = [
         [c.label, cell, "" if c.unit == "1" else c.unit] for c, cell in zip(chosen, row, strict=True) if cell
     ]
     return ["name", "value", "unit"], iter(upright), [False, True, False]
 
 
-def _rows(
+def _text_rows(
     dataset: xr.Dataset, columns: Sequence[Column], number: Callable[[float], str]
 ) -> Iterator[list[str]]:
     for piece in flat.rows(dataset):
@@ -112,7 +112,7 @@ def _rows(
             yield [cell if isinstance(cell, str) else number(cell) for cell in row]
 
 
-def _number(value: float) -> str:
+def _number_cell(value: float) -> str:
     if math.isfinite(value) and float(value).is_integer() and abs(value) < 1e6:
         return str(int(value))
     return f"{value:.{DOCUMENT_DIGITS}g}"

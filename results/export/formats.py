@@ -40,7 +40,7 @@ FRONT = "front"
 
 
 class ExportError(StoreError):
-    """A dataset cannot be written as asked; the message says why, and what would do."""
+    """A dataset cannot be written as asked; the message says why, and what can be written."""
 
 
 def write(dataset: xr.Dataset, path: str | os.PathLike[str], columns: Iterable[str] | None = None) -> Path:
@@ -59,7 +59,7 @@ def write(dataset: xr.Dataset, path: str | os.PathLike[str], columns: Iterable[s
     check(target, columns)
     try:
         if ending in TABLES:
-            _table(dataset, target, ending, _columns(dataset, columns, ending))
+            _write_table(dataset, target, ending, _columns_for_format(dataset, columns, ending))
         elif ending in NETCDF:
             netcdf.to_netcdf(dataset, target)
         elif ending in STORES:
@@ -88,7 +88,7 @@ def check(path: str | os.PathLike[str], columns: Iterable[str] | None = None) ->
         raise ExportError(f"writing {target} needs {package}: {NEEDED}")
 
 
-def _columns(dataset: xr.Dataset, names: Iterable[str] | None, ending: str) -> tuple[Column, ...]:
+def _columns_for_format(dataset: xr.Dataset, names: Iterable[str] | None, ending: str) -> tuple[Column, ...]:
     if names is None and ending in DOCUMENTS:
         return flat.columns(dataset, designs.in_short(dataset))
     try:
@@ -100,7 +100,7 @@ def _columns(dataset: xr.Dataset, names: Iterable[str] | None, ending: str) -> t
         raise ExportError(f"there is no column {name!r}{hint}") from None
 
 
-def _table(dataset: xr.Dataset, target: Path, ending: str, columns: Sequence[Column]) -> None:
+def _write_table(dataset: xr.Dataset, target: Path, ending: str, columns: Sequence[Column]) -> None:
     writers: dict[str, Any] = {
         ".csv": table.to_csv,
         ".jsonl": table.to_json_lines,
@@ -170,7 +170,7 @@ def _picture(dataset: xr.Dataset, target: Path, names: list[str] | None) -> None
     refusal = "" if is_front else axes.undrawable({d: dataset.sizes[d] for d in dims})
     if refusal:
         raise ExportError(f"{target}: {refusal}")
-    _columns(dataset, names, target.suffix)
+    _columns_for_format(dataset, names, target.suffix)
     draw = plot.front if is_front else plot.sweep
     try:
         figure = draw(dataset, *(names or ()))

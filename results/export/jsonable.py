@@ -30,7 +30,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "gap": solution.gap,
         "variables": dict(solution.variables),
         "metrics": dict(solution.metrics),
-        "limits": {name: _limit(state) for name, state in solution.limits.items()},
+        "limits": {name: _limit_as_data(state) for name, state in solution.limits.items()},
         "conflict": dict(solution.conflict),
         "conflicts": [list(names) for names in solution.conflicts],
         "ranges": {name: list(ends) for name, ends in solution.ranges.items()},
@@ -47,7 +47,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "outside": dict(solution.outside),
         **({"sources": dict(solution.sources)} if solution.sources else {}),
         "units": _units(solution),
-        "names": _names(solution),
+        "names": _named_numbers(solution),
         "scenario": solution.scenario,
     }
     if solution.next_best is not None:
@@ -66,7 +66,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
     return {name: plain(value) for name, value in found.items()}
 
 
-def _limit(state: LimitState) -> dict[str, Any]:
+def _limit_as_data(state: LimitState) -> dict[str, Any]:
     return {
         "value": state.value,
         "bound": state.bound,
@@ -93,7 +93,7 @@ def _units(solution: Solution) -> Mapping[str, str]:
     return {name: state.unit for name, state in solution.limits.items()} | dict(solution.units)
 
 
-def _names(solution: Solution) -> dict[str, str]:
+def _named_numbers(solution: Solution) -> dict[str, str]:
     numbers = {**solution.metrics, **solution.variables}
     return {name: text for name, v in numbers.items() if (text := words.named(solution, name, v))}
 

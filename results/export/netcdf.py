@@ -66,9 +66,11 @@ def blocks(dataset: xr.Dataset) -> xr.Dataset:
 def encoded(dataset: xr.Dataset) -> xr.Dataset:
     """Return a dataset as CF has it; numbers stay as they are."""
     found = blocks(dataset)
-    labels = {n: f"{n}_label" for n in map(str, found.dims) if n in found.coords and not _ordered(found[n])}
+    labels = {
+        n: f"{n}_label" for n in map(str, found.dims) if n in found.coords and not _is_monotonic(found[n])
+    }
     found = found.reset_index([n for n in labels if n in found.indexes]).rename_vars(labels)
-    names = _names(map(str, (*found.variables, *found.dims)))
+    names = _cf_names(map(str, (*found.variables, *found.dims)))
     found = found.rename({n: cf for n, cf in names.items() if n != cf})
     axes = {names[label]: n for n, label in labels.items()}
     for original, name in names.items():
@@ -96,7 +98,7 @@ def in_order(dataset: xr.Dataset) -> xr.Dataset:
     return found
 
 
-def _ordered(axis: xr.DataArray) -> bool:
+def _is_monotonic(axis: xr.DataArray) -> bool:
     """Tell whether an axis is a coordinate variable: numbers that only rise or only fall."""
     if axis.dtype.kind not in "fiu":
         return False
@@ -104,7 +106,7 @@ def _ordered(axis: xr.DataArray) -> bool:
     return bool((steps > 0).all() or (steps < 0).all())
 
 
-def _names(names: Iterable[str]) -> dict[str, str]:
+def _cf_names(names: Iterable[str]) -> dict[str, str]:
     """Return a CF name for each name; no two are alike."""
     found: dict[str, str] = {}
     for name in dict.fromkeys(names):

@@ -42,10 +42,11 @@ def to_parquet(
     told = dict(zip(names, map(_column_metadata, chosen), strict=True))
     schema = pa.schema(
         [
-            pa.field(name, kind, metadata={k: _text(v) for k, v in told[name].items()})
+            pa.field(name, kind, metadata={k: _json_text(v) for k, v in told[name].items()})
             for name, (kind, _) in zip(names, makers, strict=True)
         ],
-        metadata={PREFIX + str(k): _text(v) for k, v in dataset.attrs.items()} | {COLUMNS: json.dumps(told)},
+        metadata={PREFIX + str(k): _json_text(v) for k, v in dataset.attrs.items()}
+        | {COLUMNS: json.dumps(told)},
     )
     with replacing(path) as writing, pq.ParquetWriter(writing, schema, compression="zstd") as writer:
         for piece in flat.rows(dataset):
@@ -78,7 +79,7 @@ def _column_metadata(column: Column) -> dict[str, Any]:
     return {"variable": column.name, **unit, **kept, **labels}
 
 
-def _text(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 

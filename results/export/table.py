@@ -76,13 +76,13 @@ def to_json_lines(
     chosen = flat.columns(dataset) if columns is None else columns
     with replacing(path) as writing, writing.open("w", encoding="utf-8") as file:
         for piece in flat.rows(dataset):
-            cells = [flat.in_words(_finite(flat.values(piece, c)), c, None) for c in chosen]
+            cells = [flat.in_words(_null_for_infinite(flat.values(piece, c)), c, None) for c in chosen]
             for row in zip(*cells, strict=True):
                 file.write(json.dumps(_nested(chosen, row), ensure_ascii=False, allow_nan=False) + "\n")
     return Path(path)
 
 
-def _finite(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _null_for_infinite(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Put NaN, which is written null, where a number is infinite: JSON has no word for it."""
     return np.where(np.isinf(values), np.nan, values) if values.dtype.kind == "f" else values
 

@@ -96,12 +96,12 @@ def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = M
     return Table(
         kind=FRONT if front else "sweep",
         dims={d: thin.sizes[d] for d in dims if d != FRONT},
-        columns=tuple(_columns(thin, dims, kept, goals, frozenset(decided))),
+        columns=tuple(_page_columns(thin, dims, kept, goals, frozenset(decided))),
         status=tuple(words[int(c)] for c in status[kept]),
         limits=_telling_limits(thin, dims, kept),
         places=fronts.of_dataset(thin) if front else (),
         trials=fronts.progress(thin) if front else (),
-        left_out=_points(whole) - _points(thin),
+        left_out=_number_of_points(whole) - _number_of_points(thin),
         senses=goals,
         insides=insides_of(thin, kept),
         rows={d: tuple(found) for d in dims if (found := flat.of_rows(thin, d))},
@@ -117,7 +117,7 @@ def _with_status(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(status=(dims, codes))
 
 
-def _points(dataset: xr.Dataset) -> int:
+def _number_of_points(dataset: xr.Dataset) -> int:
     status = dataset["status"]
     return int(np.count_nonzero(status.values)) if FRONT in status.dims else int(status.size)
 
@@ -136,7 +136,7 @@ def _thinned(dataset: xr.Dataset, most: int) -> xr.Dataset:
     return dataset
 
 
-def _columns(
+def _page_columns(
     dataset: xr.Dataset,
     dims: Sequence[str],
     kept: Array,
@@ -151,7 +151,7 @@ def _columns(
             for name in (dim, *flat.of_rows(dataset, dim)):
                 axis = dataset[name]
                 spread = np.broadcast_to(np.asarray(axis.values).reshape(along), shape)
-                yield _column(axis, name, "axis", spread.ravel()[kept])
+                yield _page_column(axis, name, "axis", spread.ravel()[kept])
     named = [str(n) for n, v in dataset.data_vars.items() if n not in STRUCTURE and set(dims) <= set(v.dims)]
     # the objective stands under its own name, too; where nothing was optimised there is none
     named = [n for n in named if n != "objective" or (goals and not set(goals) & set(named))]
@@ -160,8 +160,8 @@ def _columns(
     order = {name: place for place, name in enumerate(goals)}
     for name in sorted(named, key=lambda n: (rank[roles[n]], order.get(n, 0))):
         array = dataset[name].transpose(*dims, ...)
-        for label, values in _elements(array, dims):
-            yield _column(dataset[name], label, roles[name], np.asarray(values).ravel()[kept])
+        for label, values in _elements_at_point(array, dims):
+            yield _page_column(dataset[name], label, roles[name], np.asarray(values).ravel()[kept])
 
 
 def _role(name: str, goals: Mapping[str, bool], decided: frozenset[str]) -> str:
@@ -172,7 +172,7 @@ def _role(name: str, goals: Mapping[str, bool], decided: frozenset[str]) -> str:
     return "decided" if name in decided or any(d.startswith(f"{name}.") for d in decided) else "metric"
 
 
-def _elements(array: xr.DataArray, dims: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def _elements_at_point(array: xr.DataArray, dims: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Go through what a variable holds at a point: itself, or each element of a family."""
     beyond = [str(d) for d in array.dims if d not in dims]
     name = str(array.name)
@@ -187,7 +187,7 @@ def _elements(array: xr.DataArray, dims: Sequence[str]) -> Iterator[tuple[str, A
         yield f"{name} {', '.join(which)}", array.isel(dict(zip(beyond, at, strict=True))).values
 
 
-def _column(array: xr.DataArray, name: str, role: str, values: Array) -> Column:
+def _page_column(array: xr.DataArray, name: str, role: str, values: Array) -> Column:
     about = "; ".join(str(array.attrs[k]) for k in ("long_name", "source") if array.attrs.get(k))
     label = axes.words(name)
     if values.dtype.kind not in "fiub":
@@ -200,7 +200,7 @@ def _column(array: xr.DataArray, name: str, role: str, values: Array) -> Column:
     factor, unit = _prefix(numbers, array)
     # the number of a world or of a row stands for nothing that has ratios
     log = axes.wide(numbers) and name != AXIS
-    return Column(name, label, unit, role, tuple(map(_rounded, numbers * factor)), (), log, about)
+    return Column(name, label, unit, role, tuple(map(_rounded_for_column, numbers * factor)), (), log, about)
 
 
 def _prefix(numbers: Array, array: xr.DataArray) -> tuple[float, str]:
@@ -224,7 +224,7 @@ def _coded(array: xr.DataArray, numbers: Any) -> tuple[tuple[float | None, ...],
     return tuple(places.get(float(v)) for v in numbers), tuple(texts.values())
 
 
-def _rounded(number: float) -> float | None:
+def _rounded_for_column(number: float) -> float | None:
     return float(f"{number:.{COLUMN_DIGITS}g}") if math.isfinite(number) else None
 
 

@@ -124,7 +124,7 @@ def _of_table(table: Table, room: int) -> dict[str, Any]:
         insides, used = Insides(), 0
     columns, dropped = [], []
     for column in table.columns:
-        made = _short(column)
+        made = _column_as_data(column)
         used += len(_json(made))
         if used <= left or column.role in {"axis", "objective"}:
             columns.append(made)
@@ -133,7 +133,7 @@ def _of_table(table: Table, room: int) -> dict[str, Any]:
     return small | {"columns": columns, "insides": insides, "dropped": dropped}
 
 
-def _short(column: Column) -> dict[str, Any]:
+def _column_as_data(column: Column) -> dict[str, Any]:
     """Return a column as plain data, of one number where all are the same."""
     made = _fields(column)
     return made | {"values": made["values"][:1]} if len(set(column.values)) == 1 else made

@@ -71,7 +71,7 @@ def of_dataset(dataset: xr.Dataset) -> tuple[Place, ...]:
     found, first = [], 0
     scales = _scales(dataset)
     for at, single in _singles(dataset):
-        made = _place(at, single, first, scales)
+        made = _front_at_place(at, single, first, scales)
         found.append(made)
         first += made.count
     return tuple(found)
@@ -111,17 +111,19 @@ def _singles(dataset: xr.Dataset) -> Iterator[tuple[tuple[str, ...], xr.Dataset]
         yield (), dataset
         return
     for index in itertools.product(*(range(dataset.sizes[d]) for d in dims)):
-        at = tuple(_value(dataset[d], i) for d, i in zip(dims, index, strict=True))
+        at = tuple(_value_without_axis(dataset[d], i) for d, i in zip(dims, index, strict=True))
         own = dataset.isel(dict(zip(dims, index, strict=True)))
         told = {n.removeprefix("front_"): own[n].item() for n in map(str, own.data_vars) if own[n].ndim == 0}
         yield at, own.assign_attrs(told | {"enclosure": told.get("enclosure_proof", "")})
 
 
-def _value(axis: xr.DataArray, place: int) -> str:
+def _value_without_axis(axis: xr.DataArray, place: int) -> str:
     return axes.value_label(axis, place).partition(": ")[2]
 
 
-def _place(at: tuple[str, ...], single: xr.Dataset, first: int, scales: Mapping[str, float]) -> Place:
+def _front_at_place(
+    at: tuple[str, ...], single: xr.Dataset, first: int, scales: Mapping[str, float]
+) -> Place:
     count = int(np.count_nonzero(single["status"].values))
     if not count:
         return Place(at, first, refusal=_refusal(single.attrs))
@@ -141,7 +143,7 @@ def _place(at: tuple[str, ...], single: xr.Dataset, first: int, scales: Mapping[
         tuple(_band(kept, scales)),
         float(width) if width is not None and math.isfinite(width) else None,
         str(single.attrs.get("enclosure", "")),
-        tuple(_lines(kept, scales)),
+        tuple(_exact_curves(kept, scales)),
     )
 
 
@@ -155,14 +157,14 @@ def _refusal(about: Mapping[str, Any]) -> str:
     return str(about.get("message") or about.get("certificate") or "not computed")
 
 
-def _lines(kept: xr.Dataset, scales: Mapping[str, float]) -> Iterator[Curve]:
+def _exact_curves(kept: xr.Dataset, scales: Mapping[str, float]) -> Iterator[Curve]:
     """Go through the exact segments."""
     names = list(scales)
     for place, code in enumerate(segments.codes(kept)):
         drawn = segments.curve(kept, names, place) if code == segments.STRAIGHT_BETWEEN else None
         if drawn is not None:
             x, y = (row * scales[n] for row, n in zip(drawn, names, strict=True))
-            yield _rounded(*_finer(x, y, logarithmic=False)) if x.size == 2 else _rounded(x, y)
+            yield _rounded_curve(*_finer(x, y, logarithmic=False)) if x.size == 2 else _rounded_curve(x, y)
 
 
 def _band(kept: xr.Dataset, scales: Mapping[str, float]) -> Iterator[Curve]:
@@ -176,7 +178,7 @@ def _band(kept: xr.Dataset, scales: Mapping[str, float]) -> Iterator[Curve]:
     for piece in _runs(known):
         below = _finer(at[piece], low[piece], logarithmic=logarithmic)
         above = _finer(at[piece], high[piece], logarithmic=logarithmic)
-        yield _rounded(*(np.concatenate([b, a[::-1]]) for b, a in zip(below, above, strict=True)))
+        yield _rounded_curve(*(np.concatenate([b, a[::-1]]) for b, a in zip(below, above, strict=True)))
 
 
 def _runs(known: Array) -> Iterator[slice]:
@@ -198,9 +200,9 @@ def _finer(x: Array, y: Array, *, logarithmic: bool) -> tuple[Array, Array]:
     return found[0], found[1]
 
 
-def _rounded(x: Sequence[float] | Array, y: Sequence[float] | Array) -> Curve:
-    return [_short(v) for v in x], [_short(v) for v in y]
+def _rounded_curve(x: Sequence[float] | Array, y: Sequence[float] | Array) -> Curve:
+    return [_rounded_or_none(v) for v in x], [_rounded_or_none(v) for v in y]
 
 
-def _short(v: float) -> float | None:
+def _rounded_or_none(v: float) -> float | None:
     return float(f"{v:.{LINE_DIGITS}g}") if math.isfinite(v) else None

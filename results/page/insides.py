@@ -60,28 +60,34 @@ class Insides:
 
 def of_solution(solution: Facts) -> Insides:
     """Look into an answer; its elasticities are told beside its limits."""
-    sums = tuple(_sum(b, slice(None)) for b in _first(breakdowns.every(solution), [solution.objective_name]))
+    sums = tuple(
+        _sum_of_designs(b, slice(None))
+        for b in _objectives_first(breakdowns.every(solution), [solution.objective_name])
+    )
     return Insides(sums, *_roofs(rooflines.of_solution(solution), np.zeros(1, int)))
 
 
 def of_dataset(dataset: xr.Dataset, kept: Array) -> Insides:
     """Look into the designs of a sweep or a front; ``kept``: the points that are on the page, by number."""
-    sums = tuple(_sum(b, kept) for b in _first(breakdowns.every(dataset), list(objectives(dataset))))
+    sums = tuple(
+        _sum_of_designs(b, kept)
+        for b in _objectives_first(breakdowns.every(dataset), list(objectives(dataset)))
+    )
     number = np.full(dataset["status"].size, -1)
     number[kept] = np.arange(kept.size)
     return Insides(
-        sums, *_roofs(rooflines.of_dataset(dataset, MOST_ROOFLINES), number), _rates(dataset, kept)
+        sums, *_roofs(rooflines.of_dataset(dataset, MOST_ROOFLINES), number), _elasticities(dataset, kept)
     )
 
 
-def _first(found: Sequence[Breakdown], goals: Sequence[str]) -> list[Breakdown]:
+def _objectives_first(found: Sequence[Breakdown], goals: Sequence[str]) -> list[Breakdown]:
     """Put what is optimised first."""
     return sorted(found, key=lambda b: goals.index(b.metric) if b.metric in goals else len(goals))
 
 
-def _sum(found: Breakdown, kept: Any) -> Sum:
+def _sum_of_designs(found: Breakdown, kept: Any) -> Sum:
     factor, unit = _prefix(found.total, found.unit)
-    parts = {n: _numbers(np.ravel(v)[kept] * factor) for n, v in found.parts.items()}
+    parts = {n: _rounded_numbers(np.ravel(v)[kept] * factor) for n, v in found.parts.items()}
     return Sum(found.title, unit, parts)
 
 
@@ -95,14 +101,18 @@ def _roofs(found: Sequence[Roofline], number: Array) -> tuple[tuple[Roof, ...], 
     made = []
     for r in found:
         there = number[r.places] >= 0
-        curves = {n: _numbers(v * scales[n][0]) for n, v in r.curves.items()}
-        reached = {n: _numbers(v[there] * scales[n][0]) for n, v in r.reached.items()}
+        curves = {n: _rounded_numbers(v * scales[n][0]) for n, v in r.curves.items()}
+        reached = {n: _rounded_numbers(v[there] * scales[n][0]) for n, v in r.reached.items()}
         designs = number[r.places][there].tolist()
-        made.append(Roof(r.name, _numbers(r.intensity), curves, designs, _numbers(r.at[there]), reached))
+        made.append(
+            Roof(
+                r.name, _rounded_numbers(r.intensity), curves, designs, _rounded_numbers(r.at[there]), reached
+            )
+        )
     return tuple(made), {n: scales[n][1] for n in names}
 
 
-def _rates(dataset: xr.Dataset, kept: Array) -> Mapping[str, Numbers]:
+def _elasticities(dataset: xr.Dataset, kept: Array) -> Mapping[str, Numbers]:
     """Return the elasticities of the limits that matter anywhere."""
     if "elasticity" not in dataset or LIMIT not in dataset:
         return {}
@@ -110,7 +120,7 @@ def _rates(dataset: xr.Dataset, kept: Array) -> Mapping[str, Numbers]:
     values = dataset["elasticity"].transpose(*dims, LIMIT).values.reshape(-1, dataset.sizes[LIMIT])[kept]
     names = [str(n) for n in dataset[LIMIT].values]
     return {
-        n: _numbers(v)
+        n: _rounded_numbers(v)
         for n, v in zip(names, values.T, strict=True)
         if np.nanmax(abs(v), initial=0) > NO_SHARE
     }
@@ -122,5 +132,5 @@ def _prefix(values: Array, unit: str) -> tuple[float, str]:
     return axes.prefix(values, xr.DataArray(0.0, attrs={"units": unit}))
 
 
-def _numbers(values: Array) -> Numbers:
+def _rounded_numbers(values: Array) -> Numbers:
     return [float(f"{v:.{INSIDE_DIGITS}g}") if math.isfinite(v) else None for v in np.ravel(values).tolist()]

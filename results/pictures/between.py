@@ -32,7 +32,7 @@ def draw_between(
     known = segments.codes(dataset)
     # of an exact front all is known: its segments, and its gaps
     exact = len(order) > 1 and bool((known[np.sort(order)[:-1]] != segments.UNKNOWN_BETWEEN).all())
-    if not exact and _enclosed(panel, dataset, names, scales, colour):
+    if not exact and _shade_enclosure(panel, dataset, names, scales, colour):
         return
     labels = {text: text for text in (SEGMENT, INSIDE)}
     bounded = set(names) == set(objectives(dataset))
@@ -68,7 +68,9 @@ def _rectangle(panel: Axes, across: Any, up: Any, colour: str, text: str) -> Non
     panel.add_patch(Rectangle(corner, *size, facecolor=colour, alpha=0.18, linewidth=0, label=text))
 
 
-def _enclosed(panel: Axes, dataset: xr.Dataset, names: list[str], scales: list[Scale], colour: str) -> bool:
+def _shade_enclosure(
+    panel: Axes, dataset: xr.Dataset, names: list[str], scales: list[Scale], colour: str
+) -> bool:
     """Shade the certified enclosure; false where there is none in terms of what is drawn."""
     goals = list(objectives(dataset))[:2]
     if AT not in dataset or sorted(names) != sorted(goals):

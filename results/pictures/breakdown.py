@@ -63,7 +63,7 @@ def breakdown(
     if not isinstance(source, Facts):
         single = [d for d in flat.points(source) if source.sizes[d] == 1]
         source = forbidden.with_status(source.squeeze(single))
-        rows = _rows(source)
+        rows = _places_with_bar(source)
     found = taken_apart(source, metric, by)
     factor, unit = axes.prefix_of(found.total, found.unit)
     parts = _largest_first(found)
@@ -77,11 +77,11 @@ def breakdown(
     if isinstance(source, Facts):
         whole = sum(float(v) for v in parts.values())
         told = {f"{n} ({_percent(float(v) / whole)})": np.atleast_1d(v) for n, v in parts.items()}
-        return _bars(source.title, told, [""], name, ax)
+        return _draw_stacked_bars(source.title, told, [""], name, ax)
     if source["status"].ndim == 1 and source["status"].size > MOST_SUMS:
         return _areas(source, parts, found.metric, name, ax)
-    gaps = _gaps(source)
-    return _bars(
+    gaps = _missing_designs(source)
+    return _draw_stacked_bars(
         title_of(source),
         {n: np.ravel(v)[rows] for n, v in parts.items()},
         _labels(source, rows),
@@ -95,7 +95,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1g} %"
 
 
-def _rows(dataset: xr.Dataset) -> Any:
+def _places_with_bar(dataset: xr.Dataset) -> Any:
     """Return the places that have a bar: all of a sweep, of fronts those where there is a design.
 
     ValueError where these are too many, and no areas either.
@@ -143,7 +143,7 @@ def _labels(dataset: xr.Dataset, rows: Any) -> list[str]:
     goals = [n for n in objectives(dataset) if n in dataset]
     found = []
     for at in zip(*np.unravel_index(rows, dataset["status"].shape), strict=True):
-        told = [_value(dataset[d], i, alone) for d, i in zip(dims, at, strict=True) if d != FRONT]
+        told = [_axis_label(dataset[d], i, alone) for d, i in zip(dims, at, strict=True) if d != FRONT]
         if FRONT in dims:
             point = dataset.isel(dict(zip(dims, at, strict=True)))
             told += [axes.amount(float(point[n]), dataset[n]) for n in goals]
@@ -151,14 +151,14 @@ def _labels(dataset: xr.Dataset, rows: Any) -> list[str]:
     return found
 
 
-def _value(axis: xr.DataArray, place: int, alone: bool) -> str:
+def _axis_label(axis: xr.DataArray, place: int, alone: bool) -> str:
     """Write a value of an axis; a number that has no unit by the name of the axis, unless that stands alone."""
     text = axes.value_label(axis, place)
     bare = not alone and not axes.is_text(axis) and not axes.unit_of(axis)
     return text if bare else text.split(": ", 1)[1]
 
 
-def _gaps(dataset: xr.Dataset) -> dict[int, str]:
+def _missing_designs(dataset: xr.Dataset) -> dict[int, str]:
     """Say of each design that is not there why."""
     return {
         int(place): text
@@ -167,7 +167,7 @@ def _gaps(dataset: xr.Dataset) -> dict[int, str]:
     }
 
 
-def _bars(
+def _draw_stacked_bars(
     about: str,
     parts: dict[str, Any],
     labels: list[str],

@@ -93,7 +93,7 @@ def sheet(
     and no title, which the page has. Raises ValueError where ``ax`` are too few or too many.
     """
     if ax is not None:
-        return _given(ax, count)
+        return _sheet_on_given_axes(ax, count)
     from results.pictures.figure import Picture
 
     if narrow:
@@ -116,7 +116,7 @@ def sheet(
     return Sheet(figure, list(grid.flat[:count]))
 
 
-def _given(ax: Given, count: int) -> Sheet:
+def _sheet_on_given_axes(ax: Given, count: int) -> Sheet:
     panels: list[Any] = list(ax) if isinstance(ax, Iterable) else [ax]
     if len(panels) != count:
         raise ValueError(f"this picture has {count} panel{'s' * (count > 1)}, and ax is {len(panels)}")

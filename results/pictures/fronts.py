@@ -69,10 +69,10 @@ def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None, ax: A
         raise ValueError("the front has no points to draw")
     if dataset["status"].ndim > 1:
         return several_fronts.draw(dataset, names, ax)
-    return _alone(dataset, names, points, ax)
+    return _draw_single_front(dataset, names, points, ax)
 
 
-def _alone(dataset: xr.Dataset, names: list[str], points: Any, ax: Axes | None) -> Figure:
+def _draw_single_front(dataset: xr.Dataset, names: list[str], points: Any, ax: Axes | None) -> Figure:
     kept = np.flatnonzero(np.isfinite(points).all(axis=0))
     order = kept[np.argsort(points[0, kept], kind="stable")]
     proved = dataset["status"].values[order] == axes.OPTIMAL
@@ -94,7 +94,7 @@ def _alone(dataset: xr.Dataset, names: list[str], points: Any, ax: Axes | None) 
                 style: dict[str, Any] = {"color": BLUE, "markerfacecolor": fill, "markersize": 8, "zorder": 4}
                 panel.plot(across[mask], up[mask], "o", label=text, **style)
     _fresh(panel, dataset, names, order, [scale.factor for scale in scales])
-    _ends(panel, dataset, names, across, up, order)
+    _mark_best_of_each(panel, dataset, names, across, up, order)
     if not others:
         _knee(panel, dataset, names, across, up, order)
         _strips(panel, dataset, across, order)
@@ -140,19 +140,21 @@ def _coloured(figure: Figure, panel: Axes, across: Any, up: Any, proved: Any, th
     colour_bar(figure, [panel], drawn, third, axes.title(str(third.name), unit))
 
 
-def _ends(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: Any, order: Any) -> None:
+def _mark_best_of_each(
+    panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: Any, order: Any
+) -> None:
     """Mark the best design for each objective alone, with its value."""
     goals = objectives(dataset)
     for values, name, colour, marker in ((across, names[0], VERMILLION, "s"), (up, names[1], GREEN, "D")):
         largest = goals.get(name, False)
         i = int(np.argmax(values) if largest else np.argmin(values))
-        amount = _amount(dataset, name, order, i)
+        amount = _distinct_amount(dataset, name, order, i)
         text = f"{'greatest' if largest else 'least'} {axes.words(name)}: {amount}"
         style: dict[str, Any] = {"color": colour, "markersize": 13, "markeredgecolor": "black", "zorder": 3}
         panel.plot([across[i]], [up[i]], marker, label=text, linestyle="none", **style)
 
 
-def _amount(dataset: xr.Dataset, name: str, order: Any, place: int) -> str:
+def _distinct_amount(dataset: xr.Dataset, name: str, order: Any, place: int) -> str:
     """Write a number of a design with as many digits as tell it from those of the others."""
     values = dataset[name].values[order]
     narrow = np.ptp(values) < NARROW_RANGE * np.abs(values).max()
@@ -166,7 +168,7 @@ def _knee(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: A
     bend = along.knee(across, up)
     if bend is None or bend in {0, len(across) - 1}:
         return
-    told = (_amount(dataset, n, order, bend) for n in names)
+    told = (_distinct_amount(dataset, n, order, bend) for n in names)
     style: dict[str, Any] = {
         "color": "white",
         "markersize": 17,
@@ -202,7 +204,7 @@ def _strips(panel: Axes, dataset: xr.Dataset, across: Any, order: Any) -> None:
         panel.plot(line, np.full(len(line), height), transform=at, linewidth=4, zorder=1, **style)
         # from the first point it binds at, or up to the last one, whichever leaves room for the words
         first, last = (float(across[i]) for i in np.flatnonzero(here)[[0, -1]])
-        left = _share(panel, first) < 0.6
+        left = _fraction_across(panel, first) < 0.6
         panel.annotate(
             f"binds: {axes.words(name)}",
             (first if left else last, height),
@@ -217,7 +219,7 @@ def _strips(panel: Axes, dataset: xr.Dataset, across: Any, order: Any) -> None:
         )
 
 
-def _share(panel: Axes, place: float) -> float:
+def _fraction_across(panel: Axes, place: float) -> float:
     """Return how far across the panel a place is, from 0 to 1."""
     inside = panel.transAxes.inverted().transform(panel.transData.transform((place, panel.get_ylim()[0])))
     return float(inside[0])

@@ -33,14 +33,14 @@ def matters(found: Matters, *, narrow: bool = False) -> Figure:
     paper = sheet(
         f"{found.title}: {found.of}", 1 + (costs is not None), sharex=False, sharey=False, narrow=narrow
     )
-    marks = _bars(paper.panels[0], found.indices[0])
+    marks = _draw_index_bars(paper.panels[0], found.indices[0])
     if costs is not None:
-        marks |= _costs(paper.panels[1], costs)
+        marks |= _draw_losses(paper.panels[1], costs)
     paper.legend(marks)
     return paper.figure
 
 
-def _bars(panel: Axes, one: Indices) -> dict[str, object]:
+def _draw_index_bars(panel: Axes, one: Indices) -> dict[str, object]:
     rows = ranked(one)[:MOST_INDEX_BARS]
     marks: dict[str, object] = {}
     for shift, color, some, label in (
@@ -58,13 +58,13 @@ def _bars(panel: Axes, one: Indices) -> dict[str, object]:
         panel.errorbar(
             shown, places, xerr=reach, fmt="none", color="black", capsize=3, linewidth=1.1, zorder=4
         )
-    _named(panel, [r[0] for r in rows])
+    _label_rows(panel, [r[0] for r in rows])
     panel.set_xlim(left=min(0.0, panel.get_xlim()[0]))
     panel.set_xlabel(f"share of the variance of {axes.words(one.name)} (%)", fontsize=MEDIUM)
     return marks
 
 
-def _costs(panel: Axes, found: Losses) -> dict[str, object]:
+def _draw_losses(panel: Axes, found: Losses) -> dict[str, object]:
     from matplotlib.ticker import MaxNLocator
 
     rows = [x for x in found.lost if x.value is not None][:MOST_INDEX_BARS]
@@ -83,7 +83,7 @@ def _costs(panel: Axes, found: Losses) -> dict[str, object]:
             zorder=6,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )
-    _named(panel, [x.name for x in rows])
+    _label_rows(panel, [x.name for x in rows])
     most = max([100 * (x.value or 0.0) / base for x in rows], default=1.0)
     panel.set_xlim(0, 1.3 * max(most, 1e-9))
     panel.xaxis.set_major_locator(MaxNLocator(4))
@@ -95,7 +95,7 @@ def _costs(panel: Axes, found: Losses) -> dict[str, object]:
     return {CHANCE: panel.axvline(floor, color=VERMILLION, linestyle="--", linewidth=1.6, zorder=5)}
 
 
-def _named(panel: Axes, names: list[str]) -> None:
+def _label_rows(panel: Axes, names: list[str]) -> None:
     told = [axes.shorten(n.removeprefix("machine."), 28) for n in names]
     panel.set_yticks(range(len(told)), told, parse_math=False)
     panel.set_ylim(max(2, len(told)) - 0.4, -0.6)

@@ -52,7 +52,7 @@ def parallel(
     Returns the figure. Raises ValueError for unknown variables, where fewer than two vary over the points, and for
     more than 2000 designs (choose with ``dataset.isel``).
     """
-    here = _answered(dataset)
+    here = _has_design(dataset)
     if not here.any():
         raise ValueError("there are no designs to draw")
     if here.sum() > MOST_DESIGN_LINES:
@@ -60,7 +60,7 @@ def parallel(
             f"{int(here.sum())} designs are too many lines, {MOST_DESIGN_LINES} are not: choose with isel"
         )
     names = list(variables) if variables is not None else _telling(dataset)
-    columns = [_column(dataset, name, here) for name in names]
+    columns = [_coordinate_of(dataset, name, here) for name in names]
     if len(columns) < 2:
         raise ValueError(
             f"parallel coordinates need two variables, and this has {', '.join(names) or 'none'}"
@@ -68,7 +68,7 @@ def parallel(
     return _draw(dataset, columns, _shade(dataset, colour, names), here, ax)
 
 
-def _answered(dataset: xr.Dataset) -> Any:
+def _has_design(dataset: xr.Dataset) -> Any:
     if "status" not in dataset:
         return np.ones([dataset.sizes[d] for d in flat.points(dataset)], bool)
     return dataset["status"].isin(axes.ANSWERED).values
@@ -78,10 +78,10 @@ def _telling(dataset: xr.Dataset) -> list[str]:
     """Return what tells the designs apart in short: of what is one number (or name) at each point."""
     dims = set(flat.points(dataset))
     kept = [n for n in designs.in_short(dataset) if n not in {FRONT, "status"}]
-    return [n for n in kept if set(dataset[n].dims) <= dims and _differs(dataset[n])][:MOST_PARALLEL]
+    return [n for n in kept if set(dataset[n].dims) <= dims and _varies(dataset[n])][:MOST_PARALLEL]
 
 
-def _differs(array: xr.DataArray) -> bool:
+def _varies(array: xr.DataArray) -> bool:
     values = array.values.ravel()
     if axes.is_text(array):
         return len(set(values.tolist())) > 1
@@ -89,7 +89,7 @@ def _differs(array: xr.DataArray) -> bool:
     return bool(finite.size and finite.min() < finite.max())
 
 
-def _spread(dataset: xr.Dataset, name: str, here: Any) -> Any:
+def _values_at_designs(dataset: xr.Dataset, name: str, here: Any) -> Any:
     """Return a variable at every design; ValueError where it is not one number or name at each point."""
     dims = flat.points(dataset)
     if name not in dataset:
@@ -106,20 +106,22 @@ def _spread(dataset: xr.Dataset, name: str, here: Any) -> Any:
     )
 
 
-def _column(dataset: xr.Dataset, name: str, here: Any) -> _Column:
-    values, array = _spread(dataset, name, here), dataset[name]
+def _coordinate_of(dataset: xr.Dataset, name: str, here: Any) -> _Column:
+    values, array = _values_at_designs(dataset, name, here), dataset[name]
     label = axes.words(axes.name_of(dataset, name))
     if axes.is_text(array):
         texts = list(dict.fromkeys(map(str, array.values.ravel().tolist())))
-        return _named(label, np.array([texts.index(str(v)) for v in values], float), texts)
+        return _name_coordinate(label, np.array([texts.index(str(v)) for v in values], float), texts)
     if "flag_values" in array.attrs:
         known = axes.codes(array)
         seen = [c for c in known if c in set(values.tolist())]
-        return _named(label, np.array([seen.index(v) for v in values], float), [known[c] for c in seen])
-    return _measured(label, np.asarray(values, float), array)
+        return _name_coordinate(
+            label, np.array([seen.index(v) for v in values], float), [known[c] for c in seen]
+        )
+    return _number_coordinate(label, np.asarray(values, float), array)
 
 
-def _measured(label: str, numbers: Any, array: xr.DataArray) -> _Column:
+def _number_coordinate(label: str, numbers: Any, array: xr.DataArray) -> _Column:
     """Return a coordinate of numbers; a unit that all its ticks share stands in its name instead."""
     log = axes.wide(numbers)
     scaled = np.log(numbers) if log else numbers
@@ -128,21 +130,21 @@ def _measured(label: str, numbers: Any, array: xr.DataArray) -> _Column:
     heights = np.array([0.5]) if flat_one else np.linspace(0.0, 1.0, TICKS)
     at = low + heights * (high - low)
     unit = axes.shared_unit(numbers, array)
-    texts = [_amount(float(v), array) for v in (np.exp(at) if log else at)]
+    texts = [_tick_label(float(v), array) for v in (np.exp(at) if log else at)]
     if unit and all(t.endswith(f" {unit}") for t in texts):
         label, texts = axes.title(label, unit), [t.removesuffix(f" {unit}") for t in texts]
     where = np.full(scaled.shape, 0.5) if flat_one else (scaled - low) / (high - low)
     return _Column(label, where, tuple(zip(heights.tolist(), texts, strict=True)))
 
 
-def _amount(number: float, array: xr.DataArray) -> str:
+def _tick_label(number: float, array: xr.DataArray) -> str:
     """Write a number to three digits; plain ones of a few thousand as people do."""
     if not axes.unit_of(array) and 1e3 <= abs(number) < 1e6:
         return f"{float(f'{number:.3g}'):.0f}"
     return axes.amount(number, array)
 
 
-def _named(label: str, places: Any, texts: list[str]) -> _Column:
+def _name_coordinate(label: str, places: Any, texts: list[str]) -> _Column:
     """Return a coordinate of names, evenly spaced; where there are many, some of them are written."""
     room = max(1, len(texts) - 1)
     step = -(-len(texts) // MOST_TEXTS)
@@ -175,13 +177,13 @@ def _draw(
     drawn = LineCollection(lines, linewidths=1.6, alpha=0.85, cmap=COLOURS, zorder=2)
     if shade is not None:
         factor, norm, unit = colour_scale(dataset[shade])
-        values = np.asarray(_spread(dataset, shade, here), float) * factor
+        values = np.asarray(_values_at_designs(dataset, shade, here), float) * factor
         norm.autoscale(values[np.isfinite(values)])
         drawn.set_norm(norm)
         drawn.set_array(values)
     panel.add_collection(drawn)
     for place, column in zip(places, columns, strict=True):
-        _axis(panel, place, column)
+        _draw_axis(panel, place, column)
     panel.set_xlim(-0.6, sum(room))
     panel.set_ylim(-0.04, 1.04)
     panel.set_xticks(
@@ -198,7 +200,7 @@ def _draw(
     return paper.figure
 
 
-def _axis(panel: Axes, place: float, column: _Column) -> None:
+def _draw_axis(panel: Axes, place: float, column: _Column) -> None:
     panel.axvline(place, color="black", linewidth=1.0, zorder=3)
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8}
     for height, text in column.ticks:

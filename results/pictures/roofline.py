@@ -43,7 +43,7 @@ def roofline(
     equations of the model. Returns the figure. Raises ValueError where there is no intensity, and for a metric that
     has no curve; ScenarioError for a machine that is not known or lacks parameters.
     """
-    found = _found(source)
+    found = _rooflines_of_source(source)
     known = list(found[0].curves)
     names = known if metrics is None else list(metrics)
     unknown = [n for n in names if n not in known]
@@ -68,7 +68,7 @@ def _title(source: Any) -> str:
     return title_of(source) if hasattr(source, "data_vars") else source if isinstance(source, str) else ""
 
 
-def _found(source: Any) -> tuple[Roofline, ...]:
+def _rooflines_of_source(source: Any) -> tuple[Roofline, ...]:
     if isinstance(source, Facts):
         found = rooflines.of_solution(source)
     elif hasattr(source, "data_vars"):

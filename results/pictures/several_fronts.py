@@ -60,7 +60,7 @@ def draw(dataset: xr.Dataset, names: list[str], ax: Axes | None) -> Figure:
     ]
     marks: dict[str, Any] = {}
     for curve in _curves(dataset, outer, scaled):
-        marks |= _one(panel, curve, names, scales)
+        marks |= _draw_front(panel, curve, names, scales)
     if scaled:
         marks |= _missing(dataset, names, outer[0])
         _scale(paper, dataset[outer[0]])
@@ -100,7 +100,7 @@ def _curves(dataset: xr.Dataset, outer: list[str], scaled: bool) -> Iterator[_Cu
             yield _Curve(part, text, colour, marker)
 
 
-def _one(panel: Axes, curve: _Curve, names: list[str], scales: list[Scale]) -> dict[str, Any]:
+def _draw_front(panel: Axes, curve: _Curve, names: list[str], scales: list[Scale]) -> dict[str, Any]:
     """Draw one front; returns its mark by its name."""
     from matplotlib.lines import Line2D
 

@@ -49,7 +49,7 @@ def sweep(dataset: xr.Dataset, variable: str | None = None, ax: Axes | None = No
     panel. Returns the figure. Raises ValueError for an unknown variable, or for
     more dimensions or panels than a picture holds (choose with ``dataset.isel``), naming them.
     """
-    variable = _variable(dataset, variable)
+    variable = _drawn_variable(dataset, variable)
     drawn = _prepared(dataset)
     dims = [str(d) for d in drawn["status"].dims]
     further = [str(d) for d in drawn[variable].dims if d not in dims]
@@ -75,7 +75,7 @@ def map(
     figure. Raises ValueError for an unknown axis or variable, and for more panels than a picture holds (choose with
     ``dataset.isel``).
     """
-    variable = _variable(dataset, variable)
+    variable = _drawn_variable(dataset, variable)
     asked = [n for n in (x, y) if n is not None]
     drawn = _prepared(dataset, asked)
     dims = [str(d) for d in drawn["status"].dims]
@@ -96,7 +96,7 @@ def map(
     return _panels(drawn.transpose(*outer, up, across, ...), variable, outer, ax, mapped=True)
 
 
-def _variable(dataset: xr.Dataset, name: str | None) -> str:
+def _drawn_variable(dataset: xr.Dataset, name: str | None) -> str:
     """Return what is drawn; ValueError where the dataset has no such variable."""
     if FRONT in dataset.dims:
         raise ValueError(
@@ -189,10 +189,10 @@ def _drawn(drawing: _Sheet, panel: Axes, part: xr.Dataset, variable: str, *furth
     """Draw one panel, as lines or as a map; returns its marks by what they mean."""
     dims = [str(d) for d in part["status"].dims]
     if len(dims) == 1:
-        return _lines(drawing, panel, part, variable, *dims, *further)
+        return _draw_lines(drawing, panel, part, variable, *dims, *further)
     along, other = sorted(dims, key=lambda d: (axes.is_text(part[d]), -part.sizes[d]))
     if part.sizes[other] <= len(LINES):
-        return _lines(drawing, panel, part, variable, along, other)
+        return _draw_lines(drawing, panel, part, variable, along, other)
     return _map(drawing, panel, part, variable)
 
 
@@ -206,7 +206,7 @@ def _existing(dataset: xr.Dataset, variable: str, further: str) -> xr.Dataset:
     return dataset.isel({further: kept})
 
 
-def _lines(
+def _draw_lines(
     drawing: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str, along: str, other: str | None = None
 ) -> dict[str, Any]:
     places, shown = axes.places(dataset[along]), _answered_only(dataset, variable)

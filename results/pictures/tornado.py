@@ -65,14 +65,14 @@ def tornado(source: xr.Dataset | Facts, ax: Axes | None = None, most: int = MOST
 def _of_solution(solution: Facts) -> list[_Bar]:
     found = [_Bar(axes.words(n), v, v, n in solution.one_sided) for n, v in solution.parameters.items()]
     found += [
-        _Bar(_limit(n), s.elasticity, s.elasticity, s.one_sided)
+        _Bar(_limit_label(n), s.elasticity, s.elasticity, s.one_sided)
         for n, s in solution.limits.items()
         if s.elasticity is not None and np.isfinite(s.elasticity)
     ]
     return found
 
 
-def _limit(name: str) -> str:
+def _limit_label(name: str) -> str:
     side = "least" if name.endswith(".min") else "limit on"
     return f"{side} {axes.words(base_name(name))}"
 
@@ -86,7 +86,7 @@ def _of_dataset(dataset: xr.Dataset) -> list[_Bar]:
     for name, column in zip(dataset[LIMIT].values, values.T, strict=True):
         there = column[np.isfinite(column)]
         if there.size:
-            found.append(_Bar(_limit(str(name)), float(there.min()), float(there.max())))
+            found.append(_Bar(_limit_label(str(name)), float(there.min()), float(there.max())))
     return found
 
 

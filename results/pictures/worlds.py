@@ -48,7 +48,7 @@ def worlds(found: Worlds, *, narrow: bool = False) -> Figure:
     for n, panel in zip(numbers, paper.panels, strict=False):
         marks |= _histogram(panel, found, n)
     for (title, some), panel in zip(shares, paper.panels[len(numbers) :], strict=True):
-        _bars(panel, title, some)
+        _draw_share_bars(panel, title, some)
     paper.legend(marks)
     return paper.figure
 
@@ -59,7 +59,7 @@ def _title(found: Worlds) -> str:
     return f"{found.title or 'A question in every sample'}: {found.count} samples{rest}"
 
 
-def _values(found: Worlds, n: Number) -> tuple[Any, xr.DataArray]:
+def _values_in_worlds(found: Worlds, n: Number) -> tuple[Any, xr.DataArray]:
     """Return the values of a number in the worlds that have a design, and the array they are from."""
     there = found.samples
     answered = np.isin(there["status"].values, ANSWERED)
@@ -72,12 +72,12 @@ def _values(found: Worlds, n: Number) -> tuple[Any, xr.DataArray]:
 def _histogram(panel: Axes, found: Worlds, n: Number) -> dict[str, Any]:
     from matplotlib.ticker import MaxNLocator
 
-    values, array = _values(found, n)
+    values, array = _values_in_worlds(found, n)
     values = values[np.isfinite(values)]
     scale = axes.dress(panel, "x", values, array, n.name)
     if not scale.log:
         panel.xaxis.set_major_locator(MaxNLocator(5))
-    fixed = None if found.fixed is None else _fixed(found, n)
+    fixed = None if found.fixed is None else _fixed_values(found, n)
     every = (
         values if fixed is None or fixed.size < 2 else np.append(values, np.quantile(fixed, [0.005, 0.995]))
     )
@@ -112,7 +112,7 @@ def _histogram(panel: Axes, found: Worlds, n: Number) -> dict[str, Any]:
     return marks
 
 
-def _fixed(found: Worlds, n: Number) -> Any:
+def _fixed_values(found: Worlds, n: Number) -> Any:
     """Return the objective of the fixed design where it holds; what is decided has its one value."""
     assert found.fixed is not None
     if n.role == "objective":
@@ -133,7 +133,7 @@ def _edges(values: Any, *, log: bool) -> Any:
     return np.arange(low - 0.5, high + 1) if whole else np.linspace(low, high, count + 1)
 
 
-def _bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None:
+def _draw_share_bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None:
     shown = shares[:MOST_WORLD_BARS]
     for place, s in enumerate(shown):
         e = s.estimate

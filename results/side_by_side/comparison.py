@@ -131,7 +131,7 @@ class Comparison:
         side = self.sides[0].solution
         name = f"{'greatest' if side.maximize else 'least'} {self.goal}"
         base = self.sides[self.baseline]
-        between = tuple(_between(s, base) for s in self.sides)
+        between = tuple(_ratio_interval(s, base) for s in self.sides)
         return Row(SIDE_BY_SIDE, name, side.units.get(self.goal, ""), values, self._ratios(values), between)
 
     def _measured(self) -> bool:
@@ -146,7 +146,7 @@ class Comparison:
         if not self.goal and any(s.solution.objective_name for s in self.sides):
             goals = [f"{s.label}: {_wanted(s.solution)}" for s in self.sides]
             yield f"objectives differ ({'; '.join(goals)}), so that only metrics are compared"
-        if self.goal and len({_kind(s.solution) for s in self.sides}) > 1:
+        if self.goal and len({_measure_kind(s.solution) for s in self.sides}) > 1:
             told = "; ".join(f"{s.label}: {_measure(s.solution)}" for s in self.sides)
             yield f"measures differ ({told}), so that a ratio of objectives compares different measures"
         answered = [s for s in self.sides if s.answered]
@@ -278,7 +278,7 @@ def _measure(solution: Solution) -> str:
     return solution.measure or "every number known"
 
 
-def _kind(solution: Solution) -> str:
+def _measure_kind(solution: Solution) -> str:
     """Return a measure without the samples that it is over: those may differ without the measure being another."""
     return solution.measure.partition(" over ")[0] if "worst " not in solution.measure else solution.measure
 
@@ -297,7 +297,7 @@ def ratio_words(by: float) -> str:
     return f"×{by:.4g}"
 
 
-def _between(side: Side, base: Side) -> tuple[float, float] | None:
+def _ratio_interval(side: Side, base: Side) -> tuple[float, float] | None:
     """Return between which ratios the two best values lie, by what is proved of both."""
     ends = [_proved_ends(s.solution) for s in (side, base)]
     if ends[0] is None or ends[1] is None or ends[1][0] <= 0 or ends[0][0] < 0:

@@ -33,7 +33,7 @@ def record(dataset: xr.Dataset, baseline: xr.Dataset, label: str, text: str) -> 
     """
     same_axes(dataset, baseline)
     found = {}
-    for name in _shared(dataset, baseline):
+    for name in _numbers_in_both(dataset, baseline):
         of = baseline[name]
         found[name] = {"dims": [str(d) for d in of.dims], "values": _json_numbers(of.values)}
     if not found:
@@ -77,7 +77,7 @@ def carried(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {ATTRIBUTE: told}
 
 
-def _shared(dataset: xr.Dataset, baseline: xr.Dataset) -> Iterator[str]:
+def _numbers_in_both(dataset: xr.Dataset, baseline: xr.Dataset) -> Iterator[str]:
     """Go through the numbers that both have in the same unit: objective, metrics, what was decided."""
     swept = {str(d) for d in dataset["status"].dims}
     for name in map(str, dataset.data_vars):
@@ -113,7 +113,7 @@ def attached(dataset: xr.Dataset) -> xr.Dataset:
         if name not in dataset:
             continue
         of = dataset[name]
-        by = _spread(np.array(kept["values"], float), kept["dims"], of)
+        by = _baseline_on_axes(np.array(kept["values"], float), kept["dims"], of)
         attributes = {
             "units": "1",
             "long_name": f"{of.attrs.get('long_name', name)}, as a multiple of that of {about['label']}",
@@ -126,7 +126,7 @@ def attached(dataset: xr.Dataset) -> xr.Dataset:
     return found
 
 
-def _spread(values: Any, dims: list[str], of: xr.DataArray) -> Any:
+def _baseline_on_axes(values: Any, dims: list[str], of: xr.DataArray) -> Any:
     """Return the baseline's numbers with one axis for each of the sweep's."""
     order = [d for d in map(str, of.dims) if d in dims]
     values = values.transpose([dims.index(d) for d in order]) if order else values

@@ -108,11 +108,11 @@ def before(path: str, plan: Layout, damaged: frozenset[ChunkIndex] = frozenset()
     opened = store.group(path)
     with decoded(path):
         arrays = dict(opened.arrays())
-        places = tuple(_places(path, plan, arrays, axis) for axis in plan.sizes)
+        places = tuple(_places_of_chunks(path, plan, arrays, axis) for axis in plan.sizes)
     return Before(path, places, store.chunks_of(path), frozenset(store.done(path)) - damaged, damaged)
 
 
-def _places(path: str, plan: Layout, arrays: Mapping[str, Any], axis: str) -> Places:
+def _places_of_chunks(path: str, plan: Layout, arrays: Mapping[str, Any], axis: str) -> Places:
     asked = {c.name: c for c in plan.coordinates if c.dims == (axis,)}
     stored = {n: np.asarray(arrays[n][...]) for n in asked if n in arrays}
     rows = [n for n in asked if n != axis] if COLUMNS in asked[axis].attributes else []

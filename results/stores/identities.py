@@ -27,7 +27,7 @@ SAME_NUMBER = 1e-12
 
 def complete(given: Mapping[str, Any], plan: Layout, chunks: tuple[int, ...]) -> dict[str, Any]:
     """Return an identity as it is stored: what the caller says, the grid, and how it is cut."""
-    found = {**given, "grid": _grid(plan), "chunks": list(chunks)}
+    found = {**given, "grid": _axes_and_variables(plan), "chunks": list(chunks)}
     return dict(json.loads(json.dumps(found)))
 
 
@@ -57,12 +57,14 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _grid(plan: Layout) -> dict[str, Any]:
+def _axes_and_variables(plan: Layout) -> dict[str, Any]:
     """Axes and the names of variables; of a long axis of numbers its ends, since the question says the rest."""
-    return {c.name: _axis(c) for c in plan.coordinates} | {"variables": [v.name for v in plan.variables]}
+    return {c.name: _axis_identity(c) for c in plan.coordinates} | {
+        "variables": [v.name for v in plan.variables]
+    }
 
 
-def _axis(coordinate: Variable) -> Any:
+def _axis_identity(coordinate: Variable) -> Any:
     values = list(coordinate.values or ())
     beside = coordinate.dims != (coordinate.name,)
     if len(values) <= MOST_AXIS_VALUES or (coordinate.dtype == "text" and not beside):

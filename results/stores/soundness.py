@@ -37,7 +37,9 @@ def check(where: Folder, document: Mapping[str, Any], order: Iterable[str]) -> N
     ``document``: the root. ``order``: the names of the variables.
     """
     with explained(where, "read"):
-        wrong = roots.damage(where, document) or _by_listing(where) or _lost(where, document, order)
+        wrong = (
+            roots.damage(where, document) or _by_listing(where) or _missing_markers(where, document, order)
+        )
     if wrong:
         raise damaged(where, wrong)
 
@@ -46,14 +48,14 @@ def _by_listing(where: Folder) -> Wrong:
     told = markers.notes(where)
     # markers come last: what they speak of is there when it is listed now
     sizes = where.sizes()
-    suspicious = [i for i, note in told.items() if not note or _differs(note, sizes)]
+    suspicious = [i for i, note in told.items() if not note or _file_sizes_differ(note, sizes)]
     found: Wrong = {}
     for wrong in by_bytes(where, suspicious).values():
         found |= wrong
     return found
 
 
-def _differs(note: Mapping[str, Any], sizes: Mapping[str, int]) -> bool:
+def _file_sizes_differ(note: Mapping[str, Any], sizes: Mapping[str, int]) -> bool:
     files = seals.recorded(note) or {}
     return any(sizes.get(name) != (r[0] if r else None) for name, r in files.items())
 
@@ -90,7 +92,7 @@ def compared(where: Folder, index: ChunkIndex, note: Mapping[str, Any]) -> Wrong
     return {name: wrong for name, wrong in found.items() if wrong}
 
 
-def _lost(where: Folder, document: Mapping[str, Any], order: Iterable[str]) -> Wrong:
+def _missing_markers(where: Folder, document: Mapping[str, Any], order: Iterable[str]) -> Wrong:
     """Say which chunks of a finished sweep have no marker any more."""
     if AUDIT not in document[seals.ATTRIBUTES] or seals.recorded(document) is None:
         return {}

@@ -143,7 +143,7 @@ def check(place: Place) -> None:
     """
     where = folder(place)
     document = roots.root(where)
-    soundness.check(where, document, _order(document))
+    soundness.check(where, document, _variable_order(document))
 
 
 def damaged_metadata(place: Place) -> dict[str, str]:
@@ -154,7 +154,7 @@ def damaged_metadata(place: Place) -> dict[str, str]:
         return roots.damage(where, document)
 
 
-def _order(document: Mapping[str, Any]) -> list[str]:
+def _variable_order(document: Mapping[str, Any]) -> list[str]:
     """Return the names of the variables, in order."""
     found: list[str] = roots.identity(document)["grid"]["variables"]
     return found
@@ -175,7 +175,7 @@ def damaged_chunks(
 def discard(place: Place, index: ChunkIndex) -> None:
     """Take back a damaged chunk, its files included."""
     where = folder(place)
-    order = _order(roots.root(where))
+    order = _variable_order(roots.root(where))
     with explained(where, "write to"):
         soundness.discard(where, index, order)
 
@@ -203,7 +203,7 @@ def write_chunk(
         with decoded(where):
             group = zarr.open_group(written, mode="r+", use_consolidated=False)
             held = {name: group[name] for name in arrays}
-        fitting = {name: _fitting(name, values, held[name], index) for name, values in arrays.items()}
+        fitting = {name: _as_stored_type(name, values, held[name], index) for name, values in arrays.items()}
         sums = {name: checksum(values) for name, values in fitting.items() if name not in UNSIGNED}
         before = markers.notes(where, [index]).get(index, {})
         # another process may have finished the same chunk: its marker stays true
@@ -219,10 +219,10 @@ def write_chunk(
         record |= {"statuses": _counts(fitting["status"])} if "status" in fitting else {}
         record |= {markers.SWEEP: identities.digest(own)}
         record |= {seals.FILES: {file: written.files.get(file) for file in files.values()}}
-        _mark(where, index, {**(note or {}), **record})
+        _put_marker(where, index, {**(note or {}), **record})
 
 
-def _mark(where: Folder, index: ChunkIndex, record: dict[str, Any]) -> None:
+def _put_marker(where: Folder, index: ChunkIndex, record: dict[str, Any]) -> None:
     """Put the marker of a chunk; where another process wrote the same chunk meanwhile, with what is there now."""
     where.put(markers.name(index), markers.dumped(record))
     unsigned = [n for n in record[seals.FILES] if n.partition("/")[0] in UNSIGNED]
@@ -231,7 +231,7 @@ def _mark(where: Folder, index: ChunkIndex, record: dict[str, Any]) -> None:
         where.put(markers.name(index), markers.dumped({**record, seals.FILES: record[seals.FILES] | now}))
 
 
-def _fitting(name: str, values: Any, array: Any, index: ChunkIndex) -> np.ndarray[Any, Any]:
+def _as_stored_type(name: str, values: Any, array: Any, index: ChunkIndex) -> np.ndarray[Any, Any]:
     expected = tuple(s.stop - s.start for s in region(index, array))
     if np.shape(values) != expected:
         raise ValueError(f"{name}: an array of shape {np.shape(values)} for a chunk of shape {expected}")
@@ -248,7 +248,7 @@ def read_chunk(place: Place, index: ChunkIndex) -> dict[str, np.ndarray[Any, Any
     where = folder(place)
     opened = group(place)
     with decoded(where):
-        arrays = {name: opened[name] for name in _order(roots.root(where))}
+        arrays = {name: opened[name] for name in _variable_order(roots.root(where))}
         return {name: np.asarray(array[region(index, array)]) for name, array in arrays.items()}
 
 
@@ -363,7 +363,7 @@ def shape(place: Place) -> tuple[int, ...]:
     where = folder(place)
     document = roots.root(where)
     with decoded(where):
-        found = group(place)[_order(document)[0]].shape
+        found = group(place)[_variable_order(document)[0]].shape
     return tuple(int(n) for n in found[: len(chunks_of(place))])
 
 
@@ -382,7 +382,7 @@ def open(place: Place) -> xr.Dataset:
 
     where = folder(place)
     document = roots.root(where)
-    order = _order(document)
+    order = _variable_order(document)
     soundness.check(where, document, order)
     with decoded(where):
         found = xr.open_zarr(_checksummed(where, document), consolidated=False, chunks=None).drop_encoding()

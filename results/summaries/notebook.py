@@ -35,7 +35,7 @@ def to_html(dataset: xr.Dataset, pictures: tuple[str, ...]) -> str:
             # more axes than a picture has: the message says what to choose
             parts.append(f"<p>{html.escape(str(problem))}</p>")
     if "status" in dataset:
-        parts.append(_table(dataset))
+        parts.append(_design_table(dataset))
     names = ", ".join(f"<code>.dse.{n}()</code>" for n in pictures) or "none"
     parts.append(
         f"<p>Pictures: {names}. <code>dse.report(dataset, 'page.html')</code> writes an interactive page.</p>"
@@ -49,7 +49,7 @@ def _picture(figure: Figure) -> str:
     return f'<img alt="" src="data:image/png;base64,{base64.b64encode(kept.getvalue()).decode()}">'
 
 
-def _table(dataset: xr.Dataset) -> str:
+def _design_table(dataset: xr.Dataset) -> str:
     """Return designs with their numbers; of many some evenly spread ones."""
     found = page.of_dataset(dataset, most=MOST_NOTEBOOK_ROWS * 100)
     rows = np.unique(

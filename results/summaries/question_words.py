@@ -26,7 +26,7 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     """Say what a grid of questions asks; ``machines``: those that it names, by their entry in a map (or "")."""
     question = grid.question((0,) * len(grid.axes))
     wanted = " and ".join(
-        f"{'most' if g.maximize else 'least'} {_goal(question, g.name)}" for g in question.objectives
+        f"{'most' if g.maximize else 'least'} {_goal_text(question, g.name)}" for g in question.objectives
     )
     # a machine that is decided or swept is told there
     open_ = {d.name for d in question.decide} | {c.target.changes[0] for c in grid.changes}
@@ -37,7 +37,7 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     )
     told = [f"{wanted or 'any design within the limits'} of {question.model.name} ({question.model.title})"]
     told[0] += f" on {on}" if on else ""
-    decided = list(_decided(question))
+    decided = list(_decision_texts(question))
     if decided:
         more = len(decided) - MOST_DECIDED_SAID
         told.append(
@@ -48,17 +48,17 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
         for c in grid.changes
         if c.target.kind == "limit"
     }
-    limits = [text for x in question.limits if (text := _limit(question, x, swept))]
+    limits = [text for x in question.limits if (text := _limit_text(question, x, swept))]
     if limits:
         told.append(f"within {', '.join(limits)}")
     told += _uncertain(question, {c.target.name for c in grid.changes if c.target.kind == "probability"})
     if grid.axes:
-        told.append(f"for every {' × '.join(_axis(a) for a in grid.axes)}")
+        told.append(f"for every {' × '.join(_axis_text(a) for a in grid.axes)}")
     sentence_ = "; ".join(told)
     return f"{sentence_[0].upper()}{sentence_[1:]}."
 
 
-def _goal(question: Question, name: str) -> str:
+def _goal_text(question: Question, name: str) -> str:
     """Write what is to be best: of uncertain numbers a measure of a metric, under a name of its own or not."""
     measure = question.measures.get(name, question.measure)
     if question.uncertain is None or measure is None:
@@ -74,16 +74,16 @@ def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
     for p in promises(question):
         level = "each of the probabilities asked" if p.key in swept else f"probability {p.probability:g}"
         yield f"{' and '.join(map(words, p.names))} with {level}"
-    numbers = _listed([words(n.removeprefix("machine.")) for n in question.uncertain.marginals])
+    numbers = _first_and_last([words(n.removeprefix("machine.")) for n in question.uncertain.marginals])
     yield f"uncertain: {numbers} ({question.uncertain.sampling.samples} samples)"
 
 
-def _amount(question: Question, name: str, value: float) -> str:
+def _value_in_question(question: Question, name: str, value: float) -> str:
     unit = quantity(question.model, name).unit
     return show(value, "" if unit == "1" else unit, 4)
 
 
-def _decided(question: Question) -> Iterator[str]:
+def _decision_texts(question: Question) -> Iterator[str]:
     """Go through what is decided; elements of a list that are decided alike are told together."""
     alike: dict[str, list[str]] = {}
     for d in question.decide:
@@ -99,31 +99,33 @@ def _decided(question: Question) -> Iterator[str]:
 def _decision(question: Question, d: Decision) -> str:
     name = words(d.name)
     if d.choices is not None:
-        return f"{name} among {_listed(list(d.choices))}"
+        return f"{name} among {_first_and_last(list(d.choices))}"
     if d.values is not None:
-        return f"{name} among {_listed([_amount(question, d.name, v) for v in d.values])}"
-    low, high = (None if v is None else _amount(question, d.name, v) for v in (d.minimum, d.maximum))
+        return f"{name} among {_first_and_last([_value_in_question(question, d.name, v) for v in d.values])}"
+    low, high = (
+        None if v is None else _value_in_question(question, d.name, v) for v in (d.minimum, d.maximum)
+    )
     room = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}" if high else ""
     return f"{name}{f' ({room})' if room else ''}{', whole' if d.integer else ''}"
 
 
-def _listed(texts: list[str]) -> str:
+def _first_and_last(texts: list[str]) -> str:
     if len(texts) <= MOST_LISTED:
         return ", ".join(texts)
     return f"{texts[0]}, {texts[1]}, … {texts[-1]} ({len(texts)})"
 
 
-def _limit(question: Question, x: Limit, swept: Mapping[tuple[str, str], str]) -> str:
+def _limit_text(question: Question, x: Limit, swept: Mapping[tuple[str, str], str]) -> str:
     sides = []
     for side, sign, value in (("min", "≥", x.minimum), ("max", "≤", x.maximum)):
         if (x.name, side) in swept:
             sides.append(f"{sign} {words(swept[x.name, side])}")
         elif value is not None and math.isfinite(value):
-            sides.append(f"{sign} {_amount(question, x.name, value)}")
+            sides.append(f"{sign} {_value_in_question(question, x.name, value)}")
     return f"{words(x.name)} {' and '.join(sides)}" if sides else ""
 
 
-def _axis(axis: GridAxis) -> str:
+def _axis_text(axis: GridAxis) -> str:
     if axis.columns:
         return f"row of {words(axis.name)} ({len(axis.values)}: {', '.join(words(c.name) for c in axis.columns)})"
     values = [v if isinstance(v, str) else show(v, axis.unit, 4) for v in axis.values]

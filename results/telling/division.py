@@ -44,7 +44,9 @@ class Division:
 def divisions(limits: Iterable[ModelLimit], values: Mapping[str, Any]) -> dict[str, Division]:
     """Return what divides what, by the names of those limits of a model that ask for it."""
     return {
-        x.name: Division(_product(values, x.divides[:1]), _product(values, x.divides[1:]), x.either)
+        x.name: Division(
+            _product_of_values(values, x.divides[:1]), _product_of_values(values, x.divides[1:]), x.either
+        )
         for x in limits
         if x.divides
     }
@@ -79,7 +81,7 @@ def divides_if(d: Division) -> str:
     return f"{whole:.12g} is not divisible by {d.part:.12g}, but by {near}"
 
 
-def _product(values: Mapping[str, Any], names: Iterable[str]) -> float | None:
+def _product_of_values(values: Mapping[str, Any], names: Iterable[str]) -> float | None:
     known = [values.get(name) for name in names]
     if any(not isinstance(v, int | float) for v in known):
         return None

@@ -157,7 +157,7 @@ def may_fail(
     if not _may_fail_so_often(count, 0, probability, decided, confidence, choices):
         return None
     return (
-        _first(
+        _first_that_holds(
             0, count, lambda k: not _may_fail_so_often(count, k, probability, decided, confidence, choices)
         )
         - 1
@@ -180,12 +180,12 @@ def samples_needed(
     high = 1
     while not _may_fail_so_often(high, failing, probability, decided, confidence, choices):
         high *= 2
-    return _first(
+    return _first_that_holds(
         high // 2, high, lambda n: _may_fail_so_often(n, failing, probability, decided, confidence, choices)
     )
 
 
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+def _first_that_holds(low: int, high: int, holds: Callable[[int], bool]) -> int:
     """Return the first number after ``low`` for which something holds that then goes on holding, at most ``high``."""
     while high - low > 1:
         middle = (low + high) // 2

@@ -61,20 +61,20 @@ def collect(questions: Iterable[Question]) -> dict[Key, Family]:
         metrics = [q for q in question.model.metrics if q.index]
         decided = {d.name for d in question.decide if d.choices is None}
         # inputs first: the last of a list may be a metric only
-        for q in _inputs(question, decided):
-            found.setdefault(_key(q), {}).setdefault(q.name, q)
-            told |= {_key(q): None} if q.name in decided else {}
+        for q in _family_inputs(question, decided):
+            found.setdefault(_family_key(q), {}).setdefault(q.name, q)
+            told |= {_family_key(q): None} if q.name in decided else {}
         for q in metrics:
-            found.setdefault(_key(q), {}).setdefault(q.name, q)
-            told[_key(q)] = None
+            found.setdefault(_family_key(q), {}).setdefault(q.name, q)
+            told[_family_key(q)] = None
     return {key: _family(key, list(found[key].values())) for key in found if key in told}
 
 
-def _inputs(question: Question, decided: set[str]) -> Iterator[Quantity]:
+def _family_inputs(question: Question, decided: set[str]) -> Iterator[Quantity]:
     return (q for q in question.model.inputs if q.index and (q.name in decided or q.name in question.given))
 
 
-def _key(q: Quantity) -> Key:
+def _family_key(q: Quantity) -> Key:
     return family_name(q), tuple(dim for dim, _ in q.index)
 
 

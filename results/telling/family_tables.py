@@ -34,22 +34,22 @@ class Table:
 
 def decided(solution: Facts) -> list[Part]:
     """Return the tables of the families of which something was decided, all their elements in them."""
-    tables = _tables(solution, _kinds(solution, solution.variables), "variables")
-    return [part for table in tables for part in _parts(solution, table)]
+    tables = _tables(solution, _families_of_names(solution, solution.variables), "variables")
+    return [part for table in tables for part in _table_parts(solution, table)]
 
 
 def reported(solution: Facts) -> list[Part]:
     """Return the tables of the families of which nothing was decided."""
-    kinds = _kinds(solution, solution.metrics)
-    for kind in _kinds(solution, solution.variables):
+    kinds = _families_of_names(solution, solution.metrics)
+    for kind in _families_of_names(solution, solution.variables):
         kinds.pop(kind, None)
-    return [part for table in _tables(solution, kinds, "metrics") for part in _parts(solution, table)]
+    return [part for table in _tables(solution, kinds, "metrics") for part in _table_parts(solution, table)]
 
 
 Kind = tuple[str, tuple[str, ...]]
 
 
-def _kinds(solution: Facts, names: Iterable[str]) -> dict[Kind, None]:
+def _families_of_names(solution: Facts, names: Iterable[str]) -> dict[Kind, None]:
     """Return the families, with their dimensions, that these names are elements of."""
     found = [solution.index[n] for n in names if n in solution.index]
     return {(family, tuple(dim for dim, _ in index)): None for family, index in found}
@@ -59,10 +59,10 @@ def _tables(solution: Facts, kinds: dict[Kind, None], what: str) -> Iterator[Tab
     """Go through the tables of these families: one for those of the same dimensions."""
     for dims in dict.fromkeys(dims for _, dims in kinds):
         families = [family for family, others in kinds if others == dims]
-        yield (_listed if len(dims) == 1 else _crossed)(solution, families, dims, what)
+        yield (_rows_by_label if len(dims) == 1 else _crossed)(solution, families, dims, what)
 
 
-def _elements(
+def _elements_with_number(
     solution: Facts, families: Sequence[str], dims: Sequence[str]
 ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Go through the elements that have a number: name, family, labels."""
@@ -72,10 +72,10 @@ def _elements(
             yield name, family, tuple(label for _, label in index)
 
 
-def _listed(solution: Facts, families: Sequence[str], dims: Sequence[str], what: str) -> Table:
+def _rows_by_label(solution: Facts, families: Sequence[str], dims: Sequence[str], what: str) -> Table:
     """Lay out families of one dimension: a row for each label, a column for each family."""
     rows: dict[tuple[str, ...], dict[str, str]] = {}
-    for name, family, labels in _elements(solution, families, dims):
+    for name, family, labels in _elements_with_number(solution, families, dims):
         rows.setdefault(labels, {})[family] = name
     return Table(f"{what} by {dims[0]}", (dims[0],), tuple(families), rows)
 
@@ -85,21 +85,21 @@ def _crossed(solution: Facts, families: Sequence[str], dims: Sequence[str], what
     several = len(families) > 1
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     columns: dict[str, None] = {}
-    for name, family, labels in _elements(solution, families, dims):
+    for name, family, labels in _elements_with_number(solution, families, dims):
         rows.setdefault((*labels[:-1], *((family,) if several else ())), {})[labels[-1]] = name
         columns[labels[-1]] = None
     heading = f"{what if several else families[0]} by {' and '.join(dims)}"
     return Table(heading, (*dims[:-1], *(("",) if several else ())), tuple(columns), rows)
 
 
-def _parts(solution: Facts, table: Table) -> list[Part]:
+def _table_parts(solution: Facts, table: Table) -> list[Part]:
     """Write a table; ranges of one column stand beside it, those of several below."""
     table = _without_zeros(solution, table)
     ranged = [c for c in table.columns if any(r.get(c) in solution.ranges for r in table.rows.values())]
     beside = ranged[0] if len(ranged) == 1 else None
     columns, rows = table.columns, []
     for labels, names in table.rows.items():
-        cells = [_cell(solution, names.get(c), marked=len(ranged) > 1) for c in columns]
+        cells = [_element_cell(solution, names.get(c), marked=len(ranged) > 1) for c in columns]
         told = [interval(solution, names.get(beside, ""))] if beside else []
         rows.append((*labels, *cells, *told))
     told_as = OPTIMAL_RANGE if len(columns) == 1 else f"{beside}: {OPTIMAL_RANGE}"
@@ -124,7 +124,7 @@ def _without_zeros(solution: Facts, table: Table) -> Table:
     kept = {
         labels: names
         for labels, names in table.rows.items()
-        if any(_number(solution, n) != 0.0 or n in solution.ranges for n in names.values())
+        if any(_element_number(solution, n) != 0.0 or n in solution.ranges for n in names.values())
     }
     left_out = len(table.rows) - len(kept)
     if len(table.leading) == 1 or len(table.rows) <= ROWS_KEPT or not kept or not left_out:
@@ -150,23 +150,23 @@ def interval(solution: Facts, name: str) -> str:
 
 def _picks(solution: Facts, name: str, low: float, high: float) -> str:
     """Name the ends of a range of entries, but for the chosen one, and say where there may be more."""
-    chosen = _number(solution, name)
+    chosen = _element_number(solution, name)
     known = {low, high, chosen}
     others = [words.metric(solution, name, end) for end in dict.fromkeys((low, high)) if end != chosen]
     between = high - low + 1 > len(known)
     return ", ".join(others) + (", perhaps others" if between else "")
 
 
-def _cell(solution: Facts, name: str | None, *, marked: bool) -> str:
+def _element_cell(solution: Facts, name: str | None, *, marked: bool) -> str:
     if name is None:
         return ""
-    amount = _number(solution, name)
+    amount = _element_number(solution, name)
     given = " (given)" if name not in solution.variables and name not in solution.metrics else ""
     mark = MARK if marked and name in solution.ranges else ""
     return words.metric(solution, name, amount) + given + mark
 
 
-def _number(solution: Facts, name: str) -> float | str:
+def _element_number(solution: Facts, name: str) -> float | str:
     """Return the number of an element, wherever it comes from."""
     if name in solution.variables:
         return solution.variables[name]

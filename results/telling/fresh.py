@@ -94,7 +94,7 @@ def read(record: Mapping[str, Any]) -> Fresh:
         int(record["samples"]),
         int(record["seed"]),
         tuple(
-            Kept(tuple(map(str, k["limits"])), _known(k["asked"]), _estimate(k["held"]))
+            Kept(tuple(map(str, k["limits"])), _float_or_none(k["asked"]), _estimate(k["held"]))
             for k in record["limits"]
         ),
         None if mean is None else _estimate(mean),
@@ -108,7 +108,7 @@ def _estimate(record: Mapping[str, Any]) -> Estimate:
     return Estimate(float(record["value"]), float(record["low"]), float(record["high"]))
 
 
-def _known(value: Any) -> float | None:
+def _float_or_none(value: Any) -> float | None:
     return None if value is None else float(value)
 
 

@@ -28,10 +28,10 @@ def rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
     for name, state in solution.limits.items():
         family = _family(name)
         if name not in alike.get(family, {}):
-            found.append(_row(solution, name, state))
+            found.append(_limit_row(solution, name, state))
         elif family not in told:
             told.add(family)
-            found.append(_together(family, alike[family]))
+            found.append(_row_of_limits_held(family, alike[family]))
     return tuple(found)
 
 
@@ -54,7 +54,7 @@ def _family(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _together(family: str, limits: Mapping[str, LimitState]) -> tuple[str, ...]:
+def _row_of_limits_held(family: str, limits: Mapping[str, LimitState]) -> tuple[str, ...]:
     """Write one row for several limits that all hold."""
     most = words.percent(100 * max(state.value for state in limits.values()))
     binding = sum(state.binding for state in limits.values())
@@ -62,10 +62,10 @@ def _together(family: str, limits: Mapping[str, LimitState]) -> tuple[str, ...]:
     return f"{family} ({len(limits)} limits)", OWN, f"≤ {most} used", slack, ""
 
 
-def _row(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
+def _limit_row(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
     divided = solution.divisions.get(name)
     if divided is not None and divided.known and words.own(solution, name):
-        return name, OWN, *_divided(state, divided), ""
+        return name, OWN, *_divisor_and_verdict(state, divided), ""
     if words.own(solution, name):
         asked, reached = OWN, f"{words.percent(100 * state.value)} used"
     else:
@@ -82,7 +82,7 @@ def _row(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]:
     )
 
 
-def _divided(state: LimitState, d: division.Division) -> tuple[str, str]:
+def _divisor_and_verdict(state: LimitState, d: division.Division) -> tuple[str, str]:
     """Say what divides what, and whether it does; a limit that says nothing of this design (0 of it) has no slack."""
     if not state.value:
         return "does not apply", ""

@@ -29,12 +29,12 @@ def limit_names(question: Question) -> tuple[str, ...]:
     upper one, and ``name.min`` for the lower one.
     """
     rows: dict[RowKey, None] = {}
-    for chosen in _kinds(question):
-        rows.update(dict.fromkeys(_keys(fixed(question, chosen))))
+    for chosen in _choices_with_limits(question):
+        rows.update(dict.fromkeys(_limit_keys(fixed(question, chosen))))
     return tuple(dict.fromkeys(evaluation.label(key, rows) for key in rows))
 
 
-def _kinds(question: Question) -> Iterator[Mapping[str, str]]:
+def _choices_with_limits(question: Question) -> Iterator[Mapping[str, str]]:
     """Go through combinations of names, one for all that have the same limits.
 
     Of machines that state the same parameters one stands for all, since numbers play no part. Where there are still
@@ -62,7 +62,7 @@ def _unlike(question: Question, decision: Decision) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _keys(question: Question) -> Collection[RowKey]:
+def _limit_keys(question: Question) -> Collection[RowKey]:
     """Name the limits of a question in which no name is left to be chosen.
 
     Which there are does not depend on the values, so any point will do, and a number that overflows is infinite. A

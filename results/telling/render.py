@@ -76,20 +76,20 @@ def parts(solution: Facts) -> list[Part]:
     """Return the tables of an answer, those without rows left out."""
     found = [
         Part(_clash(solution), ("limit", "feasible if"), tuple(words.conflict(solution))),
-        _variables(solution),
+        _decided_table(solution),
         *family_tables.decided(solution),
         _of_metrics(solution),
         *family_tables.reported(solution),
         Part("in words", ("name", "text"), _sentences(solution)),
         Part("where the machine's numbers come from", ("kind", "numbers"), _sources(solution)),
-        Part("limits", ("limit", "asked", "value", "slack", "sensitivity"), _limits(solution)),
+        Part("limits", ("limit", "asked", "value", "slack", "sensitivity"), _limit_table_rows(solution)),
         *_fresh(solution),
         Part(
             _heading(solution),
             ("parameter", f"sensitivity of {solution.objective_name}"),
-            _parameters(solution),
+            _parameter_rows(solution),
         ),
-        Part(_of_choices(solution), _heads_of_choices(solution), _choices(solution)),
+        Part(_of_choices(solution), _heads_of_choices(solution), _choice_rows(solution)),
     ]
     return [part for part in found if part.rows]
 
@@ -108,7 +108,7 @@ def _heading(solution: Facts) -> str:
     )
 
 
-def _variables(solution: Facts) -> Part:
+def _decided_table(solution: Facts) -> Part:
     """Return the table of what was decided outside of lists; what else is as good only where something is."""
     alone = {n: v for n, v in solution.variables.items() if n not in solution.index}
     rows = tuple(
@@ -120,7 +120,7 @@ def _variables(solution: Facts) -> Part:
     return Part("variables", columns[:2], tuple(row[:2] for row in rows))
 
 
-def _metrics(solution: Facts) -> tuple[tuple[str, ...], ...]:
+def _metric_rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (n, words.metric(solution, n, v))
         for n, v in solution.metrics.items()
@@ -130,7 +130,7 @@ def _metrics(solution: Facts) -> tuple[tuple[str, ...], ...]:
 
 def _of_metrics(solution: Facts) -> Part:
     """Return the table of metrics; of many worlds their means and where nine tenths of them lie."""
-    rows = _metrics(solution)
+    rows = _metric_rows(solution)
     if not solution.spread:
         return Part("metrics", ("name", "value"), rows)
     told = [tuple(words.metric(solution, n, v) for v in solution.spread.get(n, ())) for n, *_ in rows]
@@ -194,13 +194,13 @@ def _sources(solution: Facts) -> tuple[tuple[str, ...], ...]:
     return (*sources.rows(solution.sources), ("by the model, from these", "all metrics"))
 
 
-def _limits(solution: Facts) -> tuple[tuple[str, ...], ...]:
+def _limit_table_rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
     if solution.status is Status.INFEASIBLE and not solution.metrics:
         return ()
     return limit_rows.rows(solution)
 
 
-def _parameters(solution: Facts) -> tuple[tuple[str, ...], ...]:
+def _parameter_rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (name, f"{e:+.3g} %/%{_side(solution, name, e)}")
         for name, e in _parameters_that_matter(solution)[:TOP]
@@ -233,7 +233,7 @@ def _heads_of_choices(solution: Facts) -> tuple[str, ...]:
     return head, solution.objective_name or "objective", "ratio to the chosen", "remark"
 
 
-def _choices(solution: Facts) -> tuple[tuple[str, ...], ...]:
+def _choice_rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
     """Return the choices in file order; of many the best, best first."""
     told = solution.alternatives
     if len(told) > MOST_CHOICES_SHOWN:
@@ -248,14 +248,14 @@ def _choice(solution: Facts, told: Alternative) -> tuple[str, ...]:
     reached = "" if told.objective is None else words.value(told.objective, unit)
     remark = told.status.value + words.unless(solution, told.conflict)
     chosen = all(solution.variables.get(n) == c for n, c in told.choice.items())
-    beside = "" if chosen else _beside(solution, told.objective)
+    beside = "" if chosen else _ratio_to_chosen(solution, told.objective)
     named = ", ".join(told.choice.values())
     if all(a.objective is None for a in solution.alternatives):
         return named, remark
     return named, reached, beside, remark + (" (chosen)" if chosen else "")
 
 
-def _beside(solution: Facts, objective: float | None) -> str:
+def _ratio_to_chosen(solution: Facts, objective: float | None) -> str:
     """Say how many times the chosen one's objective another choice has; nothing where that says nothing."""
     base = solution.objective
     if objective is None or not base or not math.isfinite(objective / base) or objective / base < 0:
@@ -337,11 +337,11 @@ def to_html(solution: Facts) -> str:
     """Write an answer as an HTML fragment; all text is escaped, nothing from a file becomes markup."""
     title = f"<h4>{_safe(solution.title)}</h4>" if solution.title else ""
     facts = "".join(f"<tr><th>{_safe(a)}</th><td>{_safe(b)}</td></tr>" for a, b in head(solution))
-    tables = "".join(_table(part) for part in parts(solution))
+    tables = "".join(_html_table(part) for part in parts(solution))
     return f'<div class="dse-solution">{title}<table>{facts}</table>{tables}</div>'
 
 
-def _table(part: Part) -> str:
+def _html_table(part: Part) -> str:
     names = "".join(f"<th>{_safe(c)}</th>" for c in part.columns)
     rows = "".join("<tr>" + "".join(f"<td>{_safe(c)}</td>" for c in row) + "</tr>" for row in part.rows)
     return f"<h5>{_safe(part.heading)}</h5><table><tr>{names}</tr>{rows}</table>"

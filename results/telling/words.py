@@ -174,7 +174,7 @@ def _need(solution: Facts, name: str, amount: float) -> str:
 
 
 def _feasible_if(solution: Facts, name: str, needed: float | None) -> str:
-    state = _asked(solution, name)
+    state = _limit_in_conflict(solution, name)
     unit = state.unit if state is not None else solution.units.get(name, "")
     shown = state is not None and not own(solution, name)
     asked = f" (asked: {bound(state)})" if state is not None and shown else ""
@@ -198,7 +198,7 @@ def _undivided(solution: Facts, name: str, needed: str) -> str:
     return f"{needed}, if any value were allowed"
 
 
-def _asked(solution: Facts, name: str) -> LimitState | None:
+def _limit_in_conflict(solution: Facts, name: str) -> LimitState | None:
     """Return the limit meant by a name in a conflict: that side of it which fails."""
     upper, lower = solution.limits.get(name), solution.limits.get(f"{name}.min")
     needed = solution.conflict.get(name)
@@ -233,7 +233,7 @@ def bound(state: LimitState) -> str:
 
 
 def _generous_value(needed: float, state: LimitState) -> str:
-    """Write a value that would do so that it still does when typed in: rounded to the generous side."""
+    """Write a feasible value so that it is still feasible when typed in: rounded to the generous side."""
     shown_in = long_time(needed) if state.unit == "s" else 1.0
     for digits in range(4, 16):
         text = value(

@@ -82,7 +82,7 @@ def of(
     if not varies(both):
         return None
     moments = _moments(a - centre, b - centre, ab - centre)
-    member, counts = _groups(a.size, seed, draws)
+    member, counts = _resampled_groups(a.size, seed, draws)
     groups = counts.shape[1]
     sums: Any = np.stack([np.bincount(member, m, groups) for m in (*moments, np.ones(a.size))], axis=-1)
     drawn: Any = counts @ sums
@@ -99,7 +99,7 @@ def of(
 
 
 @lru_cache(maxsize=2)  # the same for each number of a study
-def _groups(rows: int, seed: int, draws: int) -> tuple[NDArray[np.intp], Array]:
+def _resampled_groups(rows: int, seed: int, draws: int) -> tuple[NDArray[np.intp], Array]:
     """Return the group of each row, and how often each group is drawn in each resample: (rows,), (draws, groups)."""
     random = np.random.default_rng(seed)
     groups = min(rows, BLOCKS)

@@ -45,7 +45,7 @@ def judged(dataset: xr.Dataset) -> list[At]:
     )
     found = []
     for place in itertools.product(*(range(dataset.sizes[d]) for d in dims)):
-        where = ", ".join(_where(dataset, d, i) for d, i in zip(dims, place, strict=True))
+        where = ", ".join(_place_text(dataset, d, i) for d, i in zip(dims, place, strict=True))
         for k, label in enumerate(labels):
             at = (*place, k)
             if np.isfinite(held[at]):
@@ -56,7 +56,7 @@ def judged(dataset: xr.Dataset) -> list[At]:
     return found
 
 
-def _where(dataset: xr.Dataset, dim: str, i: int) -> str:
+def _place_text(dataset: xr.Dataset, dim: str, i: int) -> str:
     if dim == "front":
         return f"point {i}"
     told = []

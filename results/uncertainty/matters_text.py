@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dse.quantities import show
+from dse.system.columns import aligned
 from results.uncertainty.indices import ranked
 
 if TYPE_CHECKING:
@@ -35,14 +36,14 @@ def sentences(found: Matters) -> list[str]:
     if found.indices and found.still:
         verb = "does" if len(found.still) == 1 else "do"
         lines.append(
-            f"{_listed(found.still)} {verb} not vary: no uncertain number affects {_them(found.still)}."
+            f"{_comma_and(found.still)} {verb} not vary: no uncertain number affects {_them(found.still)}."
         )
     if not found.indices:
         lines = ["No number varies: the uncertain numbers affect none of them."]
     return lines
 
 
-def _listed(names: Sequence[str]) -> str:
+def _comma_and(names: Sequence[str]) -> str:
     if len(names) > MOST_STILL:
         return f"{', '.join(names[:MOST_STILL])} and {len(names) - MOST_STILL} more numbers"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
@@ -59,7 +60,9 @@ def tables(found: Matters) -> list[Table]:
         made.append(_main(found.indices[0]))
     if found.indices[1:]:
         head = ("", "standard deviation", "total index of what matters most")
-        rows = [(one.name, show(one.deviation, one.unit, 4), _most(one)) for one in found.indices[1:]]
+        rows = [
+            (one.name, show(one.deviation, one.unit, 4), _leading_indices(one)) for one in found.indices[1:]
+        ]
         made.append(("Other numbers", head, rows))
     if found.losses is not None:
         made.append(_losses(found.losses))
@@ -67,13 +70,18 @@ def tables(found: Matters) -> list[Table]:
 
 
 def _main(one: Indices) -> Table:
-    rows = [(n, _value(f), _ends(f), _value(t), _ends(t)) for n, f, t in ranked(one)]
+    rows = [
+        (n, _percent_explained(f), _percent_interval(f), _percent_explained(t), _percent_interval(t))
+        for n, f, t in ranked(one)
+    ]
     head = ("", "first order", "95 % interval", "total", "95 % interval")
     return f"What moves {one.name} (standard deviation {show(one.deviation, one.unit, 4)})", head, rows
 
 
-def _most(one: Indices) -> str:
-    told = [f"{n} {_value(t)}" for n, _, t in ranked(one)[:MOST_INDICES] if t.value >= LEAST_INDEX]
+def _leading_indices(one: Indices) -> str:
+    told = [
+        f"{n} {_percent_explained(t)}" for n, _, t in ranked(one)[:MOST_INDICES] if t.value >= LEAST_INDEX
+    ]
     return ", ".join(told)
 
 
@@ -109,11 +117,11 @@ def _losses(found: Losses) -> Table:
     )
 
 
-def _value(e: Estimate) -> str:
+def _percent_explained(e: Estimate) -> str:
     return f"{max(100 * e.value, 0.0):.3g} %" if abs(e.value) >= 5e-4 else "0 %"
 
 
-def _ends(e: Estimate) -> str:
+def _percent_interval(e: Estimate) -> str:
     return f"{100 * e.low:.3g} to {100 * e.high:.3g} %"
 
 
@@ -121,8 +129,5 @@ def to_text(found: Matters) -> str:
     """Write it as plain text."""
     lines = [found.title, *sentences(found)]
     for name, head, rows in tables(found):
-        every = [head, *rows]
-        widths = [max(len(r[i]) for r in every) for i in range(len(head))]
-        lines += ["", name]
-        lines += ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in every]
+        lines += ["", name, *aligned([head, *rows])]
     return "\n".join(lines)

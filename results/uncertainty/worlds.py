@@ -170,13 +170,13 @@ def summarised(dataset: xr.Dataset, fixed: Fixed | None = None, notes: tuple[str
     held = dataset.load()
     status = held["status"].values
     answered = np.isin(status, ANSWERED)
-    decided = _decided(held)
+    decided = _decided_discrete(held)
     judged = status != 0
     failed = status == STATUS_CODES[Status.ERROR]
     counts = {s.value: int(np.count_nonzero(status == code)) for s, code in STATUS_CODES.items()}
     without = np.isin(status, [STATUS_CODES[Status.INFEASIBLE], STATUS_CODES[Status.UNBOUNDED]])
     none = Share("no design", int(without.sum()), int((judged & ~failed).sum()))
-    numbers = tuple(_numbers(held, answered, decided))
+    numbers = tuple(_numbers_of_worlds(held, answered, decided))
     made = Worlds(
         held,
         {name: n for name, n in counts.items() if n},
@@ -186,10 +186,10 @@ def summarised(dataset: xr.Dataset, fixed: Fixed | None = None, notes: tuple[str
         dict(_winners(held, answered, decided)),
         notes=notes,
     )
-    return made if fixed is None else _beside(made, fixed, answered)
+    return made if fixed is None else _worlds_with_fixed(made, fixed, answered)
 
 
-def _decided(dataset: xr.Dataset) -> dict[str, bool]:
+def _decided_discrete(dataset: xr.Dataset) -> dict[str, bool]:
     """Return the names of what is decided, and whether each is a choice or a whole number."""
     try:
         grid: Grid = questions.grid(asked.question(dataset))
@@ -200,7 +200,7 @@ def _decided(dataset: xr.Dataset) -> dict[str, bool]:
     return {n: n in every and (every[n].integer or every[n].values is not None) for n in grid.decided()}
 
 
-def _numbers(dataset: xr.Dataset, answered: Any, decided: Mapping[str, bool]) -> Iterator[Number]:
+def _numbers_of_worlds(dataset: xr.Dataset, answered: Any, decided: Mapping[str, bool]) -> Iterator[Number]:
     goals = objectives(dataset)
     if goals:
         name = next(iter(goals))
@@ -253,7 +253,7 @@ def _winners(
             yield c.label, tuple(sorted(shares, key=lambda s: -s.count))
 
 
-def _beside(found: Worlds, fixed: Fixed, answered: Any) -> Worlds:
+def _worlds_with_fixed(found: Worlds, fixed: Fixed, answered: Any) -> Worlds:
     """Set a fixed design beside the best of each world."""
     from dataclasses import replace
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dse.quantities import show
+from dse.system.columns import aligned
 from results import axes, flat
 from results.telling.estimates import LEVELS
 
@@ -61,37 +62,37 @@ def tables(found: Worlds) -> list[Table]:
     answered = sum(n for s, n in found.statuses.items() if s in ("optimal", "feasible", "evaluated"))
     if found.numbers:
         head = ("", "median", "90 % of samples", "mean", "its 95 % interval")
-        rows = [_number(n) for n in found.numbers]
+        rows = [_number_row(n) for n in found.numbers]
         made.append((f"Over the {answered} samples with a design", head, rows))
     for name, shares in found.winners.items():
-        rows = [_share(s) for s in shares]
+        rows = [_share_row(s) for s in shares]
         made.append((f"Which {axes.words(name)} wins", ("", "share", "95 % interval"), rows))
     if found.binding:
-        rows = [_share(s) for s in sorted(found.binding, key=lambda s: -s.count)]
+        rows = [_share_row(s) for s in sorted(found.binding, key=lambda s: -s.count)]
         made.append(("Which limit binds", ("", "share", "95 % interval"), rows))
     if found.fixed is not None:
-        made.append(_fixed(found))
+        made.append(_fixed_design_table(found))
     return made
 
 
-def _number(n: Number) -> list[str]:
+def _number_row(n: Number) -> list[str]:
     low, high = n.ninety
     return [
         axes.words(n.name),
-        _text(n.median.value, n.unit),
-        _range(low, high, n.unit),
-        _text(n.mean.value, n.unit),
-        _range(n.mean.low, n.mean.high, n.unit),
+        _number_with_unit(n.median.value, n.unit),
+        _low_to_high(low, high, n.unit),
+        _number_with_unit(n.mean.value, n.unit),
+        _low_to_high(n.mean.low, n.mean.high, n.unit),
     ]
 
 
-def _text(value: float, unit: str) -> str:
+def _number_with_unit(value: float, unit: str) -> str:
     """Write a number: a plain one above 1000, often a count, with more digits."""
     return show(value, unit, COUNT_DIGITS if not unit and abs(value) >= 1000 else WORLD_DIGITS)
 
 
-def _range(low: float, high: float, unit: str) -> str:
-    first, last = _text(low, unit), _text(high, unit)
+def _low_to_high(low: float, high: float, unit: str) -> str:
+    first, last = _number_with_unit(low, unit), _number_with_unit(high, unit)
     if told := _open(low, high, first, last):
         return told
     if first == last:
@@ -100,12 +101,12 @@ def _range(low: float, high: float, unit: str) -> str:
     return f"{a} to {b} {to}".rstrip() if of == to else f"{first} to {last}"
 
 
-def _share(s: Share) -> list[str]:
+def _share_row(s: Share) -> list[str]:
     found = s.estimate
     return [axes.words(s.name), percent(found.value), between(found)]
 
 
-def _fixed(found: Worlds) -> Table:
+def _fixed_design_table(found: Worlds) -> Table:
     assert found.fixed is not None
     return f"A fixed design: {found.fixed.what}", ("", "", "95 % interval"), list(_fixed_rows(found))
 
@@ -115,7 +116,7 @@ def _fixed_rows(found: Worlds) -> Iterator[list[str]]:
     units = {n.name: n.unit for n in found.numbers}
     menus = {c.label.removeprefix("decided."): c.words for c in flat.columns(found.samples) if c.words}
     for name, value in found.fixed.design.items():
-        told = value if isinstance(value, str) else _text(value, units.get(name, ""))
+        told = value if isinstance(value, str) else _number_with_unit(value, units.get(name, ""))
         told = menus[name].get(value, told) if name in menus and not isinstance(value, str) else told
         yield [axes.words(name), told, ""]
     if found.broken is not None:
@@ -134,19 +135,15 @@ def _fixed_rows(found: Worlds) -> Iterator[list[str]]:
     ]
     yield ["  in 95 % of them at most", percent(r.high.value), between(r.high)]
     yield ["  at worst", percent(r.worst), ""]
-    value = _range(r.absolute.low, r.absolute.high, unit)
-    yield ["perfect information is worth at most", _text(r.absolute.value, unit), value]
+    value = _low_to_high(r.absolute.low, r.absolute.high, unit)
+    yield ["perfect information is worth at most", _number_with_unit(r.absolute.value, unit), value]
 
 
 def to_text(found: Worlds) -> str:
     """Return the study as plain text."""
     lines = [found.title, *sentences(found)] if found.title else sentences(found)
     for name, head, rows in tables(found):
-        widths = [max(len(r[i]) for r in (head, *rows)) for i in range(len(head))]
-        lines += ["", name]
-        lines += [
-            "  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in (head, *rows)
-        ]
+        lines += ["", name, *aligned([head, *rows])]
     return "\n".join(lines)
 
 

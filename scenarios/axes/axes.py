@@ -56,7 +56,7 @@ def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
     """Find what a path changes; None, and a mistake noted, where it names nothing in this question."""
     (axis, path), key = slot, axis_slots.place(shape, slot)
     if reader.is_machine(path.removesuffix(".base")):
-        return _machine(reader, shape, key, path)
+        return _machine_target(reader, shape, key, path)
     if path.removesuffix(".base") == "machine":
         # noted where the entries of the map were read
         return None
@@ -66,7 +66,7 @@ def target(reader: Reader, shape: Shape, slot: Slot) -> Target | None:
     if section == "uncertain" and rest:
         return _target_of(chance_axes.spread(reader, shape, key, rest))
     if section in {"limits", "decide"} and rest:
-        return _bound(reader, shape, key, section, rest)
+        return _limit_target(reader, shape, key, section, rest)
     name = rest if section == "given" and rest else path
     if name not in reader.parameters:
         _nowhere(reader, shape, key, path)
@@ -88,7 +88,7 @@ def divided_numbers(model: Model, shape: Shape) -> set[str]:
     return {n for name in asked for n in divisors.bases(definitions_of(model), name)}
 
 
-def _machine(reader: Reader, shape: Shape, key: str, path: str) -> Target | None:
+def _machine_target(reader: Reader, shape: Shape, key: str, path: str) -> Target | None:
     whole = path.removesuffix(".base")
     spec: Any = shape.machine
     if whole != "machine":
@@ -105,10 +105,10 @@ def _machine(reader: Reader, shape: Shape, key: str, path: str) -> Target | None
     return None
 
 
-def _bound(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> Target | None:
+def _limit_target(reader: Reader, shape: Shape, key: str, section: str, rest: str) -> Target | None:
     name, _, side = rest.rpartition(".")
     if section == "limits" and side == "within" and name:
-        return _share(reader, shape, key, name)
+        return _target_within_share(reader, shape, key, name)
     if section == "limits" and side == "probability" and name:
         return _target_of(chance_axes.promise(reader, shape, key, name))
     sides = ("min", "max") if section == "limits" else ("min", "max", "max_halvings")
@@ -133,7 +133,7 @@ def _target_of(found: tuple[str, str, str] | None) -> Target | None:
     return None if found is None else Target(*found)
 
 
-def _share(reader: Reader, shape: Shape, key: str, name: str) -> Target | None:
+def _target_within_share(reader: Reader, shape: Shape, key: str, name: str) -> Target | None:
     entry = shape.limits.get(name)
     if entry is None or entry.within is None:
         wrong = f"{name} has no within to sweep"
@@ -191,7 +191,7 @@ def form(reader: Reader, axis: str, entry: Sweep) -> bool:
     key, add = f"sweep.{axis}", reader.findings.add
     rows = [n for n in ("paths", "table", "columns") if getattr(entry, n) is not None]
     if rows:
-        return _rows(reader, key, entry, rows)
+        return _has_consistent_rows(reader, key, entry, rows)
     steps = [n for n in ("start", "stop", "num", "spacing") if getattr(entry, n) is not None]
     ways = [n for n in ("values", "factors") if getattr(entry, n) is not None]
     if len(ways) + bool(steps) > 1:
@@ -205,7 +205,7 @@ def form(reader: Reader, axis: str, entry: Sweep) -> bool:
     return _stepped(reader, key, entry, steps)
 
 
-def _rows(reader: Reader, key: str, entry: Sweep, rows: list[str]) -> bool:
+def _has_consistent_rows(reader: Reader, key: str, entry: Sweep, rows: list[str]) -> bool:
     """Whether an axis of rows says in one way what stands in them, and equally often for each path."""
     add = reader.findings.add
     others = ("path", "start", "stop", "num", "spacing", "values", "factors")

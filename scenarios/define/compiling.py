@@ -45,9 +45,9 @@ def compiled(tree: Expression, lift: Lift) -> Run:
         case Power(base, exponent, _):
             return _powered(compiled(base, lift), exponent, lift)
         case Call(_, of, _, Function() as fitted, _):
-            return _measured(fitted, of, lift)
+            return _own_function(fitted, of, lift)
         case Call(function, of, _):
-            return _called(function, [compiled(x, lift) for x in of])
+            return _function_of_values(function, [compiled(x, lift) for x in of])
 
 
 def _chained(parts: list[tuple[str, Run]]) -> Run:
@@ -101,7 +101,7 @@ def _constant(tree: Expression) -> bool:
     return False
 
 
-def _called(function: str, of: list[Run]) -> Run:
+def _function_of_values(function: str, of: list[Run]) -> Run:
     first = of[0]
     if function == "sqrt":
         return lambda at: first(at) ** 0.5
@@ -111,7 +111,7 @@ def _called(function: str, of: list[Run]) -> Run:
     return lambda at: how(*(x(at) for x in of))
 
 
-def _measured(function: Function, of: tuple[Expression, ...], lift: Lift) -> Run:
+def _own_function(function: Function, of: tuple[Expression, ...], lift: Lift) -> Run:
     takes, unit = arguments(function, of, lift), lift(1.0, function.metric.unit)
     if isinstance(unit, float):
         return lambda at: function.at([x(at) for x in takes])

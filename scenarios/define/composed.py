@@ -111,13 +111,13 @@ class Equations:
             tuple(r for r in runs if r[0] in self.before),
             tuple(r for r in runs if r[0] not in self.before),
             tuple(
-                (d.name, _size(d.tree, d.metric.unit, lift))
+                (d.name, _size_of_terms(d.tree, d.metric.unit, lift))
                 for d in self.definitions
                 if _must_not_be_negative(d)
             ),
             tuple((r, arguments(r.function, r.of, lift)) for r in ranges(d.tree for d in self.definitions)),
             tuple(
-                (name, compiled(g.tree, lift), _size(g.tree, None, lift))
+                (name, compiled(g.tree, lift), _size_of_terms(g.tree, None, lift))
                 for name, g in zip(guard_names(self.guards), self.guards, strict=True)
             ),
         )
@@ -205,7 +205,7 @@ def guarded(model: Model, guards: tuple[Guard, ...]) -> Model:
     return replace(model, equations=equations, limits=(*model.limits, *limits))
 
 
-def _size(tree: Expression, unit: str | None, lift: Lift) -> Run:
+def _size_of_terms(tree: Expression, unit: str | None, lift: Lift) -> Run:
     """Return how large the parts of a sum are together: what a difference is measured against.
 
     ``unit``: of the sum; None where it is not known.
@@ -233,7 +233,7 @@ def size(model: Model, name: str, at: Mapping[str, Any]) -> Any:
     if not may_be_negative(model, name):
         return None
     found = next(d for d in definitions_of(model) if d.name == name)
-    return _size(found.tree, found.metric.unit, plain_lift)(at)
+    return _size_of_terms(found.tree, found.metric.unit, plain_lift)(at)
 
 
 def recomputed(model: Model, at: Mapping[str, Any]) -> dict[str, Any]:
@@ -260,9 +260,9 @@ def composed(base: Model, definitions: Iterable[Definition], own: Own, before: f
     ordered = tuple(definitions)
     defined = {d.name for d in ordered}
     used = own.used
-    inputs = (_needed(q, q.name in used) for q in base.inputs if q.name not in defined)
+    inputs = (_made_required(q, q.name in used) for q in base.inputs if q.name not in defined)
     machine = (
-        _needed(q, MACHINE_PREFIX + q.name in used)
+        _made_required(q, MACHINE_PREFIX + q.name in used)
         for q in base.machine
         if MACHINE_PREFIX + q.name not in defined or MACHINE_PREFIX + q.name in own.kept
     )
@@ -296,7 +296,7 @@ class Own:
     kept: frozenset[str]
 
 
-def _needed(q: Quantity, used: bool) -> Quantity:
+def _made_required(q: Quantity, used: bool) -> Quantity:
     """A number that a definition uses must be there."""
     return replace(q, optional=False) if used and q.optional else q
 

@@ -60,7 +60,7 @@ def with_definitions(reader: Reader, shape: Shape, findings: Findings, tables: T
     if len(trees) < len(read) or not all(sound):
         return None
     functions.unused(shape, trees.values(), findings)
-    order = _ordered(reader, trees, findings)
+    order = _definition_order(reader, trees, findings)
     made = None if order is None else _proved(own, trees, order)
     return None if made is None else _reader(own, made, used)
 
@@ -133,7 +133,7 @@ def _needs(reader: Reader, trees: Trees, name: str) -> dict[str, str]:
     return found
 
 
-def _ordered(reader: Reader, trees: Trees, findings: Findings) -> list[str] | None:
+def _definition_order(reader: Reader, trees: Trees, findings: Findings) -> list[str] | None:
     """Return the definitions in an order in which each needs only earlier ones; note a circle."""
     done: dict[str, None] = {}
     needs = {name: _needs(reader, trees, name) for name in trees}
@@ -185,7 +185,7 @@ def _definition(own: Names, name: str, tree: Expression, known: Mapping[str, Mea
     """Prove the units of one definition; None, and a mistake noted, where they are wrong."""
     text, q, key = own.shape.define[name], own.reader.parameters.get(name), f"define.{name}"
     try:
-        found = prove(text, tree, lambda used: _known(own, used, known))
+        found = prove(text, tree, lambda used: _meaning_or_mistake(own, used, known))
     except ExpressionError as error:
         own.findings.add(key, error.wrong, error.right)
         return None
@@ -212,7 +212,7 @@ def _definition(own: Names, name: str, tree: Expression, known: Mapping[str, Mea
     return Definition(name, text, tree, metric, q, label, found.positive)
 
 
-def _known(own: Names, used: str, known: Mapping[str, Meaning]) -> Meaning | str:
+def _meaning_or_mistake(own: Names, used: str, known: Mapping[str, Meaning]) -> Meaning | str:
     """Return what a name in an expression means, or what is wrong with it and what would be right."""
     r = own.reader
     if used in known:

@@ -37,11 +37,11 @@ def raised(a: Dimension, power: int) -> Dimension:
 
 def unit(of: Dimension) -> str:
     """Return the SI unit in which a quantity of this dimension is computed and shown; "" where it has none."""
-    return _unit(tuple(sorted(of.items())))
+    return _canonical_unit(tuple(sorted(of.items())))
 
 
 @lru_cache(maxsize=1024)
-def _unit(items: tuple[tuple[str, int], ...]) -> str:
+def _canonical_unit(items: tuple[tuple[str, int], ...]) -> str:
     wanted = dict(items)
     if not wanted:
         return ""
@@ -89,11 +89,11 @@ def _physical(rest: Dimension) -> list[tuple[str, int]]:
 def _written(factors: list[tuple[str, int]]) -> str:
     """Write a product of units as files have it: simple factors first, since a prefix goes to the first one."""
     above = sorted((f for f in factors if f[1] > 0), key=lambda f: f[1])
-    text = "*".join(part for name, e in above for part in _parts(name, e)) or "1"
-    return text + "".join(f"/{part}" for name, e in factors if e < 0 for part in _parts(name, -e))
+    text = "*".join(part for name, e in above for part in _unit_powers(name, e)) or "1"
+    return text + "".join(f"/{part}" for name, e in factors if e < 0 for part in _unit_powers(name, -e))
 
 
-def _parts(name: str, power: int) -> list[str]:
+def _unit_powers(name: str, power: int) -> list[str]:
     """Write a power of a unit, of which one digit is read: s^12 is s^9*s^3."""
     found = []
     while power > 0:

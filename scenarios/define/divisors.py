@@ -42,7 +42,7 @@ class Divisors:
         numbers = {name: value(self.definitions, given, name) for name in self.of}
         if None in numbers.values():
             return None
-        whole = {name: _whole(name, float(v or 0.0)) for name, v in numbers.items()}
+        whole = {name: _nearest_whole_number(name, float(v or 0.0)) for name, v in numbers.items()}
         shared = math.gcd(*whole.values())
         if self.listed is None:
             return divisors(shared)
@@ -83,7 +83,7 @@ def bases(definitions: Iterable[Definition], name: str) -> Iterator[str]:
         yield from (inner,) if inner == name else bases(definitions, inner)
 
 
-def _whole(name: str, number: float) -> int:
+def _nearest_whole_number(name: str, number: float) -> int:
     if not 1 - WHOLE_ROUNDING <= number <= LARGEST_DIVIDED:
         right = f"a number from 1 to {LARGEST_DIVIDED:g} has a menu of divisors"
         raise ValueError(f"{name} is {number:.12g}; {right}")

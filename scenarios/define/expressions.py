@@ -110,7 +110,7 @@ def _tokens(text: str) -> list[_Token]:
         kind = str(match.lastgroup)
         end, unit = match.end(), ""
         if kind == "number":
-            unit, end = _unit(text, match)
+            unit, end = _unit_behind_number(text, match)
         loose = kind == "operator" and (_blank(text, at - 1) or _blank(text, end))
         found.append(_Token(kind, match[kind], at, unit, loose))
         at = end
@@ -121,7 +121,7 @@ def _blank(text: str, at: int) -> bool:
     return not 0 <= at < len(text) or text[at] in " \t\r\n"
 
 
-def _unit(text: str, number: re.Match[str]) -> tuple[str, int]:
+def _unit_behind_number(text: str, number: re.Match[str]) -> tuple[str, int]:
     """Return the unit behind a number and where it ends; "" and the number's own end where there is none."""
     end = number.end()
     if len(number[0]) > 40:

@@ -81,7 +81,7 @@ class Range:
             if x.name not in self.names:
                 continue
             side = x.name.split(".")[1]
-            where = ", ".join(f"{n} = {_short(text)}" for n, text in renamed if side in ("hull", n))
+            where = ", ".join(f"{n} = {_shortened(text)}" for n, text in renamed if side in ("hull", n))
             formula = f"{x.formula}, where {where}" if where else x.formula
             yield replace(x, name=self.names[x.name], formula=formula)
 
@@ -101,12 +101,14 @@ def ranges(trees: Iterable[Expression]) -> tuple[Range, ...]:
             known = places.setdefault(function.family, [])
             if call.of not in known:
                 known.append(call.of)
-                names = dict(_names(function, known))
+                names = dict(_sides_with_names(function, known))
                 found.append(Range(function, call.of, call.written, names))
     return tuple(found)
 
 
-def _names(function: Function, places: Sequence[tuple[Expression, ...]]) -> Iterator[tuple[str, str]]:
+def _sides_with_names(
+    function: Function, places: Sequence[tuple[Expression, ...]]
+) -> Iterator[tuple[str, str]]:
     """Go through the sides that the last of these places adds, with the names of their limits."""
     *earlier, last = places
     new = {c.name for i, c in enumerate(function.takes) if all(last[i] != of[i] for of in earlier)}
@@ -123,5 +125,5 @@ def range_limits(trees: Iterable[Expression]) -> Iterator[ModelLimit]:
         yield from reach.limits()
 
 
-def _short(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_ARGUMENT else f"{text[: _LONGEST_ARGUMENT - 1]}…"

@@ -31,7 +31,7 @@ def with_weights(shape: Shape, findings: Findings) -> Shape:
     if NAME in shape.define:
         findings.add(f"define.{NAME}", f"{NAME} is what the sum by weights is called", "choose another name")
     findings.places[f"define.{NAME}"] = KEY
-    terms = [_term(name, value, findings) for name, value in goal.weights.items()]
+    terms = [_weighted_metric(name, value, findings) for name, value in goal.weights.items()]
     update: dict[str, object] = {"weights": None}
     told = [t for t in terms if t]
     if told and len(told) == len(terms) and not way:
@@ -43,7 +43,7 @@ def with_weights(shape: Shape, findings: Findings) -> Shape:
     return shape.model_copy(update={"objective": goal.model_copy(update=update)})
 
 
-def _term(name: str, value: float | str, findings: Findings) -> str:
+def _weighted_metric(name: str, value: float | str, findings: Findings) -> str:
     """Return one weight times its metric as an expression; empty, and a mistake noted, where it is none."""
     key = f"{KEY}.{name}"
     try:

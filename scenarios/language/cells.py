@@ -32,7 +32,7 @@ def _bare(value: Any) -> float:
     return number
 
 
-def _number(value: Any) -> float | str:
+def _number_or_quantity(value: Any) -> float | str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -40,7 +40,7 @@ def _number(value: Any) -> float | str:
     return _bare(value)
 
 
-def _count(value: Any) -> int:
+def _whole_count(value: Any) -> int:
     number = _bare(value)
     if not number.is_integer():
         raise Wrong(f"{number:g} is not a whole number", "write a whole number such as 8")
@@ -53,14 +53,14 @@ def _flag(value: Any) -> bool:
     return value
 
 
-def _idle(value: Any) -> bool | str:
+def _flag_or_text(value: Any) -> bool | str:
     if not isinstance(value, bool) and value not in ("on", "off"):
         right = 'write true or false, or in a question of several kernels "on" or "off"'
         raise Wrong("this is neither true nor false", right)
     return bool(value) if isinstance(value, bool) else str(value)
 
 
-def _text(value: Any) -> str:
+def _checked_string(value: Any) -> str:
     if not isinstance(value, str):
         raise Wrong("this is not text", 'write text in quotes, such as "nbody"')
     return value
@@ -73,26 +73,26 @@ def _definition(value: Any) -> str:
     return value
 
 
-def _names(value: Any) -> tuple[str, ...]:
+def _name_or_names(value: Any) -> tuple[str, ...]:
     listed = (value,) if isinstance(value, str) else value
     if not isinstance(listed, list | tuple) or not all(isinstance(v, str) for v in listed):
         raise Wrong("this is not a name or a list of names", 'write "NAME" or ["NAME", "OTHER"], in quotes')
     return tuple(listed)
 
 
-def _values(value: Any) -> tuple[float | str, ...]:
+def _value_list(value: Any) -> tuple[float | str, ...]:
     if not isinstance(value, list | tuple):
         raise Wrong("this is not a list", "write a list such as [1, 2, 4]")
     for i, v in enumerate(value):
         if not isinstance(v, str) and (isinstance(v, bool) or not isinstance(v, Real)):
             raise Wrong(f"entry {i + 1} is neither a number nor text", "write a list such as [1, 2, 4]")
-    return tuple(_number(v) for v in value)
+    return tuple(_number_or_quantity(v) for v in value)
 
 
 def _weights(value: Any) -> dict[str, float | str]:
     if not isinstance(value, Mapping):
         raise Wrong("this is not a table of weights", 'write { energy = "1 1/J", time = "20 W/J" }')
-    return {str(name): _number(v) for name, v in value.items()}
+    return {str(name): _number_or_quantity(v) for name, v in value.items()}
 
 
 def _lists(value: Any) -> dict[str, tuple[float | str, ...]]:
@@ -101,7 +101,7 @@ def _lists(value: Any) -> dict[str, tuple[float | str, ...]]:
     found = {}
     for path, listed in leaves(value).items():
         try:
-            found[path] = _values(listed)
+            found[path] = _value_list(listed)
         except Wrong as error:
             wrong = error.wrong.replace("this is", f"the entry for {path} is", 1)
             raise Wrong(wrong, error.right) from None
@@ -151,7 +151,7 @@ def _sampler(value: Any) -> str:
     return value
 
 
-def _method(value: Any) -> str:
+def _method_name(value: Any) -> str:
     if not isinstance(value, str) or value not in METHODS:
         raise Wrong("this is not a sampling method", f"there are: {', '.join(METHODS)}")
     return value
@@ -191,21 +191,21 @@ def _pairs(value: Any) -> tuple[tuple[str, str, float], ...]:
 
 
 def _positive(value: Any) -> int:
-    number = _count(value)
+    number = _whole_count(value)
     if not 1 <= number <= MOST_COUNT:
         raise Wrong(f"{number} is not possible", f"write a whole number from 1 to {MOST_COUNT}")
     return number
 
 
 def _seed(value: Any) -> int:
-    number = _count(value)
+    number = _whole_count(value)
     if not 0 <= number < 2**32:
         raise Wrong(f"{number} is not a seed", "write a whole number from 0 to 4294967295")
     return number
 
 
 def _storage(value: Any) -> str:
-    text = _text(value)
+    text = _checked_string(value)
     scheme, sign, rest = text.partition("://")
     known = scheme.partition("+")[0] in DATABASES and rest if sign else text.endswith(FILES)
     if not known:
@@ -230,7 +230,7 @@ def _password(url: str) -> bool:
         return True
 
 
-def _machine(value: Any) -> str | dict[str, Any]:
+def _machine_name_or_table(value: Any) -> str | dict[str, Any]:
     if isinstance(value, str | dict):
         return value
     raise Wrong(
@@ -240,15 +240,15 @@ def _machine(value: Any) -> str | dict[str, Any]:
 
 Cell = float | str
 Settings = list[dict[str, Cell]]
-Number = Annotated[float | str, Check(_number, float | str)]
+Number = Annotated[float | str, Check(_number_or_quantity, float | str)]
 Bare = Annotated[float, Check(_bare, float)]
-Count = Annotated[int, Check(_count, float)]
+Count = Annotated[int, Check(_whole_count, float)]
 Flag = Annotated[bool, Check(_flag, bool)]
-Idle = Annotated[bool | str, Check(_idle, bool | Literal["on", "off"])]
-Text = Annotated[str, Check(_text, str)]
+Idle = Annotated[bool | str, Check(_flag_or_text, bool | Literal["on", "off"])]
+Text = Annotated[str, Check(_checked_string, str)]
 Definition = Annotated[str, Check(_definition, str)]
-Names = Annotated[tuple[str, ...], Check(_names, str | list[str])]
-Values = Annotated[tuple[float | str, ...], Check(_values, list[float | str])]
+Names = Annotated[tuple[str, ...], Check(_name_or_names, str | list[str])]
+Values = Annotated[tuple[float | str, ...], Check(_value_list, list[float | str])]
 Factors = Annotated[tuple[float, ...], Check(_factors, list[float])]
 Lists = Annotated[
     dict[str, tuple[float | str, ...]],
@@ -262,7 +262,7 @@ Sampler = Annotated[
 ]
 Positive = Annotated[int, Check(_positive, float)]
 Seed = Annotated[int, Check(_seed, float)]
-Method = Annotated[str, Check(_method, Literal["sobol", "random", "latin"])]
+Method = Annotated[str, Check(_method_name, Literal["sobol", "random", "latin"])]
 MeasureName = Annotated[str, Check(_measure, Literal["mean", "worst"])]
 Level = Annotated[float, Check(_level, float)]
 Confidence = Annotated[float, Check(_confidence, float)]
@@ -271,7 +271,7 @@ Storage = Annotated[str, Check(_storage, str)]
 Spacing = Annotated[str, Check(_spacing, str)]
 MachineEntry = Annotated[
     str | dict[str, Any],
-    Check(_machine, str | dict[str, Cell | dict[str, Cell | Settings] | Settings]),
+    Check(_machine_name_or_table, str | dict[str, Cell | dict[str, Cell | Settings] | Settings]),
 ]
 GivenEntry = Annotated[
     Any,

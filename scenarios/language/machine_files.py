@@ -63,13 +63,13 @@ def pinned(
     SHA-256. ``stored``: what the text holds of its files is what counts; otherwise a file that has changed since is
     noted as a mistake. Without such files all stays as it is.
     """
-    written = _named(data)
+    written = _machine_paths(data)
     if not written:
         return data, text
     kept, before = held(text or ""), dict(pins(text or ""))
     found: dict[str, Held] = {}
     missing: dict[str, str] = {}
-    names = _names([p for p in written if not isinstance(p, Held)], folder)
+    names = _names_of_paths([p for p in written if not isinstance(p, Held)], folder)
     places = _model_places(data)
     for path in written:
         if isinstance(path, Held):
@@ -78,7 +78,7 @@ def pinned(
         name = names[path]
         read = kept.get(name) if stored else None
         if read is None:
-            now = _read(folder / path, name)
+            now = _held_file(folder / path, name)
             read = kept.get(name) if now is None else now
         if read is None:
             # whoever reads the machine or model says so, with its key
@@ -86,7 +86,7 @@ def pinned(
             continue
         found[path] = read
         if before.get(name, read.sha256) != read.sha256:
-            kind = _kind(path, places)
+            kind = _model_or_machine(path, places)
             wrong = f"{kind} file {path} has changed since this question was stored"
             right = f"bring the old file back, or take the lines out that pin it to {before[name][:16]}…"
             findings.add(places.get(path, kind), wrong, right)
@@ -101,11 +101,11 @@ def pinned(
     bare = _PIN.sub("", told).rstrip()
     # what looks like a pin inside a text of several lines stays
     told = bare if tomllib.loads(bare) == tomllib.loads(told) else to_toml(made)
-    blocks = dict.fromkeys(_block(_kind(p, places), f) for p, f in found.items())
+    blocks = dict.fromkeys(_block(_model_or_machine(p, places), f) for p, f in found.items())
     return made, "\n".join([told, *blocks]) + "\n"
 
 
-def _kind(path: str, places: Mapping[str, str]) -> str:
+def _model_or_machine(path: str, places: Mapping[str, str]) -> str:
     return "model" if path in places else "machine"
 
 
@@ -130,14 +130,14 @@ def _unquoted(path: str) -> str:
         return path[1:-1]
 
 
-def _read(path: Path, name: str) -> Held | None:
+def _held_file(path: Path, name: str) -> Held | None:
     try:
         return Held(name, files.text(path))
     except (OSError, UnicodeDecodeError):
         return None
 
 
-def _names(paths: Iterable[str], folder: Path) -> dict[str, str]:
+def _names_of_paths(paths: Iterable[str], folder: Path) -> dict[str, str]:
     """Return how each path is called in the question: no name tells where the folder is, and no two are the same."""
     names = {p: p for p in paths if not Path(p).is_absolute()}
     top = folder.resolve()
@@ -156,7 +156,7 @@ def _names(paths: Iterable[str], folder: Path) -> dict[str, str]:
 def _model_places(data: Mapping[str, Any]) -> dict[str, str]:
     """Return the paths of model files, each with the key at which it is named first."""
     found: dict[str, str] = {}
-    for place in _parts(data):
+    for place in _places_of_names(data):
         if place[0] in ("model", "models", "kernels"):
             _replaced(data, partial(_noted, found, dotted(place)), [place])
     return found
@@ -179,7 +179,7 @@ def rewritten(text: str, paths: Mapping[str, str], data: dict[str, Any]) -> str:
     return text if same else to_toml(data)
 
 
-def _parts(data: Mapping[str, Any]) -> Iterator[Place]:
+def _places_of_names(data: Mapping[str, Any]) -> Iterator[Place]:
     """Go through the places where machines and models are named."""
     yield ("model",)
     yield ("machine",)
@@ -199,7 +199,7 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Place]:
         yield "sweep", axis, "paths"
 
 
-def _named(data: Mapping[str, Any]) -> list[str]:
+def _machine_paths(data: Mapping[str, Any]) -> list[str]:
     found: list[str] = []
 
     def note(path: str) -> str:
@@ -215,7 +215,7 @@ def _replaced(
 ) -> dict[str, Any]:
     """Return the data with every path of a machine or model file changed, or those at some ``places``."""
     made = dict(data)
-    for place in _parts(data) if places is None else places:
+    for place in _places_of_names(data) if places is None else places:
         _change_at(made, place, change)
     return made
 

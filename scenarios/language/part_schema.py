@@ -29,7 +29,7 @@ def _object(part: type[Part], inner: dict[str, type[Part]]) -> dict[str, Any]:
     others: Any = False
     abouts = about_keys(part)
     for name, kind in kinds(part).items():
-        entry = _of(kind, inner)
+        entry = _reference_to_part(kind, inner)
         if name == part._others:
             others = entry["additionalProperties"]
             continue
@@ -50,22 +50,22 @@ def _object(part: type[Part], inner: dict[str, type[Part]]) -> dict[str, Any]:
     }
 
 
-def _of(kind: Any, inner: dict[str, type[Part]]) -> dict[str, Any]:
+def _reference_to_part(kind: Any, inner: dict[str, type[Part]]) -> dict[str, Any]:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return _of(next(k for k in arguments[1:] if isinstance(k, Check)).shown, inner)
+        return _reference_to_part(next(k for k in arguments[1:] if isinstance(k, Check)).shown, inner)
     if origin in (Union, types.UnionType):
         entries: list[dict[str, Any]] = []
         for k in arguments:
-            entry = _of(k, inner)
+            entry = _reference_to_part(k, inner)
             entries += [e for e in entry.get("anyOf", [entry]) if e not in entries]
         return {"anyOf": entries}
     if origin is Literal:
         return {"enum": list(arguments), "type": "string"}
     if origin is dict:
-        return {"additionalProperties": _of(arguments[1], inner), "type": "object"}
+        return {"additionalProperties": _reference_to_part(arguments[1], inner), "type": "object"}
     if origin in (list, tuple):
-        return {"items": _of(arguments[0], inner), "type": "array"}
+        return {"items": _reference_to_part(arguments[0], inner), "type": "array"}
     if kind in _PLAIN:
         return {"type": _PLAIN[kind]}
     inner[kind.__name__] = kind

@@ -191,7 +191,7 @@ def _reader(kind: Any) -> Reader:
     if get_origin(kind) is Annotated:
         return _reader_of(next(k for k in get_args(kind)[1:] if isinstance(k, Check)).read)
     if get_origin(kind) is dict:
-        return _table(_reader(get_args(kind)[1]))
+        return _table_reader(_reader(get_args(kind)[1]))
     if get_origin(kind) is tuple:
         return _list(_reader(get_args(kind)[0]))
     return lambda value, place, found: _read_part(kind, value, place, found)
@@ -208,7 +208,7 @@ def _reader_of(read: Callable[[Any], Any]) -> Reader:
     return reader
 
 
-def _table(inner: Reader) -> Reader:
+def _table_reader(inner: Reader) -> Reader:
     def reader(value: Any, place: Place, found: list[Mistake]) -> Any:
         if not isinstance(value, Mapping):
             found.append(Mistake(place, TABLE, value))

@@ -320,7 +320,7 @@ def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
     for section, part in (("decide", Decide), ("limits", Bounds)):
         entries = found.get(section)
         if isinstance(entries, dict):
-            found[section] = _flat(entries, part)
+            found[section] = _flat_entries(entries, part)
     uncertain = found.get("uncertain")
     if isinstance(uncertain, dict):
         sampling = {k: v for k, v in uncertain.items() if k == "sampling"}
@@ -330,15 +330,15 @@ def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def spread_entries(uncertain: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries of [uncertain] that are distributions, those of nested tables with dotted names."""
-    return _flat({k: v for k, v in uncertain.items() if k != "sampling"}, Spread)
+    return _flat_entries({k: v for k, v in uncertain.items() if k != "sampling"}, Spread)
 
 
-def _flat(entries: Mapping[str, Any], part: type[Part]) -> dict[str, Any]:
+def _flat_entries(entries: Mapping[str, Any], part: type[Part]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, entry in entries.items():
         table = entry if isinstance(entry, dict) else {}
         inner = {k: v for k, v in table.items() if isinstance(v, dict) and k not in part.model_fields}
-        dotted = {f"{name}.{k}": v for k, v in _flat(inner, part).items()}
+        dotted = {f"{name}.{k}": v for k, v in _flat_entries(inner, part).items()}
         # what stands there twice stays nested, where it is refused
         twice = any(k in entries or k in found for k in dotted)
         if not inner or twice:

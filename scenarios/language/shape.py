@@ -66,7 +66,7 @@ def check(data: Mapping[str, Any], findings: Findings) -> Shape | None:
         if any(not place or place[0] == "kernels" for place, _ in broken):
             return None
         for place, _ in broken:
-            _cut(rest, place)
+            _remove_entry(rest, place)
 
 
 def _path_is_wrong(key: str, findings: Findings) -> bool:
@@ -86,7 +86,7 @@ def problems_of(
         place, kind = found.place, found.kind
         if kind == SCENARIO:
             wrong, right = found.wrong, found.right
-            wrong = wrong.replace("this is", f"{shown(_at(data, place))} is", 1)
+            wrong = wrong.replace("this is", f"{shown(_entry_at(data, place))} is", 1)
         elif kind == EXTRA and _twice(place, data):
             wrong, right = f"{shown(dotted(place[1:]))} is given twice", "keep one of the two"
         elif kind == EXTRA:
@@ -157,16 +157,16 @@ def _missing(place: Place, file: str) -> tuple[str, str]:
     return "the axis has no path", right
 
 
-def _at(data: Any, place: Place) -> Any:
+def _entry_at(data: Any, place: Place) -> Any:
     for step in place:
         data = data[step]
     return data
 
 
-def _cut(data: dict[str, Any], place: Place) -> None:
+def _remove_entry(data: dict[str, Any], place: Place) -> None:
     """Remove the entry at ``place``, unless what holds it is gone already."""
     *outer, last = place
     try:
-        _at(data, tuple(outer)).pop(last, None)
+        _entry_at(data, tuple(outer)).pop(last, None)
     except KeyError:
         return

@@ -95,7 +95,7 @@ def named(
     that it uses, and not where. What is wrong in a file is noted, with its lines; what has not the shape of such an
     axis is left as it is. Without tables all stays as it is.
     """
-    found, paths, tables = _read(data, folder, findings)
+    found, paths, tables = _tables_and_paths(data, folder, findings)
     if not tables:
         return data, text, tables
     try:
@@ -105,7 +105,7 @@ def named(
         return found, text, tables
 
 
-def _read(
+def _tables_and_paths(
     data: Mapping[str, Any], folder: Path, findings: Findings
 ) -> tuple[dict[str, Any], dict[str, str], dict[str, Table]]:
     """Read all tables; also says how each path is called now."""
@@ -121,7 +121,7 @@ def _read(
         named = heads and all(isinstance(head, str) for head in heads.values())
         if not isinstance(path, str) or not named or path.startswith(MARK):
             continue
-        table = _table(f"sweep.{axis}", folder, path, heads, findings)
+        table = _table_from_file(f"sweep.{axis}", folder, path, heads, findings)
         if table is None:
             findings.broken.add(f"sweep.{axis}.table")
             continue
@@ -153,7 +153,7 @@ def _of_spreads(
     for path, columns in heads.items():
         # each number's own lines are named, and of a file that cannot be read those of the first
         places = {name: f"uncertain.{name}.column" for name in columns}
-        table = _table(f"uncertain.{next(iter(columns))}", folder, path, columns, findings, places)
+        table = _table_from_file(f"uncertain.{next(iter(columns))}", folder, path, columns, findings, places)
         if table is None:
             findings.broken.update(f"uncertain.{name}.table" for name in columns)
             continue
@@ -165,7 +165,7 @@ def _of_spreads(
     return {**data, "uncertain": {**sampling, **changed}}
 
 
-def _table(
+def _table_from_file(
     key: str,
     folder: Path,
     path: str,
@@ -193,14 +193,14 @@ def _table(
     elif len(sheet.lines) > MOST_TABLE_ROWS:
         findings.add(place, f"{path} has {len(sheet.lines)} rows", f"keep to {MOST_TABLE_ROWS:.0e} of them")
     at = places or {p: f"{key}.columns.{shown(p) if '.' in p else p}" for p in columns}
-    found = {p: _column(at[p], sheet, path, head, findings) for p, head in columns.items()}
+    found = {p: _column_cells(at[p], sheet, path, head, findings) for p, head in columns.items()}
     kept = {p: c for p, c in found.items() if c is not None}
     if not kept or not sheet.lines or len(sheet.lines) > MOST_TABLE_ROWS:
         return None
     return Table(MARK + checksum(kept), kept, lines=sheet.lines)
 
 
-def _column(at: str, sheet: Sheet, file: str, head: str, findings: Findings) -> Cells | None:
+def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Findings) -> Cells | None:
     """Read one column, named at the key ``at``, and note what is wrong; None where it is not there or no numbers."""
     places = [i for i, h in enumerate(sheet.heads) if head in (h, name_and_unit(h)[0])]
     if len(places) != 1:
@@ -209,7 +209,7 @@ def _column(at: str, sheet: Sheet, file: str, head: str, findings: Findings) -> 
         findings.add(at, wrong, right)
         return None
     texts, unit = [c.strip() for c in sheet.columns[places[0]]], name_and_unit(sheet.heads[places[0]])[1]
-    values = _numbers(texts)
+    values = _finite_numbers(texts)
     if values is not None:
         return Cells(values, "" if unit in _NO_UNIT else unit)
     # a unit, or a number among them: then all of them have to be numbers
@@ -225,14 +225,14 @@ def _column(at: str, sheet: Sheet, file: str, head: str, findings: Findings) -> 
         told = f"{shown(text)} is not a finite number" if text else "the cell is empty"
         findings.add(at, f"{file} line {line}: {told}", f"column {shown(head)} needs a value in every row")
     _and_more(findings, at, file, len(bad))
-    sound = _numbers([t if is_number(t) else "0" for t in texts]) if counted else None
+    sound = _finite_numbers([t if is_number(t) else "0" for t in texts]) if counted else None
     if sound is None:
         return None
     sound[[not is_number(t) for t in texts]] = math.nan
     return Cells(sound, "" if unit in _NO_UNIT else unit)
 
 
-def _numbers(texts: Sequence[str]) -> Array | None:
+def _finite_numbers(texts: Sequence[str]) -> Array | None:
     """Return cells as finite numbers; None where one of them is none."""
     import numpy as np
 

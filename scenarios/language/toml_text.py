@@ -17,9 +17,13 @@ def to_toml(data: Mapping[str, Any]) -> str:
     """
     top = {k: v for k, v in data.items() if not isinstance(v, Mapping)}
     tables = {k: v for k, v in data.items() if isinstance(v, Mapping)}
-    lines = [f"{_key(k)} = {_value(v)}" for k, v in top.items()]
+    lines = [f"{_toml_key(k)} = {_toml_value(v)}" for k, v in top.items()]
     for name, table in tables.items():
-        lines += ["", f"[{_key(name)}]", *(f"{_key(k)} = {_value(v)}" for k, v in table.items())]
+        lines += [
+            "",
+            f"[{_toml_key(name)}]",
+            *(f"{_toml_key(k)} = {_toml_value(v)}" for k, v in table.items()),
+        ]
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
@@ -32,7 +36,7 @@ def plain(value: Any) -> Any:
     return plain(value.tolist()) if hasattr(value, "tolist") else value
 
 
-def _key(name: str) -> str:
+def _toml_key(name: str) -> str:
     return name if _BARE_KEY.fullmatch(name) else _string(name)
 
 
@@ -41,7 +45,7 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
-def _value(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -49,7 +53,7 @@ def _value(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(v) for v in value) + "]"
+        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{_toml_key(k)} = {_toml_value(v)}" for k, v in value.items()) + " }"
     raise TypeError(f"{type(value).__name__} cannot be written as TOML")

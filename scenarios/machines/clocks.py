@@ -84,7 +84,7 @@ def with_clocks(reader: Reader, shape: Shape, *, swept: bool) -> tuple[Reader, S
         if not known or c.clock in reader.metrics:
             continue
         before = reader.findings.count
-        used = _asked(shape, c.clock, swept=swept) and _follows(reader.findings, shape, c)
+        used = _has_role_for_clock(shape, c.clock, swept=swept) and _follows(reader.findings, shape, c)
         if reader.findings.count > before:
             # one mistake is enough: the clock itself is not called unknown as well
             inputs.append(replace(stated.CLOCK, name=c.clock))
@@ -115,7 +115,7 @@ _OF_FLOP = stated.FOLLOWS[0][1]
 _ALWAYS = {stated.REFERENCE.name, stated.LEAST.name, stated.MOST.name}
 
 
-def _asked(shape: Shape, clock: str, *, swept: bool) -> bool:
+def _has_role_for_clock(shape: Shape, clock: str, *, swept: bool) -> bool:
     """Whether a file gives the clock a role."""
     paths = [p.removeprefix("given.") for p, _ in _swept(shape, swept=swept)]
     return any(clock in names for names in (shape.given, shape.decide, shape.define, paths))
@@ -228,14 +228,14 @@ def _clocked(shape: Shape, entry: str, *, swept: bool) -> _Clocked:
             specs = [{**own, "base": name} for name in values]
     start = f"{MACHINE_PREFIX}{entry}." if entry else MACHINE_PREFIX
     changed = frozenset(n.removeprefix(start) for n in one_by_one if n.startswith(start))
-    return _Clocked(entry, spec, tuple(map(_numbers, specs)), changed)
+    return _Clocked(entry, spec, tuple(map(_machine_numbers, specs)), changed)
 
 
 def _swept(shape: Shape, *, swept: bool) -> list[tuple[str, tuple[Any, ...]]]:
     return [each for axis in shape.sweep.values() for each in changes(axis)] if swept else []
 
 
-def _numbers(spec: Any) -> Numbers:
+def _machine_numbers(spec: Any) -> Numbers:
     """Return what a machine states; nothing of one that cannot be read, which is noted elsewhere."""
     if isinstance(spec, str):
         try:
@@ -245,7 +245,7 @@ def _numbers(spec: Any) -> Numbers:
     if not isinstance(spec, Mapping):
         return {}
     own = {n: v for n, v in spec.items() if n != "base"}
-    return {**_numbers(spec["base"]), **own} if "base" in spec else own
+    return {**_machine_numbers(spec["base"]), **own} if "base" in spec else own
 
 
 def _quoted(name: str) -> str:

@@ -31,12 +31,16 @@ def on_machine(
     ``machine``: the name of a machine, or the path of a machine file, which begins at the working directory; of a map
     of machines ENTRY=NAME, several with commas between. Raises ScenarioError where the file leaves no place for it.
     """
-    told = _whole(data, machine, file) if "=" not in machine else _entries(data, machine, file)
+    told = (
+        _path_of_machine(data, machine, file)
+        if "=" not in machine
+        else _overriding_entries(data, machine, file)
+    )
     made = {**data, "machine": told}
     return made, None if text is None else _rewritten(text, made)
 
 
-def _whole(data: Mapping[str, Any], machine: str, file: str) -> str:
+def _path_of_machine(data: Mapping[str, Any], machine: str, file: str) -> str:
     own = data.get("machine")
     _elsewhere(data, "machine", file)
     if isinstance(own, Mapping) and (changed := [n for n in own if n != "base"]):
@@ -50,7 +54,7 @@ def _whole(data: Mapping[str, Any], machine: str, file: str) -> str:
     return _path(machine)
 
 
-def _entries(data: Mapping[str, Any], machine: str, file: str) -> dict[str, Any]:
+def _overriding_entries(data: Mapping[str, Any], machine: str, file: str) -> dict[str, Any]:
     own = data.get("machine")
     if not isinstance(own, Mapping) or "base" in own:
         wrong = f"{shown(machine)} names an entry of a map of machines, and this file has none"

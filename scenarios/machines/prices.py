@@ -45,11 +45,11 @@ def with_prices(reader: Reader, shape: Shape, findings: Findings, *, swept: bool
     mean nothing here are noted and left out.
     """
     said = _stated_prices(shape, swept=swept)
-    keys = {a: key for a in ACCOUNTS if (key := _asked(a, said))}
+    keys = {a: key for a in ACCOUNTS if (key := _key_of_total(a, said))}
     why = refusal(reader.model)
     unasked = {q.name for a in ACCOUNTS if a not in keys for q in a.machine} - said.used
     if not why and isinstance(shape.machine, Mapping):
-        shape = shape.model_copy(update={"machine": _table(shape.machine, unasked)})
+        shape = shape.model_copy(update={"machine": _without_unasked_prices(shape.machine, unasked)})
     if not keys:
         return reader, shape if why else _partless(reader, shape, said, findings)
     if why:
@@ -64,7 +64,7 @@ def with_prices(reader: Reader, shape: Shape, findings: Findings, *, swept: bool
     return Reader(model, findings, reader.parts, reader.unasked), shape
 
 
-def _asked(account: Account, said: _Said) -> str:
+def _key_of_total(account: Account, said: _Said) -> str:
     """Return the key at which a file asks for a total; empty where it does not, or has one of its own."""
     totals = [q.name for q in account.metrics]
     if said.own.intersection(totals):
@@ -85,7 +85,7 @@ def _one_rate(shape: Shape, said: _Said, findings: Findings) -> Shape:
         )
     else:
         return shape
-    return _without(shape, [number], findings)
+    return _shape_without_prices(shape, [number], findings)
 
 
 def _partless(reader: Reader, shape: Shape, said: _Said, findings: Findings) -> Shape:
@@ -95,10 +95,10 @@ def _partless(reader: Reader, shape: Shape, said: _Said, findings: Findings) -> 
         wrong = f"{q.name} ({q.meaning}) is for cost and carbon, and the question asks for neither"
         right = "give electricity_price for the cost, or carbon_intensity (or grid) for the carbon"
         findings.add(f"given.{q.name}", wrong, right)
-    return _without(shape, [q.name for q in free if q.name not in said.used], findings)
+    return _shape_without_prices(shape, [q.name for q in free if q.name not in said.used], findings)
 
 
-def _without(shape: Shape, names: Collection[str], findings: Findings) -> Shape:
+def _shape_without_prices(shape: Shape, names: Collection[str], findings: Findings) -> Shape:
     findings.broken.update(f"given.{n}" for n in names)
     return shape.model_copy(update={"given": {n: v for n, v in shape.given.items() if n not in names}})
 
@@ -138,8 +138,10 @@ def _paths(axis: Sweep) -> Iterator[str]:
             yield told
 
 
-def _table(told: Any, unasked: Container[str]) -> Any:
+def _without_unasked_prices(told: Any, unasked: Container[str]) -> Any:
     """Return a machine table, or a map of them, without the prices that nothing asks for."""
     if not isinstance(told, Mapping):
         return told
-    return {name: _table(value, unasked) for name, value in told.items() if name not in unasked}
+    return {
+        name: _without_unasked_prices(value, unasked) for name, value in told.items() if name not in unasked
+    }

@@ -65,11 +65,11 @@ def composed(shape: Shape, findings: Findings, *, swept: bool) -> Composed | Non
         return None
     found = [_model(shape, i, findings, swept=swept) for i in range(len(shape.kernels))]
     read = tuple(m for m in found if m is not None)
-    _names(shape.kernels, read, findings)
+    _note_unclear_names(shape.kernels, read, findings)
     if findings.count > before or len(read) < len(shape.kernels):
         return None
-    given = _given(shape, read, findings)
-    kernels = _shared(shape, read, given, findings, swept=swept)
+    given = _given_in_kernels(shape, read, findings)
+    kernels = _kernels_with_inputs(shape, read, given, findings, swept=swept)
     _ways(shape, kernels, findings)
     _of_whole(shape, kernels, findings, swept=swept)
     if findings.count > before:
@@ -84,11 +84,11 @@ def composed(shape: Shape, findings: Findings, *, swept: bool) -> Composed | Non
 
 def _model(shape: Shape, i: int, findings: Findings, *, swept: bool) -> Model | None:
     """Return the model of one kernel, as the question asks it."""
-    found = _named(shape.kernels[i], f"kernels[{i}]", findings)
+    found = _model_of_kernel(shape.kernels[i], f"kernels[{i}]", findings)
     return None if found is None else extensions.of_kernel(found, i, shape, findings, swept=swept)
 
 
-def _named(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
+def _model_of_kernel(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
     """Return the model that one kernel names."""
     if bool(entry.model) == bool(entry.workload):
         wrong = "model and workload exclude each other" if entry.model else "this kernel has no model"
@@ -133,7 +133,7 @@ def _named(entry: KernelEntry, key: str, findings: Findings) -> Model | None:
     return model
 
 
-def _names(entries: Sequence[KernelEntry], read: Sequence[Model], findings: Findings) -> None:
+def _note_unclear_names(entries: Sequence[KernelEntry], read: Sequence[Model], findings: Findings) -> None:
     """Note kernels without a name, or with one that cannot be told from another."""
     taken = _WORDS | {q.name for q in kernel_quantities.WHOLE} | {q.name for m in read for q in m.inputs}
     times = Counter(e.name for e in entries)
@@ -153,7 +153,7 @@ def _names(entries: Sequence[KernelEntry], read: Sequence[Model], findings: Find
             findings.add(key, f"two kernels are called {name}", "give each kernel a name of its own")
 
 
-def _given(shape: Shape, read: Sequence[Model], findings: Findings) -> dict[str, Any]:
+def _given_in_kernels(shape: Shape, read: Sequence[Model], findings: Findings) -> dict[str, Any]:
     """Return what stands under [given] and in the kernels, all under the names of the whole."""
     names = {e.name for e in shape.kernels}
     found: dict[str, Any] = {}
@@ -161,7 +161,9 @@ def _given(shape: Shape, read: Sequence[Model], findings: Findings) -> dict[str,
         nested = isinstance(value, dict) and name in names
         found |= {f"{name}.{k}": v for k, v in value.items()} if nested else {name: value}
     for i, (entry, model) in enumerate(zip(shape.kernels, read, strict=True)):
-        own = {n: (f"kernels[{i}].given.{n}", v) for n, v in _own(entry, model, i, findings).items()}
+        own = {
+            n: (f"kernels[{i}].given.{n}", v) for n, v in _inputs_of_kernel(entry, model, i, findings).items()
+        }
         own[kernel_quantities.REPEAT.name] = (f"kernels[{i}].repeat", entry.repeat)
         for name, (key, value) in own.items():
             flat = f"{entry.name}.{name}"
@@ -175,7 +177,7 @@ def _given(shape: Shape, read: Sequence[Model], findings: Findings) -> dict[str,
     return found
 
 
-def _own(entry: KernelEntry, model: Model, i: int, findings: Findings) -> dict[str, Any]:
+def _inputs_of_kernel(entry: KernelEntry, model: Model, i: int, findings: Findings) -> dict[str, Any]:
     """Return the inputs that one kernel states: those of its workload, and those of its own."""
     known = {q.name: q for q in model.inputs}
     found: dict[str, Any] = {}
@@ -197,7 +199,7 @@ def _own(entry: KernelEntry, model: Model, i: int, findings: Findings) -> dict[s
     return found
 
 
-def _shared(
+def _kernels_with_inputs(
     shape: Shape, read: Sequence[Model], given: Mapping[str, Any], findings: Findings, *, swept: bool
 ) -> tuple[Kernel, ...]:
     """Say for each input whether it is one number for all kernels, which the file's own words tell."""

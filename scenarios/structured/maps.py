@@ -33,7 +33,7 @@ def entries(
         wrong = f"{model.name} runs on a map of machines, one for each {what}, not on a single machine"
         findings.add("machine", wrong, f"write {EXAMPLE}")
         return None
-    found = [name for name, value in spec.items() if _entry(findings, name, value, what)]
+    found = [name for name, value in spec.items() if _is_entry_of_map(findings, name, value, what)]
     sound = len(found) == len(spec)
     for name in shape.decide:
         if _names_one(findings, f"decide.{name}", name, own, found, what):
@@ -52,7 +52,7 @@ def entries(
     return tuple(found) if sound else None
 
 
-def _entry(findings: Findings, name: str, value: Any, what: str) -> bool:
+def _is_entry_of_map(findings: Findings, name: str, value: Any, what: str) -> bool:
     key = f"machine.{name}"
     if not is_label(findings, key, name, what):
         return False
@@ -97,7 +97,7 @@ def settings(shape: Shape, model: Model, swept: Mapping[str, str], findings: Fin
     if shape.machine is None:
         right = f"write machine = … at the top of the file; settings have {', '.join(_with_settings())}"
         findings.missing("machine", f"no machine is named, and {model.name} needs one with settings", right)
-    return _named(findings, found) if found is not None else None
+    return _named_settings(findings, found) if found is not None else None
 
 
 def _with_settings() -> list[str]:
@@ -109,24 +109,24 @@ def _menu(spec: Any, findings: Findings, key: str) -> Settings | None:
     if spec is None:
         return None
     if isinstance(spec, Mapping) and "settings" in spec:
-        return _own(spec["settings"], findings, f"{key}.settings")
+        return _settings_in_file(spec["settings"], findings, f"{key}.settings")
     if isinstance(spec, Mapping) and "base" not in spec:
         return ()
     name, place = (spec["base"], f"{key}.base") if isinstance(spec, Mapping) else (spec, key)
     return machines.get(name).settings if known(findings, place, name) else None
 
 
-def _own(value: Any, findings: Findings, key: str) -> Settings | None:
+def _settings_in_file(value: Any, findings: Findings, key: str) -> Settings | None:
     """Read settings that stand in the file."""
     if not isinstance(value, list) or not all(isinstance(s, dict) for s in value):
         findings.add(key, "settings are a list of tables", "write [[machine.settings]] above each of them")
         return None
-    found = [_setting(s, findings, f"{key}[{i}]") for i, s in enumerate(value)]
+    found = [_checked_setting(s, findings, f"{key}[{i}]") for i, s in enumerate(value)]
     whole = [s for s in found if s is not None]
     return tuple(whole) if len(whole) == len(found) else None
 
 
-def _setting(entry: Mapping[str, Any], findings: Findings, key: str) -> Mapping[str, Any] | None:
+def _checked_setting(entry: Mapping[str, Any], findings: Findings, key: str) -> Mapping[str, Any] | None:
     before = findings.count
     found: dict[str, Any] = {}
     for name, value in entry.items():
@@ -144,7 +144,7 @@ def _setting(entry: Mapping[str, Any], findings: Findings, key: str) -> Mapping[
     return found if findings.count == before else None
 
 
-def _named(findings: Findings, found: Settings) -> Settings | None:
+def _named_settings(findings: Findings, found: Settings) -> Settings | None:
     made = tuple({**s, "name": s.get("name", str(i + 1))} for i, s in enumerate(found))
     if not all(is_label(findings, "machine", s["name"], "setting") for s in made):
         return None

@@ -61,7 +61,7 @@ def read(
     found = Listed()
     entries: dict[str, list[_Entry]] = {}
     for table in structure.tables:
-        named = _entries(table, given.get(table.name, []), findings)
+        named = _entries_of_table(table, given.get(table.name, []), findings)
         found.sound &= named is not None
         entries[table.name] = named or []
     names: dict[str, Collection[str]] = {
@@ -70,9 +70,11 @@ def read(
     names |= known
     elsewhere = {head for n in elsewhere for head in _heads(n)}
     for name, listed in entries.items():
-        found.rows[name] = tuple(_row(e, names, settings, elsewhere, findings, found) for e in listed)
+        found.rows[name] = tuple(
+            _row_of_entry(e, names, settings, elsewhere, findings, found) for e in listed
+        )
         if listed and listed[0].table.whole:
-            _whole(listed, elsewhere, findings)
+            _note_shares_off_one(listed, elsewhere, findings)
     return found
 
 
@@ -83,7 +85,7 @@ def _heads(name: str) -> Iterator[str]:
         name = name.rpartition(".")[0]
 
 
-def _whole(listed: Sequence[_Entry], elsewhere: Collection[str], findings: Findings) -> None:
+def _note_shares_off_one(listed: Sequence[_Entry], elsewhere: Collection[str], findings: Findings) -> None:
     """Note where the shares of a table do not sum to 1, or cannot always do so."""
     table = listed[0].table
     q = next(q for q in table.numbers if q.name == table.whole)
@@ -109,7 +111,7 @@ def _whole(listed: Sequence[_Entry], elsewhere: Collection[str], findings: Findi
         findings.add(f"given.{table.name}", wrong, right)
 
 
-def _entries(table: Table, value: Any, findings: Findings) -> list[_Entry] | None:
+def _entries_of_table(table: Table, value: Any, findings: Findings) -> list[_Entry] | None:
     """Return the rows of one table; None where there are none, or where some cannot be told apart."""
     key, header = f"given.{table.name}", f"[[given.{table.name}]]"
     if value == []:
@@ -148,7 +150,7 @@ def _necessary(q: Quantity) -> bool:
     return not q.optional and q.default is None
 
 
-def _row(
+def _row_of_entry(
     entry: _Entry,
     names: Mapping[str, Collection[str]],
     settings: Sequence[str] | None,
@@ -162,7 +164,11 @@ def _row(
     for key in entry.data:
         if key not in known:
             findings.unknown(f"{entry.key}.{key}", f"key of a {entry.table.dimension}", key, known)
-    stated = {q.name for q in numbers.values() if _stated(entry, q, settings, elsewhere, findings, found)}
+    stated = {
+        q.name
+        for q in numbers.values()
+        if _takes_stated_number(entry, q, settings, elsewhere, findings, found)
+    }
     _something(entry, findings)
     flags = {c.name: _flag(entry, c, findings) for c in columns.values() if not c.refers}
     refers = {c.name: _reference(entry, c, names, findings) for c in columns.values() if c.refers}
@@ -171,7 +177,7 @@ def _row(
     return Row(entry.name, flags, {k: v for k, v in refers.items() if v is not None}, frozenset(stated))
 
 
-def _stated(
+def _takes_stated_number(
     entry: _Entry,
     q: Quantity,
     settings: Sequence[str] | None,

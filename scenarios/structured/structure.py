@@ -72,7 +72,7 @@ def _unnested(shape: Shape, model: Model, findings: Findings) -> Shape:
     if not nested:
         return shape
     found = {n: v for n, v in shape.given.items() if n not in nested}
-    for name, number in _given(nested, Structure(), model, findings).items():
+    for name, number in _given_flat(nested, Structure(), model, findings).items():
         if name in found:
             findings.add(f"given.{name}", f"{shown(name)} is given twice", "keep one of the two")
         found[name] = number
@@ -97,7 +97,7 @@ def _expanded(
 ) -> Plain | None:
     slots = [slot for axis in shape.sweep for slot in axis_slots.slots(shape, axis)] if swept else []
     paths = {axis_slots.place(shape, slot): slot[1] for slot in slots}
-    given = _given(shape.given, structure, model, findings)
+    given = _given_flat(shape.given, structure, model, findings)
     machines = maps.entries(shape, model, structure, paths, findings) if structure.machines else ()
     settings = maps.settings(shape, model, paths, findings) if structure.settings else ()
     changed = {p.removeprefix("given.") for p in paths.values()}
@@ -120,7 +120,7 @@ def _expanded(
     flat = extensions.of_question(flat, shape, findings, swept=swept)
     _without_part(given, model, flat, findings)
     given |= listed.numbers
-    decide, unasked = _decided(flat, shape, {*given, *shape.decide, *shape.define, *changed})
+    decide, unasked = _all_decisions(flat, shape, {*given, *shape.decide, *shape.define, *changed})
     made = shape.model_copy(update={"given": given, "decide": decide})
     return Plain(Reader(flat, findings, parts, unasked), made) if _distinct(flat, findings) else None
 
@@ -134,7 +134,7 @@ def _without_part(given: dict[str, Any], model: Model, flat: Model, findings: Fi
         del given[name]
 
 
-def _given(
+def _given_flat(
     given: Mapping[str, Any], structure: Structure, model: Model, findings: Findings
 ) -> dict[str, Any]:
     """Return what stands under [given] besides the lists, nested tables with dotted names."""
@@ -159,7 +159,7 @@ def _leaves(name: str, value: Any) -> list[tuple[str, Any]]:
     return [leaf for key, inner in value.items() for leaf in _leaves(f"{name}.{key}", inner)]
 
 
-def _decided(flat: Model, shape: Shape, asked: set[str]) -> tuple[dict[str, Decide], frozenset[str]]:
+def _all_decisions(flat: Model, shape: Shape, asked: set[str]) -> tuple[dict[str, Decide], frozenset[str]]:
     """Return all decisions, and which of them are there although the file says nothing of them.
 
     An unknown is decided unless it is ``asked`` about, or its whole family is.

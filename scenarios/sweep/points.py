@@ -48,7 +48,7 @@ def build(shape: Shape, roles: Roles) -> Grid | None:
         readings.append(_axis_values(shape, roles, aims, place, made))
     _same_for_all(shape, roles, readings)
     found = {s: v for s in roles.targets if (v := outer.get(s, readings[0].get(s))) is not None}
-    return _grid(shape, roles, found, bases) if len(found) == len(roles.targets) else None
+    return _grid_of_axes(shape, roles, found, bases) if len(found) == len(roles.targets) else None
 
 
 def _combinations(outer: Mapping[Slot, AxisValues]) -> Iterator[dict[Slot, int]]:
@@ -64,7 +64,7 @@ def _combinations(outer: Mapping[Slot, AxisValues]) -> Iterator[dict[Slot, int]]
         yield {slot: i for part in parts for slot, i in part.items()}
 
 
-def _grid(
+def _grid_of_axes(
     shape: Shape,
     roles: Roles,
     values: Mapping[Slot, AxisValues],
@@ -79,11 +79,11 @@ def _grid(
         column = Column(name, path, q.unit if q else "", long_name, values[slot])
         made.setdefault(slot[0], []).append(column)
     vacuous = {n: _vacuous(roles, n) for n in roles.limits if n in roles.reader.metrics or n in roles.decide}
-    grid_axes = tuple(_axis(shape, roles, name, columns) for name, columns in made.items())
+    grid_axes = tuple(_grid_axis(shape, roles, name, columns) for name, columns in made.items())
     return Grid(grid_axes, tuple(roles.targets.values()), dict(bases), vacuous)
 
 
-def _axis(shape: Shape, roles: Roles, name: str, columns: list[Column]) -> GridAxis:
+def _grid_axis(shape: Shape, roles: Roles, name: str, columns: list[Column]) -> GridAxis:
     entry, first = shape.sweep[name], columns[0]
     if not entry.together:
         return GridAxis(name, first.path, first.unit, first.long_name, first.values)
@@ -97,29 +97,29 @@ def _outer(shape: Shape, roles: Roles, slot: Slot) -> AxisValues | None:
     aim, reader = roles.targets[slot], roles.reader
     q = axes.quantity(reader, aim)
     if q is not None:
-        return _numbers(shape, roles, slot, q, _stated(shape, roles, aim, q), None)
-    names = _names(shape, roles, slot, None)
+        return _axis_numbers(shape, roles, slot, q, _stated_base(shape, roles, aim, q), None)
+    names = _axis_names(shape, roles, slot, None)
     if names is None:
         reader.findings.broken.add("machine")
     return names
 
 
-def _stated(shape: Shape, roles: Roles, aim: Target, q: Quantity) -> float | None:
+def _stated_base(shape: Shape, roles: Roles, aim: Target, q: Quantity) -> float | None:
     """Return the number in the file that factors of an axis multiply, where divisors of it are decided."""
     value = shape.given.get(aim.name) if aim.divided else None
     return None if value is None else roles.reader.number(f"given.{aim.name}", value, q, None)
 
 
-def _names(shape: Shape, roles: Roles, slot: Slot, q: Quantity | None) -> tuple[str, ...] | None:
+def _axis_names(shape: Shape, roles: Roles, slot: Slot, q: Quantity | None) -> tuple[str, ...] | None:
     """Read the names of an axis: its own, or those in a column of its rows."""
     key, entry = axis_slots.listed(shape, slot)
     if shape.sweep[slot[0]].table is None:
         return axes.names(roles.reader, key, entry, q, rows=shape.sweep[slot[0]].together)
-    table = _table(shape, roles, slot[0])
+    table = _table_of_axis(shape, roles, slot[0])
     return None if table is None else table_values.names(roles.reader, key, table, slot[1], q)
 
 
-def _numbers(
+def _axis_numbers(
     shape: Shape, roles: Roles, slot: Slot, q: Quantity, base: float | None, word_size: float | None
 ) -> AxisValues | None:
     """Read the numbers of an axis: its own, or those in a column of its rows."""
@@ -128,14 +128,14 @@ def _numbers(
     if shape.sweep[slot[0]].table is None:
         together = shape.sweep[slot[0]].together
         return axes.numbers(reader, key, entry, aim, q, base, word_size, rows=together)
-    table = _table(shape, roles, slot[0])
+    table = _table_of_axis(shape, roles, slot[0])
     found: Any = None
     if table is not None:
         found = table_values.numbers(reader, key, table, slot[1], aim, q, word_size)
     return found  # type: ignore[no-any-return]
 
 
-def _table(shape: Shape, roles: Roles, axis: str) -> Table | None:
+def _table_of_axis(shape: Shape, roles: Roles, axis: str) -> Table | None:
     """Return the table that an axis goes through; None, and a mistake noted, where it was not read."""
     name = shape.sweep[axis].table or ""
     if name not in roles.tables:
@@ -151,14 +151,14 @@ def _question(shape: Shape, roles: Roles, place: Place, told: Mapping[str, float
     decisions = tuple(d for n in roles.decide if (d := _decision(shape, roles, place, n)) is not None)
     if shape.idle is True:
         decisions = (*decisions, Decision(STRETCH.name))
-    given = {**own, **_given(shape, roles, place), **told}
+    given = {**own, **_given_values(shape, roles, place), **told}
     decisions = tuple(menus.with_menu(shape, roles, d, given) for d in decisions)
     question = Question(
         model=roles.reader.model,
         given={k: v for k, v in given.items() if k not in roles.decide},
         decide=decisions,
         objectives=roles.objectives,
-        limits=tuple(_limit(shape, roles, place, n) for n in _limited(roles)),
+        limits=tuple(_limit_at_place(shape, roles, place, n) for n in _limited_names(roles)),
         waive=waived(roles.reader.model, shape.waive),
         idle=shape.idle is True,
         gap=OPTIMAL_GAP if shape.gap is None else shape.gap,
@@ -179,7 +179,7 @@ def _sources(roles: Roles, place: Place) -> dict[str, dict[str, str]]:
     }
 
 
-def _given(shape: Shape, roles: Roles, place: Place) -> dict[str, float | str]:
+def _given_values(shape: Shape, roles: Roles, place: Place) -> dict[str, float | str]:
     reader = roles.reader
     found: dict[str, float | str] = {}
     for q in reader.model.inputs:
@@ -239,7 +239,7 @@ def _halvings_base(roles: Roles, name: str, base: float | None) -> None:
         roles.reader.findings.missing(f"decide.{name}", wrong, right)
 
 
-def _limit(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
+def _limit_at_place(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
     return promises.limited(shape.limits.get(name), _certain(shape, roles, place, name))
 
 
@@ -267,7 +267,7 @@ def _certain(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
     return Limit(name, low, math.inf if high is None else high, share)
 
 
-def _limited(roles: Roles) -> dict[str, None]:
+def _limited_names(roles: Roles) -> dict[str, None]:
     """Return the names that are limited: those in the file, and definitions that must keep to a domain."""
     model = roles.reader.model
     own = [d.name for d in definitions_of(model) if domain(model, d.name) != (None, None)]
@@ -293,10 +293,10 @@ def _axis_values(
             continue
         values: AxisValues | None
         if q.choices:
-            values = _names(shape, roles, slot, q)
+            values = _axis_names(shape, roles, slot, q)
         else:
             own = _own_value(shape, base, aim)
-            values = _numbers(shape, roles, slot, q, own, place.word_size)
+            values = _axis_numbers(shape, roles, slot, q, own, place.word_size)
         if values is not None:
             found[slot] = values
             _not_reversed(shape, roles, slot, base, values)
@@ -326,10 +326,10 @@ def _own_value(shape: Shape, base: Question, aim: Target) -> float | None:
         return float(getattr(entry, aim.side))
     if aim.kind == SPREAD:
         return None if base.uncertain is None else base.uncertain.marginals[aim.name].numbers[1]
-    return _bound(base, aim, aim.side)
+    return _end_of_limit(base, aim, aim.side)
 
 
-def _bound(base: Question, aim: Target, side: str) -> float | None:
+def _end_of_limit(base: Question, aim: Target, side: str) -> float | None:
     entries: tuple[Limit | Decision, ...] = base.limits if aim.kind == "limit" else base.decide
     entry = next((e for e in entries if e.name == aim.name), None)
     return None if entry is None else entry.minimum if side == "min" else entry.maximum
@@ -354,7 +354,7 @@ def _not_reversed(shape: Shape, roles: Roles, slot: Slot, base: Question, values
     aim = roles.targets[slot]
     other = {"min": "max", "max": "min"}.get(aim.side)
     swept = any(t.kind == aim.kind and t.name == aim.name and t.side == other for t in roles.targets.values())
-    bound = _bound(base, aim, other) if other and not swept else None
+    bound = _end_of_limit(base, aim, other) if other and not swept else None
     if bound is None or isinstance(values[0], str):
         return
     worst = float(max(values) if aim.side == "min" else min(values))

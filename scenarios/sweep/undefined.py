@@ -55,12 +55,12 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
     suspects = [s for d in definitions_of(model) for s in _suspects(d)]
     if not definitions_of(model) or model.black_box:
         return grid
-    asked = [q for q in map(_first, _places(grid)) if q is not None]
+    asked = [q for q in map(_first_undefined, _three_points(grid)) if q is not None]
     _fitted_at_zero(asked, findings)
     if not asked or not suspects or findings.problems:
         return grid
     try:
-        tried = [_tried(q, suspects) for q in asked]
+        tried = [_tested_designs(q, suspects) for q in asked]
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         # equations of a stranger that take no arrays: what they come to is judged at the answer
         return grid
@@ -86,7 +86,7 @@ def _fitted_at_zero(asked: list[Question], findings: Findings) -> None:
 
     told: dict[tuple[str, str], None] = {}
     for q in asked:
-        x = _designs(q)
+        x = _designs_in_box(q)
         for k in range(min(FEW_CORNERS, *(len(v) for v in x.values())) if x else 1):
             at = {**q.given, **{n: float(v[k]) for n, v in x.items()}}
             try:
@@ -132,13 +132,13 @@ def _suspects(d: Definition) -> Iterator[Suspect]:
                 yield Suspect(d, x, divisor=False)
 
 
-def _places(grid: Grid) -> list[Question]:
+def _three_points(grid: Grid) -> list[Question]:
     """Return the question at the first, the middle and the last point of the grid."""
     spots = {tuple((n - 1) * k // (PLACES - 1) for n in grid.shape) for k in range(PLACES)}
     return [grid.question(spot) for spot in sorted(spots)]
 
 
-def _first(question: Question) -> Question | None:
+def _first_undefined(question: Question) -> Question | None:
     return next((asked for _, asked in combinations(question)), None)
 
 
@@ -158,10 +158,10 @@ class _Tried:
         return not np.isfinite(np.asarray(self.at[d.name], float)).any()
 
 
-def _tried(question: Question, suspects: list[Suspect]) -> _Tried:
+def _tested_designs(question: Question, suspects: list[Suspect]) -> _Tried:
     import numpy as np
 
-    x = _designs(question)
+    x = _designs_in_box(question)
     shape = (len(next(iter(x.values()))),) if x else (1,)
     given = {n: np.full(shape, v) if isinstance(v, float) else v for n, v in question.given.items()}
     with np.errstate(all="ignore"):
@@ -188,7 +188,7 @@ def _limits_hold(question: Question, at: Mapping[str, Any], shape: tuple[int, ..
     return held
 
 
-def _designs(question: Question) -> dict[str, Array]:
+def _designs_in_box(question: Question) -> dict[str, Array]:
     """Return designs between the bounds: all ends where they are few, the rest at random, by ratio."""
     import numpy as np
 
@@ -199,10 +199,10 @@ def _designs(question: Question) -> dict[str, Array]:
     ends = np.array(list(itertools.islice(itertools.product((0.0, 1.0), repeat=len(decided)), DESIGNS // 4)))
     shares = np.concatenate([ends, draw.uniform(size=(DESIGNS - len(ends), len(decided)))])
     known = {q.name: q for q in question.model.metrics} | question.model.parameters()
-    return {d.name: _spread(d, known[d.name], shares[:, j]) for j, d in enumerate(decided)}
+    return {d.name: _values_at_shares(d, known[d.name], shares[:, j]) for j, d in enumerate(decided)}
 
 
-def _spread(d: Decision, q: Any, share: Array) -> Array:
+def _values_at_shares(d: Decision, q: Any, share: Array) -> Array:
     import numpy as np
 
     if d.values:
@@ -242,7 +242,7 @@ def _nowhere(d: Definition, suspects: list[Suspect], tried: _Tried, findings: Fi
     findings.add(f"define.{d.name}", wrong, "correct the expression, or the numbers and bounds it depends on")
 
 
-def _few(question: Question, tree: Expression, every: Mapping[str, Definition]) -> bool:
+def _has_few_values(question: Question, tree: Expression, every: Mapping[str, Definition]) -> bool:
     """Tell whether a divisor has so few values that the best of what it divides is reached: all are away from 0."""
     open_ones, seen = list(names(tree)), set[str]()
     while open_ones:
@@ -266,7 +266,7 @@ def _poles(question: Question, suspects: list[Suspect], tried: list[_Tried], fin
             needed[name] = None
             open_ones += [n for n in names(every[name].tree) if n in every]
     for k, s in enumerate(suspects):
-        if not s.divisor or s.definition.name not in needed or _few(question, s.tree, every):
+        if not s.divisor or s.definition.name not in needed or _has_few_values(question, s.tree, every):
             continue
         values = [t.values[k][t.held] for t in tried]
         if any((v < 0).any() and (v > 0).any() for v in values):

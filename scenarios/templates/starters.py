@@ -48,7 +48,7 @@ def starter(model: Model, structure: Structure) -> str:
             *(row for table in structure.tables for row in table_lines(table, {structure.entries: entries})),
             "",
             "[decide]  # each of these is decided by default: narrow it here, or give its value under [given]",
-            *_decided(flat),
+            *_unknown_entries(flat),
             "",
             "[objective]  # or maximize; a list of metrics asks for a Pareto front",
             f'minimize = "{objective(flat)}"',
@@ -72,7 +72,7 @@ def _about_machine(structure: Structure) -> str:
 def _expanded(model: Model, structure: Structure) -> tuple[str, Model, tuple[str, ...]]:
     """Return what stands after ``machine =``, the plain model of the starter's own lists, and the map's entries."""
     assert model.expand is not None, "a model over lists can be expanded"
-    rows = {t.name: tuple(_row(t, name) for name in _ROWS) for t in structure.tables if t.required}
+    rows = {t.name: tuple(_starter_row(t, name) for name in _ROWS) for t in structure.tables if t.required}
     if structure.settings:
         menus = [m for m in machines.every() if m.settings]
         for machine in sorted(menus, key=lambda m: not m.parameters):
@@ -83,7 +83,7 @@ def _expanded(model: Model, structure: Structure) -> tuple[str, Model, tuple[str
                 continue
     entries = _ENTRIES[: max(structure.least, 2)] if structure.machines else ()
     flat = model.expand(Parts(rows, entries))
-    fitting = _fitting(flat)
+    fitting = _machines_for_entry(flat)
     if entries and fitting[0] not in _FAVOURITES:
         entries = _ROWS[: len(entries)]
         flat = model.expand(Parts(rows, entries))
@@ -91,17 +91,17 @@ def _expanded(model: Model, structure: Structure) -> tuple[str, Model, tuple[str
     return f"{{ {', '.join(named)} }}" if entries else shown(fitting[0]), flat, entries
 
 
-def _row(table: Table, name: str) -> Row:
+def _starter_row(table: Table, name: str) -> Row:
     flags = {c.name: c.default for c in table.columns if not c.refers}
-    return Row(name, flags, stated=frozenset(q.name for q in table.numbers if _stated(q)))
+    return Row(name, flags, stated=frozenset(q.name for q in table.numbers if _is_stated_in_starter(q)))
 
 
-def _stated(q: Quantity) -> bool:
+def _is_stated_in_starter(q: Quantity) -> bool:
     """Whether a starter's row states a number: what it must, and what is best known."""
     return q.name in ("flops", "bytes") or (not q.optional and q.default is None)
 
 
-def _fitting(flat: Model) -> list[str]:
+def _machines_for_entry(flat: Model) -> list[str]:
     """Return the machines of the catalogue that have what one entry of a map needs, favourites first."""
     texts = {q.name: str(q.default or q.choices[0]) for q in flat.inputs if q.choices}
     chosen = flat.needs(texts) if flat.needs is not None else ()
@@ -132,13 +132,17 @@ def table_lines(table: Table, known: Mapping[str, Sequence[str]] | None = None) 
         value, may_lack = (next(others[c.refers]), mark) if c.refers else (c.default, "# ")
         yield line(f"{may_lack}{c.name} = {shown(value)}", c.meaning)
     for q in table.numbers:
-        may_lack = mark if _stated(q) else "# "
+        may_lack = mark if _is_stated_in_starter(q) else "# "
         if q.name in table.per_setting:
             yield line(f"# {q.name} = [ … ]", f"{about(q)}; one for each setting, in their order")
         else:
             yield line(f"{may_lack}{q.name} = {_example(q)}", about(q))
     if table.required:
-        own = (f"{q.name} = {_SECOND.get(q.name) or _example(q)}" for q in table.numbers if _stated(q))
+        own = (
+            f"{q.name} = {_SECOND.get(q.name) or _example(q)}"
+            for q in table.numbers
+            if _is_stated_in_starter(q)
+        )
         yield from ("", header, f"name = {shown(_ROWS[1])}", *own)
 
 
@@ -146,7 +150,7 @@ def _example(q: Quantity) -> str:
     return _FIRST.get(q.name) or EXAMPLES.get(q.name) or example(q)
 
 
-def _decided(flat: Model) -> Iterator[str]:
+def _unknown_entries(flat: Model) -> Iterator[str]:
     """Write one entry for each family of unknowns, as comments."""
     seen: set[str] = set()
     inputs = {q.name: q for q in flat.inputs}

@@ -129,7 +129,7 @@ def limits(metrics: Iterable[Quantity]) -> list[str]:
     """Write the limits of a starter: those that keep it where its theory holds, and others as comments."""
     every = list(metrics)
     ranges = {q.name: f"{{ {RANGES[q.name]} }}" for q in every if q.name in RANGES}
-    return bounded(every, ranges, {q.name: f"{{ {LIMITS[q.name]} }}" for q in every if _limited(q)})
+    return bounded(every, ranges, {q.name: f"{{ {LIMITS[q.name]} }}" for q in every if _has_usual_limit(q)})
 
 
 def bounded(metrics: Iterable[Quantity], held: Mapping[str, str], kept: Mapping[str, str]) -> list[str]:
@@ -141,7 +141,7 @@ def bounded(metrics: Iterable[Quantity], held: Mapping[str, str], kept: Mapping[
     ]
 
 
-def _limited(q: Quantity) -> bool:
+def _has_usual_limit(q: Quantity) -> bool:
     return q.name in LIMITS and UNITS.get(q.name, q.unit) == q.unit
 
 

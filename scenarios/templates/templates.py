@@ -77,19 +77,23 @@ def template(model: str) -> str:
     m = models.get(model)
     fit = fit_of(m)
     if fit is not None:
-        return "\n".join(_fitted(model, m, fit)) + "\n"
+        return "\n".join(_fitted_starter_lines(model, m, fit)) + "\n"
     if m.structure is not None and not m.structure.optional:
         return starter(m, m.structure)
     start = m.start
-    decide = start.decide if start else {q.name: _range(q) for q in m.inputs if _is_resource(q)}
+    decide = start.decide if start else {q.name: _decision_range(q) for q in m.inputs if _is_resource(q)}
     decided = [q for q in m.inputs if q.name in decide]
     fixed = [q for q in m.inputs if q not in decided]
-    among = decide.get("machine", "") if start or decided else f"{{ values = {_machines(m)} }}"
+    among = decide.get("machine", "") if start or decided else f"{{ values = {_machine_menu(m)} }}"
     waived = ", ".join(f'"{x.name}"' for x in m.limits)
     lines = [
         f'title   = "{start.title if start else f"Least {objective(m)}: {m.title}"}"',
         line(f'model   = "{m.name}"', m.source),
-        *([] if among else [line(f"machine = {start.machine if start else _machine(m)}", _about_machine(m))]),
+        *(
+            []
+            if among
+            else [line(f"machine = {start.machine if start else _machine_entry(m)}", _about_machine(m))]
+        ),
         *([line(f"# waive = [{waived}]", "the model's own limits, to set aside")] if waived else []),
         *(
             [line("# valid = true", "to stay inside the range in which the model was derived")]
@@ -105,7 +109,7 @@ def template(model: str) -> str:
         "[decide]  # bounds default to the quantity's own domain; also: integer, values, powers_of, divides",
         *([line(f"machine = {among}", "`dse machines` lists them")] if among else []),
         *(line(f"{q.name} = {decide[q.name]}", choices(q)) for q in decided),
-        *(f'# "machine.{n}" = {{ max_halvings = 10 }}' for n in _halved(m)),
+        *(f'# "machine.{n}" = {{ max_halvings = 10 }}' for n in _halving_parameter(m)),
         "",
         "[objective]  # or maximize; a list of metrics asks for a Pareto front",
         f'minimize = "{start.minimize if start else objective(m)}"',
@@ -121,7 +125,7 @@ def template(model: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _fitted(name: str, m: Model, fit: Fitted) -> Iterator[str]:
+def _fitted_starter_lines(name: str, m: Model, fit: Fitted) -> Iterator[str]:
     """Go through the lines of a starter for a fitted model: one column is decided, the others are given."""
     first, *others = m.inputs
     middle = fit.centre()
@@ -151,39 +155,41 @@ def _is_resource(q: Quantity) -> bool:
     return q.name.endswith(("processors", "memory", "nodes", "cores"))
 
 
-def _range(q: Quantity) -> str:
+def _decision_range(q: Quantity) -> str:
     return "{ min = 1, max = 4096 }" if not q.unit else "{}"
 
 
-def _halved(m: Model) -> list[str]:
+def _halving_parameter(m: Model) -> list[str]:
     """Return the first parameter of the model's machines that is worth halving, if it has one of these."""
     return [n for n in _WORTH_HALVING if any(q.name == n for q in m.machine)][:1]
 
 
-def _needed(m: Model) -> list[Quantity]:
+def _missing_parameters(m: Model) -> list[Quantity]:
     """Return the machine parameters that the model needs with its inputs as the template has them."""
     choices = {q.name: str(q.default or q.choices[0]) for q in m.inputs if q.choices}
     chosen = m.needs(choices) if m.needs is not None else ()
     return [q for q in m.machine if q.name in chosen or (not q.optional and q.default is None)]
 
 
-def _fitting(m: Model) -> list[str]:
+def _machines_for_model(m: Model) -> list[str]:
     """Return the machines of the catalogue that have what the model needs, the favourite first."""
-    needed = {q.name for q in _needed(m)}
+    needed = {q.name for q in _missing_parameters(m)}
     found = [x.name for x in machines.every() if needed <= x.parameters.keys()]
     return sorted(found, key=lambda n: _FAVOURITES.index(n) if n in _FAVOURITES else len(_FAVOURITES))
 
 
-def _machines(m: Model) -> str:
-    return "[" + ", ".join(f'"{n}"' for n in _fitting(m)[:3]) + "]"
+def _machine_menu(m: Model) -> str:
+    return "[" + ", ".join(f'"{n}"' for n in _machines_for_model(m)[:3]) + "]"
 
 
 def _about_machine(m: Model) -> str:
-    return "`dse machines` lists them" + ("" if _fitting(m) else "; the numbers here are placeholders")
+    return "`dse machines` lists them" + (
+        "" if _machines_for_model(m) else "; the numbers here are placeholders"
+    )
 
 
-def _machine(m: Model) -> str:
-    needed, fitting = _needed(m), _fitting(m)
+def _machine_entry(m: Model) -> str:
+    needed, fitting = _missing_parameters(m), _machines_for_model(m)
     if fitting:
         return f'"{fitting[0]}"'
     own = machines.get(_FAVOURITES[0]).parameters

@@ -51,7 +51,7 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
     if shape.uncertain is None:
         _certain(reader, shape, measure)
         return question
-    names = tuple(_names(shape, roles))
+    names = tuple(_uncertain_names(shape, roles))
     found = {n: m for n in names if (m := _marginal(shape, roles, place, n))}
     if not shape.uncertain.spreads:
         right = "write [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }, or leave the table out"
@@ -97,7 +97,7 @@ def _measure(reader: Reader, goal: Goal | None) -> Measure | None:
     return measured.measure_of(goal if own is None else own)
 
 
-def _names(shape: Shape, roles: Roles) -> Iterator[str]:
+def _uncertain_names(shape: Shape, roles: Roles) -> Iterator[str]:
     """Go through the uncertain names that can be uncertain, noting those that cannot."""
     reader = roles.reader
     spreads = shape.uncertain.spreads if shape.uncertain is not None else {}
@@ -175,17 +175,19 @@ def _marginal(shape: Shape, roles: Roles, place: Place, name: str) -> Marginal |
     if way is None:
         return None
     if way == "values":
-        found = _values(reader, key, spread, q, place.word_size)
+        found = _listed_distribution(reader, key, spread, q, place.word_size)
     elif way == "table":
-        found = _table(roles, key, spread, q, name, place.word_size)
+        found = _table_distribution(roles, key, spread, q, name, place.word_size)
     elif way == "from_":
         found = known_spreads.read(shape, roles, key, name, spread.from_)
     else:
         found = _continuous(reader, f"{key}.{way}", way, getattr(spread, way), q, place.word_size)
-    return None if found is None else _inside(reader, key, found, q)
+    return None if found is None else _cut_at_domain(reader, key, found, q)
 
 
-def _values(reader: Reader, key: str, spread: Spread, q: Quantity, word: float | None) -> Marginal | None:
+def _listed_distribution(
+    reader: Reader, key: str, spread: Spread, q: Quantity, word: float | None
+) -> Marginal | None:
     asked = spread.values or ()
     if not asked:
         reader.findings.add(f"{key}.values", "there is no value", "list at least one")
@@ -211,7 +213,7 @@ def _values(reader: Reader, key: str, spread: Spread, q: Quantity, word: float |
     )
 
 
-def _table(
+def _table_distribution(
     roles: Roles, key: str, spread: Spread, q: Quantity, name: str, word: float | None
 ) -> Marginal | None:
     reader, table = roles.reader, roles.tables.get(spread.table or "")
@@ -284,7 +286,7 @@ def _unsound(kind: str, numbers: tuple[float, ...]) -> str:
     return ""
 
 
-def _inside(reader: Reader, key: str, found: Marginal, q: Quantity) -> Marginal | None:
+def _cut_at_domain(reader: Reader, key: str, found: Marginal, q: Quantity) -> Marginal | None:
     """Return a distribution cut at the domain of its quantity; None, and a mistake noted, where that cuts too much."""
     made = replace(found, low=q.minimum, high=q.maximum)
     cut = made.outside()

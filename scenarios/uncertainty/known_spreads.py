@@ -38,7 +38,7 @@ def read(shape: Shape, roles: Roles, key: str, name: str, origin: str | None) ->
         right = 'write { from = "machine" } or { from = "residuals" }'
         add(f"{key}.from", f"{shown(origin)} is not a source of a distribution", right)
         return None
-    found = _machine(shape, roles, name)
+    found = _machine_of_parameter(shape, roles, name)
     if found is None:
         add(f"{key}.from", f"no single machine of a file or the catalogue states {name}", _WRITE)
         return None
@@ -78,7 +78,7 @@ def stated(shape: Shape, roles: Roles) -> Iterator[str]:
     for name in roles.reader.parameters:
         if not name.startswith(MACHINE_PREFIX) or name in taken or name.endswith(".word_size"):
             continue
-        found = _machine(shape, roles, name)
+        found = _machine_of_parameter(shape, roles, name)
         if found is None or found[2]:
             continue
         ends = found[0].intervals.get(found[1])
@@ -93,7 +93,9 @@ def correlations(
     assert shape.uncertain is not None
     spreads = shape.uncertain.spreads
     of_file = {n for n in names if (spreads.get(n) or spreads[EVERY]).from_ == "machine"}
-    own = {m.name: m for n in of_file if (found := _machine(shape, roles, n)) for m in [found[0]]}
+    own = {
+        m.name: m for n in of_file if (found := _machine_of_parameter(shape, roles, n)) for m in [found[0]]
+    }
     for machine in own.values():
         for a, b, r in machine.correlation:
             for prefix in {n.removesuffix(a) for n in of_file if n.endswith(f".{a}")}:
@@ -101,7 +103,7 @@ def correlations(
                     yield prefix + a, prefix + b, r
 
 
-def _machine(shape: Shape, roles: Roles, name: str) -> tuple[Machine, str, bool] | None:
+def _machine_of_parameter(shape: Shape, roles: Roles, name: str) -> tuple[Machine, str, bool] | None:
     """Return the machine that states a parameter, its name there, and whether the file changes it."""
     own = name.removeprefix(MACHINE_PREFIX)
     spec = shape.machine

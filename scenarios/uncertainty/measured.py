@@ -31,7 +31,7 @@ def with_measures(shape: Shape, findings: Findings) -> Shape:
     names = ranked(goal)
     common = measure_of(goal)
     if len(names) > 1 and common is not None:
-        goal = _shared(shape, goal, names)
+        goal = _goal_with_measures(shape, goal, names)
     if not goal.measures:
         return shape
     define = dict(shape.define)
@@ -77,7 +77,7 @@ def named(name: str, of: Measure) -> str:
     return f"{plain}_{'q' if of.kind == 'quantile' else of.kind}{level}"
 
 
-def _shared(shape: Shape, goal: Goal, names: tuple[str, ...]) -> Goal:
+def _goal_with_measures(shape: Shape, goal: Goal, names: tuple[str, ...]) -> Goal:
     """Return the objective with its one measure given to each metric that has none of its own."""
     common = measure_of(goal)
     assert common is not None, "there is one"

@@ -96,11 +96,13 @@ def joint_of(reader: Reader, shape: Shape) -> Joint | None:
             reader.findings.add(key, wrong, "leave probability and worst out")
     together = shape.limits.get(JOINT)
     return (
-        None if together is None or together.of is None else _together(reader, shape, together, together.of)
+        None
+        if together is None or together.of is None
+        else _joint_promise(reader, shape, together, together.of)
     )
 
 
-def _together(reader: Reader, shape: Shape, entry: Bounds, of: Sequence[str]) -> Joint | None:
+def _joint_promise(reader: Reader, shape: Shape, entry: Bounds, of: Sequence[str]) -> Joint | None:
     key, add = f"limits.{JOINT}", reader.findings.add
     if entry.min is not None or entry.max is not None or entry.within is not None or entry.worst:
         add(
@@ -133,17 +135,17 @@ def kept(reader: Reader, question: Question) -> None:
             wrong = f"a probability is promised from independent samples, and method = {shown(method)}"
             right = 'write method = "random", or confidence = 0 for the limit in the samples only'
             reader.findings.add("uncertain.sampling.method", wrong, right)
-        _enough(reader, f"limits.{promise.key}.probability", promise, question)
+        _note_too_few_samples(reader, f"limits.{promise.key}.probability", promise, question)
 
 
 def promised_along(reader: Reader, key: str, name: str, values: Sequence[float], question: Question) -> None:
     """Note the greatest probability on an axis that the samples cannot show."""
     promise = next((p for p in promises(question) if p.key == name), None)
     if promise is not None and question.uncertain is not None:
-        _enough(reader, key, replace(promise, probability=max(values)), question)
+        _note_too_few_samples(reader, key, replace(promise, probability=max(values)), question)
 
 
-def _enough(reader: Reader, key: str, promise: Promise, question: Question) -> None:
+def _note_too_few_samples(reader: Reader, key: str, promise: Promise, question: Question) -> None:
     assert question.uncertain is not None, "only what is uncertain has samples"
     samples, sure = question.uncertain.sampling.samples, promise.confidence
     needed = least_samples(promise.probability, sure, sum(d.choices is None for d in question.decide))

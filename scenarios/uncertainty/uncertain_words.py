@@ -95,10 +95,10 @@ def named(of: Measure, name: str = "") -> str:
 
 def record(question: Question) -> dict[str, str]:
     """Return what is uncertain, and what depends on it, in words by key; nothing where all is known."""
-    return dict(_entries(question))
+    return dict(_uncertain_entries(question))
 
 
-def _entries(question: Question) -> Iterator[tuple[str, str]]:
+def _uncertain_entries(question: Question) -> Iterator[tuple[str, str]]:
     found = question.uncertain
     if found is None:
         return

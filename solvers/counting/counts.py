@@ -83,9 +83,9 @@ def counts(question: Question, count: int) -> Counts:
     ties = tuple(_affine_tie(r) for r in s.ties.values())
     forms = [cost, *ties, *(x.form for x in limits)]
     some = tuple(a for a in atoms(forms) if isinstance(a, Some))
-    if any(not isinstance(a, str | Some) for a in atoms(forms)) or any(not _whole(a) for a in some):
+    if any(not isinstance(a, str | Some) for a in atoms(forms)) or any(not _is_whole_sum(a) for a in some):
         raise NotLeast("the rows hold more than whole numbers and whether there are any")
-    return Counts(question, count, _ends(question), some, limits, cost, ties, s.sign, over)
+    return Counts(question, count, _whole_number_ends(question), some, limits, cost, ties, s.sign, over)
 
 
 def aimed(c: Counts, which: int) -> Counts:
@@ -113,13 +113,13 @@ def _affine_tie(tie: Linear) -> Affine:
     return tie.numerator
 
 
-def _whole(some: Some) -> bool:
+def _is_whole_sum(some: Some) -> bool:
     """Whether an amount is a sum of whole numbers of which each makes at least one."""
     own = some.amount
     return own.constant == 0.0 and all(isinstance(a, str) and c >= 1.0 for a, c in own.terms.items())
 
 
-def _ends(question: Question) -> Ends:
+def _whole_number_ends(question: Question) -> Ends:
     found: Ends = {}
     for d in question.decide:
         low, high = column_ends(question, d)
@@ -167,10 +167,10 @@ class Part:
 
 def parts(c: Counts) -> list[Part]:
     """What is left of a question with each of the sets of amounts that may be there; raises NotLeast."""
-    return [_part(c, there) for there in sets(c, c.limits)]
+    return [_part_of_indicators(c, there) for there in sets(c, c.limits)]
 
 
-def _part(c: Counts, there: frozenset[Some]) -> Part:
+def _part_of_indicators(c: Counts, there: frozenset[Some]) -> Part:
     ends = dict(c.ends)
     for amount in c.amounts:
         if amount not in there:
@@ -186,7 +186,9 @@ def best_of_set(c: Counts, kept: Collection[Limit], part: Part, also: Collection
     ``also``: limits that may only say, beside those, which numbers are 0 or have an end.
     """
     ends = dict(part.ends)
-    _lower([part.plain[k] for k in dict.fromkeys(x.key for x in (*kept, *also)) if k in part.plain], ends)
+    _lower_row_ends(
+        [part.plain[k] for k in dict.fromkeys(x.key for x in (*kept, *also)) if k in part.plain], ends
+    )
     for amount in part.there:
         left = [str(a) for a in amount.amount.terms if ends[str(a)][1] > 0.0]
         if len(left) == 1:
@@ -196,9 +198,9 @@ def best_of_set(c: Counts, kept: Collection[Limit], part: Part, also: Collection
         return Found({n: np.zeros(c.count) for n in ends}, far, far, ~nothing, nothing)
     fixed = {n: low for n, (low, high) in ends.items() if low == high}
     open_ends = {n: e for n, e in ends.items() if n not in fixed}
-    rows = [r for r in (_without(part.rows[x.key], fixed) for x in kept) if not _vacuous(r)]
-    ties = [_without(t, fixed).terms for t in part.ties]
-    found = least.best(rows, _without(part.cost, fixed), open_ends, c.count, ties)
+    rows = [r for r in (_row_with_known_numbers(part.rows[x.key], fixed) for x in kept) if not _vacuous(r)]
+    ties = [_row_with_known_numbers(t, fixed).terms for t in part.ties]
+    found = least.best(rows, _row_with_known_numbers(part.cost, fixed), open_ends, c.count, ties)
     u = {n: found.u[n] if n in found.u else np.full(c.count, fixed[n]) for n in c.ends}
     return Found(u, found.value, found.lost, found.met, found.near)
 
@@ -212,7 +214,7 @@ def _reduced(form: Affine, there: Collection[Atom]) -> Row:
     return Row({a: v for a, v in form.terms.items() if isinstance(a, str)}, constant)
 
 
-def _without(row: Row, fixed: Mapping[str, float]) -> Row:
+def _row_with_known_numbers(row: Row, fixed: Mapping[str, float]) -> Row:
     """A row once some numbers are known."""
     constant = row.constant
     for n, v in row.terms.items():
@@ -231,7 +233,7 @@ def _lowers(row: Row) -> bool:
     return not any(isinstance(v, Many) for v in numbers) and any(v > 0 for v in row.terms.values())
 
 
-def _lower(rows: Collection[Row], ends: Ends) -> None:
+def _lower_row_ends(rows: Collection[Row], ends: Ends) -> None:
     """Lower the upper ends that rows imply; each of them ``_lowers``."""
     for _ in range(COUNT_PASSES):
         changed = False
@@ -276,7 +278,7 @@ def best(c: Counts) -> Best:
     u = {n: np.stack([f.u[n] for f in every]) for n in c.ends}
     pool = reached <= low + TIE * np.abs(low)
     if (pool.sum(axis=0) > 1).any():
-        for level in _levels(c, [part.there for part in tried], u):
+        for level in _tie_levels(c, [part.there for part in tried], u):
             left = np.where(pool, level, np.inf)
             first = left.min(axis=0)
             pool &= left <= first + TIE * np.abs(first) + TIE * 1e-3
@@ -286,7 +288,7 @@ def best(c: Counts) -> Best:
     return Best({n: a[which, points] for n, a in u.items()}, low, bound, lost, unsure)
 
 
-def _levels(c: Counts, every: list[frozenset[Some]], u: Mapping[str, Array]) -> Iterator[Array]:
+def _tie_levels(c: Counts, every: list[frozenset[Some]], u: Mapping[str, Array]) -> Iterator[Array]:
     """What settles ties, one after the other, for each set and point."""
     for tie in c.ties:
         rows = [_reduced(tie, there) for there in every]

@@ -115,7 +115,7 @@ def best(
         raise NotLeast("of several designs that are as good the least is not the one to hand out")
     earning = [n for n in names if signs[n] < 0]
     if not earning:
-        u, lost, near = _least(raised, kept, low, ends)
+        u, lost, near = _least_design(raised, kept, low, ends)
     elif len(earning) == 1 and not any(signs[n] > 0 for n in names):
         u, lost, near = _greatest(raised, kept, low, ends, earning[0])
     else:
@@ -150,7 +150,7 @@ def _excess(row: Row, u: Mapping[str, Array]) -> Array:
     return np.nan_to_num(np.broadcast_to(found, next(iter(u.values())).shape) if u else found, nan=0.0)
 
 
-def _least(
+def _least_design(
     raised: Sequence[Raised],
     kept: Sequence[Row],
     low: Mapping[str, Array],
@@ -193,7 +193,7 @@ def _greatest(
         raise NotLeast(f"{name} may be so large that one more is no difference")
 
     def at_least(number: Array) -> tuple[dict[str, Array], Array, Mask]:
-        return _least(raised, kept, {**low, name: np.maximum(low[name], number)}, ends)
+        return _least_design(raised, kept, {**low, name: np.maximum(low[name], number)}, ends)
 
     u, lost, near = at_least(low[name])
     good, bad = u[name], np.where(lost == 0.0, ends[name][1] + 1.0, u[name] + 1.0)

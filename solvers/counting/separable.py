@@ -62,15 +62,15 @@ def read(
     stages = [Terms(loose, d) for d in decide]
     made = known or run(loose)
     first, other = stated(loose, known=made), stated(tight, known=made)
-    every = [*_limits(first, other, stages), *_goal(first, ties=ties)]
-    kept = _merged(c for c in every if not _own(c, stages))
+    every = [*_limit_criteria(first, other, stages), *_goal_criteria(first, ties=ties)]
+    kept = _merged(c for c in every if not _taken_as_end(c, stages))
     terms = [s.terms(kept) for s in stages]
-    ended = _ends(stages, terms, kept, far)
+    ended = _all_ended(stages, terms, kept, far)
     if math.isfinite(far) and any(_torn(s, *t, far) for s, t in zip(stages, terms, strict=True)):
         raise NotSums(
             "nothing ends what is decided, and more of it is better for one limit and worse for another"
         )
-    ratio = _ratio(first, kept)
+    ratio = _ratio_of_criteria(first, kept)
     order = _order(terms, kept, ratio)
     found = [stages[j].stage(*terms[j]) for j in order]
     caps, enough, needs = (np.array([getattr(c, n) for c in kept]) for n in ("cap", "enough", "tight"))
@@ -85,7 +85,7 @@ def read(
     return Read(tuple(decide[j].name for j in order), tuple(d.name for d in decide), sums, ended)
 
 
-def _limits(first: Stated, other: Stated, stages: Iterable[Terms]) -> Iterator[Criterion]:
+def _limit_criteria(first: Stated, other: Stated, stages: Iterable[Terms]) -> Iterator[Criterion]:
     """The limits as sums that are to be small, or as a largest term; a ratio of two at many limits is both."""
     if first.limits.keys() != other.limits.keys():
         raise NotSums("limits that are none at some points")
@@ -95,7 +95,9 @@ def _limits(first: Stated, other: Stated, stages: Iterable[Terms]) -> Iterator[C
         if bottleneck is not None:
             yield bottleneck
             continue
-        pairs = zip(_parts(loose.numerator), _parts(tight.numerator), strict=True)
+        pairs = zip(
+            _forms_without_maxima(loose.numerator), _forms_without_maxima(tight.numerator), strict=True
+        )
         for a, b in pairs:
             near, far = a.plus(loose.denominator, -1.0), b.plus(tight.denominator, -1.0)
             factor = _bare(far).over(_bare(near))
@@ -112,10 +114,10 @@ def _limits(first: Stated, other: Stated, stages: Iterable[Terms]) -> Iterator[C
 
 def _bottleneck(loose: Linear, tight: Linear) -> Criterion | None:
     """A limit on the largest of terms of one decided quantity each; None of others."""
-    largest = _largest(loose.numerator)
+    largest = _separable_maximum(loose.numerator)
     if largest is None or not (loose.denominator.is_constant and tight.denominator.is_constant):
         return None
-    other = _largest(tight.numerator)
+    other = _separable_maximum(tight.numerator)
     share = None if other is None else other[0].over(largest[0])
     if share is None or share <= 0.0:
         raise NotSums("limits of another kind at some points")
@@ -124,7 +126,7 @@ def _bottleneck(loose: Linear, tight: Linear) -> Criterion | None:
     return Criterion(Affine({}), cap, end, end, largest=largest)
 
 
-def _largest(form: Affine) -> tuple[Affine, ...] | None:
+def _separable_maximum(form: Affine) -> tuple[Affine, ...] | None:
     """The arguments of a multiple of a maximum, each about one decided quantity of its own."""
     if len(form.terms) != 1 or form.constant != 0.0:
         return None
@@ -137,10 +139,10 @@ def _largest(form: Affine) -> tuple[Affine, ...] | None:
     return tuple(f.times(factor) for f in atom.arguments)
 
 
-def _goal(s: Stated, *, ties: bool) -> Iterator[Criterion]:
+def _goal_criteria(s: Stated, *, ties: bool) -> Iterator[Criterion]:
     if s.goal is None:
         return
-    largest = None if ties or not s.goal.denominator.is_constant else _largest(s.goal.numerator)
+    largest = None if ties or not s.goal.denominator.is_constant else _separable_maximum(s.goal.numerator)
     if largest is not None:
         # what is smaller in a part may be no smaller in the whole, but tied
         yield Criterion(Affine({}), goal=True, largest=largest)
@@ -150,7 +152,7 @@ def _goal(s: Stated, *, ties: bool) -> Iterator[Criterion]:
             yield Criterion(_bare(form), goal=True)
 
 
-def _ratio(s: Stated, kept: list[Criterion]) -> Ratio | None:
+def _ratio_of_criteria(s: Stated, kept: list[Criterion]) -> Ratio | None:
     """The objective as a ratio of two of the criteria; None where it is one of them."""
     if s.goal is None or s.goal.numerator.is_constant or s.goal.denominator.is_constant:
         return None
@@ -172,11 +174,11 @@ def _cap(a: Affine, b: Affine, stages: Iterable[Terms]) -> float:
     """What ``a - b``, without its constant, may be at most where ``a`` is at most ``1 + GIVE`` times ``b``."""
     if a.is_constant:
         return b.constant - a.constant / (1.0 + GIVE)
-    room = GIVE * (b.constant if b.is_constant else _size(b, stages))
+    room = GIVE * (b.constant if b.is_constant else _divisor_size(b, stages))
     return room + b.constant - a.constant
 
 
-def _size(form: Affine, stages: Iterable[Terms]) -> float:
+def _divisor_size(form: Affine, stages: Iterable[Terms]) -> float:
     """About how large a divisor is at most; infinite where nothing ends it."""
     if form.is_constant:
         return abs(form.constant)
@@ -188,15 +190,15 @@ def _size(form: Affine, stages: Iterable[Terms]) -> float:
     return total
 
 
-def _parts(form: Affine) -> list[Affine]:
-    """All forms that ``_apart`` makes of one; raises TooMany."""
-    found = list(itertools.islice(_apart(form), MOST_FORMS_APART + 1))
+def _forms_without_maxima(form: Affine) -> list[Affine]:
+    """All forms that ``_forms_apart`` makes of one; raises TooMany."""
+    found = list(itertools.islice(_forms_apart(form), MOST_FORMS_APART + 1))
     if len(found) > MOST_FORMS_APART:
         raise TooMany(f"more than {MOST_FORMS_APART} ways in which maxima are their arguments")
     return found
 
 
-def _apart(form: Affine) -> Iterator[Affine]:
+def _forms_apart(form: Affine) -> Iterator[Affine]:
     """A form without the maximum in it, once for each of its arguments, where something depends on several numbers."""
     effort.spend(len(form.terms) * effort.FORM)
     for atom, c in form.terms.items():
@@ -205,12 +207,12 @@ def _apart(form: Affine) -> Iterator[Affine]:
                 raise NotSums("something gains from a maximum")
             rest = Affine({a: v for a, v in form.terms.items() if a is not atom}, form.constant)
             for argument in atom.arguments:
-                yield from _apart(rest.plus(argument, c))
+                yield from _forms_apart(rest.plus(argument, c))
             return
     yield form
 
 
-def _own(c: Criterion, stages: list[Terms]) -> bool:
+def _taken_as_end(c: Criterion, stages: list[Terms]) -> bool:
     """Take over a limit on one whole number alone as an end of it; tells whether it was one."""
     if c.goal or c.largest or len(c.form.terms) != 1:
         return False
@@ -246,7 +248,7 @@ def _merged(every: Iterable[Criterion]) -> list[Criterion]:
     return found
 
 
-def _ends(
+def _all_ended(
     stages: list[Terms], terms: list[tuple[Array | None, Array, Array]], kept: list[Criterion], far: float
 ) -> bool:
     """End the whole numbers by what limits allow; tells whether all are ended so, or by nature."""
@@ -316,11 +318,11 @@ def corners(question: Question) -> tuple[Question, Question]:
 
     Raises Differ where points differ in more than limits.
     """
-    given = {name: _one(value) for name, value in question.given.items()}
+    given = {name: _same_at_all_points(value) for name, value in question.given.items()}
 
     def ends(held: Limit | Decision, *, wide: bool) -> dict[str, Any]:
         low, high = (np.min, np.max) if wide else (np.max, np.min)
-        return {"minimum": _end(held.minimum, low), "maximum": _end(held.maximum, high)}
+        return {"minimum": _reduced_number(held.minimum, low), "maximum": _reduced_number(held.maximum, high)}
 
     def corner(*, wide: bool) -> Question:
         return replace(
@@ -333,7 +335,7 @@ def corners(question: Question) -> tuple[Question, Question]:
     return corner(wide=True), corner(wide=False)
 
 
-def _one(value: Any) -> Any:
+def _same_at_all_points(value: Any) -> Any:
     """What a given number is at all points; raises Differ where it is not the same."""
     if not isinstance(value, Many):
         return value
@@ -341,7 +343,7 @@ def _one(value: Any) -> Any:
     return float(value.values.flat[0])
 
 
-def _end(value: Any, of: Callable[[Array], Any]) -> Any:
+def _reduced_number(value: Any, of: Callable[[Array], Any]) -> Any:
     return float(of(value.values)) if isinstance(value, Many) else value
 
 

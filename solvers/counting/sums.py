@@ -43,7 +43,7 @@ def way(grid: Grid) -> Offer:
     if any(len(q.objectives) != 1 for q in grid.bases.values()):
         return OTHER_KIND
     asked = [q for q in blocks.kinds(grid) if q.decide]
-    if not asked or not all(_whole(q) for q in asked):
+    if not asked or not all(_decides_whole_affine(q) for q in asked):
         return OTHER_KIND
     if grid.size < FEWEST_POINTS:
         return too_few(KIND)
@@ -53,7 +53,7 @@ def way(grid: Grid) -> Offer:
     return blocks.offered(Sums(grid), Sums(blocks.thinned(grid)))
 
 
-def _whole(question: Question) -> bool:
+def _decides_whole_affine(question: Question) -> bool:
     """Whether a question decides whole numbers and entries of menus in affine forms, whatever is chosen by name."""
     first = next(asked for _, asked in combinations(question))
     if not first.decide or not all(d.integer or d.values is not None for d in first.decide):

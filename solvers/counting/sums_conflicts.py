@@ -46,15 +46,15 @@ def why(asked: Asked, own: Points, count: int) -> Why:
     """What tells why points ``own``, of ``count`` that are alike in what is given, have no design."""
     question, near = blocks.some(asked.table.question, own, count), asked.near
     known = run(separable.corners(question)[0])
-    _, ratios = _numbers(question, near, {d.name: np.ones(1) for d in question.decide}, len(own))
-    names, keys = _names(question, ratios), list(ratios)
+    _, ratios = _metrics_and_ratios(question, near, {d.name: np.ones(1) for d in question.decide}, len(own))
+    names, keys = _limits_maybe_in_conflict(question, ratios), list(ratios)
 
     def at(some: Points) -> Question:
         return blocks.some(question, some, len(own))
 
     def met(some: Points, kept: Mask) -> Codes:
         free = {n for n, k in zip(names, kept, strict=True) if not k}
-        return _feasible(_without(at(some), free), near, known, len(some))
+        return _sums_feasibility(_question_without_limits(at(some), free), near, known, len(some))
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         factors = _Factors(at(some), near, known, keys, len(some))
@@ -63,7 +63,7 @@ def why(asked: Asked, own: Points, count: int) -> Why:
     return Why(names, by_set(met), values, at)
 
 
-def _names(question: Question, ratios: Collection[RowKey]) -> tuple[str, ...]:
+def _limits_maybe_in_conflict(question: Question, ratios: Collection[RowKey]) -> tuple[str, ...]:
     """Names of the limits that may be in conflict; raises CannotTake where what is decided may be."""
     model = question.model
     kept = {limit.name for limit in model.limits if limit.always}
@@ -74,35 +74,35 @@ def _names(question: Question, ratios: Collection[RowKey]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(k.name for k in ratios if k.name not in kept))
 
 
-def _numbers(question: Question, near: Question, x: Mapping[str, Array], count: int) -> Any:
+def _metrics_and_ratios(question: Question, near: Question, x: Mapping[str, Array], count: int) -> Any:
     """Metrics and ratios of designs at points that are alike in what is given."""
     return enumeration.numbers(Table({}, question, x), near, np.zeros(count, dtype=np.intp))
 
 
-def _without(question: Question, names: Collection[str]) -> Question:
+def _question_without_limits(question: Question, names: Collection[str]) -> Question:
     kept = tuple(x for x in question.limits if x.name not in names)
     return replace(question, limits=kept, waive=question.waive | frozenset(names), objectives=())
 
 
-def _designs(question: Question, known: Run, far: float) -> tuple[Mapping[str, Array], bool]:
+def _designs_maybe_best(question: Question, known: Run, far: float) -> tuple[Mapping[str, Array], bool]:
     """The designs that may be the best at some point, and whether none is missing."""
     read = separable.read(*separable.corners(question), far=far, ties=False, known=known)
     return separable.values_of(read, undominated.designs(read.sums)), read.ended
 
 
-def _feasible(question: Question, near: Question, known: Run, count: int) -> Codes:
+def _sums_feasibility(question: Question, near: Question, known: Run, count: int) -> Codes:
     """Whether limits can hold together, at all points."""
     try:
-        x, ended = _designs(question, known, separable.OPEN_END)
+        x, ended = _designs_maybe_best(question, known, separable.OPEN_END)
     except (NotSums, TooMany):
         return np.full(count, NOT_KNOWN, np.int8)
-    _, ratios = _numbers(question, near, x, count)
-    missed = excess(ratios, (count, _size(x))).min(axis=1, initial=np.inf)
+    _, ratios = _metrics_and_ratios(question, near, x, count)
+    missed = excess(ratios, (count, _count_of_designs(x))).min(axis=1, initial=np.inf)
     none = CANNOT_HOLD if ended else NOT_KNOWN
     return np.select([missed <= HOLDS, missed > SURE], [CAN_HOLD, none], NOT_KNOWN).astype(np.int8)
 
 
-def _size(x: Mapping[str, Array]) -> int:
+def _count_of_designs(x: Mapping[str, Array]) -> int:
     return len(next(iter(x.values())))
 
 
@@ -118,8 +118,8 @@ class _Factors:
 
     def __call__(self, which: int) -> Array:
         key = self.keys[which]
-        open_ = _opened(self.question, key, math.inf)
-        codes = _feasible(replace(open_, objectives=()), self.near, self.known, self.count)
+        open_ = _limit_as_objective(self.question, key, math.inf)
+        codes = _sums_feasibility(replace(open_, objectives=()), self.near, self.known, self.count)
         found = np.where(codes == CANNOT_HOLD, np.inf, np.nan)
         if key.side == "model":
             return found
@@ -134,28 +134,32 @@ class _Factors:
 
     def _least(self, question: Question, key: RowKey, factor: float, count: int) -> Array:
         """The same where the limit gives by no more than a factor; NaN where nothing does. Raises NotSums, TooMany."""
-        x, ended = _designs(_opened(question, key, factor), self.known, math.inf)
-        shape = (count, _size(x))
-        _, ratios = _numbers(question, self.near, x, count)
+        x, ended = _designs_maybe_best(_limit_as_objective(question, key, factor), self.known, math.inf)
+        shape = (count, _count_of_designs(x))
+        _, ratios = _metrics_and_ratios(question, self.near, x, count)
         met = excess(ratios, shape, but=key) <= HOLDS
         least = np.where(met, full(ratios[key], shape), np.inf).min(axis=1, initial=np.inf)
         return np.where(np.isfinite(least) & (least <= factor) & ended, least, np.nan)
 
 
-def _opened(question: Question, key: RowKey, factor: float) -> Question:
+def _limit_as_objective(question: Question, key: RowKey, factor: float) -> Question:
     """The question with one limit as the objective, which may give by a factor (infinite: by anything)."""
 
     def opened(limit: Limit) -> Limit:
         if limit.name != key.name:
             return limit
         if key.side == "max":
-            return replace(limit, maximum=None if math.isinf(factor) else _times(limit.maximum, factor))
-        return replace(limit, minimum=None if math.isinf(factor) else _times(limit.minimum, 1.0 / factor))
+            return replace(
+                limit, maximum=None if math.isinf(factor) else _scaled_bound(limit.maximum, factor)
+            )
+        return replace(
+            limit, minimum=None if math.isinf(factor) else _scaled_bound(limit.minimum, 1.0 / factor)
+        )
 
     waive = question.waive | ({key.name} if key.side == "model" else frozenset())
     aim = Objective(key.name, maximize=key.side == "min")
     return replace(question, limits=tuple(map(opened, question.limits)), waive=waive, objectives=(aim,))
 
 
-def _times(bound: Any, factor: float) -> Any:
+def _scaled_bound(bound: Any, factor: float) -> Any:
     return bound if bound is None else bound * factor

@@ -45,7 +45,7 @@ class Asked:
 
 def why(asked: Asked, own: Points, count: int) -> Why:
     """What tells why points ``own``, of ``count``, have no design in the table."""
-    names = _names(asked)
+    names = _limits_of_table_conflicts(asked)
     t = Table(asked.table.chosen, blocks.some(asked.table.question, own, count), asked.table.x)
     kinds, which = np.unique(asked.which[own], return_inverse=True)
     near = blocks.some(asked.near, kinds, int(asked.which.max()) + 1)
@@ -55,7 +55,7 @@ def why(asked: Asked, own: Points, count: int) -> Why:
     reach = wider.farthest(formulate(asked.plain))
 
     def search(some: Points, free: Collection[str]) -> Codes:
-        return _searched(t.question, reach, some, len(own), free)
+        return _free_box_feasibility(t.question, reach, some, len(own), free)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         # of bounds of what is decided other designs tell
@@ -69,7 +69,9 @@ def why(asked: Asked, own: Points, count: int) -> Why:
     return Why(names, by_set(known.met), values, lambda some: blocks.some(t.question, some, len(own)))
 
 
-def _searched(question: Question, reach: float, some: Points, count: int, free: Collection[str]) -> Codes:
+def _free_box_feasibility(
+    question: Question, reach: float, some: Points, count: int, free: Collection[str]
+) -> Codes:
     """Whether limits can hold together where bounds and whole numbers of what is decided are given up, too."""
     relaxed = subsets.without(_flat(blocks.some(replace(question, reach=reach), some, count)), free)
     where = boxes.space(relaxed)
@@ -92,7 +94,7 @@ def _flat(question: Question) -> Question:
     )
 
 
-def _names(asked: Asked) -> tuple[str, ...]:
+def _limits_of_table_conflicts(asked: Asked) -> tuple[str, ...]:
     """Names of the limits that may be in conflict."""
     names = subsets.limit_names(asked.plain)
     if is_linear(asked.plain) and any(d.name in names for d in asked.plain.decide):

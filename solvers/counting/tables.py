@@ -45,7 +45,7 @@ def way(grid: Grid) -> Offer:
     asked = [q for q in blocks.kinds(grid) if q.decide]
     large = any(designs.listed(q) is None for q in asked)
     # what costs little is asked first: reading asks for the mathematics of a question
-    if not asked or (large and not _listed(asked)) or not all(_read(q) for q in asked):
+    if not asked or (large and not _has_gaps_only(asked)) or not all(_needs_only_listing(q) for q in asked):
         return OTHER_KIND
     if large:
         return Offer(
@@ -54,12 +54,12 @@ def way(grid: Grid) -> Offer:
     return blocks.offered(Tables(grid), Tables(blocks.thinned(grid)))
 
 
-def _listed(asked: list[Question]) -> bool:
+def _has_gaps_only(asked: list[Question]) -> bool:
     """Whether all that is decided has gaps between its values."""
     return all(d.integer or d.values is not None or d.choices is not None for q in asked for d in q.decide)
 
 
-def _read(question: Question) -> bool:
+def _needs_only_listing(question: Question) -> bool:
     """Whether a list of designs is all that a question needs."""
     first = next(asked for _, asked in combinations(question))
     try:
@@ -123,7 +123,7 @@ def answered(
     """Answer some points of a block."""
     first, which = block.alike_given(points)
     plain = [asked for _, asked in combinations(block.grid.question(block.place(int(points[0]))))]
-    if not _read(plain[0]):
+    if not _needs_only_listing(plain[0]):
         raise CannotTake("this is not a question that a list of designs answers")
     every, wide, near = (
         list(combinations(q)) for q in (question, block.question(points, 1), block.question(points[first], 1))
@@ -138,7 +138,15 @@ def answered(
     sign = -1.0 if question.objectives[0].maximize else 1.0
     found = [
         # what costs without end, or has no number to judge it by, is told of by a single point
-        BestOf(chosen, asked, partial(_of, j.best, x), j.value, sign * j.value, j.missed, j.endless | j.lost)
+        BestOf(
+            chosen,
+            asked,
+            partial(_best_designs, j.best, x),
+            j.value,
+            sign * j.value,
+            j.missed,
+            j.endless | j.lost,
+        )
         for (chosen, asked), j, x in zip(every, judged, listed, strict=True)
     ]
     asked = [table_conflicts.Asked(t, q, which, p) for t, (_, q), p in zip(tables, near, plain, strict=True)]
@@ -149,5 +157,5 @@ def answered(
     return by_choice.told_best(told, found, points, why)
 
 
-def _of(best: Points, x: Mapping[str, Array], own: Mask) -> Mapping[str, Array]:
+def _best_designs(best: Points, x: Mapping[str, Array], own: Mask) -> Mapping[str, Array]:
     return {n: values[best[own]] for n, values in x.items()}

@@ -53,7 +53,7 @@ class _States:
         return _States(s.joined(self.f, by), x)
 
 
-def _both(a: _States, b: _States) -> _States:
+def _joined_states(a: _States, b: _States) -> _States:
     return _States(np.concatenate([a.f, b.f]), np.concatenate([a.x, b.x]))
 
 
@@ -76,7 +76,7 @@ def _with_menu(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _Sta
     found = None
     for value, terms in zip(stage.values, stage.terms, strict=True):
         more = at.moved(s, terms, j, value)
-        found = more if found is None else _both(found, more)
+        found = more if found is None else _joined_states(found, more)
     assert found is not None, "a menu has entries"
     return _still_best(s, found, after)
 
@@ -96,7 +96,7 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
     left, power = stage.high - low, 1.0
     while left > 0.0:
         take = min(power, left)
-        at = _both(at, at.moved(s, take * step, j, take))
+        at = _joined_states(at, at.moved(s, take * step, j, take))
         left -= take
         effort.spend(SORTED * at.x.size * effort.PAIR)
         # with a last step that is not a power of two a number can be made in two ways
@@ -108,7 +108,7 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
             at = _still_best(s, at, after)
             break
         power *= 2.0
-    return at if none is None else _still_best(s, _both(none, at), after)
+    return at if none is None else _still_best(s, _joined_states(none, at), after)
 
 
 def _still_best(s: Sums, at: _States, after: After) -> _States:
@@ -144,16 +144,16 @@ def undominated(f: Array, goal: Mask, margin: Array, work: Work | None = None) -
     f = np.where(np.isinf(f), np.copysign(FOR_INFINITE, f), f)
     if not goal.any():
         rows = np.unique(f, axis=0, return_index=True)[1]
-        rows = rows[_first(f[rows], np.ones(f.shape[1], dtype=bool), np.zeros(f.shape[1]))]
+        rows = rows[_unbettered_by_few(f[rows], np.ones(f.shape[1], dtype=bool), np.zeros(f.shape[1]))]
         return rows[~_dominated_rows(f[rows], 0.0, work, other=True)]
-    kept = _first(f, goal, margin) if f.shape[1] > 2 else np.arange(len(f))
+    kept = _unbettered_by_few(f, goal, margin) if f.shape[1] > 2 else np.arange(len(f))
     for g in np.flatnonzero(goal):
         order = np.array([*(c for c in range(f.shape[1]) if c != g), g])
         kept = kept[~_dominated_rows(f[kept][:, order], float(margin[g]), work)]
     return rows[kept]
 
 
-def _first(f: Array, goal: Mask, margin: Array) -> Indices:
+def _unbettered_by_few(f: Array, goal: Mask, margin: Array) -> Indices:
     """Rows that none of a few good ones betters."""
     kept = np.arange(len(f))
     if len(f) < 8 * FIRST_COMPARED:

@@ -50,7 +50,7 @@ def way(grid: Grid) -> Offer:
     """Return this way where most points of a grid ask for whole numbers that have least designs."""
     if any(len(q.objectives) != 1 or q.idle for q in grid.bases.values()):
         return OTHER_KIND
-    if not any(_counted(q) for q in blocks.kinds(grid)):
+    if not any(_decides_counts_and_names(q) for q in blocks.kinds(grid)):
         return OTHER_KIND
     if grid.size < FEWEST_POINTS:
         return too_few(KIND)
@@ -60,7 +60,7 @@ def way(grid: Grid) -> Offer:
     return blocks.offered(Whole(grid), Whole(blocks.thinned(grid)))
 
 
-def _counted(question: Question) -> bool:
+def _decides_counts_and_names(question: Question) -> bool:
     """Whether all that is decided are whole numbers and names."""
     numbers = [d for d in question.decide if d.choices is None]
     if not numbers or not all(d.integer and d.values is None for d in numbers):
@@ -127,7 +127,7 @@ def answered(told: BlockAnswers, question: Question, points: Points) -> Mask:
         told,
         [c.best_of() for c in every],
         points,
-        lambda now: over_choices([_why(c, now, len(points)) for c in every]),
+        lambda now: over_choices([_why_of_combination(c, now, len(points)) for c in every]),
         lambda none: _nowhere(question, none, len(points)),
     )
 
@@ -156,7 +156,7 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> C
     return Combination(chosen, question, c, replace(best, unsure=unsure), np.asarray(value, dtype=float))
 
 
-def _why(of: Combination, own: Points, count: int) -> Why:
+def _why_of_combination(of: Combination, own: Points, count: int) -> Why:
     """What tells why points ``own``, of ``count``, have no design in one combination."""
     near = blocks.some(of.question, own, count)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
@@ -165,16 +165,18 @@ def _why(of: Combination, own: Points, count: int) -> Why:
 
     def met(some: Points, kept: Mask) -> conflicts.Codes:
         left_out = {n for n, k in zip(names, kept, strict=True) if not k}
-        return _feasible(c, parts, [x for x in c.limits if x.key.name not in left_out])[some]
+        return _counts_feasibility(c, parts, [x for x in c.limits if x.key.name not in left_out])[some]
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = blocks.some(near, some, len(own))
-        return conflicts.feasible_values(asked, keys, conflict, partial(_least_factor, asked, len(some)))
+        return conflicts.feasible_values(
+            asked, keys, conflict, partial(_least_factor_by_search, asked, len(some))
+        )
 
     return Why(names, by_set(met), values, lambda some: blocks.some(near, some, len(own)))
 
 
-def _least_factor(question: Question, count: int, which: int) -> Array:
+def _least_factor_by_search(question: Question, count: int, which: int) -> Array:
     """The least ratio of a limit (see ``conflicts.Factor``), by the nearest ends of the search that do not hold it."""
     found = np.full(count, np.nan)
     for reach in (question.reach, *wider.STEPS):
@@ -203,7 +205,7 @@ def limit_names(c: Counts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(x.key.name for x in c.limits if x.key.name not in kept))
 
 
-def _feasible(c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit]) -> conflicts.Codes:
+def _counts_feasibility(c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit]) -> conflicts.Codes:
     """Whether limits can hold together, at all points."""
     shown = [counts.best_of_set(c, limits, part, c.limits) for part in parts]
     met = np.any([f.there & f.met & ~f.near for f in shown], axis=0)
@@ -225,7 +227,7 @@ def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:
     """Where not even numbers that could be divided, with everything allowed to be there, meet the limits."""
     names = list(c.ends)
     forms = [x.form for x in limits if not any(isinstance(a, Some) for a in x.form.terms)]
-    rows = np.stack([_row(f, names, c.count) for f in forms], axis=1)
+    rows = np.stack([_dense_row(f, names, c.count) for f in forms], axis=1)
     equal = np.zeros(len(forms), dtype=bool)
     low, high = (np.array([c.ends[n][k] for n in names]) for k in (0, 1))
     found = lp.solved(rows, equal, low, high, [], c.count)
@@ -234,7 +236,7 @@ def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:
     return np.asarray((found.end == INFEASIBLE) & (missed > SURE * size), dtype=bool)
 
 
-def _row(form: Affine, names: list[str], count: int) -> Array:
+def _dense_row(form: Affine, names: list[str], count: int) -> Array:
     row = np.zeros((count, len(names) + 1))
     for a, v in form.terms.items():
         row[:, names.index(str(a))] = plain(v)

@@ -85,7 +85,7 @@ def minimal_conflicts(
     inside = np.ones((points, names), bool) if within is None else within
     # of many limits most play no part, and go many at a time
     none_known = names > few and within is None
-    needed = np.zeros_like(inside) if none_known else _needed(inside, feasible)
+    needed = np.zeros_like(inside) if none_known else _necessary_limits(inside, feasible)
     state = _State(inside, needed, feasible, np.ones(points, bool), [], [])
     alone = (needed == inside).all(1) & (within is not None)
     open_ones = np.flatnonzero(~alone)
@@ -111,25 +111,25 @@ class _State:
         self.members.append(members)
 
     def asked(self, owner: Indices, kept: Bools) -> Codes:
-        found = _asked(self.feasible, owner, kept)
+        found = _feasibility_in_parts(self.feasible, owner, kept)
         self.sure[owner[found == NOT_KNOWN]] = False
         return found
 
 
-def _asked(feasible: Feasible, owner: Indices, kept: Bools) -> Codes:
+def _feasibility_in_parts(feasible: Feasible, owner: Indices, kept: Bools) -> Codes:
     parts = [slice(k, k + ROWS_ASKED_TOGETHER) for k in range(0, owner.size, ROWS_ASKED_TOGETHER)]
     found = [np.asarray(feasible(owner[part], kept[part]), np.int8) for part in parts]
     return np.concatenate([np.zeros(0, np.int8), *found])
 
 
-def _needed(inside: Bools, feasible: Feasible) -> Bools:
+def _necessary_limits(inside: Bools, feasible: Feasible) -> Bools:
     """The limits without which the others can hold together."""
     # what is in every conflict is in the one that is known
     left_out, owner = np.nonzero(inside.T)
     kept = np.ones((owner.size, inside.shape[1]), bool)
     kept[np.arange(owner.size), left_out] = False
     found = np.zeros_like(inside)
-    found[owner, left_out] = _asked(feasible, owner, kept) == CAN_HOLD
+    found[owner, left_out] = _feasibility_in_parts(feasible, owner, kept) == CAN_HOLD
     return found
 
 

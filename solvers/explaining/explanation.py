@@ -34,10 +34,10 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
     places = found.places
     if problem.rows is not None and found.y is not None and not places:
         places = (Place(problem, found.y, found.known),)
-    if not places and not all(_numbers(solution).values()):
+    if not places and not all(_variable_values(solution).values()):
         # percent of nothing is not a rate
         return solution
-    judged = judgement.judge(problem.question, _numbers(solution))
+    judged = judgement.judge(problem.question, _variable_values(solution))
     known = kinks.worth(judged, places) if places else kinks.without_structure(judged)
     limits = dict(solution.limits)
     for k, key in enumerate(known.duals.keys):
@@ -54,7 +54,7 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
     )
 
 
-def _numbers(solution: Solution) -> dict[str, float]:
+def _variable_values(solution: Solution) -> dict[str, float]:
     return {n: float(v) for n, v in solution.variables.items()}
 
 

@@ -41,12 +41,12 @@ def next_changes(
     below = sign * now - question.gap * max(abs(now), 1e-12)
     kept = {key: np.empty((2, 0)) for key in keys}
     for part in every.parts(question):
-        for key, found in _candidates(part, keys, below):
+        for key, found in _changes_by_limit(part, keys, below):
             kept[key] = _nearest(np.concatenate([kept[key], found], axis=1))
     return {key: _change(found, key, sign) for key, found in kept.items()}
 
 
-def _candidates(t: Table, keys: Sequence[RowKey], below: float) -> list[tuple[RowKey, Array]]:
+def _changes_by_limit(t: Table, keys: Sequence[RowKey], below: float) -> list[tuple[RowKey, Array]]:
     """Return for each limit what better designs that break no other need of it (signed), and what they reach."""
     shape = (1, t.size)
     at, ratios = enumeration.numbers(t, t.question, ONE)

@@ -75,7 +75,7 @@ def next_change(
     """
     if effort.left <= 0:
         return None
-    free = _best(problem, key, None, effort)
+    free = _optimum_with_limit_at(problem, key, None, effort)
     if (
         free is None
         or key.name == "halvings"
@@ -90,7 +90,7 @@ def next_change(
         reach = abs(math.log(far) - math.log(state.bound)) + 1e-9
         trials = _Trials(problem, solution, key, state.bound, sign, effort)
         return trials.first(reach, free[0])
-    there = _best(problem, key, least * math.exp(sign * 1e-9), effort)
+    there = _optimum_with_limit_at(problem, key, least * math.exp(sign * 1e-9), effort)
     return None if there is None else (least, there[1])
 
 
@@ -191,7 +191,7 @@ class _Trials:
         others = [other for other in others if other != self.now]
         starts = side_by_side.run([partial(self._needed, other) for other in others])
         spans = [
-            (other, _spread(max(low, t + BEYOND_LIMIT), high))
+            (other, _trial_limits(max(low, t + BEYOND_LIMIT), high))
             for other, t in zip(others, starts, strict=True)
             if t + BEYOND_LIMIT < high
         ]
@@ -204,7 +204,9 @@ class _Trials:
                 if at[first] <= high:
                     high, value = float(at[first]), float(reached[first])
                 if first and at[first] - at[first - 1] > RESOLVED / 4:
-                    closer.append((other, _around(at[first - 1 : first + 1], ahead[first - 1 : first + 1])))
+                    closer.append(
+                        (other, _trial_limits_near(at[first - 1 : first + 1], ahead[first - 1 : first + 1]))
+                    )
             spans = closer
             if last or not spans:
                 break
@@ -292,12 +294,12 @@ def _limit_alone(problem: Problem, key: RowKey, held: Mapping[str, float]) -> fl
     return branch.minimise(c, gap=1e-8, most=PROBE).value
 
 
-def _spread(low: float, high: float) -> Array:
+def _trial_limits(low: float, high: float) -> Array:
     """Trial limits from one to another, closer together at the first, where changes are."""
     return low + (high - low) * np.append(0.0, np.geomspace(NARROWEST, 1.0, TRIALS - 1))
 
 
-def _around(at: Array, ahead: Array) -> Array:
+def _trial_limits_near(at: Array, ahead: Array) -> Array:
     """Trial limits close to where a straight line through two of them says that the change is."""
     share = -ahead[0] / (ahead[1] - ahead[0]) if np.isfinite(ahead[0]) else 0.5
     middle = at[0] + share * (at[1] - at[0])
@@ -316,7 +318,7 @@ def _is_better(problem: Problem, objective: float, now: float | None) -> bool:
     return sign * (now - objective) > problem.question.gap * max(abs(now), 1e-12)
 
 
-def _best(
+def _optimum_with_limit_at(
     problem: Problem, key: RowKey, limit: float | None, effort: Effort
 ) -> tuple[dict[str, float], float] | None:
     """All named values and the objective of an optimal design with a limit elsewhere; None where there is none."""

@@ -85,7 +85,7 @@ def choose(s: Stages, points: Indices, r: gp.Result, *, after: int | None = None
     t, low, high = s.batch.table.take(points), s.batch.low[points], s.batch.high[points]
     pushed = (r.lower_multipliers > PUSHED) | (r.upper_multipliers > PUSHED) | (high - low < 1e-13)
     open_ends = np.full((2, *r.y.shape), np.nan)
-    first = _values(s.stages[0].take(points), r.y)[:, 0] if s.stages else np.zeros(points.size)
+    first = _log_rows(s.stages[0].take(points), r.y)[:, 0] if s.stages else np.zeros(points.size)
     found = Chosen(r.y.copy(), np.ones(points.size, bool), first, *open_ends)
     basis = np.concatenate([t.exponents, np.eye(r.y.shape[1])])
     for which, kind in groups(np.concatenate([matter(t, r.y, r.multipliers), pushed], axis=1)):
@@ -128,14 +128,14 @@ def precedes(s: Stages, points: Indices, a: Array, b: Array) -> Bools:
     """Where the tie rule puts the designs ``a`` before ``b``."""
     found, open_ones = np.zeros(points.size, bool), np.ones(points.size, bool)
     for stage in s.stages:
-        first, second = (_values(stage.take(points), y)[:, 0] for y in (a, b))
+        first, second = (_log_rows(stage.take(points), y)[:, 0] for y in (a, b))
         apart = open_ones & (np.abs(first - second) > TIE)
         found |= apart & (first < second)
         open_ones &= ~apart
     return found
 
 
-def _values(t: Table, y: Array) -> Array:
+def _log_rows(t: Table, y: Array) -> Array:
     return gp.evaluate(t.exponents, t.logc, t.ptr, y)
 
 
@@ -151,13 +151,13 @@ def _descend(
     if decides is None:
         return
     at, y = points[own], found.y[own]
-    t, span = _in_face(s, at, y, flat, s.stages[decides]), _span(s, at)
-    line = _line(t, span)
+    t, span = _in_face(s, at, y, flat, s.stages[decides]), _box_diameters(s, at)
+    line = _ends_of_line(t, span)
     if line is not None:
         along = line[0] if t.exponents[0, 0] > 0 else line[1]
         found.y[own] = y + along[:, None] * flat[:, 0]
         if decides == 0:
-            found.first[own] = _values(s.stages[0].take(at), found.y[own])[:, 0]
+            found.first[own] = _log_rows(s.stages[0].take(at), found.y[own])[:, 0]
         return
     ends = np.repeat(span[:, None], flat.shape[1], axis=1)
     r = s.solve(t.exponents, t.logc, t.ptr, -ends, ends)
@@ -173,7 +173,7 @@ def _descend(
         _descend(s, points, found, which, rest, decides + 1, after)
 
 
-def _span(s: Stages, at: Indices) -> Array:
+def _box_diameters(s: Stages, at: Indices) -> Array:
     low, high = s.batch.low[at], s.batch.high[at]
     span: Array = (high - low).max(1) * np.sqrt(low.shape[1]) + 1.0
     return span
@@ -185,7 +185,7 @@ def _products(y: Array, a: Array) -> Array:
     return found
 
 
-def _line(t: Table, span: Array) -> tuple[Array, Array] | None:
+def _ends_of_line(t: Table, span: Array) -> tuple[Array, Array] | None:
     """From where to where a face is open that is a line; None where it is none, or where some row bends on it."""
     slopes = t.exponents[t.ptr[:-1], 0]
     if t.exponents.shape[1] > 1 or np.abs(t.exponents[:, 0] - slopes[t.row]).max() > NO_EXPONENT:
@@ -207,8 +207,8 @@ def _extend(s: Stages, points: Indices, found: Chosen, own: Indices, flat: Array
     at, y = points[own], found.y[own]
     t = _in_face(s, at, y, flat, None, s.stages[:after])
     open_ones = [i for i in range(y.shape[1]) if np.abs(flat[i]).max() > OPEN]
-    span = _span(s, at)
-    line = _line(t, span)
+    span = _box_diameters(s, at)
+    line = _ends_of_line(t, span)
     if line is not None:
         reached = np.sort(flat[open_ones, 0] * np.stack(line)[:, :, None], axis=0)
         ends = np.moveaxis(reached, 2, 0)
@@ -241,9 +241,9 @@ def _in_face(
     kept = [g.take(at) for g in (s.goal, *also)]
     parts = [aim, limits, *kept]
     # what is missed by a rounding is granted
-    over = np.maximum(_values(limits, y), 0.0) if limits.ptr.size > 1 else np.zeros((len(y), 0))
+    over = np.maximum(_log_rows(limits, y), 0.0) if limits.ptr.size > 1 else np.zeros((len(y), 0))
     rows = limits.logc - (over + FACE_ROUNDING)[:, limits.row]
-    goals = [g.logc - (_values(g, y) + TIE + FACE_ROUNDING) for g in kept]
+    goals = [g.logc - (_log_rows(g, y) + TIE + FACE_ROUNDING) for g in kept]
     exponents = np.concatenate([*(p.exponents for p in parts), sides])
     ptr = np.cumsum([0, *(k for p in parts for k in np.diff(p.ptr)), *(1 for _ in sides)])
     ends = np.concatenate([(y - high)[:, free], (low - y)[:, free]], axis=1)

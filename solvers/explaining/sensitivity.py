@@ -168,10 +168,10 @@ def slopes(case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, .
     (numbers, N, m+1), by central differences: one evaluation of the model for all numbers and points. ``case``: what
     holds the maxima that the model takes, where it takes any; ``y``: the design of its variables in logs (N, n).
     """
-    return _slopes(case, judged, y, keys, numbers(judged.question))
+    return _elasticities_at(case, judged, y, keys, numbers(judged.question))
 
 
-def _slopes(
+def _elasticities_at(
     case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...], names: Sequence[str]
 ) -> Array:
     """Return the slopes in these numbers."""
@@ -195,10 +195,10 @@ def _slopes(
                 return np.full((1, size, len(keys) + 1), np.nan)
             middle = len(names) // 2
             halves = (names[:middle], names[middle:])
-            return np.concatenate([_slopes(case, judged, y, keys, half) for half in halves])
+            return np.concatenate([_elasticities_at(case, judged, y, keys, half) for half in halves])
     else:
         x = {n: np.broadcast_to(v, shape) for n, v in judged.x.items()}
-        goal, logs = _logs(asked, x, shape)
+        goal, logs = _log_objective_and_ratios(asked, x, shape)
         rows = [goal, *(logs[key] for key in keys)]
     flat = np.stack([np.broadcast_to(row, shape).reshape(count, size) for row in rows], axis=-1)
     with np.errstate(invalid="ignore"):
@@ -272,7 +272,7 @@ def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
     for i, n in enumerate(names):
         point[n][1 + i] *= 1 + DIFFERENCE_SHARE
         point[n][1 + count + i] *= 1 - DIFFERENCE_SHARE
-    goal, rows = _logs(question, point, (2 * count + 1,))
+    goal, rows = _log_objective_and_ratios(question, point, (2 * count + 1,))
     keys = tuple(rows)
 
     def slope(f: Array) -> Array:
@@ -302,7 +302,7 @@ def numeric_duals(question: Question, x: Mapping[str, float]) -> Duals:
     return Duals(keys, value, value, value, np.array([known]))
 
 
-def _logs(
+def _log_objective_and_ratios(
     question: Question, x: Mapping[str, Array], shape: tuple[int, ...]
 ) -> tuple[Array, dict[RowKey, Array]]:
     """Logarithm of what is minimised, and of every limit's ratio, at many points."""

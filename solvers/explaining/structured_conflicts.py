@@ -67,12 +67,12 @@ def structured_feasible_value(problem: Problem, name: str, *, ended: set[str] | 
         return math.exp(min(values)) if math.isfinite(min(values)) else None
     keys = tuple(dict.fromkeys(r.key for case in cases for r in case.rows or ()))
     found = conflicts.feasible_values(
-        problem.question, keys, [name], lambda k: _least_factor(cases, keys[k], ended)
+        problem.question, keys, [name], lambda k: _least_factor_of_cases(cases, keys[k], ended)
     )[name]
     return float(found[0]) if math.isfinite(found[0]) else None
 
 
-def _least_factor(cases: Sequence[Problem], key: RowKey, ended: set[str]) -> Array:
+def _least_factor_of_cases(cases: Sequence[Problem], key: RowKey, ended: set[str]) -> Array:
     """The least ratio of one limit over all cases (see ``Factor``)."""
     parts = [case for case in cases if any(r.key == key for r in case.rows or ())]
     return np.exp([min(side_by_side.run([partial(_log_factor, case, key, ended) for case in parts]))])

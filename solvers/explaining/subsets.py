@@ -80,7 +80,7 @@ def limit_names(question: Question) -> tuple[str, ...]:
     names |= dict.fromkeys(
         d.name
         for d in question.decide
-        if _bounded(d) and not (d.name in nature and d.minimum is None and d.maximum is None)
+        if _is_limited(d) and not (d.name in nature and d.minimum is None and d.maximum is None)
     )
     # a limit that needs what this question does not state is not there
     somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
@@ -98,8 +98,8 @@ def _always_divides(question: Question, limit: ModelLimit, there: Mapping[str, A
     return bool(limit.divides) and given and bool((ratio <= 1.0).all())
 
 
-def _bounded(d: Decision) -> bool:
-    return _gaps(d) or d.minimum is not None or d.maximum is not None
+def _is_limited(d: Decision) -> bool:
+    return _has_asked_gaps(d) or d.minimum is not None or d.maximum is not None
 
 
 def without(question: Question, names: Iterable[str]) -> Question:
@@ -146,10 +146,10 @@ def why(question: Question) -> Why:
     if not question.decide:
         return _why_broken(question, names)
     quick = designs.few(question) and not any(d.name in names for d in question.decide)
-    linear = None if quick else _linear(question)
+    linear = None if quick else _why_of_linear(question)
     if linear is not None:
         return linear
-    known = _known(question, names)
+    known = _known_designs(question, names)
     alone = known.complete and known.decided.isdisjoint(names)
     # of a program the first set is told, as where its conflicts are searched for
     told_of_every = not (quick and is_linear(question))
@@ -182,18 +182,18 @@ def listed_value(
     found = np.full(shape[0], np.inf)
     for key in sorted(k for k in ratios if k.name == name):
         held = enumeration.excess(ratios, shape, but=key) <= HOLDS
-        value = enumeration.full(ratios[key] if key.side == "model" else _value(t, at, name), shape)
+        value = enumeration.full(ratios[key] if key.side == "model" else _value_at(t, at, name), shape)
         sign = -1.0 if key.side == "min" else 1.0
         best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1)
         found = np.where(np.isfinite(found), found, np.where(np.isfinite(best), sign * best, np.inf))
     return found
 
 
-def _value(t: Table, at: Mapping[str, Any], name: str) -> Any:
+def _value_at(t: Table, at: Mapping[str, Any], name: str) -> Any:
     return at[name] if name in at else t.question.given[name]
 
 
-def _linear(question: Question) -> Why | None:
+def _why_of_linear(question: Question) -> Why | None:
     """The same of limits that are all affine and conflict, whatever the objective is; None of others."""
     if not is_linear(question):
         return None
@@ -205,7 +205,7 @@ def _linear(question: Question) -> Why | None:
         return None
 
 
-def _known(question: Question, names: tuple[str, ...]) -> Known:
+def _known_designs(question: Question, names: tuple[str, ...]) -> Known:
     """What is known of one question: enumerable designs (of the whole box), and designs scattered over the domain."""
     own = [limit.name for limit in question.model.limits]
     # bounds on menus are limits like others: designs beyond them are known, too
@@ -217,7 +217,7 @@ def _known(question: Question, names: tuple[str, ...]) -> Known:
     listed = every if complete else designs.grid(without(question, own))
     none = np.zeros((1, 0), dtype=np.int64)
     decided = frozenset(d.name for d in question.decide if d.menu is None)
-    known = Known(names, none, complete, decided, lambda _, free: _searched(question, free))
+    known = Known(names, none, complete, decided, lambda _, free: _others_feasibility(question, free))
 
     def learn(t: Table) -> None:
         _, ratios = enumeration.numbers(t, question, ONE)
@@ -235,7 +235,7 @@ def _known(question: Question, names: tuple[str, ...]) -> Known:
     return known
 
 
-def _searched(question: Question, free: Collection[str]) -> Codes:
+def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
     """Whether the other limits of one question can hold together."""
     relaxed = _dividing(without(question, free))
     every = designs.grid(relaxed)
@@ -306,7 +306,7 @@ def _not_allowed(t: Table, names: Sequence[str]) -> NDArray[np.int64]:
     return masks
 
 
-def _gaps(d: Decision) -> bool:
+def _has_asked_gaps(d: Decision) -> bool:
     """Whether its gaps are what the user asked for: a menu of divisors says what the number is."""
     return d.menu is None and (d.values is not None or (d.integer and not d.count))
 
@@ -341,7 +341,7 @@ def relaxations(question: Question, name: str) -> list[tuple[Question, Objective
                 out.append((replace(question, limits=(*before, replace(limit, minimum=None), *after)), up))
     for i, d in enumerate(question.decide):
         if d.name == name:
-            for free, goal in _moved(d):
+            for free, goal in _relaxed_decisions(d):
                 decide = (*question.decide[:i], free, *question.decide[i + 1 :])
                 out.append((replace(question, decide=decide), goal))
     if any(own.name == name for own in question.model.limits):
@@ -349,14 +349,14 @@ def relaxations(question: Question, name: str) -> list[tuple[Question, Objective
     return out
 
 
-def _moved(d: Decision) -> list[tuple[Decision, Objective]]:
+def _relaxed_decisions(d: Decision) -> list[tuple[Decision, Objective]]:
     down, up = Objective(d.name), Objective(d.name, maximize=True)
     out = []
     if d.maximum is not None:
         out.append((replace(d, maximum=None), down))
     if d.minimum is not None:
         out.append((replace(d, minimum=None), up))
-    if _gaps(d):
+    if _has_asked_gaps(d):
         out.append((replace(d, integer=d.count, values=None, minimum=None, maximum=None), down))
     return out
 

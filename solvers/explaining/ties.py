@@ -118,7 +118,7 @@ def choose(
     ranges: dict[str, tuple[float, float]] = {}
     if c.allowed or c.divisors:
         first = y
-        y, ranges = _settle(problem, goal, c, stages, y, ranged)
+        y, ranges = _settled_by_ties(problem, goal, c, stages, y, ranged)
         known = known if y is first else None
     fixed = {c.names[i]: float(np.exp(y[i])) for i in c.allowed}
     settled = canon.canonical(problem, goal, fixed=fixed) if fixed else c
@@ -157,7 +157,7 @@ def of_batch(batch: Batch, solve: Solver) -> Stages | None:
     return optimal_face.stages(batch, [batch.of([(g.numerator, g.denominator)]) for g in wanted], solve)
 
 
-def _settle(
+def _settled_by_ties(
     problem: Problem, goal: Goal | None, c: Canonical, stages: Sequence[Goal], y: Array, ranged: bool
 ) -> tuple[Array, dict[str, tuple[float, float]]]:
     """Range of every whole number and form over the optimal designs; where not unique, the tie rule by branching.
@@ -168,7 +168,7 @@ def _settle(
     ranges: dict[str, tuple[float, float]] = {}
     loose = not ranged
     directions = [*np.eye(len(c.names))[list(c.allowed)], *c.forms] if ranged else []
-    reach = partial(_reach, problem, goal, c, y)
+    reach = partial(_least_of_form, problem, goal, c, y)
     lows = side_by_side.run([partial(reach, sign * d) for d in directions for sign in (1.0, -1.0)])
     for direction, low, high in zip(directions, lows[::2], [-x for x in lows[1::2]], strict=True):
         alone = np.flatnonzero(direction)
@@ -184,12 +184,12 @@ def _settle(
     return (y if found.y is None else found.y[: y.size]), ranges
 
 
-def _reach(problem: Problem, goal: Goal | None, c: Canonical, y: Array, direction: Array) -> float:
+def _least_of_form(problem: Problem, goal: Goal | None, c: Canonical, y: Array, direction: Array) -> float:
     """The least value of a linear form over the optimal designs."""
     names = [v.name for v in problem.variables]
     power = 1.0 if goal is None else NUDGE
     key = tuple(sorted((n, power * float(e)) for n, e in zip(names, direction, strict=True) if e != 0))
-    nudged = _times(goal, Posynomial({key: 1.0}))
+    nudged = _goal_times(goal, Posynomial({key: 1.0}))
     c_nudged = canon.canonical(problem, nudged)
     found = branch.minimise(c_nudged, gap=NUDGE * SETTLED_WIDTH / 10, incumbent=y, most=MOST_TIE_NODES)
     if found.y is None or (goal and np.ptp(canon.values(c, np.stack([y, found.y]))[:, 0]) > 10 * TIE):
@@ -217,10 +217,10 @@ def _nudged(problem: Problem, goal: Goal | None, stages: Sequence[Goal], y: Arra
         powers.append((name, weight))
         weight *= NEXT
     wider = dataclasses.replace(problem, variables=tuple(variables), rows=tuple(rows))
-    return wider, _times(goal, Posynomial({tuple(sorted(powers)): 1.0}))
+    return wider, _goal_times(goal, Posynomial({tuple(sorted(powers)): 1.0}))
 
 
-def _times(goal: Goal | None, factor: Posynomial) -> Goal:
+def _goal_times(goal: Goal | None, factor: Posynomial) -> Goal:
     one = Posynomial({(): 1.0})
     base = goal or Goal("tie", one, one)
     return dataclasses.replace(base, numerator=base.numerator * factor)

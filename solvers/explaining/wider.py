@@ -65,7 +65,7 @@ def settled(first: Tried, ask: Callable[[Problem], Tried]) -> Tried:
         surely = _impossible(first)
         if surely is not None:
             return surely
-    for reach in _reaches(first.problem):
+    for reach in _wider_reaches(first.problem):
         farther = reaching(first.problem, reach)
         if first.problem.program is not None and farther.program is None:
             return replace(last, found=_undecided(last, farther.refusal))
@@ -102,7 +102,7 @@ def held(question: Question, solution: Solution) -> dict[str, str]:
     return found
 
 
-def _reaches(problem: Problem) -> Iterator[float]:
+def _wider_reaches(problem: Problem) -> Iterator[float]:
     question = problem.question
     if problem.program is not None:
         if np.isfinite(problem.program.high[problem.program.boxed]).any():
@@ -119,7 +119,7 @@ def _reaches(problem: Problem) -> Iterator[float]:
 
 def farthest(problem: Problem) -> float:
     """How far the ends go that a search asks last before it says that nothing is there."""
-    return max([problem.question.reach, *_reaches(problem)])
+    return max([problem.question.reach, *_wider_reaches(problem)])
 
 
 def ended(problem: Problem) -> list[Callable[[], Program | None]]:

@@ -41,12 +41,16 @@ def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
 
     Where some case could not be closed, the methods that need no structure are asked as well.
     """
-    searches = _searched(problem)
-    found = _settled(problem, searches, ties)
-    return found if ties else dataclasses.replace(found, tied=partial(_settled, problem, searches, True))
+    searches = _searched_cases(problem)
+    found = _settled_over_cases(problem, searches, ties)
+    return (
+        found
+        if ties
+        else dataclasses.replace(found, tied=partial(_settled_over_cases, problem, searches, True))
+    )
 
 
-def _settled(problem: Problem, searches: Sequence[Searched], ties: bool) -> Optimum:
+def _settled_over_cases(problem: Problem, searches: Sequence[Searched], ties: bool) -> Optimum:
     question = problem.question
     for one in searches:
         if one.outcome.status is Status.UNBOUNDED:
@@ -54,9 +58,11 @@ def _settled(problem: Problem, searches: Sequence[Searched], ties: bool) -> Opti
     alive = [one for one in searches if one.outcome.status is not Status.INFEASIBLE]
     if not alive:
         outcome = searches[0].outcome
-        return Optimum(dataclasses.replace(outcome, certificate=_proof(outcome.certificate, len(searches))))
-    best = _best(question, alive, len(searches), ties)
-    if best is None or not _closed(question, best.outcome):
+        return Optimum(
+            dataclasses.replace(outcome, certificate=_proof_of_cases(outcome.certificate, len(searches)))
+        )
+    best = _winning_case(question, alive, len(searches), ties)
+    if best is None or not _is_settled_by(question, best.outcome):
         return _with_other(question, best, methods.unstructured(question))
     return best
 
@@ -68,23 +74,23 @@ def _with_other(question: Question, best: Optimum | None, other: Outcome) -> Opt
     sign = -1.0 if question.objectives[0].maximize else 1.0
     bounds = [sign * b for b in (best.outcome.bound, other.bound) if b is not None]
     bound = sign * max(bounds) if bounds else None
-    if sign * _objective(question, other.x) < sign * _objective(question, best.outcome.x or {}):
+    if sign * _objective_at(question, other.x) < sign * _objective_at(question, best.outcome.x or {}):
         return Optimum(dataclasses.replace(other, bound=bound))
     return dataclasses.replace(best, outcome=dataclasses.replace(best.outcome, bound=bound))
 
 
-def _searched(problem: Problem) -> list[Searched]:
+def _searched_cases(problem: Problem) -> list[Searched]:
     """Search every case; once there is a design, only for what is as good."""
     # without an objective each case looks for its own design by the tie rule
     reached = branch.Reached(slack=EQUAL) if problem.cases[0].goal is not None else None
     return side_by_side.run([partial(structured.search, case, reached) for case in problem.cases])
 
 
-def _proof(text: str, count: int) -> str:
+def _proof_of_cases(text: str, count: int) -> str:
     return text if count == 1 else f"{count} cases, one for each term that can be a maximum: {text}"
 
 
-def _best(question: Question, alive: Sequence[Searched], count: int, ties: bool) -> Optimum | None:
+def _winning_case(question: Question, alive: Sequence[Searched], count: int, ties: bool) -> Optimum | None:
     """The case that wins, by the tie rule among those that are equally good; None where no case has a design."""
     sign = -1.0 if question.objectives and question.objectives[0].maximize else 1.0
     least = min(one.value for one in alive)
@@ -94,16 +100,16 @@ def _best(question: Question, alive: Sequence[Searched], count: int, ties: bool)
     settle = partial(structured.settle, tied=ties)
     told = side_by_side.run([partial(settle, one) for one in close])
     settled = [(one.problem, there) for one, there in zip(close, told, strict=True)]
-    designs = [(case, one, _design(case, one)) for case, one in settled if one.outcome.x is not None]
+    designs = [(case, one, _decided_numbers(case, one)) for case, one in settled if one.outcome.x is not None]
     if not designs:
         return None
-    reached = [_objective(question, x) * sign for *_, x in designs]
+    reached = [_objective_at(question, x) * sign for *_, x in designs]
     tied = [d for d, v in zip(designs, reached, strict=True) if v - min(reached) <= CASE_TIED * abs(v)]
     _, one, x = tied[0]
     for other in tied[1:]:
         if _precedes(question, other[2], x):
             _, one, x = other
-    bounds = [o.outcome.bound for _, o in settled] + [_bound(s) for s in alive if s not in close]
+    bounds = [o.outcome.bound for _, o in settled] + [_losing_bound(s) for s in alive if s not in close]
     known = [b for b in bounds if b is not None]
     bound = sign * min(sign * b for b in known) if len(known) == len(bounds) else None
     sure = all(o.outcome.status is not Status.ERROR for o in alive) and len(known) == len(bounds)
@@ -112,30 +118,30 @@ def _best(question: Question, alive: Sequence[Searched], count: int, ties: bool)
         status=one.outcome.status if sure else Status.FEASIBLE,
         x=x,
         bound=bound,
-        certificate=_proof(one.outcome.certificate, count),
+        certificate=_proof_of_cases(one.outcome.certificate, count),
     )
     places = tuple(
         Place(c, o.y, o.known)
         for c, o, there in tied
         if o.y is not None and all(math.isclose(there[n], x[n], rel_tol=EQUAL_DESIGNS) for n in x)
     )
-    return Optimum(outcome, one.y, _ranges(tied, x), None, places)
+    return Optimum(outcome, one.y, _ranges_over_cases(tied, x), None, places)
 
 
-def _bound(s: Searched) -> float | None:
+def _losing_bound(s: Searched) -> float | None:
     """The bound of a case that does not win, in the user's sense."""
     if s.found is None or s.goal is None or not math.isfinite(s.found.bound):
         return s.outcome.bound
     return float(s.goal.to_user(s.found.bound))
 
 
-def _design(case: Problem, one: Optimum) -> dict[str, float]:
+def _decided_numbers(case: Problem, one: Optimum) -> dict[str, float]:
     """The decided numbers, without what stands for maxima."""
     x = one.outcome.x or {}
     return {v.name: x[v.name] for v in case.variables if not v.auxiliary}
 
 
-def _ranges(
+def _ranges_over_cases(
     tied: Sequence[tuple[Problem, Optimum, Mapping[str, float]]], x: Mapping[str, float]
 ) -> dict[str, tuple[float, float]]:
     """Lowest and highest optimal value of what is not unique, over all cases that are equally good."""
@@ -163,17 +169,17 @@ def _metrics(question: Question, x: Mapping[str, float]) -> dict[str, float]:
         return evaluation.metrics(question, {n: np.float64(v) for n, v in x.items()})
 
 
-def _objective(question: Question, x: Mapping[str, float]) -> float:
+def _objective_at(question: Question, x: Mapping[str, float]) -> float:
     if not question.objectives:
         return 0.0
     return float(evaluation.objective(question, x, _metrics(question, x)))
 
 
-def _closed(question: Question, outcome: Outcome) -> bool:
+def _is_settled_by(question: Question, outcome: Outcome) -> bool:
     """Whether the outcome settles the question, as the re-evaluation will see it."""
     if not question.objectives:
         return True
     if outcome.bound is None or outcome.x is None:
         return False
-    value = _objective(question, outcome.x)
+    value = _objective_at(question, outcome.x)
     return abs(value - outcome.bound) <= question.gap * max(abs(value), 1e-12)

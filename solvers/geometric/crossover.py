@@ -66,19 +66,19 @@ def crossover(t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Resul
     if not some.size:
         return r, told
     part, lo, hi = t.take(some), low[some], high[some]
-    values = _values(part, lo, hi, r.y[some])
+    values = _inequality_values(part, lo, hi, r.y[some])
     every = np.concatenate([r.multipliers, r.lower_multipliers, r.upper_multipliers], axis=1)[some]
     binds = (every > -values) | doubtful(-values, every)
     found = {n: np.array(getattr(r, n)) for n in gp.Result.__slots__}
     m, n = r.multipliers.shape[1], r.y.shape[1]
     start, each = r.y[some], np.arange(some.size)
     for _ in range(WORKING_SETS):
-        tried = _tried(part.take(each), lo[each], hi[each], start[each], binds[each])
+        tried = _judged_sets(part.take(each), lo[each], hi[each], start[each], binds[each])
         done = each[tried.good]
         at = some[done]
         told[at] = True
         found["y"][at] = tried.y[tried.good]
-        for name, columns in _split(m, n).items():
+        for name, columns in _inequality_slices(m, n).items():
             found[name][at] = tried.multipliers[tried.good][:, columns]
         rest = ~tried.good
         each = each[rest]
@@ -95,7 +95,7 @@ def crossover(t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Resul
     return gp.Result(**found), told
 
 
-def _split(m: int, n: int) -> dict[str, slice]:
+def _inequality_slices(m: int, n: int) -> dict[str, slice]:
     """Where in the list of all inequalities the limits and the ends stand."""
     return {
         "multipliers": slice(0, m),
@@ -104,7 +104,7 @@ def _split(m: int, n: int) -> dict[str, slice]:
     }
 
 
-def _values(t: Table, low: Array, high: Array, y: Array) -> Array:
+def _inequality_values(t: Table, low: Array, high: Array, y: Array) -> Array:
     """Values (N, m + 2n) of limits, lower and upper ends: at most 0 where they hold."""
     return np.concatenate([gp.evaluate(t.exponents, t.logc, t.ptr, y)[:, 1:], low - y, y - high], axis=1)
 
@@ -123,7 +123,7 @@ def _next(binds: Bools, values: Array, multipliers: Array) -> Bools:
     return found
 
 
-def _tried(t: Table, low: Array, high: Array, start: Array, binds: Bools) -> _Tried:
+def _judged_sets(t: Table, low: Array, high: Array, start: Array, binds: Bools) -> _Tried:
     """Solve the equations of each point's set, and judge whether it is the set of the optimum."""
     y, multipliers = start.copy(), np.zeros(binds.shape)
     slope = np.full(len(y), np.inf)
@@ -134,7 +134,7 @@ def _tried(t: Table, low: Array, high: Array, start: Array, binds: Bools) -> _Tr
             t.take(which), low[which], high[which], start[which], rows, free
         )
     with np.errstate(invalid="ignore"):
-        values = _values(t, low, high, y)
+        values = _inequality_values(t, low, high, y)
         near = np.abs(y - start).max(1) < NEARBY_SOLUTION
         apart = (
             (values < -SURELY)

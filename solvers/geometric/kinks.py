@@ -33,7 +33,7 @@ class Worth:
 def worth(judged: Judged, places: Sequence[Place]) -> Worth:
     """Weigh an optimum that one or more cases attain at the same design."""
     at, own = zip(*map(duals, places), strict=True)
-    limits = _together([_of_limits(d) for d in own])
+    limits = _largest_duals([_of_limits(d) for d in own])
     if not limits.known.all():
         return Worth(limits, {}, ())
     ends = [
@@ -72,7 +72,7 @@ def _of_limits(d: Duals) -> Duals:
     return Duals(keys, d.value[:, kept], d.least[:, kept], d.most[:, kept], d.known)
 
 
-def _together(all_of: Sequence[Duals]) -> Duals:
+def _largest_duals(all_of: Sequence[Duals]) -> Duals:
     """Relaxing a limit buys what it buys in the case where it buys most."""
     value, least, most, known = (
         pick([getattr(d, name) for d in all_of], axis=0)

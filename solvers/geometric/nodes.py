@@ -12,6 +12,7 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.grids.divided import Indices
+from scenarios.question import Decision
 
 Bools = NDArray[np.bool_]
 
@@ -19,9 +20,12 @@ COARSE, SHARE = 1e-4, 0.1
 """A form is cut where its secants are off by this, or by this share of what the bound lacks."""
 NARROW, APART = 1e-9, 1e-13
 """Widths of an interval of a form, and of a discrete variable, in logs, that are not cut."""
-WIDER = 1.6
-"""How much wider a part is than its neighbour towards the relaxed design, near which the optimum mostly is."""
+GRADES, GRADE = 6, 8.0
+"""Parts of a form on each side of the best design, and how much wider one is than its neighbour towards it."""
+LEAST_WIDTH = 2.5e-3
+"""A node that may hold designs as good as the best is cut until it is as narrow as this, to see how far they reach."""
 VALUE_SLACK = 1e-9
+"""In logs: so far from an allowed value counts as there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,21 @@ class Nodes:
     def take(self, which: NDArray[np.intp] | Bools) -> Nodes:
         """Return a choice of the nodes."""
         return Nodes(*(getattr(self, f.name)[which] for f in fields(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """What relaxations of nodes say: their designs, the multipliers of rows, and how much of the bound is rounding
+    (dear limits magnify it).
+    """  # noqa: D205
+
+    y: Array
+    force: Array
+    noise: Array
+
+    def take(self, which: NDArray[np.intp] | Bools) -> Relaxed:
+        """Return what is said of a choice of the nodes."""
+        return Relaxed(*(getattr(self, f.name)[which] for f in fields(self)))
 
 
 def roots(c: Canonical) -> Nodes:
@@ -69,12 +88,19 @@ def values_beside(logs: Array | None, y: Array, low: Array, high: Array) -> tupl
     return np.clip(below, low, high), np.clip(above, low, high)
 
 
-def nearest_value(logs: Array | None, y: Array, low: Array, high: Array) -> Array:
-    """The logarithm of the allowed value that is nearest (see ``values_beside``)."""
+def rounded(logs: Array | None, y: Array, low: Array, high: Array) -> tuple[Array, Array, Array]:
+    """Logarithms of the allowed values that are nearest to exp(y), at or below it, at or above (``values_beside``)."""
+    below, above = values_beside(logs, y, low, high)
     if logs is None:
-        return np.clip(np.log(np.maximum(np.round(np.exp(y)), 1.0)), low, high)
-    below, above = values_beside(logs, np.clip(y, low, high), low, high)
-    return np.where(y - below <= above - y, below, above)
+        near = np.clip(np.log(np.maximum(np.round(np.exp(y)), 1.0)), low, high)
+    else:
+        near = np.where(y - below <= above - y, below, above)
+    return near, below, above
+
+
+def listed(d: Decision) -> Array | None:
+    """Logarithms of the values that a discrete variable may have; None: all whole numbers."""
+    return None if d.values is None else np.log(np.array(d.values, dtype=float))
 
 
 def _next_values(logs: Array | None, at: Array) -> tuple[Array, Array]:
@@ -88,20 +114,21 @@ def _next_values(logs: Array | None, at: Array) -> tuple[Array, Array]:
     return ends[i], ends[i + 2]
 
 
-def split(
-    c: Canonical, nodes: Nodes, y: Array, force: Array, missing: Array, parts: NDArray[np.intp],
-    best: Array | None = None, gap: float = 0.0,
+def cut(
+    c: Canonical, nodes: Nodes, relaxed: Relaxed, missing: Array, best: Array, gap: float
 ) -> tuple[Nodes, Bools]:
     """Children that share the nodes' designs, and which nodes have nothing left to cut.
 
-    ``c``: the program of each node. ``y``: designs of their relaxations. ``missing``: what bounds lack to close nodes.
-    A form whose secants explain a good part of that comes before whole numbers, which would be cut off one by one.
-    ``force``: the multipliers of rows. ``parts``: into how many a form is cut.
+    ``c``: the program of each node. ``missing``: what bounds lack to close nodes. ``best``: the best design of each
+    node's point, as far as there is one. ``gap``: what is closed to this is closed.
+    A form whose secants explain a good part of what is missing comes before whole numbers, which would be cut off one
+    by one.
     """
-    count, each = len(y), np.arange(len(y))
+    y = relaxed.y
+    count = len(y)
     form, pair, around = (np.full(count, -1) for _ in range(3))
     at = np.zeros(count)
-    errors, width = _form_errors(c, nodes, y, force), nodes.z_high - nodes.z_low
+    errors, width = _form_errors(c, nodes, relaxed), nodes.z_high - nodes.z_low
     worst = errors.max(1, initial=0.0)
     if width.shape[1]:
         form = np.where(worst > np.minimum(COARSE, SHARE * missing), errors.argmax(1), -1)
@@ -128,20 +155,23 @@ def split(
     made = []
     for v, (down, up) in beside.items():
         some = np.flatnonzero(pair == v)
-        made += _within(c, nodes.take(some), v, [(nodes.low[some, v], down[some]), (up[some], nodes.high[some, v])])
+        made += _within(
+            c, nodes.take(some), v, [(nodes.low[some, v], down[some]), (up[some], nodes.high[some, v])]
+        )
         some = np.flatnonzero(around == v)
         low, high = nodes.low[some, v], nodes.high[some, v]
-        here = nearest_value(c.allowed[v], at[some], low, high)
+        here, *_ = rounded(c.allowed[v], at[some], low, high)
         below, above = _next_values(c.allowed[v], here)
         made += _within(c, nodes.take(some), v, [(low, below), (here, here), (above, high)])
+    known = ~np.isnan(best[:, 0])
+    reached = np.einsum("pi,qi->pq", best, c.forms[:, : best.shape[1]])
     for i in range(width.shape[1]):
-        for number in np.unique(parts):
-            some = each[(form == i) & (parts == number)]
-            if some.size:
-                edges = _around(nodes.z_low[some, i], nodes.z_high[some, i], z[some, i], int(number) // 2) if best is None else _graded(
-                    nodes.z_low[some, i], nodes.z_high[some, i], np.where(np.isnan(best[some,0]), z[some, i], best[some] @ c.forms[i][:best.shape[1]]), worst[some], gap)
-                made += _cut_form(c, nodes.take(some), i, edges)
-    return joined([nodes.take(each[:0]), *made]), leaf
+        some = np.flatnonzero(form == i)
+        if some.size:
+            at_best = np.where(known[some], reached[some, i], z[some, i])
+            edges = _graded(nodes.z_low[some, i], nodes.z_high[some, i], at_best, worst[some], gap)
+            made += _cut_form(c, nodes.take(some), i, edges)
+    return joined([nodes.take(leaf[:0]), *made]), leaf
 
 
 def _single(c: Canonical) -> dict[int, int]:
@@ -179,22 +209,6 @@ def _tightened(c: Canonical, nodes: Nodes, low: Array, high: Array, z_low: Array
     return Nodes(nodes.point, low, high, np.maximum(z_low, a), np.minimum(z_high, b), nodes.bound)
 
 
-def _around(low: Array, high: Array, z: Array, parts: int) -> Array:
-    """Ends (N, k) of parts of intervals, wider and wider on both sides of the one that ``z`` is in the middle of."""
-    shares = np.cumsum(WIDER ** np.arange(parts))
-    shares /= shares[-1]
-    z, least = np.clip(z, low, high), 0.5 * shares[0] * (high - low)
-    below = z[:, None] - shares * (z - low)[:, None]
-    above = z[:, None] + shares * (high - z)[:, None]
-    below = np.where((z - low > least)[:, None], below, low[:, None])
-    above = np.where((high - z > least)[:, None], above, high[:, None])
-    return np.concatenate([low[:, None], below[:, -2::-1], above[:, :-1], high[:, None]], axis=1)
-
-
-GRADES, GRADE = 6, 8.0
-LEAST_WIDTH = 2.5e-3
-
-
 def _graded(low: Array, high: Array, at: Array, worst: Array, gap: float) -> Array:
     """Ends of parts of an interval: finely where the best design is, ever wider away from it.
 
@@ -219,8 +233,9 @@ def _graded(low: Array, high: Array, at: Array, worst: Array, gap: float) -> Arr
     return np.concatenate([low[:, None], cuts, high[:, None]], axis=1)
 
 
-def _form_errors(c: Canonical, nodes: Nodes, y: Array, force: Array) -> Array:
-    """How far each form's secants lie from the truth at y (N, q); zero for intervals too narrow to cut."""
+def _form_errors(c: Canonical, nodes: Nodes, relaxed: Relaxed) -> Array:
+    """How far each form's secants lie from the truth at the relaxed designs (N, q); zero where too narrow to cut."""
+    y, force = relaxed.y, relaxed.force
     z, width = np.einsum("pi,qi->pq", y, c.forms), nodes.z_high - nodes.z_low
     error = np.zeros(width.shape)
     for d in c.divisors:

@@ -103,9 +103,9 @@ def search(problem: Problem, reached: branch.Reached | None = None) -> Searched:
     is granted, before it is called infeasible or unbounded. ``reached``: what is found beside this problem; only
     designs as good as that are looked for, and "infeasible" then means that there is none.
     """
-    found = _search(problem, reached)
+    found = _searched_problem(problem, reached)
     if found.outcome.status is Status.INFEASIBLE or found.outcome.runaway:
-        eased = _search(_eased(problem), reached)
+        eased = _searched_problem(_eased(problem), reached)
         found = eased if np.isfinite(eased.value) or found.outcome.runaway else found
     if reached is not None:
         reached.by(found.value)
@@ -136,18 +136,18 @@ def farther(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
     )
 
 
-def _search(problem: Problem, reached: branch.Reached | None) -> Searched:
-    stated = _stated(problem)
+def _searched_problem(problem: Problem, reached: branch.Reached | None) -> Searched:
+    stated = _goal_that_varies(problem)
     goal = stated or next(iter(ties.tie_goals(problem, "")), None)
     c = canon.canonical(problem, goal)
     done: Optimum | None = None
     if stated is not None and problem.kind in (Kind.LP, Kind.MILP) and c.divisors:
-        done = _linear(problem, stated, c)
+        done = _linear_vertex(problem, stated, c)
     if done is None and stated is not None:
         done = _at_its_limit(problem, goal, c)
     if done is not None:
         return Searched(problem, goal, c, done.outcome, done=done)
-    outcome, found = _searched(problem, c, reached)
+    outcome, found = _outcome_of_search(problem, c, reached)
     if found is None or found.y is None:
         return Searched(problem, goal, c, outcome, done=Optimum(outcome))
     gone, known = "", None
@@ -166,7 +166,7 @@ def _search(problem: Problem, reached: branch.Reached | None) -> Searched:
     return Searched(problem, goal, c, outcome, found, known=known)
 
 
-def _stated(problem: Problem) -> Goal | None:
+def _goal_that_varies(problem: Problem) -> Goal | None:
     """The objective, unless it is 0 whatever is decided."""
     return problem.goal if problem.goal is not None and problem.goal.numerator.terms else None
 
@@ -176,25 +176,25 @@ def settle(s: Searched, *, tied: bool = True) -> Optimum:
     if s.done is not None or s.found is None or s.found.y is None:
         return s.done or Optimum(s.outcome)
     problem, goal, c = s.problem, s.goal, s.c
-    y, known = _sharpened(problem, goal, c, s.found.y, s.known)
+    y, known = _newton_polished(problem, goal, c, s.found.y, s.known)
     pinned = _pinned(problem, goal, c, known.multipliers[0]) if goal is not None else None
     chosen = pinned
     if chosen is None and not tied:
         chosen = ties.Chosen(y, {}, 0.0)
     if chosen is None:
         # of any feasible design nobody is told how far the others range
-        chosen = ties.choose(problem, goal, y, known=known, ranged=_stated(problem) is not None)
-    x = _values(problem, chosen.y)
-    if goal is None or _stated(problem) is None:
+        chosen = ties.choose(problem, goal, y, known=known, ranged=_goal_that_varies(problem) is not None)
+    x = _values_in_si(problem, chosen.y)
+    if goal is None or _goal_that_varies(problem) is None:
         return Optimum(_any_design(problem, x, s.outcome.solver), chosen.y)
     log_bound = s.found.bound if pinned is None else pinned.first
     bound = goal.to_user(log_bound) if math.isfinite(log_bound) else None
     status = Status.OPTIMAL if pinned is not None else s.outcome.status
     outcome = dataclasses.replace(s.outcome, status=status, x=x, bound=bound)
-    return Optimum(outcome, _logs(x), chosen.ranges, None if c.allowed or c.divisors else known)
+    return Optimum(outcome, _logarithms(x), chosen.ranges, None if c.allowed or c.divisors else known)
 
 
-def _logs(x: Mapping[str, float]) -> Array:
+def _logarithms(x: Mapping[str, float]) -> Array:
     return np.asarray(np.log(np.array(list(x.values()), dtype=float)))
 
 
@@ -231,10 +231,10 @@ def _at_its_limit(problem: Problem, goal: Goal | None, c: Canonical) -> Optimum 
     if found.y is None:
         return None
     chosen = ties.choose(rest, first, found.y)
-    x = _values(problem, chosen.y)
+    x = _values_in_si(problem, chosen.y)
     text = f"a limit stops {goal.name} here, and this design attains it"
     outcome = Outcome(Status.OPTIMAL, x, goal.to_user(least), text, "dse branch and bound")
-    return Optimum(outcome, _logs(x), chosen.ranges)
+    return Optimum(outcome, _logarithms(x), chosen.ranges)
 
 
 def _constant(top: Posynomial, bottom: Posynomial) -> float | None:
@@ -245,7 +245,7 @@ def _constant(top: Posynomial, bottom: Posynomial) -> float | None:
     return ratios[0] if max(ratios) <= min(ratios) * (1 + 1e-12) else None
 
 
-def _searched(
+def _outcome_of_search(
     problem: Problem, c: Canonical, reached: branch.Reached | None
 ) -> tuple[Outcome, branch.Found | None]:
     """Interior point, or branch and bound over it: its own result, a design before ties are broken."""
@@ -262,7 +262,7 @@ def _searched(
     return Outcome(status, certificate=text, solver=solver), found
 
 
-def _linear(problem: Problem, goal: Goal, c: Canonical) -> Optimum | None:
+def _linear_vertex(problem: Problem, goal: Goal, c: Canonical) -> Optimum | None:
     """The vertex of a problem that is linear and divides by sums; None where there is none to build on."""
     from solvers.geometric import vertices
 
@@ -270,8 +270,8 @@ def _linear(problem: Problem, goal: Goal, c: Canonical) -> Optimum | None:
     if found is None or found.outcome.x is None:
         return None
     y = np.log(np.array([found.outcome.x[n] for n in c.names]))
-    x = _values(problem, y)
-    return Optimum(dataclasses.replace(found.outcome, x=x), _logs(x), found.ranges)
+    x = _values_in_si(problem, y)
+    return Optimum(dataclasses.replace(found.outcome, x=x), _logarithms(x), found.ranges)
 
 
 def _unbounded(name: str, solver: str) -> Outcome:
@@ -279,7 +279,7 @@ def _unbounded(name: str, solver: str) -> Outcome:
     return Outcome(Status.UNBOUNDED, certificate=proof, solver=solver, runaway=name)
 
 
-def _sharpened(
+def _newton_polished(
     problem: Problem, goal: Goal | None, c: Canonical, y: Array, known: gp.Result | None = None
 ) -> tuple[Array, gp.Result]:
     """Newton's polish with the whole numbers held, and the multipliers there."""
@@ -311,10 +311,10 @@ def _pinned(problem: Problem, goal: Goal, c: Canonical, rows: Array) -> ties.Cho
     found = branch.minimise(canon.canonical(rest, least))
     if found.y is None or found.value < -INTERIOR_AT_LEAST:
         return None
-    y, _ = _sharpened(rest, least, canon.canonical(rest, least), found.y)
+    y, _ = _newton_polished(rest, least, canon.canonical(rest, least), found.y)
     return ties.choose(rest, least, y, [goal, *ties.tie_goals(problem, goal.name)], after=1)
 
 
-def _values(problem: Problem, y: Array) -> dict[str, float]:
+def _values_in_si(problem: Problem, y: Array) -> dict[str, float]:
     """SI values of the design."""
     return {v.name: float(canon.si_values(v, y[[i]])[0]) for i, v in enumerate(problem.variables)}

@@ -22,8 +22,8 @@ def runaway(c: Canonical, variables: tuple[Variable, ...]) -> str:
     A direction d in log variables along which no term of a limit grows and some term of the goal falls while none
     grows: the infimum is then not attained at a finite point. One small linear program, solved by the same kernel.
     """
-    low = np.array([0.0 if v.real_low or _listed(v) else -1.0 for v in variables])
-    high = np.array([0.0 if v.real_high or _listed(v) else 1.0 for v in variables])
+    low = np.array([0.0 if v.real_low or _is_listed_by_user(v) else -1.0 for v in variables])
+    high = np.array([0.0 if v.real_high or _is_listed_by_user(v) else 1.0 for v in variables])
     fixed = c.high - c.low < 1e-13
     low[fixed] = high[fixed] = 0.0
     present = np.isfinite(c.logc)
@@ -60,7 +60,7 @@ def at_open_ends(variables: Sequence[Variable], box: tuple[Array, Array], y: Arr
     """Which variables (N, n) are at an end that is neither the user's nor the domain's own, whatever holds them."""
     found = np.zeros(y.shape, bool)
     for i, v in enumerate(variables):
-        if v.auxiliary or _listed(v):
+        if v.auxiliary or _is_listed_by_user(v):
             continue
         if not v.real_low and v.decision.minimum is None:
             found[:, i] |= y[:, i] - box[0][:, i] < EDGE
@@ -69,6 +69,6 @@ def at_open_ends(variables: Sequence[Variable], box: tuple[Array, Array], y: Arr
     return found
 
 
-def _listed(v: Variable) -> bool:
+def _is_listed_by_user(v: Variable) -> bool:
     """Tell whether the user listed the values one by one (powers go on for ever)."""
     return v.decision.values is not None and not v.decision.endless

@@ -39,14 +39,16 @@ def optimum(problem: Problem, goal: Goal) -> Settled | None:
     outcome = settled.outcome
     if outcome.status is not Status.OPTIMAL or outcome.x is None or outcome.bound is None:
         return None
-    if not _holds(p, settled) or _held_by_box(p, settled, [v.real_low for v in problem.variables]):
+    if not _limits_hold_in_floats(p, settled) or _held_by_box(
+        p, settled, [v.real_low for v in problem.variables]
+    ):
         return None
     x = {name: value * sizes[name] for name, value in outcome.x.items()}
     ranges = {n: (low * sizes[n], high * sizes[n]) for n, (low, high) in settled.ranges.items()}
     return Settled(replace(outcome, x=x, bound=goal.sign * outcome.bound), ranges)
 
 
-def _holds(p: Program, settled: Settled) -> bool:
+def _limits_hold_in_floats(p: Program, settled: Settled) -> bool:
     """Whether every limit holds in plain floats: sizes far apart may hide one from the solver's tolerances."""
     if settled.u is None:
         return False
@@ -84,7 +86,8 @@ def _program(problem: Problem, goal: Goal, sizes: Mapping[str, float]) -> Progra
     stages = [g for g in ties.tie_goals(problem, goal.name) if g.name in problem.question.tie_order]
     return Program(
         question=replace(
-            problem.question, decide=tuple(_counted(d, sizes[d.name]) for d in problem.question.decide)
+            problem.question,
+            decide=tuple(_in_units_of_size(d, sizes[d.name]) for d in problem.question.decide),
         ),
         columns=tuple(atom for atom, _, _ in made),
         low=np.array([0.0 if isinstance(a, Entry) else v.low / sizes[v.name] for a, v, _ in made]),
@@ -118,6 +121,6 @@ def _high(v: Variable) -> float:
     return v.high if v.real_high else math.inf
 
 
-def _counted(d: Decision, size: float) -> Decision:
+def _in_units_of_size(d: Decision, size: float) -> Decision:
     """A decision whose listed values are in units of its size."""
     return d if d.values is None else replace(d, values=tuple(value / size for value in d.values))

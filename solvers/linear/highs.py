@@ -41,28 +41,30 @@ def minimise(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
     Whole numbers come back whole and everything else as the best vertex of the linear program that they leave.
     """
     if not n.integer.any():
-        return _linear(n, cost)
+        return _solved_linear_program(n, cost)
     among = supports.groups(n)
-    chosen = supports.minimise(n, cost, gap, among, _linear, _whole) if among else None
-    return _whole(n, cost, gap) if chosen is None else chosen
+    chosen = (
+        supports.minimise(n, cost, gap, among, _solved_linear_program, _searched_integers) if among else None
+    )
+    return _searched_integers(n, cost, gap) if chosen is None else chosen
 
 
-def _whole(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
+def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0) -> Result:
     """One search of HiGHS over whole numbers, then the linear program that they leave."""
     if not n.integer.any():
-        return _linear(n, cost)
-    large = large_numbers.minimise(n, cost, gap, _linear, _whole)
+        return _solved_linear_program(n, cost)
+    large = large_numbers.minimise(n, cost, gap, _solved_linear_program, _searched_integers)
     if large is not None:
         return large
-    found = _run(n, cost, gap)
+    found = _called_highs(n, cost, gap)
     if (n.high - n.low)[n.integer].max() > MANY_WHOLE_VALUES:
-        found = _agreed(n, cost, found, _run(n, cost, gap, tight=False))
+        found = _agreed(n, cost, found, _called_highs(n, cost, gap, tight=False))
     if found.u is None:
         return _without_end(n, cost) if found.end is not End.INFEASIBLE else found
     if n.integer.all():
         u = np.append(np.round(found.u[:-1]), 1.0)
         return Result(End.FOUND, u, float(cost @ u), found.bound)
-    rest = _linear(n.fixed(found.u), cost)
+    rest = _solved_linear_program(n.fixed(found.u), cost)
     if rest.u is None:
         return Result(End.FAILED)
     return Result(End.FOUND, rest.u, rest.value, min(found.bound, rest.value))
@@ -86,14 +88,14 @@ def _agreed(n: Numbers, cost: Array, tight: Result, loose: Result) -> Result:
 
 def _without_end(n: Numbers, cost: Array) -> Result:
     """What became of a program with whole numbers that HiGHS calls neither solved nor infeasible."""
-    free = _run(n.relaxed(), cost, 0.0)
-    if free.end is End.UNBOUNDED and _run(n, np.zeros_like(cost), 0.0).u is not None:
+    free = _called_highs(n.relaxed(), cost, 0.0)
+    if free.end is End.UNBOUNDED and _called_highs(n, np.zeros_like(cost), 0.0).u is not None:
         return free
     return Result(End.FAILED)
 
 
-def _linear(n: Numbers, cost: Array) -> Result:
-    found = _run(n, cost, 0.0)
+def _solved_linear_program(n: Numbers, cost: Array) -> Result:
+    found = _called_highs(n, cost, 0.0)
     if found.u is None or found.multipliers is None:
         return found
     bound = weak_duality(n, cost, found.multipliers)
@@ -113,7 +115,7 @@ def weak_duality(n: Numbers, cost: Array, multipliers: Array) -> float:
     return float(slope[-1] + least.sum() - noise[-1])
 
 
-def _run(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:
+def _called_highs(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:
     """One call of HiGHS on balanced numbers, which must be numbers: it crashes on others.
 
     ``tight``: with tolerances far below its own.
@@ -129,7 +131,7 @@ def _run(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:
         for name in TOLERANCES:
             h.setOptionValue(name, highspy.Highs().getOptionValue(name)[1])
     h.run()
-    end = _end(h)
+    end = _end_of_highs(h)
     if end is not End.FOUND:
         return Result(end, ray=_ray(h, n, cost, column) if end is End.UNBOUNDED else None)
     solution = h.getSolution()
@@ -177,7 +179,7 @@ def model(n: Numbers, cost: Array, row: Array, column: Array, size: float, gap: 
     return h
 
 
-def _end(h: highspy.Highs) -> End:
+def _end_of_highs(h: highspy.Highs) -> End:
     import highspy
 
     status, ends = h.getModelStatus(), highspy.HighsModelStatus
@@ -198,7 +200,7 @@ def _ray(h: highspy.Highs, n: Numbers, cost: Array, column: Array) -> Array | No
     free = np.where(np.isfinite(n.low), 0.0, -column), np.where(np.isfinite(n.high), 0.0, column)
     rows, slope = n.rows.copy(), cost.copy()
     rows[:, -1] = slope[-1] = 0.0
-    found = _run(Numbers(rows, n.equal, *free, np.zeros_like(n.integer)), slope, 0.0)
+    found = _called_highs(Numbers(rows, n.equal, *free, np.zeros_like(n.integer)), slope, 0.0)
     return None if found.u is None else found.u[:-1]
 
 

@@ -47,8 +47,8 @@ def minimise(n: Numbers, cost: Array, gap: float, linear: Solve, whole: Solve) -
     base = np.where(large, np.maximum(at - WINDOW, n.low), 0.0)
     most = np.where(large, at + WINDOW + 1.0, np.where(n.integer, 2.0 * at + SMALL_ADDED, np.inf))
     low, high = np.where(large, 0.0, n.low), np.minimum(n.high, most) - base
-    near = replace(n, rows=_moved(n.rows, base), low=low, high=high)
-    found = whole(near, _moved(cost, base))
+    near = replace(n, rows=_rows_by_distances(n.rows, base), low=low, high=high)
+    found = whole(near, _rows_by_distances(cost, base))
     if found.u is None:
         return None
     open_gap = found.value - relaxed.bound
@@ -58,7 +58,7 @@ def minimise(n: Numbers, cost: Array, gap: float, linear: Solve, whole: Solve) -
     return replace(found, u=found.u + np.append(base, 0.0), bound=bound, multipliers=None)
 
 
-def _moved(rows: Array, base: Array) -> Array:
+def _rows_by_distances(rows: Array, base: Array) -> Array:
     """Rows over the distances from ``base``."""
     found = rows.copy()
     found[..., -1] += rows[..., :-1] @ base

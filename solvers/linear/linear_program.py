@@ -59,6 +59,13 @@ class Numbers:
         return Numbers(self.rows, self.equal, low, high, np.zeros_like(self.integer))
 
 
+def constant_column(size: int) -> Array:
+    """The row whose value is 1 at every point ``u``."""
+    found = np.zeros(size)
+    found[-1] = 1.0
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """``u``: the best point, ending with 1; ``value`` and proven lower ``bound`` of what was minimised.

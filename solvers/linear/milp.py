@@ -111,11 +111,13 @@ def ratio(n: Numbers, goal: Array, under: Array) -> Best:
         return _least_linear(n, goal / under[-1])
     if not goal[:-1].any():
         found = _least_linear(n, under / -goal[-1])
-        return replace(found, ratio=_over(found.ratio), bound=_over(found.bound))
+        return replace(
+            found, ratio=_inverse_of_negative(found.ratio), bound=_inverse_of_negative(found.bound)
+        )
     return _dinkelbach(n, goal, under)
 
 
-def _over(negative: float) -> float:
+def _inverse_of_negative(negative: float) -> float:
     """1/x from the least of -x: infinite where x is not positive, 0 where it has no end."""
     return -1.0 / negative if negative < -ABOVE_ZERO else math.inf
 

@@ -13,7 +13,7 @@ from formulations.program_branches import branches
 from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
 from solvers.explaining.why import Why, of_each
 from solvers.linear import highs, milp
-from solvers.linear.linear_program import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers, constant_column
 
 ABOVE_ZERO = 1e-300
 ENOUGH_MISSED = 1e-7
@@ -28,9 +28,9 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     is open.
     """
     names = limit_names(p)
-    ask = singly(lambda kept: _feasible(p, frozenset(itertools.compress(names, kept))))
+    ask = singly(lambda kept: _program_feasibility(p, frozenset(itertools.compress(names, kept))))
     values = of_each(lambda n: loosest_feasible_value(ended or (lambda: p,), n))
-    whole = frozenset(n for n in names if _whole(p, n))
+    whole = frozenset(n for n in names if _names_only_integers(p, n))
     return Why(names, ask, values, lambda _: p.question, whole=whole)
 
 
@@ -57,24 +57,18 @@ def limit_names(p: Program) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*limits, *whole]))
 
 
-def _whole(p: Program, name: str) -> bool:
+def _names_only_integers(p: Program, name: str) -> bool:
     """Whether only the whole numbers of a variable go under this name."""
     return not any(k is not None and k.name == name for k in p.keys)
 
 
-def _feasible(p: Program, kept: frozenset[str]) -> int:
+def _program_feasibility(p: Program, kept: frozenset[str]) -> int:
     n = milp.numbers(p, drop=frozenset(limit_names(p)) - kept)
     nothing = np.zeros(len(p.columns) + 1)
-    found = milp.least(p, n, nothing, _unit(len(nothing)))
+    found = milp.least(p, n, nothing, constant_column(len(nothing)))
     if found.u is not None:
         return CAN_HOLD
     return CANNOT_HOLD if found.end is End.INFEASIBLE else NOT_KNOWN
-
-
-def _unit(size: int) -> Array:
-    found = np.zeros(size)
-    found[-1] = 1.0
-    return found
 
 
 def feasible_value_and_design(p: Program, name: str) -> tuple[float | None, Array | None]:
@@ -82,7 +76,7 @@ def feasible_value_and_design(p: Program, name: str) -> tuple[float | None, Arra
 
     For a model's own limit the factor by which it is missed; for whole numbers the value that the variable then has.
     """
-    if _whole(p, name):
+    if _names_only_integers(p, name):
         column = p.column(name)
         found = highs.minimise(milp.numbers(p, drop=[name]), column)
         return None if found.u is None else float(column @ found.u), found.u

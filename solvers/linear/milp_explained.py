@@ -51,7 +51,7 @@ def rates(p: Program, best: Best) -> dict[RowKey, Rate]:
             found[key] = Rate(0.0, one_sided=False)
             continue
         room = float(p.denominators[i] @ u)
-        relaxed, tightened = (_slope(n, best.cost, u, i, s * room) for s in (1.0, -1.0))
+        relaxed, tightened = (_one_sided_slope(n, best.cost, u, i, s * room) for s in (1.0, -1.0))
         if relaxed is None:
             continue
         twosided = tightened is not None and abs(relaxed + tightened) <= TWO_SIDED * max(abs(relaxed), 1e-12)
@@ -86,7 +86,7 @@ def _active(row: Array, u: Array) -> bool:
     return abs(float(row @ u)) <= RATE_ROUNDING * max(float(np.abs(row * u).max()), 1e-300)
 
 
-def _slope(n: Numbers, cost: Array, u: Array, which: int, room: float) -> float | None:
+def _one_sided_slope(n: Numbers, cost: Array, u: Array, which: int, room: float) -> float | None:
     """How fast the optimum falls (< 0) or rises as row ``which`` is given ``room``: exact, from one side."""
     tight = np.array([e or _active(r, u) for r, e in zip(n.rows, n.equal, strict=True)], dtype=bool)
     rows = n.rows[tight].copy()
@@ -109,7 +109,10 @@ def parameters(p: Program, best: Best) -> dict[str, float]:
     for name, value in question.given.items():
         if not name.startswith(MACHINE_PREFIX) or not isinstance(value, float) or value == 0:
             continue
-        ends = [_lagrangian(_with(question, name, value * (1 + s * NUMBER_STEP)), best) for s in (1.0, -1.0)]
+        ends = [
+            _lagrangian(_question_with_given(question, name, value * (1 + s * NUMBER_STEP)), best)
+            for s in (1.0, -1.0)
+        ]
         if None not in ends:
             change = (ends[0] - ends[1]) / (2 * NUMBER_STEP)  # type: ignore[operator]
             rate = p.sign * _relative(p, best, change)
@@ -117,7 +120,7 @@ def parameters(p: Program, best: Best) -> dict[str, float]:
     return found
 
 
-def _with(question: Question, name: str, value: float) -> Question:
+def _question_with_given(question: Question, name: str, value: float) -> Question:
     return replace(question, given={**question.given, name: value})
 
 

@@ -17,7 +17,7 @@ from formulations.arithmetics.forms import Largest, Some
 from formulations.program import Program
 from formulations.tolerances import TIE
 from solvers.linear import highs, milp
-from solvers.linear.linear_program import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers, constant_column
 from solvers.linear.milp import Best
 
 RANGE_APART = 1e-7
@@ -37,7 +37,7 @@ class Chosen:
 
 def chosen(p: Program, best: Best) -> Chosen:
     """Settle which optimal design is handed out, those of other branches included."""
-    every = [_chosen(p, b) for b in (best, *best.equals)]
+    every = [_chosen_optimum(p, b) for b in (best, *best.equals)]
     left = every
     for goal, under in _stages(p) if len(every) > 1 else ():
         values = [float(goal @ c.u) / float(under @ c.u) for c in left]
@@ -50,16 +50,16 @@ def _union(p: Program, every: list[Chosen]) -> dict[str, tuple[float, float]]:
     found = {}
     for d in p.question.decide[:MOST_RANGED]:
         ends = [e for c in every for e in c.ranges.get(d.name, (float(p.column(d.name) @ c.u),))]
-        if _apart(min(ends), max(ends), WANDER_SHARE):
+        if _is_clearly_wider(min(ends), max(ends), WANDER_SHARE):
             found[d.name] = (min(ends), max(ends))
     return found
 
 
-def _apart(low: float, high: float, by: float) -> bool:
+def _is_clearly_wider(low: float, high: float, by: float) -> bool:
     return high > low + by * max(abs(low), min(abs(high), 1e9), 1e-3)
 
 
-def _chosen(p: Program, best: Best) -> Chosen:
+def _chosen_optimum(p: Program, best: Best) -> Chosen:
     assert best.u is not None, "only a design can be settled"
     assert best.numbers is not None, "only a design can be settled"
     n = best.numbers
@@ -82,18 +82,12 @@ def _no_worse(p: Program, best: Best) -> Array:
 def _rest(p: Program, n: Numbers, u: Array) -> Chosen | None:
     """Settle the continuous part once the whole numbers are known."""
     fixed = n.fixed(u)
-    goal, under = (p.goal, p.under) if p.goal is not None else (np.zeros(len(u)), _unit(len(u)))
+    goal, under = (p.goal, p.under) if p.goal is not None else (np.zeros(len(u)), constant_column(len(u)))
     assert under is not None, "an objective has a denominator"
     again = milp.ratio(fixed, goal, under)
     if again.u is None or again.multipliers is None:
         return None
     return on_face(p, milp.face(again), again.u)
-
-
-def _unit(size: int) -> Array:
-    found = np.zeros(size)
-    found[-1] = 1.0
-    return found
 
 
 def _direction(n: Numbers, of: NDArray[np.bool_]) -> Array:
@@ -124,17 +118,17 @@ def _one_point(n: Numbers, u: Array) -> bool:
 def _stages(p: Program) -> Iterator[tuple[Array, Array]]:
     yield from ((goal, under) for _, goal, under in p.ties)
     for d in p.question.decide[:MOST_RANGED]:
-        yield p.column(d.name), _unit(len(p.columns) + 1)
+        yield p.column(d.name), constant_column(len(p.columns) + 1)
 
 
 def _among_choices(p: Program, kept: Numbers, u: Array) -> Chosen:
-    ranges = _ranges(p, kept, WANDER_SHARE)
+    ranges = _optimal_ranges(p, kept, WANDER_SHARE)
     for goal, under in _stages(p):
         found = milp.ratio(kept, goal, under)
         if found.u is None or _boxed(p, found.u):
             continue
         u = found.u
-        slack = TIE * abs(found.ratio) * under + TIE * 1e-3 * _unit(len(under))
+        slack = TIE * abs(found.ratio) * under + TIE * 1e-3 * constant_column(len(under))
         kept = kept.with_rows(goal - found.ratio * under - slack)
     return Chosen(u, ranges)
 
@@ -143,7 +137,7 @@ def on_face(p: Program, n: Numbers, u: Array) -> Chosen:
     """Settle which of the equally good designs of ``n``, all divisible, is handed out; ``u`` is one of them."""
     if _one_point(n, u):
         return Chosen(u, {})
-    ranges = _ranges(p, n)
+    ranges = _optimal_ranges(p, n)
     if not ranges:
         return Chosen(u, {})
     for goal, under in _stages(p):
@@ -161,7 +155,7 @@ def _boxed(p: Program, u: Array) -> bool:
     return bool(np.any(p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_PROGRAM_END))))
 
 
-def _ranges(p: Program, n: Numbers, by: float = RANGE_APART) -> dict[str, tuple[float, float]]:
+def _optimal_ranges(p: Program, n: Numbers, by: float = RANGE_APART) -> dict[str, tuple[float, float]]:
     found = {}
     for d in p.question.decide[:MOST_RANGED]:
         column = p.column(d.name)
@@ -173,7 +167,7 @@ def _ranges(p: Program, n: Numbers, by: float = RANGE_APART) -> dict[str, tuple[
             continue
         if ends[1].u is not None and _boxed(p, ends[1].u):
             high = math.inf
-        if _apart(low, high, by):
+        if _is_clearly_wider(low, high, by):
             found[d.name] = (low, high)
     return found
 

@@ -134,10 +134,10 @@ def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
     deadline = time.monotonic() + seconds
     found: _Search | Outcome | None = None
     for gap in (COARSE_GAP, p.question.gap) if p.boxed.any() else (p.question.gap,):
-        found = _least(p, gap, deadline)
+        found = _least_product(p, gap, deadline)
         if isinstance(found, Outcome) or found is None:
             return found
-        name = _runaway(p, found, gap, deadline)
+        name = _searched_end_variable(p, found, gap, deadline)
         if name:
             text = f"more {name} is always better"
             return Outcome(Status.UNBOUNDED, certificate=text, solver=SOLVER, runaway=name)
@@ -153,18 +153,18 @@ def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
     return Outcome(status, p.design(found.u), bound, text, SOLVER)
 
 
-def _runaway(p: Program, found: _Search, gap: float, deadline: float) -> str:
+def _searched_end_variable(p: Program, found: _Search, gap: float, deadline: float) -> str:
     """The variable that only the end of its box holds (empty: none)."""
     assert found.u is not None, "a search that ends well has a design"
     held = p.boxed & (found.u[:-1] >= p.high * (1.0 - AT_PRODUCT_END))
     if not held.any():
         return ""
-    nearer = _least(replace(p, high=np.where(held, p.high / 2, p.high)), gap, deadline)
+    nearer = _least_product(replace(p, high=np.where(held, p.high / 2, p.high)), gap, deadline)
     worse = not isinstance(nearer, _Search) or nearer.bound() > found.best * (1.0 + AT_PRODUCT_END)
     return str(p.columns[int(np.flatnonzero(held)[0])]) if worse else ""
 
 
-def _least(p: Program, gap: float, deadline: float) -> _Search | Outcome | None:
+def _least_product(p: Program, gap: float, deadline: float) -> _Search | Outcome | None:
     s = _Search(p, gap)
     goal, under = s.other
     first = milp.least(p, milp.numbers(p), goal, under)
@@ -177,10 +177,10 @@ def _least(p: Program, gap: float, deadline: float) -> _Search | Outcome | None:
     s.tried(first.u)
     # beyond the B of the least A nothing is gained
     s.closed = high * lone.bound
-    s.add(Stretch(low, high, None, _line(s, lone, high)))
+    s.add(Stretch(low, high, None, _line_below(s, lone, high)))
     while s.heap and s.solves < MOST_PROGRAMS and time.monotonic() < deadline:
         _, _, cut, stretch = heapq.heappop(s.heap)
-        _split(s, stretch, cut)
+        _split_stretch(s, stretch, cut)
     return s
 
 
@@ -191,7 +191,7 @@ def _infeasible(p: Program) -> Outcome | None:
     return found if found.status is Status.INFEASIBLE else None
 
 
-def _split(s: _Search, stretch: Stretch, cut: float) -> None:
+def _split_stretch(s: _Search, stretch: Stretch, cut: float) -> None:
     """Ask for the least A with B up to the cut, and keep what of the two parts may hold something better."""
     # what is better has B <= best/A, and A is at least what it is at the right end
     most = min(stretch.high, s.best * (1.0 - HIDDEN_SHARE * s.gap) / stretch.right.height)
@@ -210,7 +210,7 @@ def _split(s: _Search, stretch: Stretch, cut: float) -> None:
         # no word on the part below: its old bound stays
         s.closed = min(s.closed, stretch.least()[0])
         return
-    line = _line(s, found, cut)
+    line = _line_below(s, found, cut)
     b = s.tried(found.u)
     if most > cut:
         s.add(Stretch(cut, most, line, stretch.right))
@@ -223,7 +223,7 @@ def _split(s: _Search, stretch: Stretch, cut: float) -> None:
         s.add(Stretch(stretch.low, min(b, cut), stretch.left, line))
 
 
-def _line(s: _Search, found: Best, at: float) -> Line:
+def _line_below(s: _Search, found: Best, at: float) -> Line:
     """What a solved program says of A: a tangent from its multipliers where there are any, else a step."""
     step = Line(at, found.bound, 0.0)
     n, y, cost, p = found.numbers, found.multipliers, found.cost, s.p

@@ -16,7 +16,7 @@ from formulations.tolerances import SLACK
 from results.solution import LimitState, Solution, Status
 from solvers.judgement import bound_of
 from solvers.linear import milp, milp_conflicts, milp_explained, milp_ties
-from solvers.linear.linear_program import Array, End
+from solvers.linear.linear_program import Array, End, constant_column
 from solvers.linear.milp import Best
 from solvers.outcome import Outcome
 
@@ -47,7 +47,7 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
     asked = milp_ties.without_goal(p)
     goal, under = asked.goal, asked.under
     if goal is None or under is None:
-        goal, under = np.zeros(len(p.columns) + 1), _unit(len(p.columns) + 1)
+        goal, under = np.zeros(len(p.columns) + 1), constant_column(len(p.columns) + 1)
     best = milp.least(asked, milp.numbers(p), goal, under)
     if best.end is End.INFEASIBLE:
         return Settled(_infeasible(p), {})
@@ -55,7 +55,7 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
         return Settled(_unbounded(p, best.ray), {})
     held = milp.runaway(asked, best) if best.u is not None and asked.goal is not None else ""
     if held and p.goal is not None:
-        return Settled(_runaway(held), {})
+        return Settled(_unbounded_outcome(held), {})
     if best.u is None:
         return Settled(Outcome(Status.ERROR, solver=SOLVER, message="HiGHS found no answer in time"), {})
     chosen = milp_ties.chosen(asked, best) if ties else milp_ties.Chosen(best.u, {})
@@ -73,12 +73,6 @@ def proof(p: Program) -> str:
         text = f"{RATIO}; {text}"
     count = branch_count(p)
     return text if count == 1 else f"{BRANCHED.format(count)}: {text}"
-
-
-def _unit(size: int) -> Array:
-    found = np.zeros(size)
-    found[-1] = 1.0
-    return found
 
 
 def _to_user(p: Program, ratio: float) -> float | None:
@@ -112,10 +106,10 @@ def _unbounded(p: Program, ray: Array | None) -> Outcome:
     if ray is not None:
         steps = {n: abs(ray[p.columns.index(n)]) for n in names}
         name = max(steps, key=lambda n: steps[n])
-    return _runaway(name)
+    return _unbounded_outcome(name)
 
 
-def _runaway(name: str) -> Outcome:
+def _unbounded_outcome(name: str) -> Outcome:
     return Outcome(Status.UNBOUNDED, certificate=f"more {name} is always better", solver=SOLVER, runaway=name)
 
 
@@ -162,12 +156,12 @@ def _changes(p: Program, best: Best, limits: dict[str, LimitState]) -> dict[str,
         if changed is not None:
             there = _to_user(p, changed[1])
             found[label] = dataclasses.replace(
-                limits[label], next_change=_moved(p, key, changed[0]), next_objective=there
+                limits[label], next_change=_moved_bound(p, key, changed[0]), next_objective=there
             )
     return found
 
 
-def _moved(p: Program, key: RowKey, factor: float) -> float:
+def _moved_bound(p: Program, key: RowKey, factor: float) -> float:
     bound = bound_of(p.question, key)
     assert bound is not None, "a user's limit has a value"
     return bound * factor if key.side == "max" else bound / factor

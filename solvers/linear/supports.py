@@ -201,7 +201,7 @@ def smaller(n: Numbers, cost: Array) -> Smaller | None:
     rows = np.ones(len(a), dtype=bool)
     for _ in range(SUPPORT_PASSES):
         before = high.copy(), np.count_nonzero(rows)
-        if not _lower(a[rows], k[rows], low, high, whole):
+        if not _lower_upper_ends(a[rows], k[rows], low, high, whole):
             return None
         with np.errstate(invalid="ignore"):
             most = np.where(a > 0, a * high, np.where(a < 0, a * low, 0.0)).sum(axis=1) + k
@@ -224,7 +224,7 @@ def smaller(n: Numbers, cost: Array) -> Smaller | None:
     return Smaller(made, np.append(cost[:-1][kept], cost[-1] + cost[:-1] @ fixed), kept, fixed)
 
 
-def _lower(a: Array, k: Array, low: Array, high: Array, whole: Mask) -> bool:
+def _lower_upper_ends(a: Array, k: Array, low: Array, high: Array, whole: Mask) -> bool:
     """Lower the upper ends that the rows imply, of whole numbers and of what must be at its lower end.
 
     False where an upper end falls below its lower one.

@@ -64,7 +64,7 @@ class Block:
         for change in self.grid.changes:
             if not change.apart:
                 values = self._values(change)[places[change.along]]
-                asked = _with(asked, change.target, Many(values.reshape(-1, *(1,) * further)))
+                asked = _question_with_values(asked, change.target, Many(values.reshape(-1, *(1,) * further)))
         return asked
 
     def _values(self, change: Change) -> Any:
@@ -227,7 +227,7 @@ def thinned(grid: Grid) -> Grid:
     return grid.part(along)
 
 
-def _middle(grid: Grid) -> list[NDArray[np.int64]]:
+def _middle_and_name_ends(grid: Grid) -> list[NDArray[np.int64]]:
     """Return one place along each axis of numbers, in the middle, and the ends of each axis of names."""
     apart = {c.along for c in grid.changes if c.apart}
     return [np.array(sorted({0, n - 1}) if i in apart else [n // 2]) for i, n in enumerate(grid.shape)]
@@ -238,19 +238,19 @@ def kinds(grid: Grid) -> Iterator[Question]:
     return map(grid.question, grid.kinds())
 
 
-def _with(asked: Question, aim: Target, values: Many) -> Question:
+def _question_with_values(asked: Question, aim: Target, values: Many) -> Question:
     """The question with other numbers in place of what an axis changes."""
     number: Any = values
     if aim.kind == "given":
         return replace(asked, given={**asked.given, aim.name: number})
     if aim.kind == "limit":
-        return replace(asked, limits=tuple(_bound(x, aim, number) for x in asked.limits))
+        return replace(asked, limits=tuple(_with_bound(x, aim, number) for x in asked.limits))
     if aim.kind == "decide" and aim.side in {"min", "max"}:
-        return replace(asked, decide=tuple(_bound(d, aim, number) for d in asked.decide))
+        return replace(asked, decide=tuple(_with_bound(d, aim, number) for d in asked.decide))
     raise CannotTake(f"an axis that changes {aim.kind} {aim.side} is not a number")
 
 
-def _bound(held: Held, aim: Target, number: Any) -> Held:
+def _with_bound(held: Held, aim: Target, number: Any) -> Held:
     if held.name != aim.name:
         return held
     if aim.side == "max":
@@ -266,7 +266,7 @@ def offered(way: Path, of_few: Any) -> Offer:
     untried: by whoever only asks for it, and where it is less work than the points one by one.
     """
     if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
-        of_few = part_of(of_few, _middle(of_few.grid))
+        of_few = part_of(of_few, _middle_and_name_ends(of_few.grid))
     few: Grid = of_few.grid
     # whether a point is answered does not rest on the feasible values
     plan = layout(few)

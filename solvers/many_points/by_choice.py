@@ -59,7 +59,7 @@ def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
     parts = []
     for names in chosen:
         part = replace(grid, bases={k: fixed(q, names) for k, q in grid.bases.items()})
-        if not _alike(grid, part, names):
+        if not _same_questions_left(grid, part, names):
             return Offer(reason=f"{KIND}: an axis changes what the choice brings with it")
         offers = [w(part) for w in ways]
         taken = next((o for o in offers if o.path is not None and o.share >= SHARE_OF_TRIED), None)
@@ -69,7 +69,7 @@ def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
     return Offer(ByChoice(grid, tuple(parts)))
 
 
-def _alike(grid: Grid, part: Grid, names: Mapping[str, str]) -> bool:
+def _same_questions_left(grid: Grid, part: Grid, names: Mapping[str, str]) -> bool:
     """Whether a choice that is made beforehand leaves the questions that it leaves at each point."""
     ends: Iterator[tuple[int, ...]] = iter([tuple(0 for _ in grid.shape), tuple(n - 1 for n in grid.shape)])
     return all(fixed(grid.question(end), names) == part.question(end) for end in ends)
@@ -126,7 +126,7 @@ class ByChoice:
         which = np.where(states == optimal, sign * values, np.inf).argmin(axis=0)
         nowhere = ~left & (states == none).all(axis=0)
         if nowhere.any() and "binding" in answered[0][0]:
-            clash, apart = _conflicts([a["binding"] == CONFLICTING for a, _ in answered], nowhere)
+            clash, apart = _common_conflicts([a["binding"] == CONFLICTING for a, _ in answered], nowhere)
             handover.hand_over(APART, int(np.count_nonzero(apart)))
             left |= apart
             which = np.where(nowhere, clash, which)
@@ -166,7 +166,7 @@ class ByChoice:
                     values[some, i] = loosest(base_name(label), [(asked, v) for v in own])
 
 
-def _conflicts(clashes: Sequence[Mask], nowhere: Mask) -> tuple[NDArray[np.intp], Mask]:
+def _common_conflicts(clashes: Sequence[Mask], nowhere: Mask) -> tuple[NDArray[np.intp], Mask]:
     """Which combination's set of limits is in conflict in all of them, and where none is.
 
     ``clashes`` (points, limits): the smallest set of each combination. No set of the whole is smaller than any of

@@ -53,20 +53,20 @@ def at(question: Question, names: tuple[str, ...]) -> Iterator[tuple[str, float]
     """The feasible value for each of some limits of one infeasible question; NaN where there is none."""
     if not question.decide:
         told = answer(question, neighbours=False).conflict
-        yield from ((n, _number(told.get(n))) for n in names)
+        yield from ((n, _number_or_nan(told.get(n))) for n in names)
         return
     every = [q for _, q in choices.combinations(question)]
     for n in names:
-        found = [(q, np.array([_number(_alone(q, n), none=math.inf)])) for q in every]
+        found = [(q, np.array([_number_or_nan(_feasible_value_of(q, n), none=math.inf)])) for q in every]
         (value,) = found[0][1] if len(found) == 1 else loosest(n, found)
         yield n, float(value) if math.isfinite(value) else math.nan
 
 
-def _number(value: float | None, none: float = math.nan) -> float:
+def _number_or_nan(value: float | None, none: float = math.nan) -> float:
     return none if value is None else value
 
 
-def _alone(question: Question, name: str) -> float | None:
+def _feasible_value_of(question: Question, name: str) -> float | None:
     """The value of one limit of a question in which nothing is chosen by name."""
     own = {x.name for some in (question.limits, question.decide, question.model.limits) for x in some}
     if name not in own:

@@ -70,7 +70,9 @@ def chosen(grid: Grid) -> Choice:
             offers.append(offer)
         else:
             offer = max(
-                (o for o in offers if o.path is not None and o.share > 0), key=_share, default=OTHER_KIND
+                (o for o in offers if o.path is not None and o.share > 0),
+                key=_share_of_offer,
+                default=OTHER_KIND,
             )
     exceptions = tuple(tally.unexpected)
     if offer.path is not None:
@@ -79,7 +81,7 @@ def chosen(grid: Grid) -> Choice:
     return Choice(None, tuple(reasons or [NO_WAY]), exceptions)
 
 
-def _share(offer: Offer) -> float:
+def _share_of_offer(offer: Offer) -> float:
     return offer.share
 
 

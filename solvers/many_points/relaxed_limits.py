@@ -21,9 +21,9 @@ from formulations.grids.divided import Divided, Indices
 from scenarios.question import Decision, Question
 from solvers.explaining import conflicts
 from solvers.explaining.optimal_face import Solver
+from solvers.geometric import branch
 from solvers.geometric.kernel import gp
 from solvers.geometric.points.geometric_conflicts import neighbours
-from solvers.ratios import branching
 
 Bools = NDArray[np.bool_]
 NODES_BEFORE_DIVISION = 40
@@ -50,7 +50,7 @@ def of_batch(batch: Batch, names: tuple[str, ...], members: Bools, solve: Solver
     for i, name in enumerate(names):
         points = np.flatnonzero(members[:, i])
         if points.size:
-            found[points, i] = _values(_geometric(batch, points, solve), [name])[name]
+            found[points, i] = _feasible_sides(_geometric(batch, points, solve), [name])[name]
     return found
 
 
@@ -60,7 +60,7 @@ def of_divided(
     """The feasible values at points whose conflict has these names, for ratios of sums."""
     low, high = (end[points] for end in d.box())
     asked = divided.at(d.question, points)
-    return _values(_Rows(asked, divided.take(d.arrays, points), low, high, discrete, solve), names)
+    return _feasible_sides(_Rows(asked, divided.take(d.arrays, points), low, high, discrete, solve), names)
 
 
 def _geometric(batch: Batch, points: Indices, solve: Solver) -> _Rows:
@@ -73,14 +73,16 @@ def _geometric(batch: Batch, points: Indices, solve: Solver) -> _Rows:
     return _Rows(asked, c, low, high, {} if v is None else {v: variables[v].decision}, solve)
 
 
-def _values(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:
+def _feasible_sides(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:
     limits = {key.name for key in rows.c.keys}
     sides = [n for n in names if n in limits]
-    found = conflicts.feasible_values(rows.question, rows.c.keys, sides, lambda k: _least_factor(rows, k))
+    found = conflicts.feasible_values(
+        rows.question, rows.c.keys, sides, lambda k: _least_factor_of_rows(rows, k)
+    )
     return found | {n: _least_value(rows, n) for n in names if n not in limits}
 
 
-def _least_factor(rows: _Rows, which: int) -> Array:
+def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     """The least ratio of a limit (see ``conflicts.Factor``).
 
     A limit on a decided variable takes its bounds with it, and only where no allowed value helps that it is discrete.
@@ -90,7 +92,7 @@ def _least_factor(rows: _Rows, which: int) -> Array:
     goal = divided.aimed(rows.c, which)
     found, open_ones = np.full(len(rows.c.logc), np.inf), np.arange(len(rows.c.logc))
     for kept in (rows.discrete, {i: d for i, d in rows.discrete.items() if i != own}):
-        found[open_ones] = _least(rows, goal, open_ones, own, kept)
+        found[open_ones] = _least_log_goal(rows, goal, open_ones, own, kept)
         open_ones = open_ones[np.isposinf(found[open_ones])]
         if own not in rows.discrete or not open_ones.size:
             break
@@ -103,10 +105,10 @@ def _least_value(rows: _Rows, name: str) -> Array:
     goal = divided.any_design(rows.c)
     goal.exponents[0, own] = 1.0
     kept = {i: d for i, d in rows.discrete.items() if i != own}
-    return np.asarray(np.exp(_least(rows, goal, np.arange(len(goal.logc)), own, kept)))
+    return np.asarray(np.exp(_least_log_goal(rows, goal, np.arange(len(goal.logc)), own, kept)))
 
 
-def _least(
+def _least_log_goal(
     rows: _Rows, goal: Canonical, points: Indices, own: int, discrete: Mapping[int, Decision]
 ) -> Array:
     """The least log goal at points, variable ``own`` (-1: none) without bounds.
@@ -122,14 +124,14 @@ def _least(
         low[:, own] = neighbours(discrete[own], low[:, own], *everywhere)[1]
         high[:, own] = neighbours(discrete[own], high[:, own], *everywhere)[0]
     if c.divisors or discrete:
-        status, value = _searched(replace(c, low=low, high=high), rows.solve, discrete)
+        status, value = _relaxed_searches(replace(c, low=low, high=high), rows.solve, discrete)
     else:
         plain = rows.solve(c.exponents, c.logc, c.ptr, low, high)
         status, value = plain.status, plain.value
     return np.select([status == gp.OPTIMAL, status == gp.INFEASIBLE], [value, np.inf], np.nan)
 
 
-def _searched(
+def _relaxed_searches(
     c: Canonical, solve: Solver, discrete: Mapping[int, Decision]
 ) -> tuple[NDArray[np.int8], Array]:
     """Status and the least log goal of every point.
@@ -137,13 +139,11 @@ def _searched(
     Where many nodes are open after a while the goal hardly depends on the design; what divides without a remainder is
     then taken out of its ratio, which needs one more variable, and fewer nodes.
     """
-    r = branching.minimise(
-        c, solve, discrete, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP
-    )
+    r = branch.search(c, solve, discrete, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP)
     status, value = r.status, r.value
     some = np.flatnonzero(status == gp.FAILED)
     if some.size:
         own = divided.take(c, some)
-        r = branching.minimise(quotients.apart(own), solve, discrete, value_only=True, gap=FEASIBLE_VALUE_GAP)
+        r = branch.search(quotients.apart(own), solve, discrete, value_only=True, gap=FEASIBLE_VALUE_GAP)
         status[some], value[some] = r.status, canon.values(own, r.y[:, : len(c.names)])[:, 0]
     return status, value

@@ -53,10 +53,10 @@ def form_of(problem: Problem) -> str:
     """Return the form in which a solver gets a problem: in logarithms where there are any."""
     from formulations.pyomo_models.user_model import LOG, PLAIN
 
-    return PLAIN if _linear(problem) else LOG
+    return PLAIN if _is_linear_problem(problem) else LOG
 
 
-def _linear(problem: Problem) -> bool:
+def _is_linear_problem(problem: Problem) -> bool:
     return problem.program is not None or problem.kind in {Kind.LP, Kind.MILP}
 
 
@@ -68,7 +68,7 @@ def model_of(problem: Problem, form: str | None = None) -> Any:
     from formulations.pyomo_models.user_model import user_model
 
     refused = problem.kind in {Kind.EVALUATION, Kind.BLACK_BOX}
-    kept = None if _linear(problem) or refused else box(problem.question)
+    kept = None if _is_linear_problem(problem) or refused else box(problem.question)
     return user_model(problem, form or form_of(problem), kept)
 
 
@@ -91,12 +91,14 @@ def answered(question: Question, solver: str, seconds: float, build: Build | Non
     if at.refusal is not None:
         return answer(question)
     try:
-        tried = [_tried(choice, q, solver, seconds, made) for choice, q in combinations(at.question)]
+        tried = [_tried_choice(choice, q, solver, seconds, made) for choice, q in combinations(at.question)]
     except NoModel as refusal:
         raise SolverError(f"{solver} cannot be asked: {refusal}") from None
     ours = _ours(at.question)
     found = [t for t in tried if t.solution is not None and t.solution.status is not Status.ERROR]
-    solution = _best(at.question, found, tried, ours) if found else _none(tried, ours)
+    solution = (
+        _best_of_tried(at.question, found, tried, ours) if found else _answer_without_design(tried, ours)
+    )
     if not at.proved and solution.status in (Status.OPTIMAL, Status.INFEASIBLE):
         status = Status.FEASIBLE if solution.status is Status.OPTIMAL else Status.ERROR
         solution = dataclasses.replace(solution, status=status)
@@ -110,7 +112,7 @@ def _ours(question: Question) -> Solution:
     return answer(question, neighbours=False)
 
 
-def _tried(
+def _tried_choice(
     choice: Mapping[str, str], question: Question, solver: str, seconds: float, build: Build
 ) -> _Tried:
     problem = formulate(question)
@@ -158,12 +160,12 @@ def judged(question: Question, x: Mapping[str, float]) -> Solution:
     solution = checked(question, given)
     if solution.status is not Status.ERROR:
         return solution
-    led = _inside(question, x)
+    led = _design_in_box(question, x)
     again = None if led is None else checked(question, dataclasses.replace(given, x=led))
     return solution if again is None or again.status is Status.ERROR else again
 
 
-def _inside(question: Question, x: Mapping[str, float]) -> dict[str, float] | None:
+def _design_in_box(question: Question, x: Mapping[str, float]) -> dict[str, float] | None:
     where = boxes.space(question)
     start = np.array([x[name] for name in where.names], dtype=float)
     point = where.point(start[None])
@@ -179,11 +181,11 @@ def _inside(question: Question, x: Mapping[str, float]) -> dict[str, float] | No
     return dict(zip(where.names, map(float, point[0]), strict=True))
 
 
-def _best(question: Question, found: list[_Tried], tried: list[_Tried], ours: Solution) -> Solution:
+def _best_of_tried(question: Question, found: list[_Tried], tried: list[_Tried], ours: Solution) -> Solution:
     sign = -1.0 if question.objectives and question.objectives[0].maximize else 1.0
     designs = [t for t in found if t.solution is not None and t.solution.status is not Status.INFEASIBLE]
     if not designs:
-        return _none(tried, ours)
+        return _answer_without_design(tried, ours)
     best = min(designs, key=lambda t: sign * (t.solution.objective or 0.0) if t.solution else math.inf)
     assert best.solution is not None, "only designs are compared"
     solution = beside(question, best.solution, ours, best.claim)
@@ -212,7 +214,7 @@ def beside(
     """
     if solution.status is Status.ERROR or not question.objectives:
         return dataclasses.replace(
-            solution, certificate=_joined(claim, changed, "checked against the scenario only")
+            solution, certificate=_joined_claim(claim, changed, "checked against the scenario only")
         )
     bound = ours.bound
     if bound is None and ours.status in (Status.OPTIMAL, Status.EVALUATED):
@@ -228,7 +230,7 @@ def beside(
         # where an objective changes without end with a limit, a hair of the limit is much of the objective
         hair = ", ".join(f"{name} by {share:.1e}" for name, share in missed.items())
         said = f"it is better than our own bound by the violation of limits within tolerance ({hair})"
-        told = _joined(claim, changed, said)
+        told = _joined_claim(claim, changed, said)
         return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=told)
     if beyond:
         return dataclasses.replace(
@@ -244,16 +246,16 @@ def beside(
         said = f"our own bound confirms it: {ours.certificate}"
     else:
         said = f"our own bound does not confirm it: {ours.certificate}"
-    told = _joined(claim, changed, said)
+    told = _joined_claim(claim, changed, said)
     return dataclasses.replace(solution, status=status, bound=bound, gap=gap, certificate=told)
 
 
-def _joined(claim: str, changed: str, said: str) -> str:
+def _joined_claim(claim: str, changed: str, said: str) -> str:
     model = f"the model was changed ({changed}), so nothing is promised of the scenario" if changed else ""
     return "; ".join(t for t in (claim, model, said) if t)
 
 
-def _none(tried: list[_Tried], ours: Solution) -> Solution:
+def _answer_without_design(tried: list[_Tried], ours: Solution) -> Solution:
     """Say that no design came back: infeasible only where our own proof says so."""
     claim = tried[0].claim if len(tried) == 1 else "; ".join(_called(t) for t in tried)
     if ours.status in (Status.INFEASIBLE, Status.UNBOUNDED):

@@ -50,7 +50,7 @@ def models(
     first = grid.question((0,) * len(grid.axes))
     if len(first.objectives) > 1:
         _refuse(asked, "objective", "a Pyomo model has one objective", "keep one, and limit the others")
-    wanted = _chosen(asked, first, choice)
+    wanted = _wanted_choice(asked, first, choice)
     try:
         return _models(asked, grid, form, wanted, gdp=gdp, tight=tight)
     except NoModel as refusal:
@@ -63,11 +63,13 @@ def _models(
 ) -> Any:
     found = open_axes(grid)
     try:
-        return _over(asked, grid, found, form, wanted, gdp=gdp, tight=tight)
+        return _models_over_axes(asked, grid, found, form, wanted, gdp=gdp, tight=tight)
     except NotPosynomial as refusal:
         # at other values of an axis that is shut, what was open may not be
         names = {grid.axes[i].name: str(refusal) for i in found.open}
-        return _over(asked, grid, Axes((), {**found.shut, **names}), form, wanted, gdp=gdp, tight=tight)
+        return _models_over_axes(
+            asked, grid, Axes((), {**found.shut, **names}), form, wanted, gdp=gdp, tight=tight
+        )
 
 
 def open_axes(grid: Grid) -> Axes:
@@ -81,10 +83,10 @@ def open_axes(grid: Grid) -> Axes:
 
 def one(grid: Grid, found: Axes, place: tuple[int, ...], choice: Mapping[str, str]) -> Any:
     """Build the model that a solver gets of one place on the axes that are not open; raises NoModel."""
-    return _one(grid, found, place, choice, None, disjunctions=False, tight=True)
+    return _model_at_place(grid, found, place, choice, None, disjunctions=False, tight=True)
 
 
-def _over(
+def _models_over_axes(
     asked: Scenario,
     grid: Grid,
     found: Axes,
@@ -103,7 +105,7 @@ def _over(
         raise NoModel(f"it would be {math.prod(map(len, ranges))} models ({why}); ask for fewer values")
     if tight and math.prod(map(len, ranges)) > 1:
         # one that has no model is found before much time is spent on the others
-        _over(asked, grid, found, form, wanted, gdp=False, tight=False)
+        _models_over_axes(asked, grid, found, form, wanted, gdp=False, tight=False)
     for place in itertools.product(*ranges):
         question = _with_numbers(grid.question(place))
         every = [wanted] if wanted is not None else [c for c, _ in combinations(question)]
@@ -111,7 +113,7 @@ def _over(
             raise NoModel(
                 f"it would be more than {MOST_MODELS} models: name a choice, or fewer values of axes"
             )
-        several = [_one(grid, found, place, c, form, disjunctions=gdp, tight=tight) for c in every]
+        several = [_model_at_place(grid, found, place, c, form, disjunctions=gdp, tight=tight) for c in every]
         here = tuple(grid.axes[i].values[place[i]] for i in shut)
         at = {grid.axes[i].name: place[i] for i in shut}
         if gdp and len(several) > 1:
@@ -125,7 +127,7 @@ def _over(
             made[_key((*here, *(c.values() if wanted is None else ())))] = m
     if list(made) == [()]:
         return made[()]
-    made.why = _why(grid, found, asked)
+    made.why = _why_several_models(grid, found, asked)
     return made
 
 
@@ -133,7 +135,7 @@ def _key(values: tuple[Any, ...]) -> Key:
     return values[0] if len(values) == 1 else values
 
 
-def _why(grid: Grid, found: Axes, asked: Scenario) -> str:
+def _why_several_models(grid: Grid, found: Axes, asked: Scenario) -> str:
     parts = [f"one model for each value of {name}, since {text}" for name, text in found.shut.items()]
     named = [d.name for d in grid.question((0,) * len(grid.axes)).decide if d.choices is not None]
     parts += [f"one model for each choice of {name}" for name in named]
@@ -148,7 +150,7 @@ def _with_numbers(question: Question) -> Question:
     return at.question
 
 
-def _one(
+def _model_at_place(
     grid: Grid,
     found: Axes,
     place: tuple[int, ...],
@@ -161,7 +163,7 @@ def _one(
     problem = formulate(fixed(_with_numbers(grid.question(place)), choice))
     left = opened(grid, found.open, problem) if found.open else Open()
     box = None
-    if tight and not _linear(problem) and problem.kind not in {Kind.EVALUATION, Kind.BLACK_BOX}:
+    if tight and not _has_linear_program(problem) and problem.kind not in {Kind.EVALUATION, Kind.BLACK_BOX}:
         wide = loosest(grid, found.open, place)
         box = None if wide is None else pyomo_answers.box(fixed(_with_numbers(grid.question(wide)), choice))
     try:
@@ -177,7 +179,7 @@ def _one(
         raise NoModel(f"with {where} {refusal}" if where else str(refusal)) from None
 
 
-def _linear(problem: Problem) -> bool:
+def _has_linear_program(problem: Problem) -> bool:
     return problem.program is not None
 
 
@@ -185,7 +187,7 @@ def _choice_text(choice: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in choice.items())
 
 
-def _chosen(
+def _wanted_choice(
     asked: Scenario, question: Question, choice: Mapping[str, str] | str | None
 ) -> Mapping[str, str] | None:
     """Read which of the choices among names is meant; raises ScenarioError."""

@@ -87,9 +87,9 @@ class Points:
         """Say how many models there are, and why."""
         first = self.grid.question((0,) * len(self.grid.axes))
         shut = [n for i, n in enumerate(self.grid.shape) if i not in self.axes.open]
-        count = math.prod(shut) * math.prod(len(c) for _, c in _named(first))
+        count = math.prod(shut) * math.prod(len(c) for _, c in _choices_by_name(first))
         each = [f"of {name}, since {text}" for name, text in self.axes.shut.items()]
-        each += [f"of {name}, which is chosen" for name, _ in _named(first)]
+        each += [f"of {name}, which is chosen" for name, _ in _choices_by_name(first)]
         several = f", one for each value {'; '.join(each)}" if count > 1 else ""
         opened = ", ".join(self.grid.axes[i].name for i in self.axes.open)
         sets = f" with {opened} as mutable parameter{'s' * (len(self.axes.open) > 1)}" if opened else ""
@@ -99,7 +99,7 @@ class Points:
     def work(self) -> float:
         """Declared seconds of a point: our own answer, and that of a solver for each choice."""
         question = self.grid.question((0,) * len(self.grid.axes))
-        choices = math.prod(len(c) for _, c in _named(question))
+        choices = math.prod(len(c) for _, c in _choices_by_name(question))
         return work.alone(question) + work.seconds("audit point", choices)
 
     def answer(self, place: tuple[int, ...]) -> Solution:
@@ -142,7 +142,7 @@ class Points:
             made = self._built(first, choice)
             if made is None:
                 return pyomo_answers.model_of(problem)
-            held = _Held(made, [(v, v.value) for v in _variables(made)])
+            held = _Held(made, [(v, v.value) for v in _pyomo_variables(made)])
         self._models[key] = held
         if len(self._models) > MODELS_KEPT:
             self._models.popitem(last=False)
@@ -169,10 +169,10 @@ def points(asked: Scenario, grid: Grid, who: By) -> Points:
     if first.search is not None:
         wrong, right = "a sampler and a solver are both asked for", "leave one of them out"
         raise scenarios.ScenarioError([scenarios.Problem(asked.file, "search", wrong, right)])
-    return Points(grid, who, _axes(grid, first))
+    return Points(grid, who, _open_axes(grid, first))
 
 
-def _axes(grid: Grid, first: Question) -> Axes:
+def _open_axes(grid: Grid, first: Question) -> Axes:
     """Find the axes that stay open with every choice among names."""
     found = pyomo_models.open_axes(grid)
     if not found.open or not first.decide:
@@ -185,11 +185,11 @@ def _axes(grid: Grid, first: Question) -> Axes:
     return found
 
 
-def _named(question: Question) -> list[tuple[str, tuple[str, ...]]]:
+def _choices_by_name(question: Question) -> list[tuple[str, tuple[str, ...]]]:
     return [(d.name, tuple(d.choices)) for d in question.decide if d.choices is not None]
 
 
-def _variables(model: Any) -> list[Any]:
+def _pyomo_variables(model: Any) -> list[Any]:
     import pyomo.environ as pyo
 
     return list(model.component_data_objects(pyo.Var))

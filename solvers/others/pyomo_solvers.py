@@ -107,7 +107,7 @@ def run(model: Any, name: str, seconds: float) -> Claim:
 
 def continuous(model: Any, name: str) -> None:
     """Raise SolverError where a model has whole numbers, which a solver of this name does not take."""
-    whole = _whole(model) if name in CONTINUOUS else []
+    whole = _integer_names(model) if name in CONTINUOUS else []
     if whole:
         raise SolverError(f"{name} takes no whole numbers, and {_few_solvers(whole)} must be one: take scip")
 
@@ -152,7 +152,7 @@ def no_disjunctions(model: Any) -> None:
         )
 
 
-def _whole(model: Any) -> list[str]:
+def _integer_names(model: Any) -> list[str]:
     import pyomo.environ as pyo
 
     return [v.name for v in model.component_data_objects(pyo.Var) if not v.is_continuous() and not v.fixed]
@@ -191,11 +191,11 @@ def _by_old(model: Any, name: str, seconds: float) -> Claim:
     solver = pyo.SolverFactory(name)
     if name == "ipopt" and not _available(solver):
         with ipopt_wheel.executable() as file:
-            return _asked(model, name, pyo.SolverFactory("ipopt", executable=file), seconds)
-    return _asked(model, name, solver, seconds)
+            return _claim_of_solver(model, name, pyo.SolverFactory("ipopt", executable=file), seconds)
+    return _claim_of_solver(model, name, solver, seconds)
 
 
-def _asked(model: Any, name: str, solver: Any, seconds: float) -> Claim:
+def _claim_of_solver(model: Any, name: str, solver: Any, seconds: float) -> Claim:
     if name in OPTIONS:
         solver.options.update(OPTIONS[name])
     try:
@@ -208,10 +208,10 @@ def _asked(model: Any, name: str, solver: Any, seconds: float) -> Claim:
     if design:
         model.solutions.load_from(result)
     optimal = word in {"optimal", "globallyOptimal", "locallyOptimal"}
-    return Claim(name, word, optimal, "nfeasible" in word, design and not math.isnan(_least(model)))
+    return Claim(name, word, optimal, "nfeasible" in word, design and not math.isnan(_objective_value(model)))
 
 
-def _least(model: Any) -> float:
+def _objective_value(model: Any) -> float:
     import pyomo.environ as pyo
 
     goal = next(model.component_data_objects(pyo.Objective, active=True), None)

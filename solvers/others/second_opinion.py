@@ -48,10 +48,10 @@ def ask(question: Question, seconds: float) -> Opinion:
     unsure = next((o for o in found if o.status is Status.ERROR), None)
     if len(found) == 1 or unsure is not None:
         return unsure or found[0]
-    return _best(question, found)
+    return _best_opinion(question, found)
 
 
-def _best(question: Question, found: list[Opinion]) -> Opinion:
+def _best_opinion(question: Question, found: list[Opinion]) -> Opinion:
     """Return the best of the opinions on each choice among names."""
     designs = [o for o in found if o.status is not Status.INFEASIBLE]
     if not designs:
@@ -65,7 +65,7 @@ def _best(question: Question, found: list[Opinion]) -> Opinion:
 def _ask(question: Question, seconds: float) -> Opinion:
     problem = formulate(question)
     if problem.kind is Kind.EVALUATION:
-        return _evaluated(question)
+        return _evaluated_opinion(question)
     model = pyomo_answers.model_of(problem)
     claim = pyomo_solvers.run(model, SOLVER, seconds)
     if claim.infeasible or not claim.design:
@@ -77,7 +77,7 @@ def _ask(question: Question, seconds: float) -> Opinion:
     return Opinion(Status.OPTIMAL if sure else Status.FEASIBLE, found.objective)
 
 
-def _evaluated(question: Question) -> Opinion:
+def _evaluated_opinion(question: Question) -> Opinion:
     """Evaluate in plain floats."""
     with np.errstate(all="ignore"):
         at = {n: float(v) for n, v in evaluation.metrics(question, {}).items()}

@@ -87,13 +87,13 @@ def minimise(
     """
     asked = _kept(asked, kept)
     problem = sampled(asked, chances, measure)
-    found = _best(asked, problem, _easily if easily else _searched)
-    words = _words(found, asked.worlds.measured, chances, asked.worlds.word)
+    found = _best_removal(asked, problem, _easily if easily else _searched_failures)
+    words = _removal_words(found, asked.worlds.measured, chances, asked.worlds.word)
     if found.y is None:
         if not found.infeasible:
             return Chosen(Outcome(Status.ERROR, message=f"no design was found; {words}", solver=SOLVER))
         return Chosen(Outcome(Status.INFEASIBLE, certificate=words, solver=SOLVER), programs=found.programs)
-    x = {v.name: _number(v, float(y)) for v, y in zip(asked.variables, found.y, strict=False)}
+    x = {v.name: _allowed_number(v, float(y)) for v, y in zip(asked.variables, found.y, strict=False)}
     bound = None if asked.goal is None else asked.goal.to_user(found.bound)
     closed = asked.goal is not None and found.value - found.bound <= asked.worlds.nominal.gap
     status = Status.OPTIMAL if closed else Status.FEASIBLE
@@ -111,7 +111,7 @@ def least_limit(asked: Posed, chances: Sequence[Chance], name: str, kept: frozen
     None where the others leave none, or a whole number keeps it open.
     """
     asked = dataclasses.replace(_kept(asked, kept | {name}), goal=None)
-    found = _best(asked, sampled(asked, chances, None, eased=name), _searched)
+    found = _best_removal(asked, sampled(asked, chances, None, eased=name), _searched_failures)
     return math.exp(found.value) if found.y is not None and found.value - found.bound <= 1e-6 else None
 
 
@@ -123,12 +123,12 @@ def _kept(asked: Posed, kept: frozenset[str] | None) -> Posed:
     return dataclasses.replace(asked, worlds=worlds, rows=rows)
 
 
-def _best(asked: Posed, problem: Sampled, searched: removal_whole.Search) -> Removed:
+def _best_removal(asked: Posed, problem: Sampled, searched: removal_whole.Search) -> Removed:
     discrete = [(i, v) for i, v in enumerate(asked.variables) if v.discrete]
     return removal_whole.search(problem, discrete, searched) if discrete else searched(problem, None)
 
 
-def _words(found: Removed, size: int, chances: Sequence[Chance], word: str) -> str:
+def _removal_words(found: Removed, size: int, chances: Sequence[Chance], word: str) -> str:
     names = [f"{' and '.join(c.names) or 'the level'} may fail in {c.may_fail}" for c in chances]
     how = "every set of them that can matter was searched"
     if not found.whole:
@@ -137,7 +137,7 @@ def _words(found: Removed, size: int, chances: Sequence[Chance], word: str) -> s
     return f"of {size} {word}s {', '.join(names)}; {how}: {programs}"
 
 
-def _number(v: Variable, y: float) -> float:
+def _allowed_number(v: Variable, y: float) -> float:
     x = math.exp(y)
     if v.decision.values is not None:
         return min(v.decision.values, key=lambda w: abs(w - x))
@@ -157,7 +157,7 @@ def sampled(asked: Posed, chances: Sequence[Chance], measure: Weighing | None, e
         for r in asked.rows
         for g in groups.get(r.key.name, [hard])
     ]
-    goal, level = _goal(asked, chances, measure)
+    goal, level = _goal_or_level(asked, chances, measure)
     if goal is None:
         goal = unknown
         if level is not None:
@@ -170,14 +170,14 @@ def sampled(asked: Posed, chances: Sequence[Chance], measure: Weighing | None, e
     if goal is unknown:
         names.append(LEVEL)
         low, high = np.append(low, -FARTHEST_EXPONENT), np.append(high, FARTHEST_EXPONENT)
-    fixed, many = [_table(names, goal, one, 1)], list[Rows]()
+    fixed, many = [_sample_table(names, goal, one, 1)], list[Rows]()
     for group, row in rows:
         if not row.denominator.is_monomial:
             raise NotPosynomial(
                 f"the limit {row.key.name} divides by a sum of {len(row.denominator.terms)} terms"
             )
         for top in written_out(asked, row.numerator):
-            A, logc = _table(names, top, row.denominator, asked.worlds.size)
+            A, logc = _sample_table(names, top, row.denominator, asked.worlds.size)
             if row.key.name not in asked.worlds.wide:
                 logc = logc[: asked.worlds.measured]
             if np.ptp(logc, axis=0).max() == 0:
@@ -188,7 +188,7 @@ def sampled(asked: Posed, chances: Sequence[Chance], measure: Weighing | None, e
         whole = robust_caps.exact(asked, cap)
         if whole is None:
             raise NotPosynomial(TOGETHER)
-        fixed.append(_table(names, whole, one, 1))
+        fixed.append(_sample_table(names, whole, one, 1))
     used = sorted({r.group for r in many})
     # a group whose limits are the same in all samples fails in none or in all
     allowed = [*(c.may_fail for c in chances), 0]
@@ -202,7 +202,7 @@ def sampled(asked: Posed, chances: Sequence[Chance], measure: Weighing | None, e
     )
 
 
-def _goal(
+def _goal_or_level(
     asked: Posed, chances: Sequence[Chance], measure: Weighing | None
 ) -> tuple[Posynomial | None, Posynomial | None]:
     """What is minimised as one posynomial; or None, and the posynomial of each sample that a level is above."""
@@ -226,7 +226,9 @@ def _exact(asked: Posed, measure: Weighing) -> Posynomial:
     return whole
 
 
-def _table(names: Sequence[str], top: Posynomial, bottom: Posynomial, size: int) -> tuple[Array, Array]:
+def _sample_table(
+    names: Sequence[str], top: Posynomial, bottom: Posynomial, size: int
+) -> tuple[Array, Array]:
     made = batch.table(tuple(names), [(top, bottom)], (size,))
     return made.exponents, np.maximum(made.logc, LOG_ZERO)
 
@@ -250,12 +252,12 @@ def written_out(asked: Posed, p: Posynomial) -> Iterator[Posynomial]:
             term = Posynomial({tuple(part for part in key if part[0] not in chosen): c})
             for name, power in key:
                 if name in chosen:
-                    term = term * _raised(chosen[name], power)
+                    term = term * _posynomial_power(chosen[name], power)
             total = total + term
         yield from written_out(asked, total)
 
 
-def _raised(p: Posynomial, power: float) -> Posynomial:
+def _posynomial_power(p: Posynomial, power: float) -> Posynomial:
     if p.is_monomial:
         return p.power(power)
     if power != int(power) or not 0 < power <= 4:
@@ -267,13 +269,13 @@ def _raised(p: Posynomial, power: float) -> Posynomial:
 
 
 def _easily(problem: Sampled, near: Array | None) -> Removed:
-    """Search as ``_searched`` does where that takes few programs; else raise Hard."""
+    """Search as ``_searched_failures`` does where that takes few programs; else raise Hard."""
     if removal.in_order(problem)[0].expected > EASY:
         raise Hard(f"{problem.expected:.0f} sets of samples")
-    return _searched(problem, near)
+    return _searched_failures(problem, near)
 
 
-def _searched(problem: Sampled, near: Array | None) -> Removed:
+def _searched_failures(problem: Sampled, near: Array | None) -> Removed:
     """Search which samples fail: the obvious ones where these are proved best, else as far as it takes."""
     quick = removal_bounds.closed(problem, near)
     if quick is not None:

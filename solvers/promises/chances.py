@@ -79,7 +79,7 @@ def may_fail(question: Question, promise: Promise, size: int) -> int:
         if size < estimates.samples_needed(p, 1, 0.0):
             raise TooFew(_few(promise, size, estimates.samples_needed(p, 1, 0.0)))
         return estimates.plainly(size, p)
-    real, names, values = _counted(question)
+    real, names, values = _sizes_of_decisions(question)
     ways = [(real, names * math.prod(values))]
     if len(values) == 1 and _convex(question):
         ways.append((2 * (real + 1) - 1, names))
@@ -102,7 +102,7 @@ def _few(promise: Promise, size: int, needed: int) -> str:
     )
 
 
-def _counted(question: Question) -> tuple[int, int, list[int]]:
+def _sizes_of_decisions(question: Question) -> tuple[int, int, list[int]]:
     """Return how many real numbers are decided, how many combinations of names, and how many values the others have."""
     real, names, values = 0, 1, []
     for d in question.decide:
@@ -111,7 +111,7 @@ def _counted(question: Question) -> tuple[int, int, list[int]]:
         elif d.values is not None:
             values.append(len(d.values))
         elif d.integer:
-            values.append(_whole(question, d))
+            values.append(_count_of_values(question, d))
         else:
             real += 1
     return real, names, values
@@ -136,7 +136,7 @@ def covered(question: Question) -> bool:
     promise, and an objective that is the same in every sample.
     """
     found = promises(question)
-    real, _, values = _counted(question)
+    real, _, values = _sizes_of_decisions(question)
     if not question.decide or (not real and (len(values) != 1 or not _convex(question))):
         return True
     if len(found) > 1:
@@ -155,7 +155,7 @@ def covered(question: Question) -> bool:
     return all(g is not None and robust.certain(g.numerator) and robust.certain(g.denominator) for g in goals)
 
 
-def _whole(question: Question, d: Decision) -> int:
+def _count_of_values(question: Question, d: Decision) -> int:
     box = evaluation.box(question, d.name)
     low = max(box.low, d.minimum or 0.0, 1.0)
     high = box.high if d.maximum is None else min(box.high, d.maximum)
@@ -169,13 +169,15 @@ def found(worlds: Worlds, measure: Measured, asked: Sequence[Counted], kept: fro
     """
     chances = _chances(worlds, measure, asked)
     if chance_scan.few(worlds):
-        return _told(chances, chance_scan.minimise(worlds, measure, chances, kept), DISCRETE)
+        return _found_from_chosen(chances, chance_scan.minimise(worlds, measure, chances, kept), DISCRETE)
     weighing = measure if isinstance(measure, Weighing) else None
     wanted = Wanted(worlds, measure, tuple(c for c in chances if c.names), kept)
     few = len(worlds.nominal.decide) <= FEW_DECIDED
 
     def of_samples(easily: bool) -> Found:
-        return _told(chances, chance.minimise(robust.posed(worlds), chances, weighing, kept, easily=easily))
+        return _found_from_chosen(
+            chances, chance.minimise(robust.posed(worlds), chances, weighing, kept, easily=easily)
+        )
 
     try:
         told = of_samples(few)
@@ -194,7 +196,7 @@ def found(worlds: Worlds, measure: Measured, asked: Sequence[Counted], kept: fro
         return replace(told, unweighed="which samples lie above the level changes with a limit")
     if len({n for c in chances for n in c.names}) < sum(len(c.names) for c in chances):
         return replace(told, unweighed="a limit stands in two probabilities")
-    return _settled(robust.posed(worlds), measure, told)
+    return _settled_and_weighed(robust.posed(worlds), measure, told)
 
 
 def _undecided(worlds: Worlds, measure: Measured, asked: Sequence[Counted], why: str) -> str:
@@ -210,7 +212,7 @@ def _undecided(worlds: Worlds, measure: Measured, asked: Sequence[Counted], why:
     )
 
 
-def _told(chances: Sequence[Chance], chosen: chance.Chosen, unweighed: str = "") -> Found:
+def _found_from_chosen(chances: Sequence[Chance], chosen: chance.Chosen, unweighed: str = "") -> Found:
     left_out: dict[str, frozenset[int]] = {}
     for c, out in zip(chances, chosen.left_out, strict=False):
         for name in c.names:
@@ -218,7 +220,7 @@ def _told(chances: Sequence[Chance], chosen: chance.Chosen, unweighed: str = "")
     return Found(chosen.outcome, left_out=left_out, unweighed=unweighed)
 
 
-def _settled(asked: robust.Posed, measure: Weighing, found: Found) -> Found:
+def _settled_and_weighed(asked: robust.Posed, measure: Weighing, found: Found) -> Found:
     """Settle ties and say what limits are worth, with the samples that fail left as they are.
 
     Relaxing a limit buys at least as much as it does for these samples, since others may then be left out.

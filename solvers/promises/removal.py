@@ -142,7 +142,7 @@ def search(problem: Sampled, most: int = MOST_REMOVAL_NODES, beam: int = BEAM) -
     bound, programs = math.inf, 0
     while todo:
         batch, todo = (todo[:NODES_AT_ONCE], todo[NODES_AT_ONCE:]) if whole else (todo, [])
-        programs += _solve(problem, batch)
+        programs += _solve_nodes(problem, batch)
         if not whole:
             batch = sorted(batch, key=lambda n: n.value)[:beam]
         for solved in batch:
@@ -188,7 +188,7 @@ def without(
     ``near``: a design, whose worst samples the program begins with.
     """
     node = _Node(tuple(frozenset(o) for o in out))
-    _solve(problem, [node], near)
+    _solve_nodes(problem, [node], near)
     return node.y, node.value, node.bound
 
 
@@ -201,7 +201,7 @@ def least_bound(
     """
     nodes = [_Node(out) for out in outs]
     for at in range(0, len(nodes), NODES_AT_ONCE):
-        _solve(problem, nodes[at : at + NODES_AT_ONCE], near)
+        _solve_nodes(problem, nodes[at : at + NODES_AT_ONCE], near)
     least = min(nodes, key=lambda n: n.bound)
     return least.bound, least.y
 
@@ -244,7 +244,7 @@ def _brought_back(problem: Sampled, node: _Node) -> _Node:
     return replace(node, out=out)
 
 
-def _solve(problem: Sampled, nodes: Sequence[_Node], near: Array | None = None) -> int:
+def _solve_nodes(problem: Sampled, nodes: Sequence[_Node], near: Array | None = None) -> int:
     """Solve the programs of some nodes together, adding samples until all that are not left out hold."""
     if not any(n.work for n in nodes):
         _begin(problem, nodes, 0.5 * (problem.low + problem.high) if near is None else near)
@@ -256,7 +256,7 @@ def _solve(problem: Sampled, nodes: Sequence[_Node], near: Array | None = None) 
         missing = _add(problem, left, found)
         for n, node in enumerate(left):
             if not missing[n]:
-                _settle(problem, node, found, n, places[n])
+                _write_down_optimum(problem, node, found, n, places[n])
         left = [node for n, node in enumerate(left) if missing[n]]
         if not left:
             return programs
@@ -340,7 +340,7 @@ def _add(problem: Sampled, nodes: Sequence[_Node], found: gp.Result) -> list[boo
     return missing
 
 
-def _settle(
+def _write_down_optimum(
     problem: Sampled,
     node: _Node,
     found: gp.Result,
@@ -348,7 +348,7 @@ def _settle(
     places: Sequence[tuple[int, int]],
 ) -> None:
     """Write down what a program came to: its optimum, the samples that hold it up, the bound by these alone."""
-    table = _table(problem, places)
+    table = _sample_rows(problem, places)
     lam = found.multipliers[n]
     goal = 0.0 if found.status[n] == gp.INFEASIBLE else 1.0
     node.bound = math.inf
@@ -371,7 +371,7 @@ def _settle(
     node.work = set(kept)
 
 
-def _table(problem: Sampled, places: Sequence[tuple[int, int]]) -> Terms:
+def _sample_rows(problem: Sampled, places: Sequence[tuple[int, int]]) -> Terms:
     """The fixed rows, and one row for each slot of a sample; absent where there is no sample in it."""
     A, logc = [a for a, _ in problem.fixed], [c for _, c in problem.fixed]
     for r, i in places:

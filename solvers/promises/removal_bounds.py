@@ -26,10 +26,10 @@ def bounded(problem: Sampled, found: Removed) -> Removed:
     best = -math.inf
     for group, k in enumerate(problem.may_fail):
         for order in _orders(problem, group, found.y):
-            best = max(best, _least(problem, group, order, k)[0])
+            best = max(best, _least_over_groups(problem, group, order, k)[0])
     if found.y is None:
-        return _with(found, best, whole=math.isinf(best) and best > 0)
-    return _with(found, min(best, found.value), whole=False)
+        return _with_bound_raised(found, best, whole=math.isinf(best) and best > 0)
+    return _with_bound_raised(found, min(best, found.value), whole=False)
 
 
 def closed(problem: Sampled, near: Array | None = None, within: float = 2e-7) -> Removed | None:
@@ -44,7 +44,9 @@ def closed(problem: Sampled, near: Array | None = None, within: float = 2e-7) ->
     if y is None and problem.may_fail:
         # no design is for all samples; one of a part of them shows where to look
         group = int(np.argmax(problem.may_fail))
-        _, y = _least(problem, group, next(_orders(problem, group, None)), problem.may_fail[group])
+        _, y = _least_over_groups(
+            problem, group, next(_orders(problem, group, None)), problem.may_fail[group]
+        )
     value, out = math.inf, None
     for _ in range(TRIES):
         if y is None:
@@ -59,13 +61,13 @@ def closed(problem: Sampled, near: Array | None = None, within: float = 2e-7) ->
     best = -math.inf
     for group, k in enumerate(problem.may_fail):
         for order in _orders(problem, group, y):
-            best = max(best, _least(problem, group, order, k, y)[0])
+            best = max(best, _least_over_groups(problem, group, order, k, y)[0])
             if value - best <= within:
                 return Removed(y, value, min(best, value), out, False, sum(problem.may_fail) + TRIES)
     return None
 
 
-def _with(found: Removed, bound: float, *, whole: bool) -> Removed:
+def _with_bound_raised(found: Removed, bound: float, *, whole: bool) -> Removed:
     return Removed(found.y, found.value, bound, found.left_out, whole, found.programs)
 
 
@@ -92,7 +94,7 @@ def _in_turn(orders: Sequence[NDArray[np.intp]]) -> list[int]:
     return list(seen)
 
 
-def _least(
+def _least_over_groups(
     problem: Sampled, group: int, order: list[int], k: int, near: Array | None = None
 ) -> tuple[float, Array | None]:
     """The least of the optima over one of k+1 sets each; samples are dealt there and back, so that sets are alike."""

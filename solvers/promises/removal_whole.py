@@ -45,19 +45,23 @@ def search(problem: Sampled, discrete: Discrete, searched: Search) -> Removed:
         if found.y is None or found.bound >= best.value - REMOVAL_CLOSED:
             bound = min(bound, found.bound)
             continue
-        for y in _rounded(discrete, found.y, low, high):
+        for y in _rounded_designs(discrete, found.y, low, high):
             if all(low[i] == high[i] for i, _ in discrete):
                 tried = found
             else:
-                held = replace(problem, low=_held(discrete, y, low), high=_held(discrete, y, high))
-                tried = _design(held, y)
+                held = replace(
+                    problem,
+                    low=_with_discrete_held(discrete, y, low),
+                    high=_with_discrete_held(discrete, y, high),
+                )
+                tried = _design_by_violation(held, y)
                 programs += tried.programs
             best = tried if tried.value < best.value else best
         near = found.y if best.y is None else best.y
         if found.bound >= best.value - REMOVAL_CLOSED:
             bound = min(bound, found.bound)
             continue
-        for lo, hi in _halves(discrete, found.y, low, high):
+        for lo, hi in _halves_of_box(discrete, found.y, low, high):
             heapq.heappush(boxes, (found.bound, next(number), lo, hi))
     bound = min([bound, *(b for b, *_ in boxes)])
     if best.y is None:
@@ -65,7 +69,7 @@ def search(problem: Sampled, discrete: Discrete, searched: Search) -> Removed:
     return Removed(best.y, best.value, min(bound, best.value), best.left_out, whole, programs)
 
 
-def _design(problem: Sampled, y: Array) -> Removed:
+def _design_by_violation(problem: Sampled, y: Array) -> Removed:
     """A design that leaves out the samples that miss most at ``y``, without a bound."""
     out = removal.worst(problem, y)
     there, value, _ = removal.without(problem, out, y)
@@ -85,7 +89,7 @@ def nearest(v: Variable, y: float, side: int) -> float:
     return math.log(values[min(max(place, 0), values.size - 1)])
 
 
-def _rounded(discrete: Discrete, y: Array, low: Array, high: Array) -> Iterator[Array]:
+def _rounded_designs(discrete: Discrete, y: Array, low: Array, high: Array) -> Iterator[Array]:
     """Go through the designs with each discrete number rounded down, and up; once where these are the same."""
     seen = set()
     for side in (-1, 1):
@@ -97,14 +101,14 @@ def _rounded(discrete: Discrete, y: Array, low: Array, high: Array) -> Iterator[
             yield at
 
 
-def _held(discrete: Discrete, y: Array, ends: Array) -> Array:
+def _with_discrete_held(discrete: Discrete, y: Array, ends: Array) -> Array:
     found = ends.copy()
     for i, _ in discrete:
         found[i] = y[i]
     return found
 
 
-def _halves(discrete: Discrete, y: Array, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
+def _halves_of_box(discrete: Discrete, y: Array, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
     """Cut a box at the number that is farthest from an allowed value; an allowed value becomes a box of its own."""
     open_ones = [(i, v) for i, v in discrete if high[i] > low[i]]
     if not open_ones:

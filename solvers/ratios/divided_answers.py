@@ -25,6 +25,8 @@ from solvers.explaining import optimal_face, ties
 from solvers.explaining.optimal_face import Solver, Stages
 from solvers.explaining.sensitivity import duals, limit_elasticity, optima
 from solvers.explaining.ties import SETTLED_WIDTH
+from solvers.geometric import branch
+from solvers.geometric.branch import Searched
 from solvers.geometric.crossover import doubtful
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
@@ -51,8 +53,7 @@ from solvers.geometric.unbounded import held_by_box
 from solvers.judgement import judge
 from solvers.many_points import relaxed_limits
 from solvers.many_points.block_answers import BlockAnswers
-from solvers.ratios import branching, divided_conflicts, equally_good
-from solvers.ratios.branching import Searched
+from solvers.ratios import divided_conflicts, equally_good
 
 Bools = NDArray[np.bool_]
 
@@ -66,7 +67,7 @@ def answered(told: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: S
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     discrete = {i: v.decision for i, v in enumerate(d.problem.variables) if v.discrete}
     sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
-    found = branching.minimise(divided.take(d.arrays, sound), solve, discrete)
+    found = branch.search(divided.take(d.arrays, sound), solve, discrete)
     good, why = np.zeros(d.size, bool), np.full(d.size, NOT_FINITE, object)
     why[sound] = np.where(found.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     none = sound[found.status == gp.INFEASIBLE]
@@ -79,14 +80,13 @@ def answered(told: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: S
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         own = sound[best]
-        good[own], why[own] = _optima(told, d, own, points, _part(found, best), solve, discrete)
+        good[own], why[own] = _optima(told, d, own, points, _rows_of_found(found, best), solve, discrete)
     for reason, count in Counter(why[~good]).items():
-        import os; os.environ.get("DBG") and print("   left", count, reason)
         handover.hand_over(reason, count)
     return good
 
 
-def _part(found: Searched, which: Indices) -> Searched:
+def _rows_of_found(found: Searched, which: Indices) -> Searched:
     return Searched(*(getattr(found, name)[which] for name in Searched.__slots__))
 
 
@@ -104,8 +104,8 @@ def _optima(
     """  # noqa: D205
     why = np.full(own.size, "", object)
     c = divided.take(d.arrays, own)
-    y = _sharpened(c, found.y, solve, discrete)
-    y, clear = _chosen(d, own, c, y, found, solve, discrete)
+    y = _sharpened_by_tangents(c, found.y, solve, discrete)
+    y, clear = _chosen_by_ties(d, own, c, y, found, solve, discrete)
     _mark(why, clear, FAR_APART)
     held = d.held(own, y[:, d.forms])
     rule = ties.of_batch(held, solve)
@@ -184,7 +184,7 @@ def _beside(
         y[some[better]] = settled.y[better]
 
 
-def _chosen(
+def _chosen_by_ties(
     d: Divided,
     own: Indices,
     c: Canonical,
@@ -208,11 +208,11 @@ def _chosen(
         nudged, there, sure[some] = equally_good.by_rule(
             divided.take(c, some), y[some], stages, solve, discrete
         )
-        y[some] = _sharpened(nudged, there, solve, discrete)[:, : y.shape[1]]
+        y[some] = _sharpened_by_tangents(nudged, there, solve, discrete)[:, : y.shape[1]]
     return y, sure
 
 
-def _sharpened(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
+def _sharpened_by_tangents(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
     """Solve with tangents where the last one was least, and sharpen that, until it is; discrete variables stay."""
     low, high = c.low.copy(), c.high.copy()
     for v in discrete:

@@ -17,8 +17,8 @@ from formulations.tolerances import SLACK
 from scenarios.question import Decision
 from solvers.explaining import conflicts
 from solvers.explaining.optimal_face import Solver
+from solvers.geometric import branch
 from solvers.geometric.kernel import gp
-from solvers.ratios import branching
 
 Bools = NDArray[np.bool_]
 
@@ -76,4 +76,4 @@ def _met(
     for i in whole:
         low[:, i], high[:, i] = c.low[:, i], c.high[:, i]
     c = divided.eased(c, np.log1p(SLACK)) if far else c
-    return branching.minimise(replace(c, low=low, high=high), solve, whole, any_design=True).status
+    return branch.search(replace(c, low=low, high=high), solve, whole, any_design=True).status

@@ -2,7 +2,7 @@
 
 The rule is that of ``solvers.explaining.ties``. The goal times a tiny power of a form tells how far the optimal designs
 reach along it. Where that is far, the goal times tiny powers of what ties go to, each less than the one before, has the
-design of the tie rule as its optimum; these searches are those of the goal itself (``branching``).
+design of the tie rule as its optimum; these searches are those of the goal itself (``solvers.geometric.branch``).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from formulations.tolerances import TIE
 from scenarios.question import Decision
 from solvers.explaining.optimal_face import Solver
 from solvers.explaining.ties import NEXT, NUDGE, SETTLED_WIDTH
+from solvers.geometric import branch
 from solvers.geometric.kernel import gp
-from solvers.ratios import branching
 
 Bools = NDArray[np.bool_]
 EVERYWHERE = math.log(1e30)
@@ -39,8 +39,8 @@ def reaching(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decis
     for form in c.forms:
         ends = []
         for sign in (1.0, -1.0):
-            nudged = _times(c, sign * NUDGE * form)
-            there = branching.minimise(nudged, solve, discrete, value_only=True, gap=TIED_GAP, start=y).y
+            nudged = _goal_times_powers(c, sign * NUDGE * form)
+            there = branch.search(nudged, solve, discrete, value_only=True, gap=TIED_GAP, start=y).y
             alike = np.abs(canon.values(c, there)[:, 0] - best) <= 10 * TIE
             ends.append(np.where(alike[:, None], there, y) @ form)
         found |= ends[1] - ends[0] > SETTLED_WIDTH
@@ -56,7 +56,7 @@ def by_rule(
     proved.
     """
     nudged, start = _with_stages(c, y, [g for g in stages if g.denominator.is_monomial])
-    found = branching.minimise(nudged, solve, discrete, value_only=True, gap=TIED_GAP, start=start)
+    found = branch.search(nudged, solve, discrete, value_only=True, gap=TIED_GAP, start=start)
     return nudged, found.y, found.status == gp.OPTIMAL
 
 
@@ -86,10 +86,10 @@ def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canoni
         forms=np.pad(c.forms, wider),
     )
     powers = NUDGE * NEXT ** np.arange(len(more))
-    return _times(made, np.concatenate([np.zeros(n), powers])), np.column_stack([y, *now])
+    return _goal_times_powers(made, np.concatenate([np.zeros(n), powers])), np.column_stack([y, *now])
 
 
-def _times(c: Canonical, powers: Array) -> Canonical:
+def _goal_times_powers(c: Canonical, powers: Array) -> Canonical:
     """Return the same problem with its goal times powers of the variables."""
     exponents = c.exponents.copy()
     exponents[: c.ptr[1]] += powers

@@ -36,7 +36,7 @@ LINES_TOGETHER = 4096
 
 def way(grid: Grid) -> Offer:
     """Return this way if one number is decided at every point, in an arithmetic that shows no structure."""
-    if not all(_alone(question) for question in blocks.kinds(grid)):
+    if not all(_decides_one_by_intervals(question) for question in blocks.kinds(grid)):
         return OTHER_KIND
     if grid.size < FEWEST_POINTS:
         return too_few(KIND)
@@ -46,7 +46,7 @@ def way(grid: Grid) -> Offer:
     return blocks.offered(found, Line(batch.apart(blocks.thinned(grid), _made)))
 
 
-def _alone(question: Question) -> bool:
+def _decides_one_by_intervals(question: Question) -> bool:
     """Whether one number is decided and intervals are the single path's way, too."""
     if (
         len(question.decide) != 1
@@ -106,12 +106,12 @@ def _made(spread: Spread, piece: Region) -> Question:
     few = divided.at(question, np.arange(min(2, math.prod(s.stop - s.start for s in piece))))
     (d,) = few.decide
     box = evaluation.box(few, d.name)
-    sides = [np.full((_count(few), 1), end) for end in (box.low, box.high)]
+    sides = [np.full((_count_of_points(few), 1), end) for end in (box.low, box.high)]
     boxes.enclose(few, *sides)
     return question
 
 
-def _count(question: Question) -> int:
+def _count_of_points(question: Question) -> int:
     held: list[Any] = [*question.limits, *question.decide]
     every = [*question.given.values(), *(end for x in held for end in (x.minimum, x.maximum))]
     return next((len(v) for v in every if isinstance(v, np.ndarray)), 1)

@@ -35,28 +35,30 @@ KNOWN = 1e-4
 
 def answered(told: BlockAnswers, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
-    found = _searched(question, count)
+    found = _searched_line(question, count)
     good = np.zeros(count, bool)
-    farther = replace(question, reach=wider.FAR_WHOLE if _gaps(question.decide[0]) else wider.FARTHEST_REACH)
+    farther = replace(
+        question, reach=wider.FAR_WHOLE if _has_gaps(question.decide[0]) else wider.FARTHEST_REACH
+    )
     none = np.flatnonzero(found.status == gp.INFEASIBLE)
     if none.size:
-        good[none] = _none(told, divided.at(farther, none), points[none])
+        good[none] = _put_conflicts(told, divided.at(farther, none), points[none])
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         asked, x = divided.at(question, best), found.x[best]
         (d,) = asked.decide
         bound = 1.0 / found.bound[best] if asked.objectives[0].maximize else found.bound[best]
-        worth, clear = ({}, np.ones(best.size, bool)) if _gaps(d) else _worth(asked, x)
+        worth, clear = ({}, np.ones(best.size, bool)) if _has_gaps(d) else _line_elasticities(asked, x)
         clear &= ~_at_edge(asked, x)
         good[best] = told.best(asked, points[best], Designs({d.name: x}, bound, elasticities=worth), clear)
     return good
 
 
-def _gaps(d: Decision) -> bool:
+def _has_gaps(d: Decision) -> bool:
     return d.integer or d.values is not None
 
 
-def _searched(question: Question, count: int) -> Found:
+def _searched_line(question: Question, count: int) -> Found:
     return line_search.minimise(question, *_space(question, count))
 
 
@@ -98,7 +100,7 @@ def _at_edge(question: Question, x: Array) -> Bools:
     return found
 
 
-def _none(told: BlockAnswers, question: Question, points: NDArray[np.int64]) -> Bools:
+def _put_conflicts(told: BlockAnswers, question: Question, points: NDArray[np.int64]) -> Bools:
     """Tell why the points of a question have no design: the first minimal conflict of each; tells for which."""
     names = subsets.limit_names(divided.at(question, np.zeros(1, np.intp)))
 
@@ -124,7 +126,7 @@ def _would_do(question: Question, count: int, name: str) -> Array:
         if not open_ones.size:
             break
         asked = replace(divided.at(relaxed, open_ones), objectives=(goal,))
-        searched = _searched(asked, open_ones.size)
+        searched = _searched_line(asked, open_ones.size)
         met = np.flatnonzero(searched.status == gp.OPTIMAL)
         if met.size:
             there, x = divided.at(asked, met), {asked.decide[0].name: searched.x[met]}
@@ -135,7 +137,7 @@ def _would_do(question: Question, count: int, name: str) -> Array:
     return found
 
 
-def _worth(question: Question, x: Array) -> tuple[dict[str, Array], Bools]:
+def _line_elasticities(question: Question, x: Array) -> tuple[dict[str, Array], Bools]:
     """Elasticity of the objective for every limit of the user's, by the differences of ``sensitivity.numeric_duals``.
 
     NaN where a kink or an end of the box hides it; the second array tells where one limit at most binds: several are
@@ -149,9 +151,9 @@ def _worth(question: Question, x: Array) -> tuple[dict[str, Array], Bools]:
         ratios = evaluation.ratios(question, {d.name: three}, at)
         rows = {k: np.log(np.broadcast_to(np.asarray(r, float), three.shape)) for k, r in ratios.items()}
         goal = -goal if question.objectives[0].maximize else goal
-        slopes = {k: _slope(f) for k, f in rows.items()}
+        slopes = {k: _central_slope(f) for k, f in rows.items()}
         active = {k: (f[0] > ACTIVE) & np.isfinite(f).all(0) for k, f in rows.items()}
-        g0 = _slope(goal)
+        g0 = _central_slope(goal)
         several = np.sum(list(active.values()), axis=0)
         multipliers = {k: np.where(a, np.maximum(-g0 / slopes[k], 0.0), 0.0) for k, a in active.items()}
         pulled = np.sum([multipliers[k] * np.where(a, slopes[k], 0.0) for k, a in active.items()], axis=0)
@@ -159,10 +161,10 @@ def _worth(question: Question, x: Array) -> tuple[dict[str, Array], Bools]:
         known &= ~_kinked(goal)
         for k, a in active.items():
             known &= ~(a & _kinked(rows[k]))
-    return _told(question, rows, multipliers, known), several <= 1
+    return _elasticities_by_label(question, rows, multipliers, known), several <= 1
 
 
-def _told(question: Question, rows: Any, multipliers: Any, known: Bools) -> dict[str, Array]:
+def _elasticities_by_label(question: Question, rows: Any, multipliers: Any, known: Bools) -> dict[str, Array]:
     found = {}
     sign = -1.0 if question.objectives[0].maximize else 1.0
     for key in rows:
@@ -174,7 +176,7 @@ def _told(question: Question, rows: Any, multipliers: Any, known: Bools) -> dict
     return found
 
 
-def _slope(f: Array) -> Array:
+def _central_slope(f: Array) -> Array:
     return np.asarray((f[1] - f[2]) / (math.log1p(DIFFERENCE_SHARE) - math.log1p(-DIFFERENCE_SHARE)))
 
 

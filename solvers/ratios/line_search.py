@@ -93,9 +93,9 @@ def minimise(question: Question, where: Space, low: Array, high: Array) -> Found
             open_ones.take(slice(LINE_BOXES_TOGETHER)),
             open_ones.take(slice(LINE_BOXES_TOGETHER, None)),
         )
-        open_ones = _joined([_halves(s, _closed(s, _bounded(s, now))), rest])
+        open_ones = _joined_boxes([_halved_boxes(s, _open_boxes(s, _undominated_boxes(s, now))), rest])
     if s.discrete and s.pool:
-        _settle(s)
+        _settle_by_order(s)
     else:
         _polish(s, low, high)
     bound = np.minimum(s.closed, s.value)
@@ -106,7 +106,7 @@ def minimise(question: Question, where: Space, low: Array, high: Array) -> Found
     return Found(status.astype(np.int8), s.x, s.value, bound)
 
 
-def _bounded(s: _State, now: _Boxes) -> _Boxes:
+def _undominated_boxes(s: _State, now: _Boxes) -> _Boxes:
     """Cut off what certainly breaks a limit or is no better than the best, and try the ends and the middle."""
     np.add.at(s.work, now.point, 1)
     e = boxes.enclose(at(s.question, now.point), now.low[:, None], now.high[:, None])
@@ -141,7 +141,7 @@ def _try(s: _State, point: Indices, x: Array) -> Array:
     return goal
 
 
-def _closed(s: _State, now: _Boxes) -> _Boxes:
+def _open_boxes(s: _State, now: _Boxes) -> _Boxes:
     """Close boxes that hold nothing better, or cannot be cut."""
     best = s.value[now.point]
     with np.errstate(invalid="ignore"):
@@ -155,7 +155,7 @@ def _closed(s: _State, now: _Boxes) -> _Boxes:
     return now.take(keep)
 
 
-def _halves(s: _State, now: _Boxes) -> _Boxes:
+def _halved_boxes(s: _State, now: _Boxes) -> _Boxes:
     """Cut boxes by ratio."""
     if s.discrete:
         middle = s.where.down(0, boxes.centres(now.low[:, None], now.high[:, None])[:, 0])
@@ -164,7 +164,7 @@ def _halves(s: _State, now: _Boxes) -> _Boxes:
             middle + 1.0 if s.where.integer[0] else s.where.up(0, middle * (1 + 4 * boxes.LISTED_ROUNDING))
         )
         left = _Boxes(now.point, now.low, middle, now.key)
-        return _joined([left, _Boxes(now.point, above, now.high, now.key)])
+        return _joined_boxes([left, _Boxes(now.point, above, now.high, now.key)])
     wide = np.log(now.high / now.low) > WIDE
     parts = []
     for which, count in ((wide, WIDE_PARTS), (~wide, 2)):
@@ -172,10 +172,10 @@ def _halves(s: _State, now: _Boxes) -> _Boxes:
         edges = some.low * (some.high / some.low) ** (np.arange(count + 1)[:, None] / count)
         edges[0], edges[-1] = some.low, some.high
         parts += [_Boxes(some.point, edges[i], edges[i + 1], some.key) for i in range(count)]
-    return _joined(parts)
+    return _joined_boxes(parts)
 
 
-def _joined(parts: list[_Boxes]) -> _Boxes:
+def _joined_boxes(parts: list[_Boxes]) -> _Boxes:
     return _Boxes(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(_Boxes)))
 
 
@@ -186,9 +186,9 @@ def _snapped(s: _State, now: _Boxes) -> _Boxes:
     return now.take(now.low <= now.high)
 
 
-def _settle(s: _State) -> None:
+def _settle_by_order(s: _State) -> None:
     """Of allowed numbers that are tied, hand out the first by the order of ties, and then the smaller one."""
-    every = _joined(s.pool)
+    every = _joined_boxes(s.pool)
     best = s.value[every.point]
     every = every.take(every.key <= best + TIE * np.abs(best))
     with np.errstate(all="ignore"):

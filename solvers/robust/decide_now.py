@@ -57,7 +57,7 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
         question, caps = parted(question)
         measure = question.measure or Measure("worst")
         samples = dataclasses.replace(sampled(question), caps=caps)
-        solution = _over(question, samples, measure, brief=brief)
+        solution = _answer_over_samples(question, samples, measure, brief=brief)
         if fresh and solution.status in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
             solution = dataclasses.replace(solution, fresh=validated(question, solution))
     except chances.TooFew as problem:
@@ -119,7 +119,7 @@ def sampled(question: Question, count: int | None = None, *, seed: int | None = 
     return of_values(dataclasses.replace(question, uncertain=None, measure=None), values)
 
 
-def _over(question: Question, samples: Worlds, measure: Measure, *, brief: bool) -> Solution:
+def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, *, brief: bool) -> Solution:
     """Answer over the samples, or at the worst over the box of all values where that is asked."""
     uncertain = question.uncertain
     assert uncertain is not None, "only what is uncertain has samples"
@@ -143,9 +143,9 @@ def _over(question: Question, samples: Worlds, measure: Measure, *, brief: bool)
         words = (
             f"worst of {measure.of or goal} over all values of {len(ends)} numbers"
             if everything
-            else _words(measure, goal, drawn)
+            else _measure_words(measure, goal, drawn)
         )
-        few = {n: _values(m) for n, m in uncertain.marginals.items() if m.discrete}
+        few = {n: _possible_values(m) for n, m in uncertain.marginals.items() if m.discrete}
         asked = Boxed(samples.nominal, ends, None if everything else samples, wide, few)
         weighed = WORST if everything else weighing(measure)
 
@@ -157,7 +157,7 @@ def _over(question: Question, samples: Worlds, measure: Measure, *, brief: bool)
         else:
             solution = robust_box.answered(asked, solved)
         return dataclasses.replace(solution, measure=words)
-    words = _words(measure, goal, drawn)
+    words = _measure_words(measure, goal, drawn)
     if measure.kind == "worst" or wide:
         endless = ", ".join(n for n, e in ends.items() if not all(map(math.isfinite, e)))
         since = f"{endless} has no end" if endless else "the rows of a table are samples of their own"
@@ -165,12 +165,12 @@ def _over(question: Question, samples: Worlds, measure: Measure, *, brief: bool)
     return answered(Asked(samples, weighing(measure), words, promised), brief=brief)
 
 
-def _values(marginal: Marginal) -> tuple[float, ...]:
+def _possible_values(marginal: Marginal) -> tuple[float, ...]:
     weights = marginal.weights or (1.0,) * len(marginal.numbers)
     return tuple(sorted({v for v, w in zip(marginal.numbers, weights, strict=True) if w > 0}))
 
 
-def _words(measure: Measure, goal: str, drawn: str) -> str:
+def _measure_words(measure: Measure, goal: str, drawn: str) -> str:
     goal = measure.of or goal
     if not goal:
         return f"limits in {drawn}"

@@ -35,7 +35,7 @@ def why(asked: Worlds, measure: Measured, promised: tuple[Counted, ...] = ()) ->
         every=dataclasses.replace(asked.every, objectives=()),
     )
     question = worlds.nominal
-    names = tuple(dict.fromkeys(key.name for key in _keys(worlds)))
+    names = tuple(dict.fromkeys(key.name for key in _breakable_limits(worlds)))
 
     def met(row: np.ndarray) -> int:
         kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
@@ -49,7 +49,7 @@ def why(asked: Worlds, measure: Measured, promised: tuple[Counted, ...] = ()) ->
     return Why(names, conflicts.singly(met), values, lambda _: question, few)
 
 
-def _keys(worlds: Worlds) -> tuple[RowKey, ...]:
+def _breakable_limits(worlds: Worlds) -> tuple[RowKey, ...]:
     """The limits that a design may break: all but those that are the same for every design."""
     middle = {
         d.name: (d.values[0] if d.values else evaluation.box(worlds.nominal, d.name).low)
@@ -82,7 +82,7 @@ def _would_do(
         else:
             factor = robust_geometric.least_limit(robust.posed(worlds), name, others)
     except NotPosynomial:
-        factor = None if promised else _tried(worlds, name, others)
+        factor = None if promised else _factor_by_trials(worlds, name, others)
     if factor is None:
         return None
     if high is not None:
@@ -109,7 +109,7 @@ def _least_measure(
     return float(cap.level(judged(asked, found.x).metrics[cap.name][: worlds.measured]))
 
 
-def _tried(worlds: Worlds, name: str, others: frozenset[str]) -> float | None:
+def _factor_by_trials(worlds: Worlds, name: str, others: frozenset[str]) -> float | None:
     """The factor where no geometric program tells it: over all designs where they can be listed, else by halves."""
     try:
         program = bool(robust_program.posed(worlds).parts)
@@ -132,7 +132,7 @@ def _by_halves(
     def met(factor: float) -> bool:
         eased = worlds.eased(name, factor, sides)
         try:
-            kept = frozenset(k.name for k in _keys(eased))
+            kept = frozenset(k.name for k in _breakable_limits(eased))
             found = found_by(eased, WORST, kept=kept, tied=False, promised=promised)
         except CannotTake:
             return False

@@ -74,7 +74,7 @@ class Found:
 
 
 @dataclass(slots=True)
-class _Master:
+class Master:
     """The problem that grows: the worlds of each limit that it holds, and the cuts of the measure.
 
     ``left_out``: of each limit the worlds in which it need not hold.
@@ -89,6 +89,7 @@ class _Master:
 
     @property
     def goal(self) -> Goal | None:
+        """What is minimised of the nominal world; None where only limits are asked."""
         return self.asked.goal
 
     def held(self) -> list[Row]:
@@ -174,7 +175,10 @@ class _Master:
         ends = {v.name: (math.log(v.low), math.log(v.high)) for v in self.asked.variables}
         low, high = math.inf, -math.inf
         for top, bottom in self.cuts:
-            (least, most), (small, large) = _reach(top, ends), _reach(bottom, ends)
+            (least, most), (small, large) = (
+                _posynomial_log_ends(top, ends),
+                _posynomial_log_ends(bottom, ends),
+            )
             low, high = min(low, least - large), max(high, most - small)
         low, high = max(low - 5.0, -680.0), min(high + 5.0, 680.0)
         return Variable(
@@ -182,7 +186,7 @@ class _Master:
         )
 
 
-def _reach(p: Posynomial, ends: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+def _posynomial_log_ends(p: Posynomial, ends: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
     """Ends of log p over a box of logarithms, each term at its own."""
     lows, highs = [], []
     for key, c in p.terms.items():
@@ -207,8 +211,8 @@ def minimise(
     measure cannot be cut: a mean of ratios of sums.
     """
     exact = robust.exact_goal(asked, measure)
-    master = _Master(asked, measure, kept, left_out or {})
-    x = _middle(asked)
+    master = Master(asked, measure, kept, left_out or {})
+    x = middle_design(asked)
     at = judged(asked.worlds, x)
     master.add(x, at, first=True)
     if asked.goal is not None and exact is None:
@@ -218,8 +222,8 @@ def minimise(
         searched = structured.search(problem)
         found = structured.settle(searched, tied=False)
         if found.outcome.x is None or found.outcome.status not in (Status.OPTIMAL, Status.FEASIBLE):
-            return Found(_without(found.outcome, master), needed=_needed(master))
-        x = _design(asked, found.outcome)
+            return Found(_answer_of_empty_master(found.outcome, master), needed=needed_worlds(master))
+        x = _design_of_outcome(asked, found.outcome)
         at = judged(asked.worlds, x)
         if not _grown(master, found, x, at, exact):
             break
@@ -227,20 +231,20 @@ def minimise(
         words = f"{MASTER_ROUNDS} rounds of cuts did not close the gap"
         return Found(dataclasses.replace(found.outcome, status=Status.FEASIBLE, x=x, message=words))
     if tied:
-        found, x = _tied(master, searched, found, x, exact)
+        found, x = _settled_ties(master, searched, found, x, exact)
     outcome = dataclasses.replace(found.outcome, x=x, solver="dse cuts over samples")
-    worth, why = _worth(master, problem, found)
+    worth, why = _weights_of_limits(master, problem, found)
     return Found(
         outcome,
         worth,
-        _needed(master),
+        needed_worlds(master),
         len(master.cuts),
-        _ranges(asked, found),
+        _ranges_of_decided(asked, found),
         unweighed="" if worth else why,
     )
 
 
-def _middle(asked: Posed) -> dict[str, float]:
+def middle_design(asked: Posed) -> dict[str, float]:
     """A design to begin with: the geometric middle of each variable's bounds, or the nearest value it may have."""
     found = {}
     for v in asked.variables:
@@ -254,12 +258,12 @@ def _middle(asked: Posed) -> dict[str, float]:
     return found
 
 
-def _design(asked: Posed, outcome: Outcome) -> dict[str, float]:
+def _design_of_outcome(asked: Posed, outcome: Outcome) -> dict[str, float]:
     assert outcome.x is not None, "there is a design"
     return {v.name: float(outcome.x[v.name]) for v in asked.variables}
 
 
-def _grown(master: _Master, found: Optimum, x: Mapping[str, float], at: Judged, exact: Goal | None) -> bool:
+def _grown(master: Master, found: Optimum, x: Mapping[str, float], at: Judged, exact: Goal | None) -> bool:
     """Add what the design shows to be missing; tell whether there was anything."""
     grown = master.add(x, at)
     goal = master.goal
@@ -274,7 +278,7 @@ def _grown(master: _Master, found: Optimum, x: Mapping[str, float], at: Judged, 
     return grown
 
 
-def _stuck(master: _Master, x: Mapping[str, float], at: Judged) -> bool:
+def _stuck(master: Master, x: Mapping[str, float], at: Judged) -> bool:
     """Whether the cut at a design is there already: what is left of the gap is the master's own tolerance."""
     before = len(master.cuts)
     master.cut(x, at)
@@ -288,14 +292,14 @@ def _objectives(at: Judged) -> np.ndarray:
     return at.objective
 
 
-def _tied(
-    master: _Master, searched: structured.Searched, found: Optimum, x: dict[str, float], exact: Goal | None
+def _settled_ties(
+    master: Master, searched: structured.Searched, found: Optimum, x: dict[str, float], exact: Goal | None
 ) -> tuple[Optimum, dict[str, float]]:
     """Settle ties in the last master; what then breaks a world that it does not hold is left."""
     chosen = structured.settle(searched)
     if chosen.outcome.x is None:
         return found, x
-    there = _design(master.asked, chosen.outcome)
+    there = _design_of_outcome(master.asked, chosen.outcome)
     at = judged(master.asked.worlds, there)
     if master.worst(at) > 1 + 5 * WORLD_BROKEN:
         return found, x
@@ -307,7 +311,7 @@ def _tied(
     return chosen, there
 
 
-def _without(outcome: Outcome, master: _Master) -> Outcome:
+def _answer_of_empty_master(outcome: Outcome, master: Master) -> Outcome:
     """What a master without a design says of the question."""
     if outcome.status is Status.INFEASIBLE:
         worlds = sorted({i for i, _ in master.rows if i != CERTAIN})
@@ -318,7 +322,8 @@ def _without(outcome: Outcome, master: _Master) -> Outcome:
     return outcome
 
 
-def _needed(master: _Master) -> dict[RowKey, tuple[int, ...]]:
+def needed_worlds(master: Master) -> dict[RowKey, tuple[int, ...]]:
+    """The worlds whose rows the master holds, by limit."""
     found: dict[RowKey, tuple[int, ...]] = {}
     for i, row in master.rows:
         if i != CERTAIN:
@@ -326,7 +331,7 @@ def _needed(master: _Master) -> dict[RowKey, tuple[int, ...]]:
     return found
 
 
-def _worth(master: _Master, problem: Problem, found: Optimum) -> tuple[dict[RowKey, Worth], str]:
+def _weights_of_limits(master: Master, problem: Problem, found: Optimum) -> tuple[dict[RowKey, Worth], str]:
     """Percent of the measure per percent of a limit: its multipliers, summed over the worlds that the master holds.
 
     Without them, why.
@@ -348,7 +353,7 @@ def _worth(master: _Master, problem: Problem, found: Optimum) -> tuple[dict[RowK
     return worth, ""
 
 
-def _ranges(asked: Posed, found: Optimum) -> dict[str, tuple[float, float]]:
+def _ranges_of_decided(asked: Posed, found: Optimum) -> dict[str, tuple[float, float]]:
     names = {v.name for v in asked.variables}
     return {n: ends for n, ends in (found.ranges or {}).items() if n in names}
 
@@ -373,7 +378,7 @@ def least_limit(asked: Posed, name: str, kept: frozenset[str]) -> float | None:
 
 def _least_worst(asked: Posed, kept: frozenset[str], key: RowKey) -> float | None:
     """Return the least that the largest of a limit's ratios over the worlds can be."""
-    master, x = _Master(asked, WORST, kept), _middle(asked)
+    master, x = Master(asked, WORST, kept), middle_design(asked)
     at, reached = judged(asked.worlds, x), -math.inf
     for number in range(MASTER_ROUNDS):
         worst = float(at.ratios[key].max())
@@ -386,7 +391,7 @@ def _least_worst(asked: Posed, kept: frozenset[str], key: RowKey) -> float | Non
         found = structured.settle(structured.search(master.problem(None)), tied=False)
         if found.outcome.x is None:
             return None
-        x = _design(asked, found.outcome)
+        x = _design_of_outcome(asked, found.outcome)
         at = judged(asked.worlds, x)
         reached = -math.inf if found.outcome.bound is None else found.outcome.bound
     return None

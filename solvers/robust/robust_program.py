@@ -142,7 +142,7 @@ def minimise(
     """
     asked = posed(worlds)
     master, sign = _Master(asked, kept), asked.program.sign
-    u = _start(asked, master)
+    u = _starting_design(asked, master)
     master.add(u)
     if asked.goal:
         master.cut(u, measure)
@@ -150,43 +150,45 @@ def minimise(
     for _ in range(PROGRAM_ROUNDS):
         found = master.solve()
         if found.end is not End.FOUND or found.u is None:
-            return _without(found, master, worlds)
+            return _found_of_empty_master(found, master, worlds)
         u = np.append(found.u[:-2], 1.0)
-        x = _design(asked, u)
+        x = _design_of_shared(asked, u)
         at = judged(worlds, x)
         grown = master.add(u, at.ratios)
         if not asked.goal:
             if not grown:
-                x = _settled(asked, master, measure, u) if tied else x
+                x = _design_by_ties(asked, master, measure, u) if tied else x
                 return Found(Outcome(Status.FEASIBLE, x, None, "a design that meets all limits", SOLVER))
             continue
         value, fresh = master.cut(u, measure)
         if not grown and (value - found.bound <= MASTER_CLOSE * abs(value) or not fresh):
             bound = sign * min(found.bound, value)
-            needed, cuts = _needed(master), len(master.cuts)
+            needed, cuts = _needed_worlds(master), len(master.cuts)
             if tied:
-                x = _settled(asked, master, measure, u)
+                x = _design_by_ties(asked, master, measure, u)
                 at = judged(worlds, x)
             outcome = Outcome(Status.OPTIMAL, x, bound, text, SOLVER)
             told = Found(outcome, needed=needed, cuts=cuts, unweighed=DISCRETE)
             if not weigh or master.integer.any():
                 return told
             return dataclasses.replace(
-                told, worth=_worth(worlds, measure, kept, at, bound), unweighed=robust_geometric.UNKNOWN
+                told,
+                worth=_limit_elasticities(worlds, measure, kept, at, bound),
+                unweighed=robust_geometric.UNKNOWN,
             )
     return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"{PROGRAM_ROUNDS} rounds of cuts did not end"))
 
 
-def _settled(asked: Posed, master: _Master, measure: Weighing, u: Array) -> dict[str, float]:
+def _design_by_ties(asked: Posed, master: _Master, measure: Weighing, u: Array) -> dict[str, float]:
     """Return the design that the rule of ties takes of those as good as ``u``."""
 
     def ratios(at: Array) -> Mapping[RowKey, Array]:
-        return judged(asked.worlds, _design(asked, at)).ratios
+        return judged(asked.worlds, _design_of_shared(asked, at)).ratios
 
-    return _design(asked, robust_program_ties.settled(asked, master, measure, u, ratios))
+    return _design_of_shared(asked, robust_program_ties.settled(asked, master, measure, u, ratios))
 
 
-def _worth(
+def _limit_elasticities(
     worlds: Worlds, measure: Weighing, kept: frozenset[str] | None, at: Judged, now: float
 ) -> dict[RowKey, Worth]:
     """Percent of the measure per percent of each limit of the user's that binds, for relaxing it.
@@ -209,7 +211,7 @@ def _worth(
     return found
 
 
-def _start(asked: Posed, master: _Master) -> Array:
+def _starting_design(asked: Posed, master: _Master) -> Array:
     """A point to begin with, whatever limits say: the middle of what is divided, the first entry of a menu."""
     high = np.where(np.isfinite(master.high), master.high, np.maximum(master.low, 1.0))
     u = (master.low + high) / 2
@@ -220,32 +222,34 @@ def _start(asked: Posed, master: _Master) -> Array:
     return np.append(u, 1.0)
 
 
-def _design(asked: Posed, u: Array) -> dict[str, float]:
+def _design_of_shared(asked: Posed, u: Array) -> dict[str, float]:
     whole = np.zeros(len(asked.program.columns) + 1)
     whole[asked.shared] = u[:-1]
     return asked.program.design(whole)
 
 
-def _needed(master: _Master) -> dict[RowKey, tuple[int, ...]]:
+def _needed_worlds(master: _Master) -> dict[RowKey, tuple[int, ...]]:
     found: dict[RowKey, tuple[int, ...]] = {}
     for key, i in master.held:
         found[key] = tuple(sorted({*found.get(key, ()), i}))
     return found
 
 
-def _without(found: Result, master: _Master, worlds: Worlds) -> Found:
+def _found_of_empty_master(found: Result, master: _Master, worlds: Worlds) -> Found:
     """What a master without a design says of the question; infeasible only where a bound proves it."""
-    if found.end is End.INFEASIBLE and _missed(master) > SLACK:
+    if found.end is End.INFEASIBLE and _least_miss(master) > SLACK:
         worst = sorted({i for _, i in master.held})
         some = ", ".join(map(str, worst[:6])) + (", …" if len(worst) > 6 else "")
         text = f"no design meets all limits in {worlds.word} {some}, by the bound of a program of its own"
-        return Found(Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER), needed=_needed(master))
+        return Found(
+            Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER), needed=_needed_worlds(master)
+        )
     if found.end is End.UNBOUNDED:
         return Found(Outcome(Status.ERROR, solver=SOLVER, message="the objective has no end that was found"))
     return Found(Outcome(Status.ERROR, solver=SOLVER, message="HiGHS found no answer that a bound proves"))
 
 
-def _missed(master: _Master) -> float:
+def _least_miss(master: _Master) -> float:
     """The least by which all limits can be missed, each measured by the size of its numbers: 0 where a design is."""
     size = master.low.size
     most = np.where(np.isfinite(master.high), np.maximum(np.abs(master.high), 1.0), 1.0)

@@ -78,9 +78,9 @@ def settled(
     # what bounded the measure so far bounds it still
     master.rows += [_ended(c, h.end) for c in master.cuts for h in held]
     for of in _steps(asked):
-        if _alone(master.numbers(), u):
+        if _is_only_point(master.numbers(), u):
             break
-        then = _least(master, of, held, u, ratios)
+        then = _least_mean_design(master, of, held, u, ratios)
         if then is None:
             continue
         u = then
@@ -109,7 +109,7 @@ def _steps(asked: Posed) -> Iterator[Cuts]:
         yield lambda u, form=form: form  # type: ignore[misc]
 
 
-def _alone(n: Numbers, u: Array) -> bool:
+def _is_only_point(n: Numbers, u: Array) -> bool:
     """Whether no other point holds all rows: none lies apart along a direction in which all differ."""
     w = np.append(np.random.default_rng(ROBUST_TIE_SEED).uniform(1.0, 2.0, u.size - 1), 0.0)
     at, scale = float(w @ u), APART * max(float(np.abs(u[:-1]).max(initial=0.0)), 1.0)
@@ -117,7 +117,7 @@ def _alone(n: Numbers, u: Array) -> bool:
     return all(e.u is not None and abs(float(w @ e.u) - at) <= scale for e in ends)
 
 
-def _least(
+def _least_mean_design(
     master: Master,
     of: Cuts,
     held: list[_Held],

@@ -28,7 +28,6 @@ from formulations import canonical as canon
 from formulations.arithmetics.maxima import is_maximum
 from formulations.arithmetics.posynomial import Key, NotPosynomial
 from formulations.problem import Goal, Kind, Problem
-from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Posed
@@ -38,7 +37,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.structured import farther
 from solvers.outcome import Outcome
 from solvers.robust.boxes.robust_boxes import UNTIED
-from solvers.robust.robust_geometric import CERTAIN, WORLD_BROKEN, Found, _Master, _middle
+from solvers.robust.robust_geometric import WORLD_BROKEN, Found, Master, middle_design, needed_worlds
 
 Array = NDArray[np.float64]
 NODES = 600
@@ -119,7 +118,7 @@ def minimise(asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = N
     # the mean of what is maximised is that of the ratio itself, which then stands upside down
     if goal.sign < 0:
         raise NotPosynomial("the greatest mean of a ratio of sums")
-    master, x = _Master(asked, measure, kept), _middle(asked)
+    master, x = Master(asked, measure, kept), middle_design(asked)
     at = judged(asked.worlds, x)
     master.add(x, at, first=True)
     best: tuple[float, dict[str, float]] | None = None
@@ -127,24 +126,16 @@ def minimise(asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = N
         tree = _Tree(asked, master, best)
         outcome = tree.run()
         if outcome.x is None:
-            return Found(outcome, needed=_needed(master))
+            return Found(outcome, needed=needed_worlds(master))
         at = judged(asked.worlds, outcome.x)
         if not master.add(outcome.x, at):
             break
         best = tree.held()
     return Found(
         outcome,
-        needed=_needed(master),
+        needed=needed_worlds(master),
         cuts=len(tree.weights),
     )
-
-
-def _needed(master: _Master) -> Mapping[RowKey, tuple[int, ...]]:
-    found: dict[RowKey, tuple[int, ...]] = {}
-    for i, row in master.rows:
-        if i != CERTAIN:
-            found[row.key] = tuple(sorted({*found.get(row.key, ()), i}))
-    return found
 
 
 @dataclass(slots=True)
@@ -159,7 +150,7 @@ class _Node:
 class _Tree:
     """Branch and bound for one set of limits."""
 
-    def __init__(self, asked: Posed, master: _Master, best: tuple[float, dict[str, float]] | None) -> None:
+    def __init__(self, asked: Posed, master: Master, best: tuple[float, dict[str, float]] | None) -> None:
         goal = asked.goal
         assert goal is not None, "there is an objective"
         self.asked, self.rows = asked, [r for _, r in master.rows]
@@ -174,8 +165,8 @@ class _Tree:
         )
         if any(a is not None for a in self.c.allowed.values()):
             raise NotPosynomial("the mean of a ratio of sums over listed values")
-        a, logc = _table(goal.numerator.terms, names, asked.worlds)
-        under, under_logc = _table(goal.denominator.terms, names, asked.worlds)
+        a, logc = _world_table(goal.numerator.terms, names, asked.worlds)
+        under, under_logc = _world_table(goal.denominator.terms, names, asked.worlds)
         divisor = next(d for d in self.c.divisors if d.row == 0)
         own = self.c.forms
         coordinates = _coordinates(under - under[0], own)
@@ -185,7 +176,7 @@ class _Tree:
         self.nodes = 0
         self.measure = master.measure
         self.weights: list[Array] = []
-        self._weigh(judged(asked.worlds, _middle(asked)))
+        self._weigh(judged(asked.worlds, middle_design(asked)))
 
     def _weigh(self, at: Judged) -> float:
         """Return the measure at a design, and keep the weights that attain it."""
@@ -346,7 +337,7 @@ class _Tree:
         return _Node(low, high, node.z_low, node.z_high, node.bound)
 
 
-def _table(terms: Mapping[Key, Any], names: tuple[str, ...], worlds: Worlds) -> tuple[Array, Array]:
+def _world_table(terms: Mapping[Key, Any], names: tuple[str, ...], worlds: Worlds) -> tuple[Array, Array]:
     """Exponents (J, n) and log coefficients (N, J) of a posynomial in many worlds."""
     powers = np.zeros((len(terms), len(names)))
     columns = []

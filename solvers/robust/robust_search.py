@@ -27,9 +27,9 @@ from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.question import Question
 from solvers.answer import answer
+from solvers.geometric import branch
 from solvers.geometric.kernel import gp
 from solvers.outcome import Outcome
-from solvers.ratios import branching
 from solvers.robust import ends
 from solvers.robust.robust_geometric import Found
 
@@ -54,25 +54,25 @@ def minimise(worlds: Worlds, measure: Weighing, known: Mapping[str, float] | Non
     if proved is not None:
         return Found(proved)
     if known is not None:
-        text = f"bound: the {_named(worlds)} of the best design of each {worlds.word} by itself"
+        text = f"bound: the {_measured_word(worlds)} of the best design of each {worlds.word} by itself"
         return Found(Outcome(Status.FEASIBLE, known, hindsight, text, SOLVER))
-    x, tried = _search(worlds, measure)
+    x, tried = _evolved_design(worlds, measure)
     if x is None:
         return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"no design was found in {tried} trials"))
     text = f"searched without proof: {tried} designs evaluated in every {worlds.word}, seed {SEARCH_SEED}"
     if hindsight is not None:
-        text += f"; bound: the {_named(worlds)} of the best design of each {worlds.word} by itself"
+        text += f"; bound: the {_measured_word(worlds)} of the best design of each {worlds.word} by itself"
     outcome = Outcome(Status.FEASIBLE, x, hindsight, text, SOLVER)
     return Found(outcome, unweighed="the design is not proved best")
 
 
-def _named(worlds: Worlds) -> str:
+def _measured_word(worlds: Worlds) -> str:
     return "measure" if worlds.nominal.objectives else "value"
 
 
 def _hindsight(worlds: Worlds, measure: Weighing) -> tuple[float | None, Outcome | None]:
     """The bound by hindsight (None: unknown), or the proof that there is no design."""
-    levels = _together(worlds)
+    levels = _bounds_of_ratios(worlds)
     problem = formulate(worlds.nominal)
     structured = problem.rows is not None or problem.program is not None or bool(problem.cases)
     left = np.flatnonzero(np.isnan(levels))
@@ -92,7 +92,7 @@ def _hindsight(worlds: Worlds, measure: Weighing) -> tuple[float | None, Outcome
     return float(measure.value(levels, maximize=worlds.nominal.objectives[0].maximize)), None
 
 
-def _together(worlds: Worlds) -> Array:
+def _bounds_of_ratios(worlds: Worlds) -> Array:
     """Return the bounds of worlds that are ratios of sums by one search of all; NaN where it closes none."""
     unknown = np.full(worlds.measured, np.nan)
     # no bound may rest on an end that only a search has
@@ -102,15 +102,15 @@ def _together(worlds: Worlds) -> Array:
     if made is None or made.problem.goal is None or not np.isfinite(made.arrays.logc).all():
         return unknown
     discrete = {i: v.decision for i, v in enumerate(made.problem.variables) if v.discrete}
-    found = branching.minimise(made.arrays, gp.solve, discrete, value_only=True)
+    found = branch.search(made.arrays, gp.solve, discrete, value_only=True)
     return np.where(found.status == gp.OPTIMAL, made.problem.goal.to_user(found.bound), np.nan)
 
 
-def _search(worlds: Worlds, measure: Weighing) -> tuple[dict[str, float] | None, int]:
+def _evolved_design(worlds: Worlds, measure: Weighing) -> tuple[dict[str, float] | None, int]:
     from scipy.optimize import differential_evolution
 
     question = worlds.nominal
-    spans = [_span(question, d.name) for d in question.decide]
+    spans = [_search_ends(question, d.name) for d in question.decide]
     best: tuple[float, dict[str, float] | None] = (math.inf, None)
     tried = 0
 
@@ -118,7 +118,7 @@ def _search(worlds: Worlds, measure: Weighing) -> tuple[dict[str, float] | None,
         nonlocal best, tried
         points = z.T if z.ndim == 2 else z[None]
         x = {d.name: _column(question, k, points[:, k]) for k, d in enumerate(question.decide)}
-        goal, over = _judged(worlds, measure, x)
+        goal, over = _measures_and_violations(worlds, measure, x)
         tried += len(points)
         holds = over <= HALF_HELD
         if holds.any():
@@ -138,7 +138,9 @@ def _search(worlds: Worlds, measure: Weighing) -> tuple[dict[str, float] | None,
     return best[1], tried
 
 
-def _judged(worlds: Worlds, measure: Weighing, x: Mapping[str, Array]) -> tuple[Array, Array]:
+def _measures_and_violations(
+    worlds: Worlds, measure: Weighing, x: Mapping[str, Array]
+) -> tuple[Array, Array]:
     """Measure (to be small) and worst broken limit of some designs."""
     at = judged(worlds, {n: v[:, None] for n, v in x.items()})
     count = len(next(iter(x.values())))
@@ -152,7 +154,7 @@ def _judged(worlds: Worlds, measure: Weighing, x: Mapping[str, Array]) -> tuple[
     return np.nan_to_num(goal, nan=np.inf), over
 
 
-def _span(question: Question, name: str) -> tuple[float, float]:
+def _search_ends(question: Question, name: str) -> tuple[float, float]:
     """Ends of a search: logarithms of numbers, places of listed values."""
     d = next(d for d in question.decide if d.name == name)
     if d.values is not None:

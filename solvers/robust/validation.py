@@ -44,13 +44,15 @@ def validated(
     at = worlds.judged(fresh, design)
     holds = _holding(at)
     told = [
-        Kept(p.names, p.probability, _share(np.all([holds[n] for n in p.names if n in holds], axis=0)))
+        Kept(
+            p.names, p.probability, _share_estimate(np.all([holds[n] for n in p.names if n in holds], axis=0))
+        )
         for p in promises
         if any(n in holds for n in p.names)
     ]
     asked, named = {p.names for p in promises}, measures or {}
     told += [
-        Kept((n,), None, _share(h))
+        Kept((n,), None, _share_estimate(h))
         for n, h in holds.items()
         if (n,) not in asked and n not in named and not h.all()
     ]
@@ -79,7 +81,7 @@ def _measured(measure: Measure, values: Array, was: float, *, maximize: bool) ->
     """Estimate a measure in fresh samples; of the worst, in which share of them nothing is worse than it ``was``."""
     losses, sign = (-values, -1.0) if maximize else (values, 1.0)
     if measure.kind == "worst":
-        return _share(losses <= sign * was + HOLDS * abs(was))
+        return _share_estimate(losses <= sign * was + HOLDS * abs(was))
     if measure.kind == "mean":
         return estimates.mean(values)
     level = measure.level or 0.0
@@ -100,5 +102,5 @@ def _holding(at: Judged) -> dict[str, Array]:
     return found
 
 
-def _share(holds: Array) -> Estimate:
+def _share_estimate(holds: Array) -> Estimate:
     return estimates.share(int(np.count_nonzero(holds)), holds.size)

@@ -52,7 +52,7 @@ def _json_value(value: Any) -> Any:
     return value.item()
 
 
-def _read(value: Mapping[str, Any]) -> Any:
+def _read_value(value: Mapping[str, Any]) -> Any:
     return np.array(value[ARRAY], dtype=float).reshape(value[SHAPE]) if ARRAY in value else dict(value)
 
 
@@ -60,7 +60,7 @@ def _restored(joined: Any, parts: Mapping[str, str], trial: int) -> cmaes.CMA:
     made = cmaes.CMA.__new__(cmaes.CMA)
     fresh = set(cmaes.CMA(mean=np.zeros(2), sigma=1.0).__getstate__())
     try:
-        state = json.loads(joined(parts), object_hook=_read)
+        state = json.loads(joined(parts), object_hook=_read_value)
         if set(state) != fresh:
             raise UnreadableState("other names")
         made.__setstate__(state)

@@ -90,7 +90,7 @@ def solve(question: Question, *, trials: int = TRIALS, seed: int = 0) -> Outcome
             Status.ERROR, solver=found.solver, message=f"no design that meets all limits in {effort}"
         )
     text = f"no proof of optimality: {effort}"
-    return Outcome(Status.FEASIBLE, dict(best.design.x), _bound(question), text, found.solver)
+    return Outcome(Status.FEASIBLE, dict(best.design.x), _interval_bound(question), text, found.solver)
 
 
 def search(question: Question, asked: Search) -> Found:
@@ -179,10 +179,10 @@ def _violation(trial: optuna.trial.FrozenTrial) -> float:
 
 def best_of(found: Found) -> Tried | None:
     """Return the best design of one objective; where none meets the limits the one that comes nearest."""
-    return next(iter(_best(found, 1)), found.nearest)
+    return next(iter(_best_different_designs(found, 1)), found.nearest)
 
 
-def _best(found: Found, most: int) -> list[Tried]:
+def _best_different_designs(found: Found, most: int) -> list[Tried]:
     """Return the best different designs that meet all limits, the best first."""
     # what divides by zero somewhere is not an answer as long as there is another
     finite = [t for t in found.held if not t.worth.goals or abs(t.worth.goals[0]) < WORST_GOAL]
@@ -198,7 +198,7 @@ def polished(question: Question, found: Found) -> Tried | None:
     """Return the best of what a local search makes of the best designs, or of the one that comes nearest."""
     # with many decided numbers a local search takes its time
     most = TIGHTENED_STARTS if len(question.decide) <= MOST_TIGHTENED else 1
-    starts = _best(found, most) or ([found.nearest] if found.nearest is not None else [])
+    starts = _best_different_designs(found, most) or ([found.nearest] if found.nearest is not None else [])
     if question.model.black_box:
         return next(iter(starts), None)
     return min((_downhill(t) for t in starts), key=rank, default=None)
@@ -230,7 +230,7 @@ def rank(tried: Tried) -> tuple[float, float]:
     return tried.worth.violation, tried.worth.goals[0] * (-1.0 if goals[0].maximize else 1.0)
 
 
-def _bound(question: Question) -> float | None:
+def _interval_bound(question: Question) -> float | None:
     """Return what intervals prove about the objective over the box that the limits leave."""
     if not question.objectives or question.model.black_box:
         return None

@@ -75,7 +75,7 @@ def _continued_study(question: Question, asked: Search) -> Found:
             else:
                 study.sampler = sampler.made(asked, 0, len(study.get_trials(deepcopy=False)))
                 work(study, storage, sampler.objective(designs, asked), asked.trials)
-            _close(study, storage)
+            _end_unfinished(study, storage)
             return sampler.read(designs, asked, study)
         except UnreadableState as problem:
             raise StudyError(f"{asked.storage}: the study {asked.study!r}: {problem}") from problem
@@ -125,7 +125,7 @@ def opened(designs: Designs, asked: Search) -> tuple[optuna.Study, optuna.storag
             directions=sampler.directions(designs.question),
             load_if_exists=True,
         )
-        _own(study, designs, asked)
+        _mark_study(study, designs, asked)
     except (optuna.exceptions.OptunaError, ValueError) as problem:
         raise StudyError(f"{asked.storage}: {_first_line(problem)}") from problem
     return study, storage
@@ -137,7 +137,7 @@ def loaded(asked: Search, pace: Pace) -> tuple[optuna.Study, optuna.storages.RDB
     return optuna.load_study(study_name=asked.study, storage=storage), storage
 
 
-def _own(study: optuna.Study, designs: Designs, asked: Search) -> None:
+def _mark_study(study: optuna.Study, designs: Designs, asked: Search) -> None:
     """Mark a new study as this question's; refuse one that is not."""
     question, told = designs.question, study.user_attrs
     place = f"{asked.storage}: the study {asked.study!r}"
@@ -247,7 +247,7 @@ def _before(study: optuna.Study, number: int) -> int:
     return sum(t.number < number for t in alive)
 
 
-def _close(study: optuna.Study, storage: optuna.storages.RDBStorage) -> None:
+def _end_unfinished(study: optuna.Study, storage: optuna.storages.RDBStorage) -> None:
     """End what a process that died has left under way or waiting, now that all that was asked for is done."""
     for trial in study.get_trials(deepcopy=False, states=(State.RUNNING, State.WAITING)):
         try:

@@ -36,7 +36,7 @@ def run(
     """
     task = cloudpickle.dumps((question, asked, pace))
     with tempfile.TemporaryFile() as log, _crowd() as crowd:
-        crowd.extend(_start(task, number, log) for number in range(asked.workers))
+        crowd.extend(_started_worker(task, number, log) for number in range(asked.workers))
         _report_processes(told, crowd)
         restarts = 0
         while any(p.poll() is None for p in crowd):
@@ -48,7 +48,7 @@ def run(
                 if restarts > RESTARTS:
                     raise StudyError(f"{asked.storage}: workers end again and again: {_last_words(log)}")
                 # a number of its own: it must not draw what the one that died has drawn
-                crowd[place] = _start(task, asked.workers + restarts, log)
+                crowd[place] = _started_worker(task, asked.workers + restarts, log)
                 _report_processes(told, crowd)
         if not finished():
             raise StudyError(f"{asked.storage}: all workers have ended early: {_last_words(log)}")
@@ -66,7 +66,7 @@ def _crowd() -> Iterator[list[subprocess.Popen[bytes]]]:
             process.wait()
 
 
-def _start(task: bytes, number: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+def _started_worker(task: bytes, number: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start a worker; what it works on goes through a pipe, since others can read command lines."""
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "solvers.sampling.study_worker", str(number)],

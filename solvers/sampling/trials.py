@@ -110,7 +110,7 @@ def worth(design: Design) -> Worth:
             goals = [float(evaluation.objective(question, x, at, i)) for i in range(len(worst))]
     except Exception as problem:  # a stranger's code may raise anything
         return Worth(2 * UNKNOWN_VIOLATION, worst, f"{type(problem).__name__}: {problem}")
-    missed = sum(_missed(r) for r in rows) + UNKNOWN_VIOLATION * sum(math.isnan(g) for g in goals)
+    missed = sum(_violation_of_ratio(r) for r in rows) + UNKNOWN_VIOLATION * sum(math.isnan(g) for g in goals)
     told = (
         w if math.isnan(g) else min(max(g, -WORST_GOAL), WORST_GOAL)
         for g, w in zip(goals, worst, strict=True)
@@ -118,7 +118,7 @@ def worth(design: Design) -> Worth:
     return Worth(missed, tuple(told))
 
 
-def _missed(ratio: float) -> float:
+def _violation_of_ratio(ratio: float) -> float:
     if math.isnan(ratio):
         return UNKNOWN_VIOLATION
     return math.log(min(ratio, WORST_GOAL)) if ratio > 1 + HOLDS else 0.0
@@ -163,7 +163,7 @@ def _knob(question: Question, d: Decision, ends: tuple[float, float, float] | No
         return Knob(d.name, d.name, made.CategoricalDistribution(d.choices), str)
     assert ends is not None, "a number has ends"
     low, high, whole = float(ends[0]), float(ends[1]), float(ends[2])
-    low, high = _asked(low, high, d)
+    low, high = _ends_without_slack(low, high, d)
     menu = evaluation.quantity(question.model, d.name).menu
     if d.values is not None:
         inside = [i for i, v in enumerate(d.values) if low <= v <= high] or range(len(d.values))
@@ -171,18 +171,18 @@ def _knob(question: Question, d: Decision, ends: tuple[float, float, float] | No
             names = tuple(menu[int(d.values[i]) - 1] for i in inside)
             return Knob(d.name, d.name, made.CategoricalDistribution(names), partial(_entry, menu))
         where = made.IntDistribution(inside[0], inside[-1])
-        return Knob(f"{d.name}, place in its list", d.name, where, partial(_listed, d.values))
+        return Knob(f"{d.name}, place in its list", d.name, where, partial(_listed_value, d.values))
     if d.integer:
-        return _whole(d.name, math.ceil(low), math.floor(high), menu)
+        return _whole_number_knob(d.name, math.ceil(low), math.floor(high), menu)
     if low > 0:
         return Knob(d.name, d.name, made.FloatDistribution(low, high, log=True), float)
     if whole <= 1:
         return Knob(d.name, d.name, made.FloatDistribution(low, high), float)
     share = made.FloatDistribution(0.0, 1.0)
-    return Knob(f"{d.name}, part of its range", d.name, share, partial(_spread, whole))
+    return Knob(f"{d.name}, part of its range", d.name, share, partial(_denser_near_zero, whole))
 
 
-def _whole(name: str, low: int, high: int, menu: Sequence[str]) -> Knob:
+def _whole_number_knob(name: str, low: int, high: int, menu: Sequence[str]) -> Knob:
     made = optuna.distributions
     if menu:
         names = tuple(menu[i - 1] for i in range(low, high + 1))
@@ -194,7 +194,7 @@ def _whole(name: str, low: int, high: int, menu: Sequence[str]) -> Knob:
     return Knob(f"{name} + 1", name, made.IntDistribution(low + 1, high + 1, log=True), _less_one)
 
 
-def _asked(low: float, high: float, d: Decision) -> tuple[float, float]:
+def _ends_without_slack(low: float, high: float, d: Decision) -> tuple[float, float]:
     """The ends without the slack that limits have, where that leaves anything."""
     least = low if d.minimum is None else max(low, d.minimum)
     most = high if d.maximum is None else min(high, d.maximum)
@@ -205,7 +205,7 @@ def _entry(menu: Sequence[str], name: str) -> float:
     return menu.index(name) + 1.0
 
 
-def _listed(values: Sequence[float], place: int) -> float:
+def _listed_value(values: Sequence[float], place: int) -> float:
     return values[place]
 
 
@@ -213,6 +213,6 @@ def _less_one(number: int) -> float:
     return number - 1.0
 
 
-def _spread(high: float, share: float) -> float:
+def _denser_near_zero(high: float, share: float) -> float:
     """Spread a quantity that may be 0 more densely near it, over its whole box (so that studies can be continued)."""
     return high * math.expm1(DENSER_NEAR_ZERO * share) / math.expm1(DENSER_NEAR_ZERO)

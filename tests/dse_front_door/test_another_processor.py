@@ -73,8 +73,8 @@ def test_a_stored_choice_is_one_of_the_list_whatever_its_last_bit() -> None:
     found = np.array(
         [0.85, math.nextafter(0.85, 1), math.nextafter(2.5e-12, 0), 1e3, 2e3, 0.8501, 0.1, np.nan]
     )
-    assert checking._listed(found, allowed).tolist() == [True] * 4 + [False] * 4
-    assert checking._listed(found[:1], (0.85,)).all()
+    assert checking._among_allowed(found, allowed).tolist() == [True] * 4 + [False] * 4
+    assert checking._among_allowed(found[:1], (0.85,)).all()
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,9 @@ def test_settings_have_their_names(capsys: pytest.CaptureFixture[str]):
 
 
 def test_a_rate_that_no_percent_can_have_is_told_as_the_step_it_is_of():
-    from dse.commands.terminal.front_page import _rate
+    from dse.commands.terminal.front_page import _exchange_rate_text
 
     # log(0.98) / log(1.00001) is -2020: no one percent brings 2020 percent less
-    assert _rate(-2020.2, [(1.0, 1.00001), (1.0, 0.98)]) == "-2 % for +0.001 %"
-    assert _rate(-3.25, [(1.0, 1.01), (1.0, 0.968)]) == "-3.25 %"
-    assert _rate(float("nan"), [(1.0,), (1.0,)]) == ""
+    assert _exchange_rate_text(-2020.2, [(1.0, 1.00001), (1.0, 0.98)]) == "-2 % for +0.001 %"
+    assert _exchange_rate_text(-3.25, [(1.0, 1.01), (1.0, 0.968)]) == "-3.25 %"
+    assert _exchange_rate_text(float("nan"), [(1.0,), (1.0,)]) == ""

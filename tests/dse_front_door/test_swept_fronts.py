@@ -99,7 +99,7 @@ def test_a_place_without_a_front_is_empty_and_says_why(found: xr.Dataset):
     codes = dict(zip(meanings, found["front_status"].attrs["flag_values"], strict=True))
     assert int(at["front_status"]) == codes["infeasible"]
     conflict = json.loads(at["front_conflict"].item())
-    # what would do is the least time there is
+    # the feasible value is the least time there is
     least = dse.solve(alone(100.0, GPUS[0]) | {"objective": {"minimize": "time"}})
     assert conflict == {"time": pytest.approx(least.objective, rel=1e-6)}
     assert at["front_certificate"].item()

@@ -158,7 +158,7 @@ def differences(then: Record, now: Record) -> list[str]:
     for key in ("conflicts", "one_sided", "held"):
         if _sorted(then.get(key, [])) != _sorted(now.get(key, [])):
             found.append(f"{key}: {then.get(key)} is now {now.get(key)}")
-    found += _by_name("would do", then.get("conflict", {}), now.get("conflict", {}), DESIGN)
+    found += _by_name("feasible if", then.get("conflict", {}), now.get("conflict", {}), DESIGN)
     found += _by_name("limit", _flat(then), _flat(now), WORTH, WORTH)
     choices = [
         {json.dumps(a["choice"], sort_keys=True): a["status"] for a in side.get("alternatives", [])}

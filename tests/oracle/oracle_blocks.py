@@ -100,7 +100,7 @@ def _best(asked: Asked) -> tuple[float | None, str]:
 
 
 def _most(asked: Asked) -> list[int]:
-    """How many of each kind any limit lets be on; where only time is limited, as many as would do alone."""
+    """How many of each kind any limit lets be on; where only time is limited, as many as suffice alone."""
     found = []
     for b in asked.blocks:
         costs = {

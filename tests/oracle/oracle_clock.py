@@ -28,7 +28,7 @@ def answer(question: dict[str, Any]) -> Found:
         energy = np.where(time <= deadline * (1 + 1e-12), time * power, np.inf)
         best = int(energy.argmin())
         if not np.isfinite(energy[best]):
-            # faster clocks would do, but were not measured
+            # faster clocks are feasible, but were not measured
             assert file["derived"][0]["terms"][0]["coefficient"] < deadline
             return Found(None, "energy", HOW, (("measured_range.core_frequency.max", "time"),))
         low, high = clocks[max(best - 1, 0)], clocks[min(best + 1, clocks.size - 1)]

@@ -156,7 +156,7 @@ def test_bytes_become_words_where_their_size_is_known(text: str, unit: str, want
     ],
 )
 def test_what_is_not_one_number_with_a_unit_is_refused(text: str):
-    """At once, without pint seeing it, and with examples of what would do."""
+    """At once, without pint seeing it, and with examples of what is accepted."""
     with pytest.raises(UnitError, match='write "10 W" or "5 kW"') as caught:
         to_si(text, "W")
     assert len(str(caught.value)) < 300

@@ -64,5 +64,5 @@ def test_the_names_are_those_of_every_combination(most: int, monkeypatch: pytest
     )
     every: dict[RowKey, None] = {}
     for choice, _ in combinations(question):
-        every |= dict.fromkeys(limits._keys(fixed(question, choice)))
+        every |= dict.fromkeys(limits._limit_keys(fixed(question, choice)))
     assert set(limits.limit_names(question)) == {evaluation.label(key, every) for key in every}

@@ -111,7 +111,7 @@ def test_the_degree_that_would_do_divides() -> None:
 
 
 def test_a_conflict_asks_for_whole_replicas() -> None:
-    """1.6 replicas would do, so that 2 are asked for."""
+    """1.6 replicas suffice, so that 2 are asked for."""
     asked = SERVING | {"decide": {"replicas": {"max": 1}, "batch": {"max": 300}}}
     answer = dse.solve(asked | {"limits": SERVING["limits"] | {"time_to_first_token": {"max": "20 ms"}}})
     assert answer.status == "infeasible"

@@ -27,8 +27,8 @@ def as_alone() -> Compare:
     """Answer a whole grid by a way and every point by itself; all numbers of all points must be the same.
 
     The function returns the block's arrays and where points were left over. ``within``: both answers are exact to the
-    tolerances of HiGHS (1e-10 in a row), which a degenerate vertex magnifies. ``completed``: points of which a value
-    that would do is left open and sought alone.
+    tolerances of HiGHS (1e-10 in a row), which a degenerate vertex magnifies. ``completed``: points of which a
+    feasible value is left open and sought alone.
     """
 
     def compare(asked: Any, way: Any, within: float = 1e-7, *, completed: int = 0) -> tuple[Arrays, Any]:

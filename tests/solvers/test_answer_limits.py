@@ -118,7 +118,7 @@ def test_idling_meets_a_power_cap_that_running_cannot() -> None:
 
 
 def test_no_value_would_do_where_another_conflict_remains() -> None:
-    """Energy below its minimum, and a deadline out of reach of the processors: no energy alone would do."""
+    """Energy below its minimum, and a deadline out of reach of the processors: no energy alone is feasible."""
     q = nbody("energy", Limit("energy", maximum=LEAST / 2), Limit("time", maximum=0.01), p=below(50.0))
     s = answer(q)
     assert frozenset({"energy"}) in conflict_sets(s)

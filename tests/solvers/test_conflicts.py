@@ -133,7 +133,7 @@ def test_an_answer_says_whether_every_conflict_is_named(regions: int):
         assert set(solution.conflicts) == {("time",), ("energy",)}
         assert "every minimal conflict is named" in solution.certificate
     else:
-        # no value of the one would do, because of the other
+        # the one has no feasible value, because of the other
         assert set(solution.conflicts) == {("time",), ("energy",)}
         assert "2 minimal conflicts are named of perhaps several" in solution.certificate
 

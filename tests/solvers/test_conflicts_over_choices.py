@@ -75,7 +75,7 @@ def test_minimal_sets_over_choices_are_those_of_every_subset(seed: int):
 
 
 def test_many_limits_get_one_minimal_set_and_what_is_in_its_way():
-    """More than ten: a set that conflicts, and for each of its limits of which no value would do one without it."""
+    """More than ten: a set that conflicts, and for each of its limits without a feasible value one without it."""
     names = tuple("abcdefghijkl")
     clashes: list[Sets] = [{frozenset("ab"), frozenset("l")}, {frozenset("bc"), frozenset("kl")}]
     found = why.explained(why.over_choices([of(names, f) for f in clashes]))
@@ -272,7 +272,7 @@ def test_what_choices_know_by_different_sets_is_asked_alone():
     """Of two choices with conflicts {a} and {b} neither set is one of the whole; with {a} and {a, b} the larger is."""
     a, b = np.array([True, False]), np.array([False, True])
     nowhere = np.ones(2, bool)
-    which, apart = by_choice._conflicts([np.array([a, a]), np.array([b, a | b])], nowhere)
+    which, apart = by_choice._common_conflicts([np.array([a, a]), np.array([b, a | b])], nowhere)
     assert apart.tolist() == [True, False]
     assert which[1] == 1
 

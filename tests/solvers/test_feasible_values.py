@@ -1,4 +1,4 @@
-"""The value that an infeasible answer names would do, and nothing tighter would."""
+"""The value that an infeasible answer names is feasible, and nothing tighter is."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_minimal_conflicts_have_one_home(kind: str, monkeypatch: pytest.MonkeyPa
     def gone(*_: Any, **__: Any) -> Any:
         raise RuntimeError(GONE)
 
-    monkeypatch.setattr(conflicts, "_asked", gone)
+    monkeypatch.setattr(conflicts, "_feasibility_in_parts", gone)
     alone = answer(question, neighbours=False)
     assert alone.status is Status.ERROR
     assert GONE in alone.message
@@ -106,7 +106,7 @@ MET: dict[str, dict[str, Any]] = {
         (formulas, "centring", ["geometric program"]),
         (gp, "lagrangian", ["geometric program"]),
         (crossover, "doubtful", ["geometric program"]),
-        (unbounded, "_listed", ["geometric program", "ratios of sums"]),
+        (unbounded, "_is_listed_by_user", ["geometric program", "ratios of sums"]),
         (ties, "tie_goals", ["geometric program", "ratios of sums"]),
         (sensitivity, "duals", ["geometric program"]),
     ],

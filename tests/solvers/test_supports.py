@@ -53,8 +53,8 @@ def test_the_least_is_that_of_the_whole_search(seed: int, kinds: int, each: int,
     n, cost = ways(seed, kinds, each, min(most, kinds - 1))
     among = supports.groups(n)
     assert len(among) == kinds + 1
-    branched = supports.minimise(n, cost, 0.0, among, highs._linear, highs._whole)
-    whole = highs._whole(n, cost)
+    branched = supports.minimise(n, cost, 0.0, among, highs._solved_linear_program, highs._searched_integers)
+    whole = highs._searched_integers(n, cost)
     assert branched is not None
     assert branched.end is whole.end
     if whole.u is not None:

@@ -91,11 +91,11 @@ def test_maxima_that_come_apart_into_too_many_forms_are_refused():
     form = Affine({})
     for k in range(3):
         form = form.plus(largest(k))
-    assert len(separable._parts(form)) == 8
+    assert len(separable._forms_without_maxima(form)) == 8
     for k in range(3, 60):
         form = form.plus(largest(k))
     with pytest.raises(TooMany, match="ways in which maxima"):
-        separable._parts(form)
+        separable._forms_without_maxima(form)
 
 
 def power_cap(start: float, num: int) -> Any:

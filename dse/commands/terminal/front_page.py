@@ -97,7 +97,7 @@ def _shown_points(count: int, bend: int | None) -> list[int]:
 
 def both(points: Sequence[Solution], goals: Sequence[str]) -> tuple[list[float], list[float]]:
     """Return the values of two objectives along a front."""
-    first, second = ([float(_amount(p, name)) for p in points] for name in goals)
+    first, second = ([float(_value_at_point(p, name)) for p in points] for name in goals)
     return first, second
 
 
@@ -109,14 +109,14 @@ def _exchange(found: Front, goals: Sequence[str]) -> list[Column]:
     rates = exchange_rates(*values)
     if not np.isfinite(rates).any():
         return []
-    cells = tuple(_rate(rate, [v[i : i + 2] for v in values]) for i, rate in enumerate(rates))
+    cells = tuple(_exchange_rate_text(rate, [v[i : i + 2] for v in values]) for i, rate in enumerate(rates))
     about = f"exchange: change of {goals[1]} for 1 % more {goals[0]}, on average up to the next point"
     if any(" for " in cell for cell in cells):
         about += f"; where the next point is much nearer than 1 % of {goals[0]}, the change up to that point"
     return [Column("exchange", cells, about)]
 
 
-def _rate(rate: float, steps: Sequence[Sequence[float]]) -> str:
+def _exchange_rate_text(rate: float, steps: Sequence[Sequence[float]]) -> str:
     """Write an exchange rate; one that no whole percent could have (above 100) as the step that it is the rate of."""
     if np.isnan(rate):
         return ""
@@ -135,18 +135,18 @@ def _proofs(found: Front) -> list[Column]:
     return columns
 
 
-def _amount(point: Solution, name: str) -> float | str:
+def _value_at_point(point: Solution, name: str) -> float | str:
     return point.variables[name] if name in point.variables else point.metrics[name]
 
 
-def _cell(point: Solution, name: str) -> str:
-    amount = _amount(point, name)
+def _amount_cell(point: Solution, name: str) -> str:
+    amount = _value_at_point(point, name)
     return words.named(point, name, amount) or words.value(amount, point.units.get(name, ""), FRONT_DIGITS)
 
 
 def column(points: Sequence[Solution], name: str, heading: str = "") -> Column:
     """Return the column of one quantity, by its name."""
-    return Column(heading or name, tuple(_cell(p, name) for p in points))
+    return Column(heading or name, tuple(_amount_cell(p, name) for p in points))
 
 
 def design(points: Sequence[Solution], decided: Sequence[str], room: int) -> list[Column]:
@@ -160,10 +160,13 @@ def design(points: Sequence[Solution], decided: Sequence[str], room: int) -> lis
     each = [column(points, n, "\n".join((index[n][0], *(v for _, v in index[n][1])))) for n in listed]
     if sum(c.width for c in (*alone, *each)) <= room:
         return [*alone, *each]
-    return [*alone, *(_folded(points, title, names) for title, names in _groups(points[0], listed))]
+    return [
+        *alone,
+        *(_folded(points, title, names) for title, names in _grouped_decisions(points[0], listed)),
+    ]
 
 
-def _groups(point: Solution, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def _grouped_decisions(point: Solution, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Go through lists of decisions: those of one family that differ in the first label only."""
     found: dict[str, list[str]] = {}
     for name in names:
@@ -176,17 +179,17 @@ def _folded(points: Sequence[Solution], title: str, names: Sequence[str]) -> Col
     """Fold a list of decisions into one column: a sign for each share, the values of others."""
     labels = [points[0].index[n][1][0][1] for n in names]
     shares = not any(points[0].units.get(n) or n in points[0].menus for n in names) and all(
-        -SHARE_ROUNDING <= float(_amount(p, n)) <= 1 + SHARE_ROUNDING for p in points for n in names
+        -SHARE_ROUNDING <= float(_value_at_point(p, n)) <= 1 + SHARE_ROUNDING for p in points for n in names
     )
     if shares:
-        cells = ["".join(_sign(float(_amount(p, n))) for n in names) for p in points]
+        cells = ["".join(_sign_of_share(float(_value_at_point(p, n))) for n in names) for p in points]
         what = f"{SIGNS[1.0]} 1, {PART} a part, {SIGNS[0.0]} 0"
     else:
-        cells, what = [" ".join(_cell(p, n) for n in names) for p in points], "a value each"
+        cells, what = [" ".join(_amount_cell(p, n) for n in names) for p in points], "a value each"
     if max(map(len, cells)) > LONGEST_CELL:
         return Column(title, (), f"{title} of {len(names)}, left out here: --json and -o front.csv have all")
     return Column(title, tuple(cells), f"{title} of {', '.join(labels)}, in this order: {what}")
 
 
-def _sign(share: float) -> str:
+def _sign_of_share(share: float) -> str:
     return next((sign for end, sign in SIGNS.items() if abs(share - end) <= SHARE_ROUNDING), PART)

@@ -20,12 +20,12 @@ def record(found: Front) -> dict[str, Any]:
     return {
         "title": found.question.title,
         "objectives": {g.name: "max" if g.maximize else "min" for g in found.question.objectives},
-        **_found(found),
+        **_front_record(found),
         "scenario": found.question.scenario_text,
     }
 
 
-def _found(found: Front) -> dict[str, Any]:
+def _front_record(found: Front) -> dict[str, Any]:
     points = [to_json(s) for s in found.points]
     for point in points:
         point.pop("scenario")
@@ -68,7 +68,7 @@ def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
             continue
         told: dict[str, Any] = {"at": plain({c.of.name: c.of.values[place[c.along]] for c in changes})}
         told["status"] = front.refusal.status.value if front.refusal else "answered"
-        told |= _found(front)
+        told |= _front_record(front)
         told["dominated"] = [bool(d) for d in dataset["dominated"].values[place][: len(front.points)]]
         if front.refusal is not None:
             told["refusal"] = {k: v for k, v in to_json(front.refusal).items() if k != "scenario"}

@@ -56,7 +56,7 @@ def after(words: Sequence[str], valued: Sequence[str]) -> str:
     # `dse front` without a file says its next step itself
     if not words or _SILENT & set(words) or (words[0], written) == ("front", False):
         return ""
-    given, options = _split(words[1:], valued)
+    given, options = _arguments_and_options(words[1:], valued)
     template = ("" if given else BARE.get(words[0], "")) or NEXT.get(words[0], "")
     fields = {f"{{{i}}}": shlex.quote(g) for i, g in enumerate(given)} | {
         "{-o}": shlex.quote(options.get("-o", ""))
@@ -91,7 +91,7 @@ def say(words: Sequence[str], valued: Sequence[str], known: Callable[[], Sequenc
     return f"\nNext: {hint}" if hint else ""
 
 
-def _split(words: Sequence[str], valued: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+def _arguments_and_options(words: Sequence[str], valued: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """Return the arguments of a command, and the last value of each option."""
     given, options = list[str](), dict[str, str]()
     rest = iter(words)

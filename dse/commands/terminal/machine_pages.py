@@ -76,7 +76,7 @@ def comparison(columns: Sequence[str], names: Sequence[str] = ()) -> list[dict[s
         if name not in known:
             raise unknown("figure or machine parameter", name, known)
     asked = map(machines.get, names) if names else machines.every()
-    found = [(m, {n: _stated(m, n) for n in columns}) for m in asked]
+    found = [(m, {n: _stated_number(m, n) for n in columns}) for m in asked]
     return [
         {"name": m.name, **values}
         for m, values in found
@@ -84,7 +84,7 @@ def comparison(columns: Sequence[str], names: Sequence[str] = ()) -> list[dict[s
     ]
 
 
-def _stated(machine: Machine, name: str) -> float | str | None:
+def _stated_number(machine: Machine, name: str) -> float | str | None:
     figure = machine.figures.get(name)
     return machine.parameters.get(name) if figure is None else figure.value
 

@@ -35,7 +35,7 @@ def show_worlds(found: Front) -> None:
     if unproved:
         say(textwrap.fill(f"{unproved} points are not proved optimal: see their gaps", PAGE_WIDTH))
     fresh = next((s.fresh for s in found.points if s.fresh is not None), None)
-    columns = [c for name in question.measures for c in _column(found, name)]
+    columns = [c for name in question.measures for c in _measure_columns(found, name)]
     columns += [c for k in range(len(fresh.limits) if fresh else 0) for c in _held_column(found, k)]
     if fresh is None or not columns:
         return
@@ -73,22 +73,22 @@ def show_measures(question: Question) -> None:
     say(textwrap.fill(f"{'; '.join(measures)}; over {worlds}", PAGE_WIDTH))
 
 
-def _column(found: Front, name: str) -> list[Column]:
+def _measure_columns(found: Front, name: str) -> list[Column]:
     """Return the columns of a measure: its estimate, and the interval."""
     every = [None if s.fresh is None else s.fresh.measures.get(name) for s in found.points]
     if not any(every):
         return []
     worst = found.question.measures[name].kind == "worst"
-    cells = tuple(_cell(s, name, e, worst=worst) for s, e in zip(found.points, every, strict=True))
-    ends = tuple(_ends(s, name, e, worst=worst) for s, e in zip(found.points, every, strict=True))
+    cells = tuple(_estimate_cell(s, name, e, worst=worst) for s, e in zip(found.points, every, strict=True))
+    ends = tuple(_interval_text(s, name, e, worst=worst) for s, e in zip(found.points, every, strict=True))
     return [Column(f"{name} no worse" if worst else name, cells), Column("95 % interval", ends)]
 
 
-def _cell(point: Solution, name: str, estimate: Estimate | None, *, worst: bool) -> str:
+def _estimate_cell(point: Solution, name: str, estimate: Estimate | None, *, worst: bool) -> str:
     return "" if estimate is None else _written(point, name, estimate.value, worst=worst)
 
 
-def _ends(point: Solution, name: str, estimate: Estimate | None, *, worst: bool) -> str:
+def _interval_text(point: Solution, name: str, estimate: Estimate | None, *, worst: bool) -> str:
     if estimate is None:
         return ""
     return " … ".join(_written(point, name, v, worst=worst) for v in estimate.interval)

@@ -114,7 +114,7 @@ def front(dataset: xr.Dataset) -> Sketch | None:
         return None
     places = list(itertools.product(*(range(dataset.sizes[d]) for d in outer)))
     alike = len(places) > len(COLOURS)
-    parts = [("", dataset)] if alike else [_part(dataset, outer, place) for place in places]
+    parts = [("", dataset)] if alike else [_labelled_part(dataset, outer, place) for place in places]
     points = [(label, *(part[n].values.ravel() for n in names)) for label, part in parts]
     title = f"{axes.words(names[1])} over {axes.words(names[0])}"
     return _sketch(title, points, dataset[names[0]], dataset[names[1]], line=False)
@@ -150,7 +150,7 @@ def sweep(dataset: xr.Dataset) -> Sketch | None:
     return _sketch(title, lines, dataset[along], dataset["objective"], line=True)
 
 
-def _part(dataset: xr.Dataset, outer: list[str], place: tuple[int, ...]) -> tuple[str, xr.Dataset]:
+def _labelled_part(dataset: xr.Dataset, outer: list[str], place: tuple[int, ...]) -> tuple[str, xr.Dataset]:
     return _label(dataset, outer, place), dataset.isel(dict(zip(outer, place, strict=True)))
 
 
@@ -170,7 +170,7 @@ def _sketch(
 
     from results import axes
 
-    kept = [(label, *_finite(a, b)) for label, a, b in points]
+    kept = [(label, *_finite_pairs(a, b)) for label, a, b in points]
     kept = [series for series in kept if series[1].size]
     every = [np.concatenate([series[i] for series in kept]) if kept else np.zeros(0) for i in (1, 2)]
     if every[0].size < 2:
@@ -187,7 +187,7 @@ def _sketch(
     return Sketch(f"{first}{up} over {second}{across}{comma}{rest}", made, log)
 
 
-def _finite(a: Any, b: Any) -> tuple[Any, Any]:
+def _finite_pairs(a: Any, b: Any) -> tuple[Any, Any]:
     import numpy as np
 
     first, second = np.asarray(a, float), np.asarray(b, float)

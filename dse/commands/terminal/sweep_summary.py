@@ -72,12 +72,12 @@ def show_best(dataset: xr.Dataset, told: dict[str, Any] | None) -> None:
     if told is not None:
         largest = objectives(dataset)[told["objective"]]
         value = text(told["value"], told["unit"], 6)
-        where = ", ".join(f"{axes.words(d)} {_value(dataset[d], v)}" for d, v in told["at"].items())
+        where = ", ".join(f"{axes.words(d)} {_axis_value_text(dataset[d], v)}" for d, v in told["at"].items())
         say(f"Best: {'greatest' if largest else 'least'} {axes.words(told['objective'])} {value} at {where}")
     sketch.show(sketch.sweep, dataset)
 
 
-def _value(axis: xr.DataArray, value: Any) -> str:
+def _axis_value_text(axis: xr.DataArray, value: Any) -> str:
     from results import axes
 
     return str(value) if axes.is_text(axis) else axes.amount(float(value), axis, 6)
@@ -85,10 +85,10 @@ def _value(axis: xr.DataArray, value: Any) -> str:
 
 def show_ranges(dataset: xr.Dataset) -> None:
     """Print the least and the greatest of every variable."""
-    show(table(("variable", "least", "greatest", "meaning"), _ranges(dataset)))
+    show(table(("variable", "least", "greatest", "meaning"), _variable_rows(dataset)))
 
 
-def _ranges(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
+def _variable_rows(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
     """Return name, least and greatest value and meaning of every variable; of codes all that occur, by name."""
     from dse.quantities import show as text
     from results import axes

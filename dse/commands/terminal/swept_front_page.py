@@ -35,11 +35,11 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
     if title:
         say(title)
     dominated = dataset["dominated"].values
-    _places(found, dominated)
+    _print_fronts(found, dominated)
     points = [(place, i) for place, f in found.found.items() for i in range(len(f.points))]
     if 0 < len(points) <= FEW_POINTS:
         say("")
-        _points(found, points, dominated)
+        _print_points(found, points, dominated)
     if dominated.any():
         axes = " × ".join(a.name for a in found.grid.axes)
         say(
@@ -64,22 +64,22 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
         say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
 
 
-def _at(found: Fronts, place: Place) -> list[str]:
+def _place_cells(found: Fronts, place: Place) -> list[str]:
     return [words.value(c.of.values[place[c.along]], c.of.unit, PLACE_DIGITS) for c in found.grid.changes]
 
 
-def _places(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
+def _print_fronts(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
     """Print how many points each front has, the best of each objective, and the knee where there is room."""
     goals = found.question().objectives
     axes = [
-        Column(c.of.name, tuple(_at(found, place)[k] for place, _ in found.places()))
+        Column(c.of.name, tuple(_place_cells(found, place)[k] for place, _ in found.places()))
         for k, c in enumerate(found.grid.changes)
     ]
     every = [front or Front(found.question()) for _, front in found.places()]
     ends = [
         Column(
             f"{'greatest' if g.maximize else 'least'} {g.name}",
-            tuple(_end(f, g.name, most=g.maximize) for f in every),
+            tuple(_best_cell(f, g.name, most=g.maximize) for f in every),
         )
         for g in goals
     ]
@@ -102,7 +102,7 @@ def _knee(front: Front, name: str) -> str:
     return "" if bend is None else column((front.points[bend],), name).cells[0]
 
 
-def _end(front: Front, name: str, *, most: bool) -> str:
+def _best_cell(front: Front, name: str, *, most: bool) -> str:
     if not front.points:
         return ""
     values = both(front.points, [name, name])[0]
@@ -119,7 +119,9 @@ def _status(front: Front | None) -> str:
     return ", ".join(dict.fromkeys(p.status.value for p in front.points)) or "empty"
 
 
-def _points(found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.ndarray[Any, Any]) -> None:
+def _print_points(
+    found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.ndarray[Any, Any]
+) -> None:
     """Print all points, each with its place."""
     question = found.question()
     points: list[Solution] = [found.found[place].points[i] for place, i in chosen]
@@ -127,7 +129,7 @@ def _points(found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.nd
     decided = [
         d.name for d in question.decide if d.name not in goals and all(d.name in p.variables for p in points)
     ]
-    at = [_at(found, place) for place, _ in chosen]
+    at = [_place_cells(found, place) for place, _ in chosen]
     first = [i == 0 for _, i in chosen]
     around = [
         Column(c.of.name, tuple(row[k] if new else "" for row, new in zip(at, first, strict=True)))
@@ -155,7 +157,7 @@ def _reasons(found: Fronts) -> Iterator[str]:
     refused = [(place, f.refusal) for place, f in found.found.items() if f.refusal is not None]
     for place, refusal in refused[:MOST_REASONS]:
         where = ", ".join(
-            f"{c.of.name} = {v}" for c, v in zip(found.grid.changes, _at(found, place), strict=True)
+            f"{c.of.name} = {v}" for c, v in zip(found.grid.changes, _place_cells(found, place), strict=True)
         )
         said = "; ".join(f"{name}: {text}" for name, text in words.conflict(refusal))
         yield f"{where}: {refusal.status.value}" + (

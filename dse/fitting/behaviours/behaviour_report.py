@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dse.models.described.fitted import ELSEWHERE, PROMISES
 from dse.quantities import show
+from dse.system.columns import aligned
 
 if TYPE_CHECKING:
     from dse.fitting.behaviours.behaviour import Behaviour
@@ -26,13 +26,23 @@ def text(fit: Behaviour) -> str:
         "",
         f"form   {PROMISES[f.form]};",
         f"       {ELSEWHERE}",
-        f"range  {'; '.join(_range(c) for c in f.columns)}"
+        f"range  {'; '.join(_column_range_text(c) for c in f.columns)}"
         + (f"; {len(f.hull)} sides of a hull" if f.hull else ""),
         "",
     ]
     if fit.estimates:
         rows = [(e.name, f"{e.value:.4g}", _interval(e.low, e.high, e.value)) for e in fit.estimates]
-        lines += [*_columns(("coefficient", "value (SI)", "95 % interval"), rows), ""]
+        lines += [*aligned([("coefficient", "value (SI)", "95 % interval"), *rows]), ""]
+    deciles = [
+        (
+            f"{_in_unit_of_fit(fit, d.low)} to {_in_unit_of_fit(fit, d.high)}",
+            str(d.runs),
+            f"{d.mean:.2%}",
+            f"{d.bias:+.2%}",
+        )
+        for d in held.deciles
+    ]
+    worst = (_run_row(fit, i) for i in fit.worst())
     interval = f"{held.confidence:.0%} of runs lie between {held.low:.3g} and {held.high:.3g} of the model"
     lines += [
         f"error on runs held out ({held.split}): mean {held.mean:.2%}, median {held.median:.2%}, "
@@ -40,49 +50,35 @@ def text(fit: Behaviour) -> str:
         f"error on the runs fitted: mean {fit.error:.2%}",
         f"{interval} (found in held-out folds: {held.coverage:.1%})",
         "",
-        *_columns(
-            (f"{f.target} by the model", "runs", "mean error", "bias"),
-            [
-                (
-                    f"{_value(fit, d.low)} to {_value(fit, d.high)}",
-                    str(d.runs),
-                    f"{d.mean:.2%}",
-                    f"{d.bias:+.2%}",
-                )
-                for d in held.deciles
-            ],
-        ),
+        *aligned([(f"{f.target} by the model", "runs", "mean error", "bias"), *deciles]),
         "",
-        *_columns(
-            ("worst runs", "measured", "by the model", *fit.numbers), (_run(fit, i) for i in fit.worst())
-        ),
+        *aligned([("worst runs", "measured", "by the model", *fit.numbers), *worst]),
     ]
     return "\n".join([*lines, *(f"Note: {n}" for n in fit.notes)])
 
 
-def _run(fit: Behaviour, run: int) -> tuple[str, ...]:
+def _run_row(fit: Behaviour, run: int) -> tuple[str, ...]:
     columns = {c.name: c.unit for c in fit.fitted.columns}
     values = (show(float(v[run]), columns[n], FIT_DIGITS) for n, v in fit.numbers.items())
-    return fit.where(run), _value(fit, fit.measured[run]), _value(fit, fit.modelled[run]), *values
+    return (
+        fit.where(run),
+        _in_unit_of_fit(fit, fit.measured[run]),
+        _in_unit_of_fit(fit, fit.modelled[run]),
+        *values,
+    )
 
 
-def _value(fit: Behaviour, value: float) -> str:
+def _in_unit_of_fit(fit: Behaviour, value: float) -> str:
     return show(float(value), fit.fitted.unit, FIT_DIGITS)
 
 
-def _range(column: Any) -> str:
+def _column_range_text(column: Any) -> str:
     ends = (show(e, column.unit, FIT_DIGITS) for e in (column.least, column.greatest))
     return f"{column.name} {' to '.join(ends)}"
 
 
 def _interval(low: float, high: float, value: float) -> str:
     return f"0 to {high:.4g}, not visible in these runs" if value <= 0 else f"{low:.4g} to {high:.4g}"
-
-
-def _columns(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    cells = [head, *rows]
-    widths = [max(len(r[i]) for r in cells) for i in range(len(head))]
-    return ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in cells]
 
 
 def record(fit: Behaviour) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def parse(text: str, columns: Sequence[str]) -> Written:
             raise _Wrong(f"it does not use {', '.join(unused)}: take it out of --of, or put it into the form")
         return replace(made, coefficients=names)
     except _Wrong as wrong:
-        raise FittingError(f"the form {_short(text)}", [str(wrong)]) from None
+        raise FittingError(f"the form {_quoted_start(text)}", [str(wrong)]) from None
 
 
 def sum_of(text: str, names: Sequence[str]) -> tuple[Monomial, ...]:
@@ -75,7 +75,7 @@ def sum_of(text: str, names: Sequence[str]) -> tuple[Monomial, ...]:
         if made.form != POSYNOMIAL:
             raise _Wrong("no maximum can stand here")
     except _Wrong as wrong:
-        raise FittingError(f"the formula {_short(text)}", [str(wrong)]) from None
+        raise FittingError(f"the formula {_quoted_start(text)}", [str(wrong)]) from None
     return made.terms
 
 
@@ -84,7 +84,7 @@ def _monomial_text(t: Monomial) -> str:
     return " * ".join(([f"{t.factor:g}"] if t.factor != 1 or not powers else []) + powers)
 
 
-def _short(text: str) -> str:
+def _quoted_start(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
@@ -155,9 +155,9 @@ class _Parser:
         found = self._power()
         while self._next() in ("*", "/"):
             if self._take() == "*":
-                found = _product(found, self._power())
+                found = _products_of_monomials(found, self._power())
             else:
-                found = _product(found, [_raised(self._power(), -1.0, "divided by")])
+                found = _products_of_monomials(found, [_raised(self._power(), -1.0, "divided by")])
         return found
 
     def _power(self) -> list[Monomial]:
@@ -232,13 +232,13 @@ class _Parser:
         return found
 
 
-def _product(a: list[Monomial], b: list[Monomial]) -> list[Monomial]:
+def _products_of_monomials(a: list[Monomial], b: list[Monomial]) -> list[Monomial]:
     if len(a) * len(b) > MOST_FORM_TERMS:
         raise _Wrong(f"multiplied out it has more than {MOST_FORM_TERMS} terms")
-    return [_both(x, y) for x in a for y in b]
+    return [_product_of_two(x, y) for x in a for y in b]
 
 
-def _both(x: Monomial, y: Monomial) -> Monomial:
+def _product_of_two(x: Monomial, y: Monomial) -> Monomial:
     if x.group or y.group:
         raise _Wrong("a max or softmax can be added to other terms, not multiplied")
     if x.coefficient and y.coefficient:

@@ -36,13 +36,13 @@ def candidates(columns: int) -> Array:
         (0.0, 1.0),
     ):
         for together in range(min(MOST_TOGETHER, columns), 0, -1):
-            found = list(_points(columns, values, together))
+            found = list(_lattice_points(columns, values, together))
             if len(found) <= MOST_CANDIDATES:
                 return np.array(sorted(found, key=lambda e: (sum(map(abs, e)), e)))
     return np.concatenate([np.zeros((1, columns)), np.eye(columns)])
 
 
-def _points(columns: int, values: Sequence[float], together: int) -> Iterator[tuple[float, ...]]:
+def _lattice_points(columns: int, values: Sequence[float], together: int) -> Iterator[tuple[float, ...]]:
     others = [v for v in values if v]
     for many in range(together + 1):
         for chosen in itertools.combinations(range(columns), many):
@@ -126,10 +126,10 @@ def found(x: Array, y: Array, most: int, loss: Loss = "huber") -> list[Array]:
 
     # beside other processes the threads of a factorisation of a few hundred rows wait far longer than they compute
     with threadpool_limits(1, "blas"):
-        return _found(x, y, most, loss)
+        return _sums_on_lattice(x, y, most, loss)
 
 
-def _found(x: Array, y: Array, most: int, loss: Loss) -> list[Array]:
+def _sums_on_lattice(x: Array, y: Array, most: int, loss: Loss) -> list[Array]:
     lattice = candidates(x.shape[1])
     terms = np.exp(x @ lattice.T)
     c = coefficients(terms, y, loss)

@@ -92,7 +92,7 @@ class Free:
 
 def log_value(form: Form, x: Array) -> Array:
     """Return log y at the points ``x``: logarithms of the columns, (N, d)."""
-    return _evaluated(form, x, None)[0]
+    return _logs_and_derivatives(form, x, None)[0]
 
 
 def fitted(
@@ -110,8 +110,8 @@ def fitted(
     exponents are pulled towards 0 as by PULL runs each, so that no term turns steep for the sake of a few runs.
     """
     weight = np.ones(len(y)) if weight is None else weight
-    damping, value, jacobian = 1e-3, *_evaluated(form, x, free)
-    cost, spread = _cost(value - y, weight, loss)
+    damping, value, jacobian = 1e-3, *_logs_and_derivatives(form, x, free)
+    cost, spread = _mean_loss(value - y, weight, loss)
     pulled = slice(form.coefficients, form.coefficients + form.exponents.size) if free.exponents else slice(0)
     for _ in range(steps):
         residual = value - y
@@ -127,10 +127,10 @@ def fitted(
         better = False
         for _ in range(8):
             step = np.linalg.solve(normal + np.diag(damping * scale), -gradient)
-            tried = _moved(form, np.clip(step, -3.0, 3.0), free)
+            tried = _form_after_step(form, np.clip(step, -3.0, 3.0), free)
             with np.errstate(over="ignore", invalid="ignore"):
                 there = log_value(tried, x)
-            found = _cost(there - y, weight, loss, spread)[0]
+            found = _mean_loss(there - y, weight, loss, spread)[0]
             if free.exponents:
                 found += pull * float((tried.exponents**2).sum()) / float(weight.sum())
             if np.isfinite(found) and found < cost:
@@ -142,8 +142,8 @@ def fitted(
         gain = (cost - found) / max(cost, LEAST_SPREAD**2)
         damping = max(damping / 6.0, 1e-9)
         form = tried
-        value, jacobian = _evaluated(form, x, free)
-        cost, spread = _cost(value - y, weight, loss)
+        value, jacobian = _logs_and_derivatives(form, x, free)
+        cost, spread = _mean_loss(value - y, weight, loss)
         if gain < GAIN_SETTLED:
             break
     return form, cost
@@ -155,7 +155,9 @@ def _only(size: int, part: slice) -> Array:
     return found
 
 
-def _cost(residual: Array, weight: Array, loss: Loss, spread: float | None = None) -> tuple[float, float]:
+def _mean_loss(
+    residual: Array, weight: Array, loss: Loss, spread: float | None = None
+) -> tuple[float, float]:
     """Return the mean loss in units of squared residuals, and the spread that tells outliers."""
     if spread is None:
         spread = max(MAD * float(np.median(np.abs(residual))), LEAST_SPREAD)
@@ -188,7 +190,7 @@ def _weights(residual: Array, spread: float, loss: Loss) -> Array:
     return np.ones_like(z)
 
 
-def _evaluated(form: Form, x: Array, free: Free | None) -> tuple[Array, Array]:
+def _logs_and_derivatives(form: Form, x: Array, free: Free | None) -> tuple[Array, Array]:
     """Return log y and its derivatives by coefficients, exponents and log sharpness; without ``free`` none."""
     u = form.logc + x @ form.exponents.T
     plain = form.group == 0
@@ -227,7 +229,7 @@ def _evaluated(form: Form, x: Array, free: Free | None) -> tuple[Array, Array]:
     return value, np.concatenate([share, *by_exponent, *columns], axis=1)
 
 
-def _moved(form: Form, step: Array, free: Free) -> Form:
+def _form_after_step(form: Form, step: Array, free: Free) -> Form:
     (k, d), c = form.exponents.shape, form.coefficients
     made = replace(form, logc=form.logc + step[:c][form.tie])
     if free.exponents:

@@ -32,10 +32,10 @@ def fit(
     few = rng.choice(len(x), min(MOST_TRIED_ON, len(x)), replace=False)
     free = Free(exponents=True, sharpness=not sharp)
     if terms == 1:
-        return robustly(_start(x[few], y[few], 1, rng, sharp=True), x, y, Free(exponents=True), loss)
+        return robustly(_starting_form(x[few], y[few], 1, rng, sharp=True), x, y, Free(exponents=True), loss)
     found: list[tuple[float, int, Form]] = []
     for _ in range(starts):
-        start = _start(x[few], y[few], terms, rng, sharp=sharp)
+        start = _starting_form(x[few], y[few], terms, rng, sharp=sharp)
         form, cost = fitted(start, x[few], y[few], free, "huber", TRIED_STEPS)
         found.append((cost, len(found), form))
     best = min(
@@ -53,7 +53,7 @@ def robustly(form: Form, x: Array, y: Array, free: Free, loss: Loss) -> Form:
     return form
 
 
-def _start(x: Array, y: Array, terms: int, rng: np.random.Generator, *, sharp: bool) -> Form:
+def _starting_form(x: Array, y: Array, terms: int, rng: np.random.Generator, *, sharp: bool) -> Form:
     spread = x.std(0)
     z = x / np.where(spread > 0, spread, 1.0)
     ones = np.column_stack([np.ones(len(x)), x])

@@ -82,7 +82,7 @@ def solve(
     """Return the form that fits these runs; ``terms`` counts where they are found, ``starts`` of a softmax."""
     if way.written is not None:
         start = base(way.written, way.columns, middle)
-        return summed(start, x, y, way.loss) if way.form == POSYNOMIAL else _largest(start, x, y, way)
+        return summed(start, x, y, way.loss) if way.form == POSYNOMIAL else _fit_of_maximum(start, x, y, way)
     if way.form != POSYNOMIAL:
         return softmax.fit(x, np.log(y), terms, way.loss, sharp=way.form == MAX, starts=starts, seed=seed)
     few = some(len(x), LATTICE_RUNS, seed)
@@ -106,7 +106,7 @@ def summed(start: Form, x: Array, y: Array, loss: Loss) -> Form:
     return made.take(kept)
 
 
-def _largest(start: Form, x: Array, y: Array, way: Way) -> Form:
+def _fit_of_maximum(start: Form, x: Array, y: Array, way: Way) -> Form:
     """Fit the coefficients of a written maximum: from its sum, and from each coefficient in turn made small."""
     c = lattice.coefficients(design(start, x), y, way.loss)
     # what the sum does not show starts where it would reach a tenth of the median

@@ -40,7 +40,7 @@ def model_file(fit: Fit) -> str:
     data = Path(fit.source).name
     return model_text.written(
         Fitted(
-            name=_called(fit.name),
+            name=_file_name_of_kernel(fit.name),
             target="time",
             unit="s",
             columns=(Column(CLOCK, "Hz", float(clock.min()), float(clock.max()), "clock of the core"),),
@@ -64,7 +64,7 @@ def model_file(fit: Fit) -> str:
     )
 
 
-def _called(name: str) -> str:
+def _file_name_of_kernel(name: str) -> str:
     plain = "".join(x if x.isascii() and (x.isalnum() or x in " _.-") else "_" for x in name)[:100]
     return plain if plain[:1].isalnum() else f"kernel{plain}"[:100]
 

@@ -122,20 +122,20 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
     notes: list[str] = []
     folds = 0
     for kernel in kernels:
-        found = _solve(kernel.clock, kernel.time, kernel.power)
+        found = _fit_of_both_forms(kernel.clock, kernel.time, kernel.power)
         suffix = f".{kernel.name}" if len(kernels) > 1 else ""
-        parameters += _estimates(kernel, found, suffix, confidence)
+        parameters += _clock_estimates(kernel, found, suffix, confidence)
         notes.append(_least_energy(kernel, found))
         time[kernel.own], power[kernel.own] = found.time(kernel.clock), found.power(kernel.clock)
         folds = min(_CLOCK_FOLDS, kernel.clock.size)
         part = np.arange(kernel.clock.size) % folds
         for fold in range(folds):
             out = part == fold
-            less = _solve(kernel.clock[~out], kernel.time[~out], kernel.power[~out], found.k)
+            less = _fit_of_both_forms(kernel.clock[~out], kernel.time[~out], kernel.power[~out], found.k)
             places = np.flatnonzero(kernel.own)[out]
             held["time"][places] = less.time(kernel.clock[out]) / kernel.time[out] - 1
             held["power"][places] = less.power(kernel.clock[out]) / kernel.power[out] - 1
-    measured = _measured(runs)
+    measured = _measured_by_name(runs)
     modelled = {"time": time, "power": power, "energy": power * time}
     return Fit(
         model="dvfs",
@@ -148,7 +148,9 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
         "constants not negative",
         parameters=tuple(parameters),
         errors={k: errors(modelled[k], measured[k]) for k in modelled},
-        runs=Runs({**measured, "clock": runs.numbers[CLOCK]}, modelled, tuple(_groups(runs))),
+        runs=Runs(
+            {**measured, "clock": runs.numbers[CLOCK]}, modelled, tuple(_kernel_and_memory_clock(runs))
+        ),
         validation={f"{k} of runs held out, {folds} folds": summary(v) for k, v in held.items()},
         notes=tuple(notes),
         form=CLOCKS,
@@ -167,18 +169,18 @@ def suspects(runs: Measurements) -> tuple[Outlier, ...]:
             for k in np.geomspace(LOWEST_EXPONENT, HIGHEST_EXPONENT, _SCANNED)
         ]
         error["power"][kernel.own] = min(tried, key=lambda e: float(np.median(np.abs(e))))
-    measured = _measured(runs)
+    measured = _measured_by_name(runs)
     figures = {k: Residuals({"time": "s", "power": "W"}[k], measured[k], e) for k, e in error.items()}
     return outliers(runs, figures, 5)
 
 
-def _measured(runs: Measurements) -> dict[str, Array]:
+def _measured_by_name(runs: Measurements) -> dict[str, Array]:
     n = runs.numbers
     power = n["power"] if "power" in n else n["energy"] / n["time"]
     return {"time": n["time"], "power": power, "energy": n["energy"] if "energy" in n else power * n["time"]}
 
 
-def _groups(runs: Measurements) -> list[str]:
+def _kernel_and_memory_clock(runs: Measurements) -> list[str]:
     """Return the kernel of each run, with the clock of the memory where there are several."""
     found = list(runs.texts.get("kernel", ("",) * runs.runs))
     memory = runs.numbers.get("memory_frequency")
@@ -188,15 +190,15 @@ def _groups(runs: Measurements) -> list[str]:
 
 
 def _kernels(runs: Measurements) -> Iterator[_Kernel]:
-    groups = _groups(runs)
-    measured = _measured(runs)
+    groups = _kernel_and_memory_clock(runs)
+    measured = _measured_by_name(runs)
     clock = runs.numbers[CLOCK] / UNIT_CLOCK
     for name in dict.fromkeys(groups):
         own = np.array([g == name for g in groups])
         yield _Kernel(name, own, clock[own], measured["time"][own], measured["power"][own])
 
 
-def _solve(clock: Array, time: Array, power: Array, about: float | None = None) -> _Found:
+def _fit_of_both_forms(clock: Array, time: Array, power: Array, about: float | None = None) -> _Found:
     """Fit both forms; the exponent by a scan, or from one it is ``about``, and a search around the best."""
     kernel = _Kernel("", np.ones(clock.size, bool), clock, time, power)
 
@@ -224,7 +226,7 @@ def _golden(f: Callable[[float], float], low: float, high: float) -> float:
     return float(found.x)
 
 
-def _estimates(kernel: _Kernel, found: _Found, suffix: str, confidence: float) -> list[Estimate]:
+def _clock_estimates(kernel: _Kernel, found: _Found, suffix: str, confidence: float) -> list[Estimate]:
     low, high = linear.intervals(kernel.of_time, kernel.time, np.array([found.a, found.b]), confidence)
     wide = _reach_of_power(kernel, found, confidence)
     rows = (

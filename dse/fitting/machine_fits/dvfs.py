@@ -97,12 +97,12 @@ def fit(
         raise FittingError(runs.source, problems)
     idle = [k for k, v in counts.items() if not v.any()]
     problem = _problem(runs, {k: v for k, v in counts.items() if k not in idle}, relative)
-    _refuse(runs, problem, settings)
+    _refuse_undetermined(runs, problem, settings)
     found = problem.solve()
     model = problem.rows @ found
     validation, remarks = _validate(runs, problem, place, settings, training, folds)
     notes = [f"no run has any {k}, so what they cost stays unknown" for k in idle]
-    estimates = _estimates(problem, found, confidence)
+    estimates = _dvfs_estimates(problem, found, confidence)
     circuit = dict(zip(problem.names, found.tolist(), strict=True))
     names = [s.name for s in settings]
     return Fit(
@@ -120,7 +120,7 @@ def fit(
         settings=tuple(_with_costs(s, circuit) for s in settings),
         validation=validation,
         notes=(*notes, *remarks),
-        correlation=_correlation(problem, model, estimates),
+        correlation=_dvfs_correlations(problem, model, estimates),
     )
 
 
@@ -189,11 +189,11 @@ def _training(runs: Measurements) -> Mask | None:
     return None if roles is None else np.array([r.lower().startswith("t") for r in roles])
 
 
-def _refuse(runs: Measurements, problem: _Problem, settings: Sequence[Setting]) -> None:
+def _refuse_undetermined(runs: Measurements, problem: _Problem, settings: Sequence[Setting]) -> None:
     """Raise FittingError where the runs do not determine every constant, saying what is missing."""
     needed, n = len(problem.names), problem.energy.size
     groups = dependent(problem.rows / problem.energy[:, None], problem.names)
-    wrong = [f"{', '.join(g)} cannot be separated: {_why(g, settings)}" for g in groups]
+    wrong = [f"{', '.join(g)} cannot be separated: {_reason_undetermined(g, settings)}" for g in groups]
     if n <= needed:
         few = f"{n} runs are too few for {needed} constants ({', '.join(problem.names)})"
         wrong = [f"{few}: at least {needed + 1} are needed, and more make the intervals narrower"]
@@ -201,7 +201,7 @@ def _refuse(runs: Measurements, problem: _Problem, settings: Sequence[Setting]) 
         raise FittingError(runs.source, wrong)
 
 
-def _why(group: tuple[str, ...], settings: Sequence[Setting]) -> str:
+def _reason_undetermined(group: tuple[str, ...], settings: Sequence[Setting]) -> str:
     leaks = {q.name for q in LEAKAGE}
     if not leaks & set(group):
         return "their counts are in proportion in all runs; add runs with more of one and less of the others"
@@ -218,7 +218,7 @@ def _why(group: tuple[str, ...], settings: Sequence[Setting]) -> str:
     return f"{' and '.join(said) or 'core and memory voltages change together'}; add runs at other voltages"
 
 
-def _estimates(problem: _Problem, found: Array, confidence: float) -> tuple[Estimate, ...]:
+def _dvfs_estimates(problem: _Problem, found: Array, confidence: float) -> tuple[Estimate, ...]:
     model = problem.rows @ found
     weights = problem.weights(model)
     freedom = model.size - found.size
@@ -232,7 +232,7 @@ def _estimates(problem: _Problem, found: Array, confidence: float) -> tuple[Esti
     )
 
 
-def _correlation(
+def _dvfs_correlations(
     problem: _Problem, model: Array, estimates: Sequence[Estimate]
 ) -> tuple[tuple[str, str, float], ...]:
     """Return the correlations of the constants that the runs show; what is held at 0 moves with none."""

@@ -46,14 +46,14 @@ def _shares(p: Array) -> Array:
     return (p - 1) / p
 
 
-def _times(factor: float, count: _Count) -> _Count:
+def _scaled_count(factor: float, count: _Count) -> _Count:
     def many(p: Array) -> Array:
         return factor * count(p)
 
     return many
 
 
-def _sum(first: _Count, second: _Count) -> _Count:
+def _sum_of_counts(first: _Count, second: _Count) -> _Count:
     def many(p: Array) -> Array:
         return first(p) + second(p)
 
@@ -74,22 +74,22 @@ COLLECTIVES: Mapping[str, tuple[Algorithm, ...]] = {
     "send": (Algorithm("one message", np.ones_like, np.ones_like),),
     "broadcast": (
         Algorithm("binomial tree", _tree, _tree),
-        Algorithm("scatter and allgather", _sum(_tree, _others), _times(2, _shares)),
+        Algorithm("scatter and allgather", _sum_of_counts(_tree, _others), _scaled_count(2, _shares)),
     ),
     "reduce": (
         Algorithm("binomial tree", _tree, _tree),
-        Algorithm("reduce-scatter and gather", _times(2, _tree), _times(2, _shares)),
+        Algorithm("reduce-scatter and gather", _scaled_count(2, _tree), _scaled_count(2, _shares)),
     ),
     "allreduce": (
-        Algorithm("ring", _times(2, _others), _times(2, _shares)),
-        Algorithm("halving and doubling", _times(2, _tree), _times(2, _shares)),
+        Algorithm("ring", _scaled_count(2, _others), _scaled_count(2, _shares)),
+        Algorithm("halving and doubling", _scaled_count(2, _tree), _scaled_count(2, _shares)),
         Algorithm("recursive doubling", _tree, _tree),
     ),
     "allgather": (_RING, Algorithm("recursive doubling", _tree, _shares)),
     "reduce_scatter": (_RING, Algorithm("recursive halving", _tree, _shares)),
     "alltoall": (
         Algorithm("pairwise", _others, _shares),
-        Algorithm("Bruck", _tree, _times(0.5, _tree)),
+        Algorithm("Bruck", _tree, _scaled_count(0.5, _tree)),
     ),
     "scatter": (Algorithm("binomial tree", _tree, _shares),),
     "gather": (Algorithm("binomial tree", _tree, _shares),),
@@ -133,15 +133,15 @@ def check(numbers: Mapping[str, Array], run: Callable[[int], str]) -> Sequence[t
 def fit(runs: Measurements, name: str, date: str, confidence: float, word_size: float = WORD) -> Fit:
     """Fit latency and bandwidth; raises FittingError where the runs do not tell them apart."""
     time = runs.numbers["time"]
-    kinds = _kinds(runs)
-    tried = _tried(runs, kinds)
+    kinds = _collectives_in_order(runs)
+    tried = _choices_with_fits(runs, kinds)
     best = tried[0]
     if dependent(best.rows / time[:, None], ("latency", "bandwidth")):
         wrong = "latency and bandwidth cannot be separated: the time per step is the same in all runs"
         raise FittingError(runs.source, [f"{wrong}; add messages of other sizes"])
     model = best.rows @ best.found
     folds, signed = linear.held_out(best.rows, time)
-    of = np.array(_names(runs))
+    of = np.array(_collectives_of_runs(runs))
     parts: dict[str, Errors] = {}
     if len(kinds) > 1:
         parts = {f"time of {k}": errors(model[of == k], time[of == k]) for k in kinds}
@@ -153,40 +153,40 @@ def fit(runs: Measurements, name: str, date: str, confidence: float, word_size: 
         date=date,
         confidence=confidence,
         method="non-negative least squares of relative errors of time = steps * latency + volume / bandwidth",
-        parameters=_estimates(best, time, confidence, word_size),
+        parameters=_network_estimates(best, time, confidence, word_size),
         errors={"time": errors(model, time), **parts},
         runs=Runs({"time": time, "size": runs.numbers["size"]}, {"time": model}, tuple(of.tolist())),
         validation={f"time of runs held out, {folds} folds": summary(signed)},
         notes=_notes(runs, kinds, tried),
-        correlation=_correlation(best, model),
+        correlation=_network_correlation(best, model),
     )
 
 
 def suspects(runs: Measurements) -> tuple[Outlier, ...]:
     """Return the runs whose time lies far from a robust fit."""
-    time, kinds = runs.numbers["time"], _kinds(runs)
+    time, kinds = runs.numbers["time"], _collectives_in_order(runs)
     choices = product(*(COLLECTIVES[k] for k in kinds))
-    found = [linear.robust(_rows(runs, kinds, each), time) for each in choices]
+    found = [linear.robust(_steps_and_bytes(runs, kinds, each), time) for each in choices]
     best = min(found, key=lambda e: float(np.median(np.abs(e))))
     return outliers(runs, {"time": Residuals("s", time, best)}, 2)
 
 
-def _names(runs: Measurements) -> tuple[str, ...]:
+def _collectives_of_runs(runs: Measurements) -> tuple[str, ...]:
     named = runs.texts.get("collective", ("send",) * runs.runs)
     return tuple(n.lower() for n in named)
 
 
-def _kinds(runs: Measurements) -> tuple[str, ...]:
-    kinds = tuple(dict.fromkeys(_names(runs)))
+def _collectives_in_order(runs: Measurements) -> tuple[str, ...]:
+    kinds = tuple(dict.fromkeys(_collectives_of_runs(runs)))
     if "members" not in runs.numbers and set(kinds) != {"send"}:
         wrong = "column members is missing: a collective takes longer the more take part"
         raise FittingError(runs.source, [wrong])
     return kinds
 
 
-def _rows(runs: Measurements, kinds: Sequence[str], algorithms: Sequence[Algorithm]) -> Array:
+def _steps_and_bytes(runs: Measurements, kinds: Sequence[str], algorithms: Sequence[Algorithm]) -> Array:
     """Return steps, and bytes on the longest way, of every run."""
-    size, of = runs.numbers["size"], np.array(_names(runs))
+    size, of = runs.numbers["size"], np.array(_collectives_of_runs(runs))
     members = runs.numbers.get("members", np.full(runs.runs, 2.0))
     steps, volumes = np.zeros(runs.runs), np.zeros(runs.runs)
     for kind, algorithm in zip(kinds, algorithms, strict=True):
@@ -195,21 +195,21 @@ def _rows(runs: Measurements, kinds: Sequence[str], algorithms: Sequence[Algorit
     return np.stack([steps, volumes * size], axis=1)
 
 
-def _tried(runs: Measurements, kinds: tuple[str, ...]) -> list[_Chosen]:
+def _choices_with_fits(runs: Measurements, kinds: tuple[str, ...]) -> list[_Chosen]:
     """Return every choice of algorithms with its fit, the best first."""
     time = runs.numbers["time"]
-    alone = np.array(_names(runs)) != "send"
+    alone = np.array(_collectives_of_runs(runs)) != "send"
     if (alone & (runs.numbers.get("members", np.full(runs.runs, 2.0)) < 2)).any():
         raise FittingError(runs.source, ["a collective of one member sends nothing: leave these runs out"])
     found = []
     for each in product(*(COLLECTIVES[k] for k in kinds)):
-        rows = _rows(runs, kinds, each)
+        rows = _steps_and_bytes(runs, kinds, each)
         x = linear.relative(rows, time)
         found.append(_Chosen(each, rows, x, float(((rows @ x / time - 1) ** 2).sum())))
     return sorted(found, key=lambda c: c.squares)
 
 
-def _estimates(best: _Chosen, time: Array, confidence: float, word: float) -> tuple[Estimate, ...]:
+def _network_estimates(best: _Chosen, time: Array, confidence: float, word: float) -> tuple[Estimate, ...]:
     low, high = linear.intervals(best.rows, time, best.found, confidence)
     latency, per_byte = (float(x) for x in best.found)
     about = partial(_doubt, low=low, high=high)
@@ -247,7 +247,7 @@ def _estimates(best: _Chosen, time: Array, confidence: float, word: float) -> tu
     )
 
 
-def _correlation(best: _Chosen, model: Array) -> tuple[tuple[str, str, float], ...]:
+def _network_correlation(best: _Chosen, model: Array) -> tuple[tuple[str, str, float], ...]:
     """Return the correlation of the estimates of latency and time per word, where the runs show both."""
     if not (best.found > 0).all():
         return ()

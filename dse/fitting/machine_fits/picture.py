@@ -29,11 +29,11 @@ def draw(fit: Fit) -> Figure:
     the clock (dvfs without voltages), times over the size of a message (network).
     """
     if fit.model == "roofline":
-        return _roofline(fit)
-    return _dvfs(fit) if fit.settings else _over(fit)
+        return _draw_roofline_fit(fit)
+    return _dvfs(fit) if fit.settings else _draw_over_clock_or_size(fit)
 
 
-def _figure(fit: Fit, panels: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+def _empty_figure(fit: Fit, panels: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -53,7 +53,7 @@ def _figure(fit: Fit, panels: int, size: tuple[float, float]) -> tuple[Figure, l
 def _dvfs(fit: Fit) -> Figure:
     from matplotlib.ticker import EngFormatter
 
-    figure, (left, right) = _figure(fit, 2, (13.0, 5.8))
+    figure, (left, right) = _empty_figure(fit, 2, (13.0, 5.8))
     measured, model = fit.runs.measured["energy"], fit.runs.modelled["energy"]
     ends = [min(measured.min(), model.min()) / 1.2, max(measured.max(), model.max()) * 1.2]
     left.loglog(ends, ends, color=GREY, linestyle="--", linewidth=1.5, label="model = measured")
@@ -79,14 +79,14 @@ def _dvfs(fit: Fit) -> Figure:
     return figure
 
 
-def _over(fit: Fit) -> Figure:
+def _draw_over_clock_or_size(fit: Fit) -> Figure:
     """Draw what was measured over the clock or the size, with the model in each group's colour."""
     from matplotlib.ticker import EngFormatter
 
     clocks = "clock" in fit.runs.measured
     along, unit = ("clock", "Hz") if clocks else ("size", "B")
     shown = [("time", "s"), ("power", "W")] if clocks else [("time", "s")]
-    figure, panels = _figure(fit, len(shown), (6.5 * len(shown) + 2.5, 5.8))
+    figure, panels = _empty_figure(fit, len(shown), (6.5 * len(shown) + 2.5, 5.8))
     groups = list(dict.fromkeys(fit.runs.groups))
     at = fit.runs.measured[along]
     for panel, (what, unit_of) in zip(panels, shown, strict=True):
@@ -117,10 +117,12 @@ def _over(fit: Fit) -> Figure:
     return figure
 
 
-def _roofline(fit: Fit) -> Figure:
+def _draw_roofline_fit(fit: Fit) -> Figure:
     from matplotlib.ticker import EngFormatter
 
-    figure, panels = _figure(fit, 3, (15.0, 5.8)) if "energy" in fit.errors else _figure(fit, 1, (9.0, 5.8))
+    figure, panels = (
+        _empty_figure(fit, 3, (15.0, 5.8)) if "energy" in fit.errors else _empty_figure(fit, 1, (9.0, 5.8))
+    )
     flops, bytes_ = fit.runs.measured["flops"], fit.runs.measured["bytes"]
     drawn = (flops > 0) & (bytes_ > 0)
     intensity = flops[drawn] / bytes_[drawn]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dse.fitting.statistics import Errors
 from dse.machines.settings import QUANTITIES
 from dse.quantities import show
+from dse.system.columns import aligned
 from dse.version import VERSION
 
 if TYPE_CHECKING:
@@ -22,16 +23,15 @@ _FIT_REPORT_DIGITS = 4
 
 def text(fit: Fit) -> str:
     """Return the fit as a page of text: parameters, errors, validation, outliers, comparison, notes."""
+    parameters = ("parameter", "value", f"{fit.confidence:.0%} interval", "")
+    errors = ("relative error", "mean", "std", "least", "greatest", "runs")
     lines = [
         f"{fit.name}: {fit.model}, {fit.size} runs of {fit.source}",
         fit.method,
         "",
-        *_columns(("parameter", "value", f"{fit.confidence:.0%} interval", ""), map(_row, fit.parameters)),
+        *aligned([parameters, *map(_estimate_row, fit.parameters)]),
         "",
-        *_columns(
-            ("relative error", "mean", "std", "least", "greatest", "runs"),
-            [(k, *_percents(e)) for k, e in _all_errors(fit).items()],
-        ),
+        *aligned([errors, *((k, *_percents(e)) for k, e in _all_errors(fit).items())]),
         *_outliers(fit),
     ]
     for c in fit.comparisons:
@@ -57,7 +57,11 @@ def _outliers(fit: Fit) -> list[str]:
         return [*lines, "The least squares of all runs find no model."]
     kept = {p.name: p for p in fit.parameters}
     rows = [
-        (p.name, _value(kept[p.name].value, p.unit) if p.name in kept else "", _value(p.value, p.unit))
+        (
+            p.name,
+            _estimate_text(kept[p.name].value, p.unit) if p.name in kept else "",
+            _estimate_text(p.value, p.unit),
+        )
         for p in fit.all_runs
     ]
     rows += [
@@ -65,7 +69,7 @@ def _outliers(fit: Fit) -> list[str]:
         for k, e in fit.all_runs_errors.items()
         if k in fit.errors
     ]
-    return [*lines, "", *_columns(("", "without outliers", "all runs"), rows)]
+    return [*lines, "", *aligned([("", "without outliers", "all runs"), *rows])]
 
 
 def _all_errors(fit: Fit) -> dict[str, Errors]:
@@ -73,24 +77,18 @@ def _all_errors(fit: Fit) -> dict[str, Errors]:
     return {**fit.errors, **beside, **fit.validation}
 
 
-def _row(e: Estimate) -> tuple[str, ...]:
+def _estimate_row(e: Estimate) -> tuple[str, ...]:
     given = e.low == e.high == e.value
-    between = "" if given else f"{_value(e.low, e.unit)} to {_value(e.high, e.unit)}"
-    return e.name, _value(e.value, e.unit), between, e.doubt
+    between = "" if given else f"{_estimate_text(e.low, e.unit)} to {_estimate_text(e.high, e.unit)}"
+    return e.name, _estimate_text(e.value, e.unit), between, e.doubt
 
 
-def _value(value: float, unit: str) -> str:
+def _estimate_text(value: float, unit: str) -> str:
     return show(value, unit, _FIT_REPORT_DIGITS) if math.isfinite(value) else "no bound"
 
 
 def _percents(e: Errors) -> tuple[str, ...]:
     return (*(f"{100 * x:.2f} %" for x in (e.mean, e.std, e.least, e.greatest)), str(e.runs))
-
-
-def _columns(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    cells = [head, *rows]
-    widths = [max(len(r[i]) for r in cells) for i in range(len(head))]
-    return ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in cells]
 
 
 def record(fit: Fit) -> dict[str, Any]:
@@ -141,61 +139,69 @@ def machine_file(fit: Fit) -> str:
     e = fit.errors[what]
     short = f"fitted to {data} (sha256 {fit.digest[:16]}), {fit.date}"
     lines = [
-        _entry("title", f"{fit.name}: fitted to measurements"),
-        _entry("source", f"fitted to {data} (sha256 {fit.digest}) by dse {VERSION}, {fit.date}"),
-        _entry(
+        _toml_entry("title", f"{fit.name}: fitted to measurements"),
+        _toml_entry("source", f"fitted to {data} (sha256 {fit.digest}) by dse {VERSION}, {fit.date}"),
+        _toml_entry(
             "notes",
             " ".join([f"{fit.method[:1].upper()}{fit.method[1:]}.", *(f"{n}." for n in fit.remarks)]),
         ),
         "",
         "[fit]",
-        _entry("model", fit.model),
-        _entry("data", data),
-        _entry("sha256", fit.digest),
-        _entry("date", fit.date),
+        _toml_entry("model", fit.model),
+        _toml_entry("data", data),
+        _toml_entry("sha256", fit.digest),
+        _toml_entry("date", fit.date),
         f"runs = {fit.size}",
-        *([f"outliers = {_lines(fit)}"] if fit.outliers else []),
+        *([f"outliers = {_lines_of_outliers(fit)}"] if fit.outliers else []),
         f"confidence = {fit.confidence!r}",
-        *_correlation(fit),
+        *_correlation_line(fit),
     ]
     for kind, found in _all_errors(fit).items():
-        lines += ["", f"[fit.errors.{_text(kind)}]", *(f"{k} = {v!r}" for k, v in asdict(found).items())]
+        lines += [
+            "",
+            f"[fit.errors.{_toml_string(kind)}]",
+            *(f"{k} = {v!r}" for k, v in asdict(found).items()),
+        ]
     for p in fit.parameters:
         if p.written and math.isfinite(p.value):
-            lines += ["", f"[parameters.{p.name}]", _entry("value", f"{p.value!r} {p.unit}")]
-            sure = f"{fit.confidence:.0%} interval {_value(p.low, p.unit)} to {_value(p.high, p.unit)}"
+            lines += ["", f"[parameters.{p.name}]", _toml_entry("value", f"{p.value!r} {p.unit}")]
+            sure = f"{fit.confidence:.0%} interval {_estimate_text(p.low, p.unit)} to {_estimate_text(p.high, p.unit)}"
             errors = f"errors of {what} {100 * e.mean:.2f} % on average, {100 * e.greatest:.2f} % at most"
             fitted = f"{short}; {sure}; {errors}"
-            lines.append(_entry("source", "as given, not fitted" if p.low == p.high == p.value else fitted))
-            lines += [_entry("doubt", p.doubt)] if p.doubt else []
+            lines.append(
+                _toml_entry("source", "as given, not fitted" if p.low == p.high == p.value else fitted)
+            )
+            lines += [_toml_entry("doubt", p.doubt)] if p.doubt else []
             if p.low < p.high < math.inf and p.low <= p.value <= p.high:
                 lines.append(f'interval = ["{p.low!r} {p.unit}", "{p.high!r} {p.unit}"]')
     for s in fit.settings:
-        lines += ["", "[[settings]]", _entry("name", s.name)]
-        lines.append(_entry("source", f"voltages and frequencies of {data}; costs by the constants {short}"))
+        lines += ["", "[[settings]]", _toml_entry("name", s.name)]
+        lines.append(
+            _toml_entry("source", f"voltages and frequencies of {data}; costs by the constants {short}")
+        )
         lines += _quantities(s.measured) + _quantities(s.derived)
     return "\n".join(lines) + "\n"
 
 
-def _correlation(fit: Fit) -> list[str]:
+def _correlation_line(fit: Fit) -> list[str]:
     """Return the line with the correlations of the parameters that the file has."""
     kept = {p.name for p in fit.parameters if p.written and math.isfinite(p.value)}
     pairs = [f'["{a}", "{b}", {r!r}]' for a, b, r in fit.correlation if {a, b} <= kept]
     return [f"correlation = [{', '.join(pairs)}]"] if pairs else []
 
 
-def _lines(fit: Fit) -> list[int]:
+def _lines_of_outliers(fit: Fit) -> list[int]:
     return [o.run + 1 if o.line is None else o.line for o in fit.outliers]
 
 
 def _quantities(values: Mapping[str, float]) -> list[str]:
-    return [_entry(k, f"{v!r} {QUANTITIES[k].unit}") for k, v in values.items()]
+    return [_toml_entry(k, f"{v!r} {QUANTITIES[k].unit}") for k, v in values.items()]
 
 
-def _entry(key: str, value: str) -> str:
-    return f"{key} = {_text(value)}"
+def _toml_entry(key: str, value: str) -> str:
+    return f"{key} = {_toml_string(value)}"
 
 
-def _text(value: str) -> str:
+def _toml_string(value: str) -> str:
     # JSON escapes are TOML escapes, except that JSON leaves DEL as it stands
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

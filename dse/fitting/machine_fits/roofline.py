@@ -107,7 +107,7 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
     chosen, hidden = cheaper(chosen, hidden)
     if few is not problem:
         chosen = _of_all(problem, chosen)
-    measured = _measured(runs)
+    measured = _measured_with_rates(runs)
     figures = _figures(chosen, measured, units)
     of_chosen = {k: errors(figures[k], measured[k]) for k in figures}
     capped = problem.cap in chosen.problem.free
@@ -122,11 +122,11 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
         confidence=confidence,
         method=f"non-linear least squares of relative errors of time{'' if problem.energy is None else ' and energy'} "
         "on equations (1) and (3) of Choi et al. 2014 with a launch time, several starts",
-        parameters=_estimates(chosen, units, confidence, hidden),
+        parameters=_roofline_estimates(chosen, units, confidence, hidden),
         errors=of_chosen,
         runs=Runs(measured, figures, chosen.problem.regimes(chosen.theta), beside),
         validation=_held_out(chosen),
-        uncapped=_estimates(free, units, confidence, hidden_free) if capped else (),
+        uncapped=_roofline_estimates(free, units, confidence, hidden_free) if capped else (),
         uncapped_errors={k: errors(v, measured[k]) for k, v in beside.items()},
         comparisons=tuple(
             _compare(k, figures, beside, measured[k])
@@ -141,7 +141,7 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
 def suspects(runs: Measurements) -> tuple[Outlier, ...]:
     """Return the runs whose time or energy lies far from a robust fit."""
     problem, _ = _problem(runs)
-    measured = _measured(runs)
+    measured = _measured_with_rates(runs)
     named = zip((("time", "s"), ("energy", "J")), robust(problem), strict=False)
     figures = {what: Residuals(unit, measured[what], error) for (what, unit), error in named}
     return outliers(runs, figures, len(problem.free))
@@ -153,7 +153,7 @@ def _problem(runs: Measurements) -> tuple[Problem, Array]:
     amounts, time, energy = (
         np.stack([runs.numbers[k.count] for k in kinds]),
         runs.numbers["time"],
-        _energy(runs),
+        _measured_energy(runs),
     )
     if len(kinds) > len(ALWAYS):
         for group in dependent(amounts.T / amounts.sum(axis=0)[:, None], [k.count for k in kinds]):
@@ -167,7 +167,7 @@ def _problem(runs: Measurements) -> tuple[Problem, Array]:
     return replace(whole, free=free), np.concatenate([t / size, e / size, [e / t, e / t, t]])
 
 
-def _energy(runs: Measurements) -> Array | None:
+def _measured_energy(runs: Measurements) -> Array | None:
     if "energy" in runs.numbers:
         return runs.numbers["energy"]
     return runs.numbers["power"] * runs.numbers["time"] if "power" in runs.numbers else None
@@ -211,11 +211,11 @@ def _of_all(problem: Problem, found: Found) -> Found:
     return solve(replace(problem, free=found.problem.free), found.weights, [found.theta])
 
 
-def _measured(runs: Measurements) -> dict[str, Array]:
+def _measured_with_rates(runs: Measurements) -> dict[str, Array]:
     """Return what was measured of every run, with its rates, by name."""
     counts = {k.count: runs.numbers[k.count] for k in KINDS if k.count in runs.numbers}
-    energy = _energy(runs)
-    return {**_rates(counts, runs.numbers["time"], energy), **counts}
+    energy = _measured_energy(runs)
+    return {**_rates_of_runs(counts, runs.numbers["time"], energy), **counts}
 
 
 def _figures(found: Found, measured: dict[str, Array], units: Array) -> dict[str, Array]:
@@ -223,10 +223,10 @@ def _figures(found: Found, measured: dict[str, Array], units: Array) -> dict[str
     time, energy = found.problem.model(found.theta)
     t, power = units[found.problem.launch], units[found.problem.constant]
     counts = {k.count: measured[k.count] for k in KINDS if k.count in measured}
-    return _rates(counts, time * t, None if found.problem.energy is None else energy * power * t)
+    return _rates_of_runs(counts, time * t, None if found.problem.energy is None else energy * power * t)
 
 
-def _rates(counts: dict[str, Array], time: Array, energy: Array | None) -> dict[str, Array]:
+def _rates_of_runs(counts: dict[str, Array], time: Array, energy: Array | None) -> dict[str, Array]:
     # a run without flops performs what it has; relative errors are the same
     work = counts["flops"]
     for other in counts.values():
@@ -262,7 +262,7 @@ def _held_out(found: Found) -> dict[str, Errors]:
     return {f"{what} of runs held out, {count} folds": summary(v) for what, v in errs.items()}
 
 
-def _estimates(
+def _roofline_estimates(
     found: Found, units: Array, confidence: float, hidden: dict[int, Hidden]
 ) -> tuple[Estimate, ...]:
     """Return what is known of every parameter; an interval covers the model with and without hidden terms."""

@@ -87,14 +87,19 @@ def solve(
     """
     free = list(problem.free)
     tried = sorted(
-        (_search(problem, weights, np.log(s[free]), _COARSE_STEPS) for s in starts or _guesses(problem)),
+        (
+            _least_squares_fit(problem, weights, np.log(s[free]), _COARSE_STEPS)
+            for s in starts or _guesses(problem)
+        ),
         key=lambda f: f.squares,
     )
-    polished = [_search(problem, weights, np.log(f.theta[free]), _MOST_STEPS) for f in tried[:_FOLLOWED]]
+    polished = [
+        _least_squares_fit(problem, weights, np.log(f.theta[free]), _MOST_STEPS) for f in tried[:_FOLLOWED]
+    ]
     return min(polished, key=lambda f: f.squares)
 
 
-def _search(problem: Problem, weights: Weights, x: Array, most: int) -> Found:
+def _least_squares_fit(problem: Problem, weights: Weights, x: Array, most: int) -> Found:
     from scipy.optimize import least_squares
 
     found = least_squares(
@@ -181,7 +186,7 @@ def _reweighted(problem: Problem, theta: Array) -> Array:
         wide = [scale(e, len(problem.free)) for e in found]
         trust = [1 / (w * np.hypot(1.0, e / w)) for e, w in zip(found, wide, strict=True)]
         free = np.log(theta[list(problem.free)])
-        theta = _search(problem, (trust[0], trust[-1]), free, _COARSE_STEPS).theta
+        theta = _least_squares_fit(problem, (trust[0], trust[-1]), free, _COARSE_STEPS).theta
     return theta
 
 
@@ -201,7 +206,7 @@ def reduced(found: Found) -> tuple[Found, dict[int, Hidden]]:
         problem = found.problem
         bounds = [i for i in problem.free if i in problem.bounds]
         terms = [i for i in problem.free if i == problem.launch or (i in bounds and len(bounds) > 1)]
-        p = _tried(found, terms)
+        p = _fits_without_terms(found, terms)
         idle = {i: v for i, v in p.items() if v[0] > _SIGNIFICANT}
         if not idle:
             return found, hidden
@@ -214,7 +219,7 @@ def cheaper(found: Found, hidden: dict[int, Hidden]) -> tuple[Found, dict[int, H
     """Take out the terms of the energy that the runs do not show, by the same test; one always stays."""
     hidden = dict(hidden)
     while len(costs := [i for i in found.problem.free if i in found.problem.costs]) > 1:
-        p = _tried(found, costs)
+        p = _fits_without_terms(found, costs)
         first = max(p, key=lambda i: p[i][0], default=None)
         if first is None or p[first][0] <= _SIGNIFICANT:
             break
@@ -223,12 +228,12 @@ def cheaper(found: Found, hidden: dict[int, Hidden]) -> tuple[Found, dict[int, H
     return found, hidden
 
 
-def _tried(found: Found, terms: list[int]) -> dict[int, tuple[float, Found]]:
-    without = {i: _without(found, i) for i in terms}
+def _fits_without_terms(found: Found, terms: list[int]) -> dict[int, tuple[float, Found]]:
+    without = {i: _fit_without_term(found, i) for i in terms}
     return {i: (_p_value(found, less), less) for i, less in without.items() if less is not None}
 
 
-def _without(found: Found, i: int) -> Found | None:
+def _fit_without_term(found: Found, i: int) -> Found | None:
     """Return the fit without a term; None where it leaves a run without any time or energy."""
     less = replace(found.problem, free=tuple(k for k in found.problem.free if k != i))
     theta = less.inside(np.log(found.theta[list(less.free)]))

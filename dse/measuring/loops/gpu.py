@@ -29,7 +29,7 @@ def place(library: Library, *, quick: bool, most: int = _MOST_BYTES) -> Place:
     side = 1 << ((room // 24).bit_length() - 1) // 2
     orders = [side] if quick else [side >> i for i in range(5) if side >> i >= 64][::-1]
     for precision in _PRECISIONS:
-        plan += [partial(_product, precision=precision, order=n) for n in orders]
+        plan += [partial(_matmul_task, precision=precision, order=n) for n in orders]
         if library.polynomial is None:
             plan += [partial(_outer, precision=precision, order=side, width=min(w, side)) for w in _WIDTHS]
         else:
@@ -83,7 +83,7 @@ def _polynomial(library: Library, precision: str, degree: int, size: int) -> Tas
     )
 
 
-def _product(library: Library, precision: str, order: int) -> Task:
+def _matmul_task(library: Library, precision: str, order: int) -> Task:
     return _matrices(library, "matmul", precision, order, order)
 
 

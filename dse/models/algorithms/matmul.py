@@ -47,7 +47,7 @@ def matmul_equations(g: Any) -> Mapping[str, Any]:
     return {
         **d.costs(g, memory, n**3 / p, words, d.full_messages(g, words)),
         "message_share": d.message_share(g, memory),
-        **_range(g, 3.0),
+        **_replication_range(g, 3.0),
     }
 
 
@@ -58,7 +58,7 @@ def strassen_equations(g: Any) -> Mapping[str, Any]:
     return {
         **d.costs(g, memory, n**w / p, words, d.full_messages(g, words)),
         "message_share": d.message_share(g, memory),
-        **_range(g, w),
+        **_replication_range(g, w),
     }
 
 
@@ -69,10 +69,10 @@ def lu_equations(g: Any) -> Mapping[str, Any]:
     """
     n, p, memory = g.order, g.processors, g.memory / g.word
     words = n**3 / (p * memory**0.5)
-    return {**d.costs(g, memory, n**3 / p, words, n**2 / words * g.message), **_range(g, 3.0)}
+    return {**d.costs(g, memory, n**3 / p, words, n**2 / words * g.message), **_replication_range(g, 3.0)}
 
 
-def _range(g: Any, exponent: Any) -> dict[str, Any]:
+def _replication_range(g: Any, exponent: Any) -> dict[str, Any]:
     n, p, memory = g.order, g.processors, g.memory / g.word
     return {
         "one_copy": n**2 / (p * memory),

@@ -31,7 +31,7 @@ SOURCE = "Demmel et al. 2013, Figure 2 and (12), (17) corrected"
 _BY_NAME = {q.name: q for q in d.MACHINE}
 
 
-def _link(level: str, mark: str, what: str) -> tuple[Quantity, ...]:
+def _link_quantities(level: str, mark: str, what: str) -> tuple[Quantity, ...]:
     return (
         Quantity(f"{level}_time_per_word", f"βt{mark}", "s/word", f"time per word {what}", SOURCE),
         Quantity(f"{level}_energy_per_word", f"βe{mark}", "J/word", f"energy per word {what}", SOURCE),
@@ -87,8 +87,8 @@ MACHINE = (
     _BY_NAME["time_per_flop"],
     _BY_NAME["energy_per_flop"],
     _BY_NAME["leakage_power"],
-    *_link("node", "ⁿ", "between nodes"),
-    *_link("core", "ˡ", "between a core and its node"),
+    *_link_quantities("node", "ⁿ", "between nodes"),
+    *_link_quantities("core", "ˡ", "between a core and its node"),
     d.WORD_SIZE,
     *network.MACHINE,
 )
@@ -96,19 +96,19 @@ MACHINE = (
 ON_NETWORK = network.OnNetwork("node_words", "node_messages")
 
 
-def _number(name: str, symbol: str, meaning: str) -> Quantity:
+def _count_quantity(name: str, symbol: str, meaning: str) -> Quantity:
     return Quantity(name, symbol, "", meaning, SOURCE, minimum=1.0, floor=1.0, ceiling=1e15)
 
 
-def _memory(name: str, symbol: str, meaning: str) -> Quantity:
+def _memory_quantity(name: str, symbol: str, meaning: str) -> Quantity:
     return Quantity(name, symbol, "word", meaning, SOURCE, minimum=1.0, floor=1.0, ceiling=1e18)
 
 
 LEVELS = (
-    _number("nodes", "pₙ", "number of nodes"),
-    _number("cores", "pₗ", "cores of each node"),
-    _memory("node_memory", "Mₙ", "memory used per node"),
-    _memory("core_memory", "Mₗ", "memory used per core"),
+    _count_quantity("nodes", "pₙ", "number of nodes"),
+    _count_quantity("cores", "pₗ", "cores of each node"),
+    _memory_quantity("node_memory", "Mₙ", "memory used per node"),
+    _memory_quantity("core_memory", "Mₗ", "memory used per core"),
 )
 METRICS = (
     *d.COMMON_METRICS,
@@ -169,9 +169,9 @@ def matmul_equations(g: Any) -> Mapping[str, Any]:
 
     Ranges implied by single-level theory: M_n >= n²/p_n, M_n <= n²/p_n^(2/3), M_l <= n²/p^(2/3).
     """
-    n, nodes, p, node, core = _levels(g, g.order)
+    n, nodes, p, node, core = _sizes_of_levels(g, g.order)
     return {
-        **_costs(g, n**3 / p, n**3 / (nodes * node**0.5), n**3 / (p * core**0.5)),
+        **_run_metrics(g, n**3 / p, n**3 / (nodes * node**0.5), n**3 / (p * core**0.5)),
         "node_copies": nodes * node / n**2,
         "node_replication": node * nodes ** (2 / 3) / n**2,
         "core_replication": core * p ** (2 / 3) / n**2,
@@ -183,20 +183,20 @@ def nbody_equations(g: Any) -> Mapping[str, Any]:
 
     Ranges implied by single-level theory: M_n >= n/p_n, M_n <= n/√p_n, M_l <= n/√p.
     """
-    n, nodes, p, node, core = _levels(g, g.bodies)
+    n, nodes, p, node, core = _sizes_of_levels(g, g.bodies)
     return {
-        **_costs(g, g.flops_per_pair / g.flop * n**2 / p, n**2 / (nodes * node), n**2 / (p * core)),
+        **_run_metrics(g, g.flops_per_pair / g.flop * n**2 / p, n**2 / (nodes * node), n**2 / (p * core)),
         "node_copies": nodes * node / n,
         "node_replication": node * nodes**0.5 / n,
         "core_replication": core * p**0.5 / n,
     }
 
 
-def _levels(g: Any, size: Any) -> tuple[Any, Any, Any, Any, Any]:
+def _sizes_of_levels(g: Any, size: Any) -> tuple[Any, Any, Any, Any, Any]:
     return size, g.nodes, g.nodes * g.cores, g.node_memory / g.word, g.core_memory / g.word
 
 
-def _costs(g: Any, flops: Any, node_words: Any, core_words: Any) -> dict[str, Any]:
+def _run_metrics(g: Any, flops: Any, node_words: Any, core_words: Any) -> dict[str, Any]:
     """Return the metrics of a run from the counts of a core and of a node, by the sums above."""
     m, nodes, p = g.machine, g.nodes, g.nodes * g.cores
     flops, node_words, core_words = flops * g.flop, node_words * g.word, core_words * g.word

@@ -121,7 +121,7 @@ class Fitted:
         zero = next((n for n, v in x.items() if isinstance(v, int | float) and v == 0), None)
         if zero is not None:
             raise NotPositive(f"{zero} of {self.name} is 0, and it was fitted to numbers above 0")
-        return _value(self.terms, self.sharpness, x, self.centre())
+        return _sum_or_softmax(self.terms, self.sharpness, x, self.centre())
 
     def equations(self, g: Any) -> Mapping[str, Any]:
         """The target by the fitted function, what follows from it, and each end of the range of the runs as a limit."""
@@ -140,7 +140,7 @@ class Fitted:
         if name in self._ends():
             return y * self._ends()[name]
         derived = {d.name: d.terms for d in self.derived}
-        return _sum(derived[name], {**x, self.target: y}, self.centre())
+        return _sum_of_terms(derived[name], {**x, self.target: y}, self.centre())
 
     def _ends(self) -> dict[str, float]:
         ends = self.interval
@@ -174,23 +174,28 @@ class Fitted:
         return " + ".join(plain)
 
 
-def _sum(terms: Sequence[Term], x: Mapping[str, Any], centre: Mapping[str, float]) -> Any:
+def _sum_of_terms(terms: Sequence[Term], x: Mapping[str, Any], centre: Mapping[str, float]) -> Any:
     total: Any = terms[0].at(x, centre)
     for t in terms[1:]:
         total = total + t.at(x, centre)
     return total
 
 
-def _value(terms: Sequence[Term], sharpness: float, x: Mapping[str, Any], centre: Mapping[str, float]) -> Any:
+def _sum_or_softmax(
+    terms: Sequence[Term], sharpness: float, x: Mapping[str, Any], centre: Mapping[str, float]
+) -> Any:
     from dse.models.arithmetic import maximum  # with NumPy, which listing models does without
 
     plain = [t for t in terms if t.group == 0]
     numbers = sorted({t.group for t in terms} - {0})
-    parts = [_sum(plain, x, centre)] if plain else []
+    parts = [_sum_of_terms(plain, x, centre)] if plain else []
     if numbers:
         # groups relative to what they come to at the centre: high powers stay within floating-point numbers
-        size = max(_sum([t for t in terms if t.group == g], centre, centre) for g in numbers)
-        inner = [_sum([_times(t, 1 / size) for t in terms if t.group == g], x, centre) for g in numbers]
+        size = max(_sum_of_terms([t for t in terms if t.group == g], centre, centre) for g in numbers)
+        inner = [
+            _sum_of_terms([_scaled_term(t, 1 / size) for t in terms if t.group == g], x, centre)
+            for g in numbers
+        ]
         if len(inner) == 1:
             top = inner[0]
         elif math.isinf(sharpness):
@@ -208,7 +213,7 @@ def _value(terms: Sequence[Term], sharpness: float, x: Mapping[str, Any], centre
     return found
 
 
-def _times(t: Term, factor: float) -> Term:
+def _scaled_term(t: Term, factor: float) -> Term:
     return Term(t.coefficient * factor, t.exponents, t.group)
 
 
@@ -233,11 +238,11 @@ def model(fitted: Fitted) -> Model:
     )
     return Model(
         name=fitted.name,
-        title=fitted.title or f"{fitted.target} as measured, a {fitted.form} of {_listed(fitted)}",
+        title=fitted.title or f"{fitted.target} as measured, a {fitted.form} of {_column_names(fitted)}",
         source=source,
         machine=(),
         inputs=inputs,
-        metrics=tuple(_metrics(fitted, source)),
+        metrics=tuple(_fitted_metrics(fitted, source)),
         limits=limits(fitted),
         equations=fitted.equations,
         notes=notes,
@@ -268,7 +273,7 @@ class Function:
     @property
     def call(self) -> str:
         """How it is written: "gemm.latency(m, n, k)"."""
-        return f"{self.name}({_listed(self.fit)})"
+        return f"{self.name}({_column_names(self.fit)})"
 
     def columns(self, of: Sequence[Any]) -> dict[str, Any]:
         """Return its arguments by column."""
@@ -281,12 +286,12 @@ class Function:
 
 def functions(family: str, fit: Fitted) -> tuple[Function, ...]:
     """Return every metric of a fit as a function; see ``Function``."""
-    return tuple(Function(family, fit, q) for q in _metrics(fit, fit.source or "measurements"))
+    return tuple(Function(family, fit, q) for q in _fitted_metrics(fit, fit.source or "measurements"))
 
 
 def limits(fit: Fitted) -> tuple[ModelLimit, ...]:
     """Return the sides of the range of the runs as limits, in the order of ``Fitted.ratios``."""
-    return tuple(_limits(fit, fit.source or "measurements"))
+    return tuple(_limits_of_ranges(fit, fit.source or "measurements"))
 
 
 def fit_of(model: Model) -> Fitted | None:
@@ -309,11 +314,11 @@ def told(fitted: Fitted) -> str:
     return " ".join(parts)
 
 
-def _listed(fitted: Fitted) -> str:
+def _column_names(fitted: Fitted) -> str:
     return ", ".join(c.name for c in fitted.columns)
 
 
-def _metrics(fitted: Fitted, source: str) -> Iterator[Quantity]:
+def _fitted_metrics(fitted: Fitted, source: str) -> Iterator[Quantity]:
     meaning = fitted.meaning or f"{fitted.target}, fitted to measurements"
     yield Quantity(fitted.target, fitted.target, fitted.unit, meaning, source)
     if fitted.interval is not None:
@@ -326,7 +331,7 @@ def _metrics(fitted: Fitted, source: str) -> Iterator[Quantity]:
         yield Quantity(d.name, d.name, d.unit, d.meaning or f"{d.name} = {formula}", source)
 
 
-def _limits(fitted: Fitted, source: str) -> Iterator[ModelLimit]:
+def _limits_of_ranges(fitted: Fitted, source: str) -> Iterator[ModelLimit]:
     beyond = "the runs end here: beyond them the fit is an extrapolation"
     for c in fitted.columns:
         yield ModelLimit(f"{RANGE}.{c.name}.min", f"{c.name} >= {show(c.least, c.unit)}", beyond, source)

@@ -35,7 +35,7 @@ def evaluate(model: Model | str, values: Mapping[str, Any], **labels: Any) -> Ma
     known = made.parameters()
     if isinstance(model, str):
         # models made for a question may read more than they declare
-        values = {n: _chosen(known.get(n), v) for n, v in values.items()}
+        values = {n: _as_choice_text(known.get(n), v) for n, v in values.items()}
         _refuse_unknown(made, known, values)
     given = {n: q.default for n, q in known.items() if q.default is not None and n not in values}
     try:
@@ -50,7 +50,7 @@ def evaluate(model: Model | str, values: Mapping[str, Any], **labels: Any) -> Ma
         raise ValueError(f"{made.name} needs {name}{about}") from None
 
 
-def _chosen(q: Quantity | None, value: Any) -> Any:
+def _as_choice_text(q: Quantity | None, value: Any) -> Any:
     """Return a value, as its text where the quantity is a choice among texts; ValueError where it is none of them."""
     if q is None or not q.choices:
         return value

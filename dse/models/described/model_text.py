@@ -19,32 +19,32 @@ def written(fitted: Fitted, head: Sequence[str] = ()) -> str:
     lines += [f"notes  = {_string(fitted.notes)}"] if fitted.notes else []
     lines += [f'form   = "{fitted.form}"']
     lines += [f"sharpness = {fitted.sharpness!r}"] if fitted.form == SOFTMAX else []
-    lines += ["", "[target]", *_named(fitted.target, fitted.unit, fitted.meaning)]
+    lines += ["", "[target]", *_name_unit_meaning(fitted.target, fitted.unit, fitted.meaning)]
     for c in fitted.columns:
         lines += ["", f"[columns.{c.name}]", f"unit = {_string(c.unit)}"]
         lines += [f"least = {c.least!r}", f"greatest = {c.greatest!r}"]
         lines += [f"meaning = {_string(c.meaning)}"] if c.meaning else []
     for t in fitted.terms:
-        lines += ["", "[[terms]]", *_term(t)]
+        lines += ["", "[[terms]]", *_term_lines(t)]
     for d in fitted.derived:
-        lines += ["", "[[derived]]", *_named(d.name, d.unit, d.meaning)]
-        lines += ["terms = [", *(f"  {{ {', '.join(_term(t))} }}," for t in d.terms), "]"]
+        lines += ["", "[[derived]]", *_name_unit_meaning(d.name, d.unit, d.meaning)]
+        lines += ["terms = [", *(f"  {{ {', '.join(_term_lines(t))} }}," for t in d.terms), "]"]
     for f in fitted.hull:
         lines += ["", "[[hull]]", f"exponents = {_powers(f.exponents)}", f"greatest = {f.greatest!r}"]
     if fitted.error or fitted.residuals:
-        lines += ["", "[error]", *(f"{k} = {_value(v)}" for k, v in fitted.error.items())]
+        lines += ["", "[error]", *(f"{k} = {_toml_literal(v)}" for k, v in fitted.error.items())]
         numbers = [f"{r:.5g}" if math.isfinite(r) else "0.0" for r in fitted.residuals]
         rows = [", ".join(numbers[i : i + 10]) for i in range(0, len(numbers), 10)]
         lines += ["residuals = [", *(f"  {row}," for row in rows), "]"] if rows else []
     return "\n".join(lines) + "\n"
 
 
-def _named(name: str, unit: str, meaning: str) -> list[str]:
+def _name_unit_meaning(name: str, unit: str, meaning: str) -> list[str]:
     about = [f"meaning = {_string(meaning)}"] if meaning else []
     return [f"name = {_string(name)}", f"unit = {_string(unit)}", *about]
 
 
-def _term(t: Term) -> list[str]:
+def _term_lines(t: Term) -> list[str]:
     lines = [f"coefficient = {t.coefficient!r}", f"exponents = {_powers(t.exponents)}"]
     lines += [f"group = {t.group}"] if t.group else []
     return lines + ([f"interval = [{t.interval[0]!r}, {t.interval[1]!r}]"] if t.interval else [])
@@ -54,7 +54,7 @@ def _powers(exponents: Mapping[str, float]) -> str:
     return "{ " + ", ".join(f"{n} = {float(e)!r}" for n, e in exponents.items()) + " }" if exponents else "{}"
 
 
-def _value(value: Any) -> str:
+def _toml_literal(value: Any) -> str:
     return _string(value) if isinstance(value, str) else repr(value)
 
 

@@ -31,23 +31,23 @@ def table(model: Model) -> str:
         "## Machine parameters",
         _quantities(model.machine, MACHINE_PREFIX, {}),
         "## Metrics",
-        _rows(
+        _markdown_table(
             ("name", "symbol", "unit", "meaning", "source"),
             [(f"`{q.name}`", q.symbol, q.unit, q.meaning, q.source) for q in model.metrics],
         ),
     ]
     if model.limits:
         rows = [(f"`{x.name}`", x.formula, x.meaning, x.source) for x in model.limits]
-        parts += ["## Limits that always hold", _rows(("name", "limit", "meaning", "source"), rows)]
+        parts += ["## Limits that always hold", _markdown_table(("name", "limit", "meaning", "source"), rows)]
     if model.valid:
         rows = [(f"`{x.name}`", x.formula, x.meaning, x.source) for x in model.valid]
-        ranges = _rows(("name", "limit", "meaning", "source"), rows)
+        ranges = _markdown_table(("name", "limit", "meaning", "source"), rows)
         parts += ["## Range in which it was derived", f"{VALID}.", ranges]
     totals = economics.quantities(model)
     if totals:
         listed = [(f"`{name}`", q.unit, domain(q), q.meaning, q.source) for name, q in totals]
         titles = ("name", "unit", "domain", "meaning", "source")
-        parts += ["## Cost and carbon", f"{ASKED}.", _rows(titles, listed)]
+        parts += ["## Cost and carbon", f"{ASKED}.", _markdown_table(titles, listed)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -144,7 +144,7 @@ def domain(q: Quantity, unknown: Unknown | None = None) -> str:
 def _lists(structure: Structure) -> list[str]:
     parts = ["## Lists"]
     for sentence, rows in lists(structure):
-        parts += [sentence, _rows(LIST_HEAD, rows)] if rows else [sentence]
+        parts += [sentence, _markdown_table(LIST_HEAD, rows)] if rows else [sentence]
     return parts
 
 
@@ -158,7 +158,7 @@ def lists(structure: Structure) -> list[tuple[str, list[tuple[str, ...]]]]:
         needed = "one at least" if rows.required else "may be left out"
         columns: list[tuple[str, ...]] = [("`name`", "text", f"name of the {rows.dimension}", "")]
         columns += [(f"`{q.name}`", value(q), q.meaning, q.source) for q in rows.numbers]
-        columns += [(f"`{c.name}`", _kind(c), c.meaning, "") for c in rows.columns]
+        columns += [(f"`{c.name}`", _kind_and_default(c), c.meaning, "") for c in rows.columns]
         sentence = f"`[[given.{rows.name}]]`, one per {rows.dimension} ({needed}): {rows.meaning}."
         found.append((sentence, columns))
     if structure.machines:
@@ -177,7 +177,7 @@ def value(q: Quantity, unknown: Unknown | None = None) -> str:
     return domain(q) if q.choices else f"{q.unit or 'number'}; {domain(q, unknown)}"
 
 
-def _kind(column: Column) -> str:
+def _kind_and_default(column: Column) -> str:
     if column.refers:
         return f"name of one of the {column.refers}"
     return f"true or false; default {str(column.default).lower()}"
@@ -188,14 +188,14 @@ def _quantities(quantities: Iterable[Quantity], prefix: str, decided: Mapping[st
         (f"`{prefix}{q.name}`", q.symbol, q.unit, domain(q, decided.get(q.name)), q.meaning, q.source)
         for q in quantities
     ]
-    return _rows(_HEAD, rows)
+    return _markdown_table(_HEAD, rows)
 
 
-def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def _markdown_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
-    return "\n".join("| " + " | ".join(_cell(cell) or "–" for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(_markdown_cell(cell) or "–" for cell in line) + " |" for line in lines)
 
 
-def _cell(text: str) -> str:
+def _markdown_cell(text: str) -> str:
     # a placeholder such as <region> would be read as HTML
     return text if "`" in text else re.sub(r"<\w+>", r"`\g<0>`", text)

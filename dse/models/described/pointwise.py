@@ -19,7 +19,7 @@ def run(equations: Equations, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     arrays = {n: v for n, v in values.items() if isinstance(v, np.ndarray) and v.ndim}
     if not arrays:
-        return {n: _number(n, v) for n, v in equations(values).items()}
+        return {n: _number_from_black_box(n, v) for n, v in equations(values).items()}
     spread = dict(zip(arrays, np.broadcast_arrays(*arrays.values()), strict=True))
     shape = next(iter(spread.values())).shape
     found: dict[str, Any] = {}
@@ -27,7 +27,7 @@ def run(equations: Equations, values: Mapping[str, Any]) -> Mapping[str, Any]:
     for place in np.ndindex(shape):
         try:
             at = equations({**values, **{n: v[place] for n, v in spread.items()}})
-            numbers = {n: _number(n, v) for n, v in at.items()}
+            numbers = {n: _number_from_black_box(n, v) for n, v in at.items()}
         except Exception as problem:  # a stranger's code may raise anything
             failures.append(problem)
             continue
@@ -42,7 +42,7 @@ def run(equations: Equations, values: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _number(name: str, value: Any) -> np.float64:
+def _number_from_black_box(name: str, value: Any) -> np.float64:
     """Read what a black box says of a metric: one number, in whatever it is wrapped."""
     numbers = np.asarray(value, dtype=float).ravel()
     if numbers.size != 1:

@@ -41,7 +41,7 @@ def fingerprints(model: Model) -> dict[str, str]:
         source = inspect.getsource(inspect.getmodule(model.equations) or model.equations)
         told = _statements(ast.parse(source))
     except (OSError, TypeError, SyntaxError):
-        told = _code(getattr(model.equations, "__code__", None))
+        told = _compiled_contents(getattr(model.equations, "__code__", None))
     return {model.name: _hash([_declared(model), told])}
 
 
@@ -115,14 +115,14 @@ def _declared(model: Model) -> Any:
     return [model.name, [asdict(p) for p in parts]]
 
 
-def _code(code: Any) -> Any:
+def _compiled_contents(code: Any) -> Any:
     """Return what a compiled function does: its instructions, names and constants, those inside it included."""
     if not isinstance(code, CodeType):
         return repr(type(code))
     return [
         code.co_code.hex(),
         list(code.co_names),
-        [_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts],
+        [_compiled_contents(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts],
     ]
 
 

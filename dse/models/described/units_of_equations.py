@@ -34,12 +34,12 @@ def wrong(model: Model) -> tuple[str, ...]:
         # the model is kept, so that no other one has its number; the oldest is let go
         if len(_judged) >= MOST_KEPT:
             _judged.pop(next(iter(_judged)), None)
-        _judged[id(model)] = model, (found := tuple(_wrong(model)))
+        _judged[id(model)] = model, (found := tuple(_unit_mistakes(model)))
         return found
     return _judged[id(model)][1]
 
 
-def _wrong(model: Model) -> list[str]:
+def _unit_mistakes(model: Model) -> list[str]:
     values = _point(model)
     numbers = [n for n, v in values.items() if not isinstance(v, str)]
     texts = {n: v for n, v in values.items() if isinstance(v, str)}
@@ -62,8 +62,8 @@ def _wrong(model: Model) -> list[str]:
         if not isinstance(problem, DimensionalityError):
             # outside their domain: nothing is known
             return []
-        first, second = (_text(units.Unit(u)) for u in (problem.units1, problem.units2))
-        return [f"the equations put {first} and {second} together{_where(problem.__traceback__)}"]
+        first, second = (_unit_text(units.Unit(u)) for u in (problem.units1, problem.units2))
+        return [f"the equations put {first} and {second} together{_line_of_equations(problem.__traceback__)}"]
     declared = {q.name: (f"metric {q.name}", q.unit) for q in model.metrics}
     declared |= {x.name: (f"limit {x.name}", "") for x in model.limits}
     return [
@@ -77,14 +77,14 @@ def _unit_mismatch(name: str, unit: str, value: Any, units: Any) -> str:
     number = units.Quantity(1.0, "") * value
     if number.dimensionality == units.Quantity(1.0, unit).dimensionality:
         return ""
-    return f"{name} comes out in {_text(number.to_reduced_units().units)}, declared is {unit or 'a plain number'}"
+    return f"{name} comes out in {_unit_text(number.to_reduced_units().units)}, declared is {unit or 'a plain number'}"
 
 
-def _text(units: Any) -> str:
+def _unit_text(units: Any) -> str:
     return f"{units:~}".replace(" ", "").replace("FLOP", "flop") or "a plain number"
 
 
-def _where(at: TracebackType | None) -> str:
+def _line_of_equations(at: TracebackType | None) -> str:
     """Return the line of the equations in which it happened."""
     found = ""
     while at is not None:
@@ -100,10 +100,10 @@ def _where(at: TracebackType | None) -> str:
 def _point(model: Model) -> Mapping[str, float | str]:
     """Return a value for each parameter, inside its domain; of a group that excludes each other the first."""
     left_out = {*model.further, *(n for group in model.one_of for n in group[1:])}
-    return {n: _value(q) for n, q in model.parameters().items() if n not in left_out}
+    return {n: _value_for_unit_test(q) for n, q in model.parameters().items() if n not in left_out}
 
 
-def _value(q: Quantity) -> float | str:
+def _value_for_unit_test(q: Quantity) -> float | str:
     if q.choices:
         return str(q.default or q.choices[0])
     low, high = max(q.minimum, q.floor), min(q.maximum, q.ceiling)

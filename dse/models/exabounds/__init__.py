@@ -54,7 +54,7 @@ def equations(g: Any) -> Mapping[str, Any]:
         "energy_delay": energy * time,
         "cores": units(g.machine)["core"],
         **performance.labelled(g, parts),
-        **_levels(g, parts, time),
+        **_metrics_per_level(g, parts, time),
         **drawn,
         **built,
         **scaling.metrics(g, parts, time, extra),
@@ -65,7 +65,7 @@ def equations(g: Any) -> Mapping[str, Any]:
     }
 
 
-def _levels(g: Any, parts: Mapping[str, Any], time: Any) -> Mapping[str, Any]:
+def _metrics_per_level(g: Any, parts: Mapping[str, Any], time: Any) -> Mapping[str, Any]:
     """Return work, throughput and what bounds it, for one unit of every level."""
     m = g.machine
     of_each = work.divided(g, parts)

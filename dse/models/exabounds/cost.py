@@ -63,7 +63,10 @@ def metrics(g: Any, transistors: Any, time: Any, full: Any, idle: Any) -> Mappin
         "cost_energy": energy,
         "cost_spares": total([none, *again]),
     }
-    packaging = {f"cost_added.{level}": total([none, many[level] * _own(m, each, level)]) for level in LEVELS}
+    packaging = {
+        f"cost_added.{level}": total([none, many[level] * _unit_cost_alone(m, each, level)])
+        for level in LEVELS
+    }
     return {
         "cost": total(parts.values()),
         **parts,
@@ -73,6 +76,6 @@ def metrics(g: Any, transistors: Any, time: Any, full: Any, idle: Any) -> Mappin
     }
 
 
-def _own(m: Any, each: Mapping[str, Any], level: str) -> Any:
+def _unit_cost_alone(m: Any, each: Mapping[str, Any], level: str) -> Any:
     """Return what one unit of a level costs besides the units inside it."""
     return each[level] if level == "core" else of(m, "packaging_cost", level)

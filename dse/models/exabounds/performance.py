@@ -127,12 +127,12 @@ def bandwidth(machine: Any, level: str) -> Any:
 
 def demand(g: Any, level: str) -> Any:
     """Return the data rate that one core at work asks of a level's link, byte/s; plain 0 where there is none."""
-    stated = _stated(g, level)
-    lines = _lines(g, level)
+    stated = _demanded_rate(g, level)
+    lines = _bytes_per_instruction(g, level)
     return total([stated, 0.0 if nothing(lines) else lines * g.machine.frequency / g.rest])
 
 
-def _stated(g: Any, level: str) -> Any:
+def _demanded_rate(g: Any, level: str) -> Any:
     asked, measured, own = (
         of(g, "demand", level),
         of(g, "measured_buffer", level),
@@ -144,7 +144,7 @@ def _stated(g: Any, level: str) -> Any:
     return rate if measured is None or own is None else rate * per(measured, own) ** 0.5
 
 
-def _lines(g: Any, level: str) -> Any:
+def _bytes_per_instruction(g: Any, level: str) -> Any:
     """Return the data that one instruction moves over a level's link by a histogram, byte; plain 0 where none."""
     if level != MEMORY or not hasattr(g, "memory_misses") or nothing(g.memory_misses):
         return 0.0
@@ -158,7 +158,11 @@ def waits(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:
     for level in LEVELS:
         # cores at work below one unit of the level
         cores = cores if level == "core" else per(cores, parts[level])
-        stated, lines, given = _stated(g, level), _lines(g, level), bandwidth(g.machine, level)
+        stated, lines, given = (
+            _demanded_rate(g, level),
+            _bytes_per_instruction(g, level),
+            bandwidth(g.machine, level),
+        )
         if given is not None and not (nothing(stated) and nothing(lines)):
             moved = [
                 0.0 if nothing(stated) else g.rest * stated,

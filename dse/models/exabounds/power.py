@@ -71,7 +71,7 @@ def tower(g: Any, parts: Mapping[str, Any], inside: Any) -> Tower:
     unit: dict[str, Any] = {}
     ohmic: dict[str, Any] = {}
     data = {level: data_power(g, parts, level) for level in LEVELS}
-    memory = {level: _memory(m, level) for level in LEVELS}
+    memory = {level: _memory_power(m, level) for level in LEVELS}
     voltage = m.voltage
     for level in LEVELS:
         kept = [data[level], memory[level]]
@@ -86,7 +86,7 @@ def tower(g: Any, parts: Mapping[str, Any], inside: Any) -> Tower:
     return Tower(unit, ohmic, data, memory)
 
 
-def _memory(m: Any, level: str) -> Any:
+def _memory_power(m: Any, level: str) -> Any:
     size, each = of(m, "memory", level), of(m, "memory_power", level)
     return 0.0 if nothing(size) or nothing(each) else size * each
 
@@ -125,7 +125,7 @@ def metrics(g: Any, parts: Mapping[str, Any]) -> Mapping[str, Any]:
         **of_all,
         "power": full.unit["system"],
         "idle_power": idle.unit["system"],
-        "power_delivery": total([none, *(_lost(m, full, i) * many[i] for i in ABOVE_CORE)]),
+        "power_delivery": total([none, *(_power_lost_in_supply(m, full, i) * many[i] for i in ABOVE_CORE)]),
     }
 
 
@@ -133,7 +133,7 @@ def _summed(none: Any, many: Mapping[str, Any], each: Mapping[str, Any]) -> Any:
     return total([none, *(many[i] * w for i, w in each.items() if not nothing(w))])
 
 
-def _lost(m: Any, full: Tower, level: str) -> Any:
+def _power_lost_in_supply(m: Any, full: Tower, level: str) -> Any:
     """Return what the supply of one unit of a level loses besides ohmic losses: (1 - η) of what it takes."""
     return full.unit[level] * (1.0 - of(m, "power_efficiency", level))
 
@@ -144,7 +144,7 @@ def _added(m: Any, full: Tower, level: str) -> Any:
     if level == "core":
         return full.unit[level]
     fresh = total([of(m, "glue_power", level), full.ohmic[level], *kept])
-    return total([_lost(m, full, level), fresh])
+    return total([_power_lost_in_supply(m, full, level), fresh])
 
 
 def limits(m: Any) -> Mapping[str, Any]:

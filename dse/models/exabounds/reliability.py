@@ -35,11 +35,11 @@ def metrics(m: Any) -> Mapping[str, Any]:
     """Return mean times between failures, s; infinite where nothing fails. And the share of units under repair."""
     rates = failures(m)
     every = total(rates.values())
-    found = {f"mtbf.{level}": _mean(rate) for level, rate in rates.items()}
-    return found | {"mtbf": _mean(every)}
+    found = {f"mtbf.{level}": _mean_time_to_failure(rate) for level, rate in rates.items()}
+    return found | {"mtbf": _mean_time_to_failure(every)}
 
 
-def _mean(rate: Any) -> Any:
+def _mean_time_to_failure(rate: Any) -> Any:
     return inf if nothing(rate) else per(1.0, rate)
 
 

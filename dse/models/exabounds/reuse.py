@@ -79,15 +79,15 @@ def resolved(g: Any) -> Any:
     made = SimpleNamespace(**vars(g))
     m, data, instructions = g.machine, rows(g, DATA), rows(g, INSTRUCTIONS)
     if instructions:
-        setattr(made, "miss_rate.L1I", _missed(instructions, of(m, "cache", "L1I")))
+        setattr(made, "miss_rate.L1I", _misses_per_access(instructions, of(m, "cache", "L1I")))
     if data:
-        setattr(made, "miss_rate.L1D", _missed(data, of(m, "cache", "L1D")))
-        setattr(made, "miss_rate.L2", _missed(data, of(m, "cache", "L2")))
-        made.memory_misses = _missed(data, _farthest(m))
+        setattr(made, "miss_rate.L1D", _misses_per_access(data, of(m, "cache", "L1D")))
+        setattr(made, "miss_rate.L2", _misses_per_access(data, of(m, "cache", "L2")))
+        made.memory_misses = _misses_per_access(data, _farthest(m))
     return made
 
 
-def _missed(found: Rows, size: Any) -> Any:
+def _misses_per_access(found: Rows, size: Any) -> Any:
     """Return the misses per access of a cache of ``size`` bytes."""
     return total(
         share if distance is None else share * (1.0 - reaches(size, distance)) for distance, share in found

@@ -102,25 +102,25 @@ def expand(parts: Parts) -> Model:
     if work.ordered:
         partition_order.check(work)
     apart = [q for region in regions for q in _shares(region, work)]
-    one = [_of(OF_BOTH.at(processor=p)) for p in work.decided]
+    one = [_share_with_place(OF_BOTH.at(processor=p)) for p in work.decided]
     return replace(
         PARTITION,
         machine=families.entry_parameters(MACHINE, work.processors),
         inputs=(
-            *_inputs(work),
+            *_partition_inputs(work),
             *families.row_inputs(REGIONS, regions),
             *families.row_inputs(TRANSFERS, work.transfers),
             *families.row_inputs(LINKS, work.links),
             *apart,
             *one,
         ),
-        metrics=_metrics(work),
-        limits=_limits(work),
+        metrics=_partition_metrics(work),
+        limits=_nonnegative_shares(work),
         equations=partial(equations, work),
-        sums=_sums(work),
+        sums=_partition_sums(work),
         hardware=tuple(held(p, time=periods.kept_for(work.asked), entry=p) for p in work.processors),
         unknowns=(
-            *(u for region in regions for u in _unknowns(region, work)),
+            *(u for region in regions for u in _unknown_shares(region, work)),
             *(Unknown(q.name) for q in one),
         ),
         unused=partial(_unused, frozenset(q.name for q in apart), frozenset(q.name for q in one)),
@@ -129,18 +129,18 @@ def expand(parts: Parts) -> Model:
     )
 
 
-def _inputs(work: Work) -> tuple[Quantity, ...]:
+def _partition_inputs(work: Work) -> tuple[Quantity, ...]:
     """Return the inputs beside lists and shares; where each pair has its link there is none that they share."""
     shared = any(not x.name for x in partition_links.links(work))
     return tuple(q for q in INPUTS if shared or q.name not in SHARED_LINK)
 
 
-def _sums(work: Work) -> tuple[Sum, ...]:
+def _partition_sums(work: Work) -> tuple[Sum, ...]:
     spent = {"flops and bytes": "energy_dynamic", "constant power": "energy_static", "link": "energy_link"}
     return (sum_of("energy", "what it is spent on", spent | periods.parts(work.asked)),)
 
 
-def _of(q: Quantity) -> Quantity:
+def _share_with_place(q: Quantity) -> Quantity:
     """Return a share with its place in its meaning; absent where the execution says what it is."""
     labels = dict(q.index)
     what = f"of region {labels['region']}" if "region" in labels else "of every region"
@@ -149,11 +149,12 @@ def _of(q: Quantity) -> Quantity:
 
 def _shares(region: Row, work: Work) -> tuple[Quantity, ...]:
     return tuple(
-        _of(kind.at(region=region.name, processor=p)) for kind, p in product(kinds(region), work.decided)
+        _share_with_place(kind.at(region=region.name, processor=p))
+        for kind, p in product(kinds(region), work.decided)
     )
 
 
-def _unknowns(region: Row, work: Work) -> tuple[Unknown, ...]:
+def _unknown_shares(region: Row, work: Work) -> tuple[Unknown, ...]:
     whole = not flag(region, "divisible")
     why = f"region {region.name} is not divisible" if whole else ""
     return tuple(Unknown(q.name, whole, why) for q in _shares(region, work))
@@ -166,10 +167,10 @@ def _unused(apart: frozenset[str], one: frozenset[str], choices: Mapping[str, st
     return {"CP": one, "DP": apart}.get(execution, apart | one) | idle
 
 
-def _metrics(work: Work) -> tuple[Quantity, ...]:
+def _partition_metrics(work: Work) -> tuple[Quantity, ...]:
     last = work.processors[-1]
     left = [
-        replace(_of(kind.at(region=r.name, processor=last)), optional=False)
+        replace(_share_with_place(kind.at(region=r.name, processor=last)), optional=False)
         for r in work.regions
         for kind in kinds(r)
     ]
@@ -179,19 +180,21 @@ def _metrics(work: Work) -> tuple[Quantity, ...]:
     return (*SYSTEM, *each, *left, *more, *guideline_metrics(work.processors))
 
 
-def _limits(work: Work) -> tuple[ModelLimit, ...]:
+def _nonnegative_shares(work: Work) -> tuple[ModelLimit, ...]:
     """Return the limits that keep the last processor's share at 0 or more; a single other share needs none."""
     more = periods.limits(work.asked)
     if len(work.processors) == 2:
         return more
-    every = [(_whole(kind, r.name), f"region {r.name}") for r in work.regions for kind in kinds(r)]
+    every = [
+        (_name_of_whole_region(kind, r.name), f"region {r.name}") for r in work.regions for kind in kinds(r)
+    ]
     return more + tuple(
         ModelLimit(name, "sum of shares <= 1", f"shares of {what} come to one", f"{SOURCE} (7)", always=True)
         for name, what in (*every, ("whole", "every region"))
     )
 
 
-def _whole(kind: Quantity, region: str) -> str:
+def _name_of_whole_region(kind: Quantity, region: str) -> str:
     return f"{kind.name.removesuffix('share')}whole.{region}"
 
 
@@ -219,7 +222,7 @@ def equations(work: Work, g: Any) -> Mapping[str, Any]:
         times, time, ends = ran.busy, ran.time, ran.ends
     else:
         times = [processor_time(m, f, b) for m, f, b in zip(machines, *on, strict=True)]
-        time = _together(g, work, times, link_time)
+        time = _total_time(g, work, times, link_time)
         ends = [time] * len(rows)
     dynamic = total([dynamic_energy(m, f, b) for m, f, b in zip(machines, *on, strict=True)])
     static, idle = _static(g, work, machines, rows, at, links, time)
@@ -241,7 +244,7 @@ def equations(work: Work, g: Any) -> Mapping[str, Any]:
     for p, m, t, f, b in zip(work.processors, machines, times, *on, strict=True):
         found |= {f"time.{p}": t, f"flops.{p}": f, f"bytes.{p}": b}
         found |= {f"balance.{p}": per(m.time_per_byte, m.time_per_flop)}
-    return found | _left(work, at) | _wholes(g, work, at) | guidelines(machines)
+    return found | _last_share(work, at) | _wholes(g, work, at) | guidelines(machines)
 
 
 def _static(
@@ -261,7 +264,7 @@ def _static(
         return total(drawn) * time, None if period is None else total(idle) * (period - time)
     waits = partition_order.waiting_at_most(g, work, links).values()
     most = total([*partition_order.longest(machines, rows, processor_time), *waits])
-    used = [some(_share(at, p)) for p in range(len(machines))]
+    used = [some(_share_of_processor(at, p)) for p in range(len(machines))]
     working = [only_where(u, time, most) for u in used]
     static = total([a * t for a, t in zip(drawn, working, strict=True)])
     if period is None:
@@ -269,7 +272,7 @@ def _static(
     return static, total([a * (period * u - t) for a, u, t in zip(idle, used, working, strict=True)])
 
 
-def _share(at: Sequence[Placed], p: int) -> Any:
+def _share_of_processor(at: Sequence[Placed], p: int) -> Any:
     """Return the shares of all regions on a processor together: 0 where it has no work."""
     return total([x.flops[p] if x.flops is x.bytes else x.flops[p] + x.bytes[p] for x in at])
 
@@ -300,7 +303,7 @@ def _fractions(g: Any, work: Work, machines: Sequence[Any], flops: Any, data: An
     return [1.0 if k == chosen else 0.0 for k in range(len(machines))]
 
 
-def _together(g: Any, work: Work, times: Sequence[Any], link_time: Any) -> Any:
+def _total_time(g: Any, work: Work, times: Sequence[Any], link_time: Any) -> Any:
     """Return the time of all: the longest, the link beside the processors or after them."""
     if not work.transfers:
         return maximum(*times)
@@ -309,7 +312,7 @@ def _together(g: Any, work: Work, times: Sequence[Any], link_time: Any) -> Any:
     return maximum(*times, link_time)
 
 
-def _left(work: Work, at: Sequence[Placed]) -> dict[str, Any]:
+def _last_share(work: Work, at: Sequence[Placed]) -> dict[str, Any]:
     """Return the last processor's share of every region."""
     last = work.processors[-1]
     return {
@@ -330,7 +333,7 @@ def _wholes(g: Any, work: Work, at: Sequence[Placed]) -> dict[str, Any]:
     if g.execution == "DP":
         return {"whole": total(at[0].flops[:-1])}
     return {
-        _whole(kind, r.name): total(_of_kind(x, kind)[:-1])
+        _name_of_whole_region(kind, r.name): total(_of_kind(x, kind)[:-1])
         for r, x in zip(work.regions, at, strict=True)
         for kind in kinds(r)
     }
@@ -341,9 +344,12 @@ def _template() -> Model:
     asked = frozenset(q.name for q in INPUTS)
     ends = {"from": "<first>", "to": "<processor>"}
     work = Work(("<processor>", "<last>"), (Row("<region>"),), (), (Row("<link>", refers=ends),), True, asked)
-    shown = [q for q in _metrics(work) if "<last>" not in q.name or q.name.startswith(OF_BOTH.name)]
-    each = (_of(q.at(region="<region>", processor="<processor>")) for q in (OF_BOTH, OF_FLOPS, OF_BYTES))
-    shares = (*each, _of(OF_BOTH.at(processor="<processor>")))
+    shown = [q for q in _partition_metrics(work) if "<last>" not in q.name or q.name.startswith(OF_BOTH.name)]
+    each = (
+        _share_with_place(q.at(region="<region>", processor="<processor>"))
+        for q in (OF_BOTH, OF_FLOPS, OF_BYTES)
+    )
+    shares = (*each, _share_with_place(OF_BOTH.at(processor="<processor>")))
     return Model(
         name="partition",
         title="Work shared among unlike processors",
@@ -351,7 +357,7 @@ def _template() -> Model:
         machine=MACHINE,
         inputs=(*INPUTS, *shares),
         metrics=tuple(shown),
-        limits=_limits(replace(work, processors=("<first>", "<processor>", "<last>"))),
+        limits=_nonnegative_shares(replace(work, processors=("<first>", "<processor>", "<last>"))),
         equations=families.only_expanded,
         hardware=(held("processor"),),
         notes=f"{__doc__}\n{GUIDELINES}",

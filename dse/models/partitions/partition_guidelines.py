@@ -41,11 +41,13 @@ ENERGY = (
 )
 
 
-def _listed(cases: Sequence[tuple[str, str]]) -> str:
-    return "\n".join(f"- {name}: {text}" for name, text in _named(cases, "CPU", "GPU"))
+def _bullet_list(cases: Sequence[tuple[str, str]]) -> str:
+    return "\n".join(f"- {name}: {text}" for name, text in _cases_with_processors(cases, "CPU", "GPU"))
 
 
-def _named(cases: Sequence[tuple[str, str]], first: str, second: str) -> list[tuple[str, str]]:
+def _cases_with_processors(
+    cases: Sequence[tuple[str, str]], first: str, second: str
+) -> list[tuple[str, str]]:
     return [(name.format(C=first, G=second), text.format(C=first, G=second)) for name, text in cases]
 
 
@@ -53,14 +55,14 @@ GUIDELINES = f"""\
 Two processors have categories, from their parameters alone (the first is the paper's CPU, the second its GPU).
 ``performance_category``, by the machine balances τb/τf (27): equal, the first larger, the first smaller.
 
-{_listed(PERFORMANCE)}
+{_bullet_list(PERFORMANCE)}
 
 ``energy_category``, by what spreading one flop or one byte would cost, ``gradient_flop`` (28) and
 ``gradient_byte`` (29): both positive (the first four, by whose flops and bytes are cheaper), both negative
 (Race-to-halt), bytes only positive (COMP-COMP), flops only positive (MEM-MEM). The paper prints the identifiers
 of these last two exchanged, and Race-to-halt as a negative sum, which overlaps them.
 
-{_listed(ENERGY)}
+{_bullet_list(ENERGY)}
 """
 
 
@@ -76,7 +78,10 @@ def guideline_metrics(processors: Sequence[str]) -> tuple[Quantity, ...]:
     if len(processors) != 2:
         return ()
     first, second = (p.upper() for p in processors)
-    performance, energy = _named(PERFORMANCE, first, second), _named(ENERGY, first, second)
+    performance, energy = (
+        _cases_with_processors(PERFORMANCE, first, second),
+        _cases_with_processors(ENERGY, first, second),
+    )
     return (
         _gradient("gradient_flop", "ΔGP_f", "flop", "(28)"),
         _gradient("gradient_byte", "ΔGP_b", "byte", "(29)"),
@@ -118,9 +123,15 @@ def guidelines(machines: Sequence[Any]) -> dict[str, Any]:
         return {}
     first, second = machines
     static = first.constant_power + second.constant_power
-    of_flops = _spread(first.energy_per_flop, second.energy_per_flop), static * second.time_per_flop
-    of_bytes = _spread(first.energy_per_byte, second.energy_per_byte), static * second.time_per_byte
-    fast, frugal = _performance(first, second), _energy(first, second, of_flops, of_bytes)
+    of_flops = (
+        _absolute_difference(first.energy_per_flop, second.energy_per_flop),
+        static * second.time_per_flop,
+    )
+    of_bytes = (
+        _absolute_difference(first.energy_per_byte, second.energy_per_byte),
+        static * second.time_per_byte,
+    )
+    fast, frugal = _performance(first, second), _energy_category(first, second, of_flops, of_bytes)
     return {
         "gradient_flop": of_flops[0] - of_flops[1],
         "gradient_byte": of_bytes[0] - of_bytes[1],
@@ -131,7 +142,7 @@ def guidelines(machines: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _spread(a: Any, b: Any) -> Any:
+def _absolute_difference(a: Any, b: Any) -> Any:
     return maximum(a - b, b - a)
 
 
@@ -147,7 +158,7 @@ def _performance(first: Any, second: Any) -> Any:
     return _above(one, other) + 2.0 * _above(other, one)
 
 
-def _energy(first: Any, second: Any, of_flops: tuple[Any, Any], of_bytes: tuple[Any, Any]) -> Any:
+def _energy_category(first: Any, second: Any, of_flops: tuple[Any, Any], of_bytes: tuple[Any, Any]) -> Any:
     """Return the number of the E-Paw category; ``of_...``: dearer dynamic and saved static energy of one."""
     flops_cost, flops_pay = _above(*of_flops), _above(*reversed(of_flops))
     bytes_cost, bytes_pay = _above(*of_bytes), _above(*reversed(of_bytes))

@@ -69,7 +69,7 @@ def check(work: Work) -> None:
     of = {r.name: r for r in work.regions}
     for t in work.transfers:
         joined = [of[name] for name in t.refers.values()]
-        if not any(_whole(r) for r in joined):
+        if not any(_is_indivisible(r) for r in joined):
             names = " and ".join(r.name for r in joined)
             raise ValueError(
                 f"transfer {t.name} is between regions that may both be divided ({names}), so that nothing says "
@@ -77,7 +77,7 @@ def check(work: Work) -> None:
             )
 
 
-def _whole(region: Row) -> bool:
+def _is_indivisible(region: Row) -> bool:
     return not flag(region, "divisible") and not flag(region, "independent")
 
 
@@ -86,13 +86,13 @@ def links(work: Work) -> tuple[Link, ...]:
     if not work.links:
         return (Link("", None),)
     at = {p: i for i, p in enumerate(work.processors)}
-    pairs = [_ordered(*(at[p] for p in row.refers.values())) for row in work.links]
+    pairs = [_ordered_pair(*(at[p] for p in row.refers.values())) for row in work.links]
     rest = tuple(p for p in combinations(range(len(work.processors)), 2) if p not in pairs)
     own = tuple(Link(row.name, (pair,)) for row, pair in zip(work.links, pairs, strict=True))
     return (*own, Link("", rest)) if rest else own
 
 
-def _ordered(a: int, b: int) -> Pair:
+def _ordered_pair(a: int, b: int) -> Pair:
     return (a, b) if a < b else (b, a)
 
 
@@ -102,7 +102,7 @@ def traffic(g: Any, work: Work, placed: Sequence[Placed], data: Any, *, apart: b
 
 
 def _on(g: Any, work: Work, link: Link, placed: Sequence[Placed], data: Any, *, apart: bool) -> Traffic:
-    costs = families.row(g, LINKS.name, link.name) if link.name else _shared(g)
+    costs = families.row(g, LINKS.name, link.name) if link.name else _shared_link(g)
     hops = {}
     # nothing crosses: zero, in the units of bytes and of time
     crossing, waiting = 0.0 * data, 0.0 * costs.latency
@@ -115,7 +115,7 @@ def _on(g: Any, work: Work, link: Link, placed: Sequence[Placed], data: Any, *, 
     return Traffic(link, costs, hops, crossing, waiting + carrying(costs, crossing))
 
 
-def _shared(g: Any) -> SimpleNamespace:
+def _shared_link(g: Any) -> SimpleNamespace:
     """Return the numbers of the link that pairs without a row share, under the names that rows use."""
     found = {"latency": g.link_latency, "energy_per_byte": g.link_energy_per_byte}
     return SimpleNamespace(

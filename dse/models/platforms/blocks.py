@@ -216,13 +216,13 @@ def _model_of(blocks: tuple[str, ...]) -> Model:
         BLOCKS,
         machine=entry_parameters(MACHINE, blocks),
         inputs=(*INPUTS, *_own_inputs(blocks)),
-        metrics=_metrics(blocks),
+        metrics=_block_metrics(blocks),
         limits=(ANY_BLOCK, *(replace(SPEED, name=f"{SPEED.name}.{b}") for b in blocks)),
         equations=partial(equations, blocks=blocks),
-        sums=_sums(blocks),
+        sums=_block_sums(blocks),
         hardware=tuple(held(b, f"count.{b}", entry=b) for b in blocks),
         needs=partial(needs, blocks=blocks),
-        unknowns=_unknowns(blocks),
+        unknowns=_unknown_blocks(blocks),
         unused=partial(unused, blocks=blocks),
         structure=None,
         expand=None,
@@ -246,7 +246,7 @@ def _extended(model: Model, stated: frozenset[str], blocks: tuple[str, ...]) -> 
     )
 
 
-def _sums(blocks: tuple[str, ...]) -> tuple[Sum, ...]:
+def _block_sums(blocks: tuple[str, ...]) -> tuple[Sum, ...]:
     power = {b: f"power.{b}" for b in blocks} | {"fixed power": "fixed_power"}
     return (
         sum_of("performance", "kind of block", {b: f"performance.{b}" for b in blocks}),
@@ -260,11 +260,11 @@ def _own_inputs(blocks: tuple[str, ...]) -> tuple[Quantity, ...]:
     return tuple(q.at(block=b) for q in (OWN_THROTTLE, COUNT, BUSY) for b in blocks)
 
 
-def _unknowns(blocks: tuple[str, ...]) -> tuple[Unknown, ...]:
+def _unknown_blocks(blocks: tuple[str, ...]) -> tuple[Unknown, ...]:
     return tuple(Unknown(f"{q.name}.{b}", integer=q is COUNT) for q in (COUNT, BUSY) for b in blocks)
 
 
-def _metrics(blocks: tuple[str, ...]) -> tuple[Quantity, ...]:
+def _block_metrics(blocks: tuple[str, ...]) -> tuple[Quantity, ...]:
     return (*METRICS, *(q.at(block=b) for q in FAMILIES for b in blocks))
 
 
@@ -275,14 +275,14 @@ BLOCKS = Model(
     source="Choi et al. 2014, sections I and V-D, with (1), (3)",
     machine=MACHINE,
     inputs=(*INPUTS, *_own_inputs(_PLACEHOLDER)),
-    metrics=_metrics(_PLACEHOLDER),
+    metrics=_block_metrics(_PLACEHOLDER),
     limits=(ANY_BLOCK,),
     equations=only_expanded,
     hardware=(held("block"),),
     notes=__doc__ or "",
     one_of=(("bytes", "intensity"),),
     any_of=(("flops", "bytes"),),
-    unknowns=_unknowns(_PLACEHOLDER),
+    unknowns=_unknown_blocks(_PLACEHOLDER),
     structure=Structure(machines="block"),
     expand=expand,
 )

@@ -152,7 +152,7 @@ def equations(g: Any, plan: Plan) -> Mapping[str, Any]:
     """Times and energies of every phase at every setting; what is chosen picks from these tables."""
     stated = [entry(g, s.name) for s in plan.settings]
     prices = [_prices(g, s, at) for s, at in zip(plan.settings, stated, strict=True)]
-    costs = [_costs(g, plan, phase, stated, prices) for phase in plan.phases]
+    costs = [_costs_of_phase(g, plan, phase, stated, prices) for phase in plan.phases]
     chosen = [choose(g, f"setting.{p.name}", choose(g, "setting")) for p in plan.phases]
 
     def picked(table: str) -> list[Any]:
@@ -168,9 +168,9 @@ def equations(g: Any, plan: Plan) -> Mapping[str, Any]:
     switching = switches * g.switch_energy
     flops = _flops(g, plan)
     places, race_time, race_energy = _race(g, plan, costs)
-    idle, race_idle = (_idle(g, prices, t) for t in (time, race_time))
-    energy = _with(sum(used) + switching, idle)
-    race_energy = _with(race_energy, race_idle)
+    idle, race_idle = (_idle_energy(g, prices, t) for t in (time, race_time))
+    energy = _energy_with_idle(sum(used) + switching, idle)
+    race_energy = _energy_with_idle(race_energy, race_idle)
     found = {
         **totals(time, energy, flops),
         **periods.told(g, time, energy, idle, flops),
@@ -189,23 +189,25 @@ def equations(g: Any, plan: Plan) -> Mapping[str, Any]:
     return found
 
 
-def _idle(g: Any, prices: Sequence[tuple[Mapping[str, Any], Any]], time: Any) -> Any:
+def _idle_energy(g: Any, prices: Sequence[tuple[Mapping[str, Any], Any]], time: Any) -> Any:
     """Return the energy from the end of a run to the end of the period; None where there is none."""
     if not hasattr(g, PERIOD.name):
         return None
     stated = getattr(g.machine, IDLE_POWER.name, None)
-    return (_least([constant for _, constant in prices]) if stated is None else stated) * (g.period - time)
+    return (_least_of_values([constant for _, constant in prices]) if stated is None else stated) * (
+        g.period - time
+    )
 
 
-def _least(values: Sequence[Any]) -> Any:
+def _least_of_values(values: Sequence[Any]) -> Any:
     return minimum(*values) if len(values) > 1 else values[0]
 
 
-def _with(energy: Any, idle: Any) -> Any:
+def _energy_with_idle(energy: Any, idle: Any) -> Any:
     return energy if idle is None else energy + idle
 
 
-def _costs(
+def _costs_of_phase(
     g: Any,
     plan: Plan,
     phase: Phase,
@@ -216,7 +218,7 @@ def _costs(
     counts = row(g, PHASES.name, phase.name)
     table: list[tuple[Any, Any, Any, Any]] = []
     for setting, stated, (each, constant) in zip(plan.settings, entries, prices, strict=True):
-        time = _time(g, phase, setting, counts, stated)
+        time = _phase_time(g, phase, setting, counts, stated)
         spent = {o: getattr(counts, o.count) * each[o.energy] for o in phase.operations}
         # nothing of a kind is not an energy, which has a unit like the others
         none = 0.0 * constant * time
@@ -235,7 +237,7 @@ def _prices(g: Any, setting: Setting, stated: Any) -> tuple[Mapping[str, Any], A
     return each, constant_power(circuit, core, memory) if setting.leaks else stated.constant_power
 
 
-def _time(g: Any, phase: Phase, setting: Setting, counts: Any, stated: Any) -> Any:
+def _phase_time(g: Any, phase: Phase, setting: Setting, counts: Any, stated: Any) -> Any:
     if phase.timed:
         return getattr(counts, f"{TIMES.name}.{setting.name}")
     return _greatest(
@@ -274,10 +276,10 @@ def _race(g: Any, plan: Plan, costs: Sequence[Costs]) -> tuple[list[Any], Any, A
     """Return the settings, the time and the energy of race-to-halt."""
     together = not any(hasattr(g, f"setting.{p.name}") for p in plan.phases)
     if together:
-        place = _fastest(_totals([c.time for c in costs]), _totals([c.energy for c in costs]))
+        place = _fastest_setting(_totals([c.time for c in costs]), _totals([c.energy for c in costs]))
         places = [place] * len(costs)
     else:
-        places = [_fastest(c.time, c.energy) for c in costs]
+        places = [_fastest_setting(c.time, c.energy) for c in costs]
     switches = _switches(places)
     time = sum(pick(place, c.time) for place, c in zip(places, costs, strict=True))
     energy = sum(pick(place, c.energy) for place, c in zip(places, costs, strict=True))
@@ -288,7 +290,7 @@ def _totals(tables: Sequence[Sequence[Any]]) -> list[Any]:
     return [sum(of_setting) for of_setting in zip(*tables, strict=True)]
 
 
-def _fastest(times: Sequence[Any], energies_: Sequence[Any]) -> Any:
+def _fastest_setting(times: Sequence[Any], energies_: Sequence[Any]) -> Any:
     """Return the number of the setting of least time, among equals of least energy, among equals the first.
 
     By maxima and comparisons alone, so that times and energies may be arrays.
@@ -324,15 +326,15 @@ def expand(parts: Parts) -> Model:
         ),
         limits=periods.limits(parts.asked),
         equations=partial(equations, plan=asked),
-        sums=_sums(asked, parts.asked),
+        sums=_dvfs_sums(asked, parts.asked),
         hardware=(held("processor", time=periods.kept_for(parts.asked)),),
-        unknowns=_unknowns(own),
+        unknowns=_unknown_settings(own),
         structure=None,
         expand=None,
     )
 
 
-def _sums(plan: Plan, spoken_of: Collection[str]) -> tuple[Sum, ...]:
+def _dvfs_sums(plan: Plan, spoken_of: Collection[str]) -> tuple[Sum, ...]:
     kinds = {
         "computing": "energy_compute",
         "data": "energy_data",
@@ -349,7 +351,7 @@ def _sums(plan: Plan, spoken_of: Collection[str]) -> tuple[Sum, ...]:
     )
 
 
-def _unknowns(settings: tuple[Quantity, ...]) -> tuple[Unknown, ...]:
+def _unknown_settings(settings: tuple[Quantity, ...]) -> tuple[Unknown, ...]:
     return tuple(Unknown(q.name, integer=True) for q in settings)
 
 
@@ -365,7 +367,7 @@ DVFS = Model(
     equations=only_expanded,
     hardware=(held("processor"),),
     notes=__doc__ or "",
-    unknowns=_unknowns((_OF_A_PHASE,)),
+    unknowns=_unknown_settings((_OF_A_PHASE,)),
     structure=Structure((PHASES,), settings=True),
     expand=expand,
 )

@@ -88,7 +88,7 @@ def listed(parts: Parts) -> Plan:
     lacking = [text for numbers in parts.settings for text in _lacking(numbers, used, rated)]
     if lacking:
         raise ValueError("; ".join(lacking) + "; state it, or leave the setting out of the machine's menu")
-    return Plan(phases, tuple(_setting(numbers, used) for numbers in parts.settings))
+    return Plan(phases, tuple(_setting_of_numbers(numbers, used) for numbers in parts.settings))
 
 
 def _phase(stated: Row) -> Phase:
@@ -100,7 +100,7 @@ def _phase(stated: Row) -> Phase:
     return Phase(stated.name, operations, timed)
 
 
-def _setting(numbers: Mapping[str, Any], used: Iterable[Operation]) -> Setting:
+def _setting_of_numbers(numbers: Mapping[str, Any], used: Iterable[Operation]) -> Setting:
     derived = tuple(o for o in used if o.energy not in numbers)
     return Setting(str(numbers["name"]), derived, "constant_power" not in numbers)
 

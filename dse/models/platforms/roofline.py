@@ -42,7 +42,9 @@ from dse.quantities import Quantity
 SOURCE = "Choi et al. 2014"
 
 
-def _costs(names: tuple[str, str], mark: str, unit: str, what: str, where: str) -> tuple[Quantity, Quantity]:
+def _time_and_energy_quantities(
+    names: tuple[str, str], mark: str, unit: str, what: str, where: str
+) -> tuple[Quantity, Quantity]:
     return (
         Quantity(
             names[0], f"τ{mark}", f"s/{unit}", f"time of {what} at the sustained rate", where, optional=True
@@ -71,12 +73,22 @@ LAUNCH_TIME = Quantity(
     optional=True,
 )
 MACHINE = (
-    *_costs(FLOP["single"], "f", "flop", "one flop in single precision", f"{SOURCE} (1), (3)"),
-    *_costs(FLOP["double"], "fd", "flop", "one flop in double precision", f"{SOURCE}, Table I"),
-    *_costs(DATA["memory"], "m", "byte", "one byte from memory", f"{SOURCE} (1), (3)"),
-    *_costs(DATA["L1"], "L1", "byte", "one byte from the L1 cache", f"{SOURCE}, Table I"),
-    *_costs(DATA["L2"], "L2", "byte", "one byte from the L2 cache", f"{SOURCE}, Table I"),
-    *_costs(DATA["random"], "r", "access", "one access at a random place of memory", f"{SOURCE}, Table I"),
+    *_time_and_energy_quantities(
+        FLOP["single"], "f", "flop", "one flop in single precision", f"{SOURCE} (1), (3)"
+    ),
+    *_time_and_energy_quantities(
+        FLOP["double"], "fd", "flop", "one flop in double precision", f"{SOURCE}, Table I"
+    ),
+    *_time_and_energy_quantities(DATA["memory"], "m", "byte", "one byte from memory", f"{SOURCE} (1), (3)"),
+    *_time_and_energy_quantities(
+        DATA["L1"], "L1", "byte", "one byte from the L1 cache", f"{SOURCE}, Table I"
+    ),
+    *_time_and_energy_quantities(
+        DATA["L2"], "L2", "byte", "one byte from the L2 cache", f"{SOURCE}, Table I"
+    ),
+    *_time_and_energy_quantities(
+        DATA["random"], "r", "access", "one access at a random place of memory", f"{SOURCE}, Table I"
+    ),
     CONSTANT_POWER,
     USABLE_POWER,
     LAUNCH_TIME,
@@ -239,7 +251,7 @@ def equations(g: Any) -> Mapping[str, Any]:
 def _balances(g: Any, flop: levels.Cost, byte: levels.Cost) -> dict[str, Any]:
     low = high = balance = per(byte.time, flop.time)
     if hasattr(g.machine, "usable_power"):
-        low, high = _ends(balance, g.machine.usable_power / g.throttle, flop, byte)
+        low, high = _balance_interval(balance, g.machine.usable_power / g.throttle, flop, byte)
     return {
         "balance": balance,
         "balance_low": low,
@@ -248,7 +260,9 @@ def _balances(g: Any, flop: levels.Cost, byte: levels.Cost) -> dict[str, Any]:
     }
 
 
-def _ends(balance: Any, usable: Any, flop: tuple[Any, Any], byte: tuple[Any, Any]) -> tuple[Any, Any]:
+def _balance_interval(
+    balance: Any, usable: Any, flop: tuple[Any, Any], byte: tuple[Any, Any]
+) -> tuple[Any, Any]:
     """Return B- and B+ for the usable power; ``flop``, ``byte``: time and energy of one."""
     # what a flop, a byte may cost above its own energy at full speed; max(a, b) - b is a - b or zero
     for_data = maximum(usable * flop[0], flop[1]) - flop[1]

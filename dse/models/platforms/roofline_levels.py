@@ -180,7 +180,7 @@ def extended(model: Model, stated: Collection[str]) -> Model:
         machine=tuple(replace(q, optional=False) if q.name in needed else q for q in model.machine),
         inputs=tuple(map(one_way(double, bool(levels)), model.inputs)),
         metrics=(*metrics, *((ALL_FLOPS,) if double else ()), *(_of_levels(levels) if levels else ())),
-        sums=(_energy(levels),) if levels else model.sums,
+        sums=(_energy_breakdown(levels),) if levels else model.sums,
         work=(ALL_FLOPS.name,) if double else model.work,
         any_of=(("flops", "bytes", *found),),
     )
@@ -218,6 +218,6 @@ def _data(level: str) -> str:
     return "random accesses alone" if level == "random" else f"the bytes from {level} alone"
 
 
-def _energy(levels: Sequence[str]) -> Sum:
+def _energy_breakdown(levels: Sequence[str]) -> Sum:
     parts = {"flops": "energy_flop"} | {x: f"energy_{x}" for x in (LEVELS[0], *levels)}
     return sum_of("energy", "what it is spent on", parts | {"constant power": "machine.constant_power time"})

@@ -94,7 +94,7 @@ def _counts(found: Sequence[Way]) -> tuple[Quantity, ...]:
     return (*(w.of(q) for q in (SOCKETS_OF, CARDS_OF) for w in found), STEPS)
 
 
-def _unknowns(found: Sequence[Way]) -> tuple[Unknown, ...]:
+def _unknown_counts(found: Sequence[Way]) -> tuple[Unknown, ...]:
     return tuple(Unknown(q.name, integer=True) for q in _counts(found))
 
 
@@ -131,11 +131,11 @@ def expand(parts: Parts) -> Model:
             *_counts(found),
         ),
         metrics=(*METRICS, *(q.at(type=t) for q in TYPE_METRICS for t in types)),
-        limits=tuple(_limits(found, types)),
+        limits=tuple(_limits_of_memories(found, types)),
         equations=partial(equations, found=found, types=types),
         sums=SUMS,
         needs=partial(needs, types=types),
-        unknowns=_unknowns(found),
+        unknowns=_unknown_counts(found),
         structure=None,
         expand=None,
     )
@@ -148,7 +148,7 @@ def needs(choices: Mapping[str, str], types: tuple[str, ...]) -> tuple[str, ...]
     return tuple(f"{t}.{name}" for t in types for name in DOUBLE)
 
 
-def _limits(found: tuple[Way, ...], types: tuple[str, ...]) -> Iterator[ModelLimit]:
+def _limits_of_memories(found: tuple[Way, ...], types: tuple[str, ...]) -> Iterator[ModelLimit]:
     for w in found:
         yield ModelLimit(
             f"housed.{w.name}", "n + 1 <= s cards + 1", "every socket has a place", f"{SOURCE}, Table 3"
@@ -237,7 +237,7 @@ def _sure(g: Any) -> bool:
 def _of_one(g: Any, w: Way) -> SimpleNamespace:
     """Rate, powers and price of one socket used this way, and what its card adds."""
     m, level, card = entry(g, w.type), row(g, "levels", w.level), row(g, "cards", w.card)
-    rate, energy, idle, price = _kind(g, m)
+    rate, energy, idle, price = _rates_of_counted(g, m)
     leakage = idle * rate * level.voltage
     switching = (energy - idle) * rate * level.frequency * level.voltage**2
     return SimpleNamespace(
@@ -251,7 +251,7 @@ def _of_one(g: Any, w: Way) -> SimpleNamespace:
     )
 
 
-def _kind(g: Any, m: Any) -> tuple[Any, Any, Any, Any]:
+def _rates_of_counted(g: Any, m: Any) -> tuple[Any, Any, Any, Any]:
     """Rate of a socket, energy of an operation, its idle part and its price, of the operations that are counted."""
     if choose(g, "operations") == "double":
         return (
@@ -298,7 +298,7 @@ SOCKETS = Model(
     limits=(),
     equations=only_expanded,
     notes=__doc__ or "",
-    unknowns=_unknowns(_ANY),
+    unknowns=_unknown_counts(_ANY),
     structure=Structure(tables=(LEVELS, CARDS), machines="type"),
     expand=expand,
 )

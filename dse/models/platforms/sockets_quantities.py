@@ -86,7 +86,7 @@ CARDS = Table(
 )
 
 
-def _rate(name: str, what: str) -> Quantity:
+def _failure_rate_quantity(name: str, what: str) -> Quantity:
     return Quantity(name, "λ", "failure/s", f"failure rate of {what}", f"{SOURCE}, section 4.6", default=0.0)
 
 
@@ -106,9 +106,9 @@ INPUTS = (
     Quantity("idle_share", "", "", "share of the lifetime idle", f"{SOURCE}, Table 1", maximum=1.0,
              default=0.0),
     Quantity("energy_price", "K_pwr", "USD/J", "price of energy", f"{SOURCE} (25)", default=0.0),
-    _rate("socket_failures", "one socket"),
-    _rate("card_failures", "one card"),
-    _rate("power_step_failures", "one step of the power supply"),
+    _failure_rate_quantity("socket_failures", "one socket"),
+    _failure_rate_quantity("card_failures", "one card"),
+    _failure_rate_quantity("power_step_failures", "one step of the power supply"),
 )  # fmt: skip
 SOCKETS_OF = Quantity(
     "sockets", "n", "", "sockets of a type at a level on a kind of card", f"{SOURCE}, Table 3", floor=0.0,

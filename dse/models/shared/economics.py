@@ -145,7 +145,7 @@ def priced(model: Model, accounts: Sequence[Account], *, grid: bool = False) -> 
         machine=(*model.machine, *machine),
         metrics=(*model.metrics, *(q for a in accounts for q in a.metrics)),
         equations=Equations(model, tuple(accounts)),
-        sums=(*model.sums, *(_sum(a) for a in accounts)),
+        sums=(*model.sums, *(_cost_breakdown(a) for a in accounts)),
     )
 
 
@@ -167,7 +167,7 @@ def quantities(model: Model) -> tuple[tuple[str, Quantity], ...]:
     )
 
 
-def _sum(account: Account) -> Sum:
+def _cost_breakdown(account: Account) -> Sum:
     parts = {"electricity": account.running.name, "hardware": account.making.name}
     return sum_of(account.total.name, "what it is spent on", parts)
 
@@ -184,7 +184,7 @@ class Equations:
         found = dict(self.base.equations(g))
         electricity = g.power_usage_effectiveness * found["energy"]
         for account in self.accounts:
-            running = electricity * _rate(g, account)
+            running = electricity * _price_per_joule(g, account)
             making = self._making(g, found, account) / (g.lifetime * g.utilisation)
             found |= {
                 account.total.name: running + making,
@@ -218,7 +218,7 @@ def _account_amount(held: Held, account: Account, machine: Mapping[str, Any], pr
     return count * worth * product(held.time)
 
 
-def _rate(g: Any, account: Account) -> Any:
+def _price_per_joule(g: Any, account: Account) -> Any:
     """Return what a joule counts; of a grid that is named its carbon intensity."""
     if GRID not in account.rates or not hasattr(g, GRID.name):
         return getattr(g, account.rate.name)

@@ -41,7 +41,7 @@ def column(table: Table, name: str) -> Quantity:
 
 def row(g: Any, table: str, name: str) -> SimpleNamespace:
     """Return the numbers of one row of a table as attributes, by their plain names."""
-    return _below(g, f"{table}.{name}")
+    return _space_below(g, f"{table}.{name}")
 
 
 def rows(g: Any, table: str, names: Sequence[str]) -> list[SimpleNamespace]:
@@ -51,10 +51,10 @@ def rows(g: Any, table: str, names: Sequence[str]) -> list[SimpleNamespace]:
 
 def entry(g: Any, name: str) -> SimpleNamespace:
     """Return one machine (or setting) of a map as a namespace that equations of a single machine understand."""
-    return _below(g.machine, name)
+    return _space_below(g.machine, name)
 
 
-def _below(space: Any, name: str) -> SimpleNamespace:
+def _space_below(space: Any, name: str) -> SimpleNamespace:
     return space.below(name) if isinstance(space, Space) else Space(**vars(space)).below(name)
 
 

@@ -108,7 +108,7 @@ class _Run:
     def spent(self) -> Any | None:
         """Return the energy of one run that is not drawn over time."""
         parts = [self.product(t.factors) for t in energy_terms(self.kernel.model) if not drawn(t)]
-        return _sum(p for p in parts if p is not None)
+        return _sum_from_first(p for p in parts if p is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +121,11 @@ class Equations:
 
     def __call__(self, g: Any) -> Mapping[str, Any]:
         """Return the metrics of the whole, and each kernel's own metrics and limits under its name."""
-        runs = [_run(k, g) for k in self.kernels]
+        runs = [_kernel_run(k, g) for k in self.kernels]
         if self.overlap:
             time, energy = _overlapped(runs)
         else:
-            time = _sum(r.repeat * r.found["time"] for r in runs)
+            time = _sum_from_first(r.repeat * r.found["time"] for r in runs)
             energy = (
                 _idling(runs, time) if self.idle else _all((r.repeat, r.found.get("energy")) for r in runs)
             )
@@ -137,7 +137,7 @@ class Equations:
                     held.setdefault(name, []).append(value)
                 else:
                     found[f"{run.kernel.name}.{name}"] = value
-        return found | {name: _sum(values) for name, values in held.items()}
+        return found | {name: _sum_from_first(values) for name, values in held.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class _Needs:
 
     def __call__(self, choices: Mapping[str, str]) -> tuple[str, ...]:
         asked = [k for k in self.kernels if k.model.needs is not None]
-        every = [name for k in asked for name in k.model.needs(_own(k, choices))]  # type: ignore[misc]
+        every = [name for k in asked for name in k.model.needs(_choices_of_kernel(k, choices))]  # type: ignore[misc]
         return tuple(dict.fromkeys(every))
 
 
@@ -162,19 +162,19 @@ class _Unused:
         used: set[str] = set()
         every: set[str] = set()
         for k in self.kernels:
-            idle = k.model.unused(_own(k, choices)) if k.model.unused is not None else ()
+            idle = k.model.unused(_choices_of_kernel(k, choices)) if k.model.unused is not None else ()
             names = {q.name for q in k.model.inputs}
             every |= {k.at(n) for n in names}
             used |= {k.at(n) for n in names if n not in idle}
         return every - used
 
 
-def _own(kernel: Kernel, choices: Mapping[str, str]) -> dict[str, str]:
+def _choices_of_kernel(kernel: Kernel, choices: Mapping[str, str]) -> dict[str, str]:
     named = [q.name for q in kernel.model.inputs if q.choices]
     return {n: choices[kernel.at(n)] for n in named if kernel.at(n) in choices}
 
 
-def _run(kernel: Kernel, g: Any) -> _Run:
+def _kernel_run(kernel: Kernel, g: Any) -> _Run:
     every = vars(g)
     names = [q.name for q in kernel.model.inputs]
     given = {n: every[kernel.at(n)] for n in names if kernel.at(n) in every}
@@ -183,7 +183,7 @@ def _run(kernel: Kernel, g: Any) -> _Run:
     return _Run(kernel, every[f"{kernel.name}.{REPEAT.name}"], given, vars(g.machine), found)
 
 
-def _sum(numbers: Iterable[Any]) -> Any | None:
+def _sum_from_first(numbers: Iterable[Any]) -> Any | None:
     """Return a sum that begins with its first term, as a 0 has no unit; None of nothing."""
     listed = list(numbers)
     return reduce(add, listed) if listed else None
@@ -192,10 +192,10 @@ def _sum(numbers: Iterable[Any]) -> Any | None:
 def _all(parts: Iterable[tuple[Any, Any | None]]) -> Any | None:
     """Return the sum of products; None where one is not known."""
     listed = list(parts)
-    return None if any(x is None for _, x in listed) else _sum(repeat * x for repeat, x in listed)
+    return None if any(x is None for _, x in listed) else _sum_from_first(repeat * x for repeat, x in listed)
 
 
-def _largest(numbers: Mapping[str, Any]) -> Any:
+def _largest_number(numbers: Mapping[str, Any]) -> Any:
     """Return the largest of several numbers; what has one name is one number."""
     listed = list(numbers.values())
     return listed[0] if len(listed) == 1 else maximum(*listed)
@@ -213,8 +213,8 @@ def _idling(runs: Sequence[_Run], time: Any) -> Any:
         processors[run.kernel.known(PROCESSORS)] = run.product((PROCESSORS,))
         others = (run.product(t.factors) for t in energy_terms(run.kernel.model) if t is not leaks_here)
         parts += [run.repeat * p for p in others if p is not None]
-    leaking = _largest(processors) * runs[0].machine[LEAKAGE.removeprefix(MACHINE_PREFIX)]
-    return _sum([*parts, leaking * time])
+    leaking = _largest_number(processors) * runs[0].machine[LEAKAGE.removeprefix(MACHINE_PREFIX)]
+    return _sum_from_first([*parts, leaking * time])
 
 
 def _overlapped(runs: Sequence[_Run]) -> tuple[Any, Any]:
@@ -223,7 +223,7 @@ def _overlapped(runs: Sequence[_Run]) -> tuple[Any, Any]:
     times = [run.repeat * run.found["time"] for run in runs]
     capped = [run.repeat * s * run.given.get("throttle", 1.0) for run, s in spent if _capped(run)]
     if capped:
-        times.append(_sum(capped) / runs[0].machine[USABLE_POWER])
+        times.append(_sum_from_first(capped) / runs[0].machine[USABLE_POWER])
     time = times[0] if len(times) == 1 else maximum(*times)
     powers: list[Any] = []
     shared: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -237,9 +237,9 @@ def _overlapped(runs: Sequence[_Run]) -> tuple[Any, Any]:
                 shared.setdefault(factors_of_power(term), {})[named] = power
             else:
                 powers.append(power)
-    powers += [_largest(same) for same in shared.values()]
+    powers += [_largest_number(same) for same in shared.values()]
     drawing = [p * time for p in powers]
-    return time, _sum([*(run.repeat * s for run, s in spent), *drawing])
+    return time, _sum_from_first([*(run.repeat * s for run, s in spent), *drawing])
 
 
 def _capped(run: _Run) -> bool:
@@ -288,25 +288,25 @@ def composed(kernels: Sequence[Kernel], *, overlap: bool = False, idle: bool = F
         title=f"{', '.join(f'{k.name} ({k.model.name})' for k in every)} on one machine{way}",
         source="; ".join(sources),
         machine=union((q.name, q) for k in every for q in k.model.machine),
-        inputs=(*(_of(REPEAT, k) for k in every), *_inputs(inputs)),
+        inputs=(*(_quantity_of_kernel(REPEAT, k) for k in every), *_inputs_of_kernels(inputs)),
         metrics=(*(q for q in WHOLE if q.name not in lacking), *metrics),
-        limits=tuple(_limits(every, overlap)),
+        limits=tuple(_limits_of_kernels(every, overlap)),
         valid=tuple(_prefixed(x, k) for k in every for x in k.model.valid),
         equations=Equations(every, overlap, idle),
         notes=__doc__ or "",
-        one_of=_groups(every, lambda m: m.one_of),
-        any_of=_groups(every, lambda m: m.any_of),
+        one_of=_groups_of_kernels(every, lambda m: m.one_of),
+        any_of=_groups_of_kernels(every, lambda m: m.any_of),
         needs=_Needs(every) if any(k.model.needs for k in every) else None,
         unused=_Unused(every) if any(k.model.unused for k in every) else None,
-        unknowns=tuple(_unknowns(every)),
+        unknowns=tuple(_unknowns_of_kernels(every)),
         black_box=next((k.model.black_box for k in every if k.model.black_box), ""),
         further=tuple(dict.fromkeys(_further(every))),
-        sums=tuple(_sums(every, added)),
+        sums=tuple(_sums_over_kernels(every, added)),
         hardware=_hardware(every, overlap=overlap, idle=idle),
     )
 
 
-def _of(q: Quantity, kernel: Kernel) -> Quantity:
+def _quantity_of_kernel(q: Quantity, kernel: Kernel) -> Quantity:
     return _renamed(q, f"{kernel.name}.{q.name}", kernel)
 
 
@@ -314,11 +314,11 @@ def _renamed(q: Quantity, name: str, kernel: Kernel) -> Quantity:
     return replace(q, name=name, meaning=f"{q.meaning} ({kernel.name})")
 
 
-def _inputs(named: Iterable[tuple[str, Kernel, Quantity]]) -> tuple[Quantity, ...]:
+def _inputs_of_kernels(named: Iterable[tuple[str, Kernel, Quantity]]) -> tuple[Quantity, ...]:
     return union((n, q if n == q.name else _renamed(q, n, k)) for n, k, q in named)
 
 
-def _limits(kernels: Sequence[Kernel], overlap: bool) -> Iterator[ModelLimit]:
+def _limits_of_kernels(kernels: Sequence[Kernel], overlap: bool) -> Iterator[ModelLimit]:
     together: dict[str, None] = {}
     for k in kernels:
         for x in k.model.limits:
@@ -333,7 +333,7 @@ def _prefixed(limit: ModelLimit, kernel: Kernel) -> ModelLimit:
     return replace(limit, name=f"{kernel.name}.{limit.name}", meaning=f"{limit.meaning} ({kernel.name})")
 
 
-def _groups(
+def _groups_of_kernels(
     kernels: Sequence[Kernel], of: Callable[[Model], tuple[tuple[str, ...], ...]]
 ) -> tuple[tuple[str, ...], ...]:
     every = (tuple(k.at(n) for n in group) for k in kernels for group in of(k.model))
@@ -345,13 +345,13 @@ def _further(kernels: Sequence[Kernel]) -> Iterator[str]:
         yield from (n if n.startswith(MACHINE_PREFIX) else k.at(n) for n in k.model.further)
 
 
-def _unknowns(kernels: Sequence[Kernel]) -> Iterator[Unknown]:
+def _unknowns_of_kernels(kernels: Sequence[Kernel]) -> Iterator[Unknown]:
     for k in kernels:
         yield Unknown(f"{k.name}.{REPEAT.name}", integer=True, why="it counts runs")
         yield from (replace(u, name=k.at(u.name)) for u in k.model.unknowns)
 
 
-def _sums(kernels: Sequence[Kernel], added: Sequence[str]) -> Iterator[Sum]:
+def _sums_over_kernels(kernels: Sequence[Kernel], added: Sequence[str]) -> Iterator[Sum]:
     """Declare which totals of the whole are sums over kernels, and what each kernel's own totals are made of."""
     for metric in added:
         parts = (Term(k.name, (f"{k.name}.{REPEAT.name}", f"{k.name}.{metric}")) for k in kernels)

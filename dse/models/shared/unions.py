@@ -12,11 +12,11 @@ def union(named: Iterable[tuple[str, Quantity]]) -> tuple[Quantity, ...]:
     """Return each quantity once, as all that use it take it."""
     found: dict[str, Quantity] = {}
     for name, q in named:
-        found[name] = _both(found[name], q) if name in found else q
+        found[name] = _common_domain(found[name], q) if name in found else q
     return tuple(found.values())
 
 
-def _both(a: Quantity, b: Quantity) -> Quantity:
+def _common_domain(a: Quantity, b: Quantity) -> Quantity:
     choices = tuple(c for c in a.choices if c in b.choices)
     if a.unit != b.unit or bool(a.choices) != bool(b.choices) or (a.choices and not choices):
         kinds = [q.unit or ("a choice among names" if q.choices else "a plain number") for q in (a, b)]

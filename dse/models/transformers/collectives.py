@@ -43,15 +43,15 @@ def node_link(g: Any) -> Link:
     """
     m = g.machine
     core = "core_" if hasattr(m, "core_time_per_word") and hasattr(m, "core_time_per_message") else ""
-    return _link(g, core)
+    return _link_of_prefix(g, core)
 
 
 def network(g: Any) -> Link:
     """Return the link between processors of different nodes."""
-    return _link(g, "")
+    return _link_of_prefix(g, "")
 
 
-def _link(g: Any, prefix: str) -> Link:
+def _link_of_prefix(g: Any, prefix: str) -> Link:
     m = g.machine
     per_word = getattr(m, f"{prefix}time_per_word") * g.word
     return Link(getattr(m, f"{prefix}time_per_message") * g.message, per_word / m.word_size)

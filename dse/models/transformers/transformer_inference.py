@@ -109,8 +109,8 @@ def equations(g: Any) -> Mapping[str, Any]:
     # what a replica does while it serves each of its places once
     cycle = together([prompt.times(batch), step.times(output)]).times(t)
     return {
-        **_rates(g, service, cycle, prefill_time),
-        **_memory(g, d),
+        **_service_metrics(g, service, cycle, prefill_time),
+        **_memory_metrics(g, d),
         "parameters": d.parameters,
         "prefill_time": prefill_time,
         "decode_time": decode_time,
@@ -135,7 +135,7 @@ def _checked(g: Any) -> dict[str, Any]:
     return {"checked": somewhere + inside * somewhere, "checked_range": somewhere * beyond}
 
 
-def _rates(g: Any, service: Any, cycle: Cost, prefill_time: Any) -> dict[str, Any]:
+def _service_metrics(g: Any, service: Any, cycle: Cost, prefill_time: Any) -> dict[str, Any]:
     """Return rates, energies and the queue; ``service``: how long a place is held, ``cycle``: what R = 1 does in it."""
     devices = g.replicas * g.tensor_parallel * g.pipeline_parallel
     places = g.replicas * g.batch
@@ -197,7 +197,7 @@ def wait_probability(places: Any, free: Any) -> Any:
     return density / (density * (used + 2.0 / 3.0 * free) + root * free)
 
 
-def _memory(g: Any, d: Decoder) -> dict[str, Any]:
+def _memory_metrics(g: Any, d: Decoder) -> dict[str, Any]:
     t, stages = g.tensor_parallel, g.pipeline_parallel
     # one stage has embedding and head, of several the first has the one, the last the other
     words = d.word_weights if d.tied else maximum(1.0, 3.0 - stages) * d.word_weights

@@ -52,29 +52,30 @@ INPUTS = (
 _OF = {q.name: q for q in (*two_level.MACHINE, *distributed.MACHINE, *roofline.MACHINE)}
 
 
-def _known(name: str, *, optional: bool) -> Quantity:
+def _input_made_optional(name: str, *, optional: bool) -> Quantity:
     return replace(_OF[name], optional=optional)
 
 
-def _share(name: str, symbol: str, meaning: str) -> Quantity:
+def _share_quantity(name: str, symbol: str, meaning: str) -> Quantity:
     return Quantity(name, symbol, "", meaning, OURS, maximum=1.0, floor=1e-3, ceiling=1.0, default=1.0)
 
 
 MACHINE = (
-    *(_known(n, optional=False) for n in ("time_per_flop", "energy_per_flop", "time_per_byte", "energy_per_byte")),
-    *(_known(n, optional=False) for n in ("constant_power", "memory_capacity", "word_size")),
-    *(_known(n, optional=True) for n in ("time_per_word", "time_per_message", "energy_per_word")),
-    *(_known(n, optional=True) for n in ("usable_power", "launch_time")),
-    *(_known(n, optional=True) for n in ("core_time_per_word", "core_time_per_message", "core_energy_per_word")),
+    *(_input_made_optional(n, optional=False) for n in ("time_per_flop", "energy_per_flop", "time_per_byte")),
+    *(_input_made_optional(n, optional=False) for n in ("energy_per_byte", "constant_power", "memory_capacity")),
+    _input_made_optional("word_size", optional=False),
+    *(_input_made_optional(n, optional=True) for n in ("time_per_word", "time_per_message", "energy_per_word")),
+    *(_input_made_optional(n, optional=True) for n in ("usable_power", "launch_time", "core_time_per_word")),
+    *(_input_made_optional(n, optional=True) for n in ("core_time_per_message", "core_energy_per_word")),
     Quantity("processors_per_node", "nn", "", "processors of a node", OURS, minimum=1.0, floor=1.0, ceiling=1e6,
              default=8.0),
     Quantity("checked_context", "", "", "tokens of a sequence in the longest layer that times were checked on; 0: none",
              MEASURED, default=0.0),
     Quantity("checked_tensor", "", "", "most processors that shared a layer that times were checked on; 0: none",
              MEASURED, default=0.0),
-    _share("matrix_efficiency", "ηf", "share of the peak rate that large matrix products reach"),
-    _share("memory_efficiency", "ηm", "share of the memory bandwidth that kernels reach"),
-    _share("link_efficiency", "ηl", "share of the bandwidth of its links that a collective reaches"),
+    _share_quantity("matrix_efficiency", "ηf", "share of the peak rate that large matrix products reach"),
+    _share_quantity("memory_efficiency", "ηm", "share of the memory bandwidth that kernels reach"),
+    _share_quantity("link_efficiency", "ηl", "share of the bandwidth of its links that a collective reaches"),
 )  # fmt: skip
 
 

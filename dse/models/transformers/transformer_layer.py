@@ -173,7 +173,7 @@ def core_time(g: Any, x: Shape) -> Times:
         return Times(maximum(2.0 * half, moved), maximum(5.0 * half, 2.0 * moved))
     scores = product(g, x.heads, x.sequence, x.sequence, side, x.width)
     context = product(g, x.heads, x.sequence, side, x.sequence, x.width)
-    return _times(g, x, scores + context, 4.5 * x.scores, 5.5 * x.scores)
+    return _times_of_layer(g, x, scores + context, 4.5 * x.scores, 5.5 * x.scores)
 
 
 def rest_time(g: Any, x: Shape) -> Times:
@@ -186,10 +186,10 @@ def rest_time(g: Any, x: Shape) -> Times:
         + product(g, 1.0, x.rows, h, x.mlp, x.width)
     )
     apart, inner = 11.0 * x.values / x.split, x.rows * x.mlp
-    return _times(g, x, products, apart + (1.0 + ups) * inner, apart + (1.0 + 2.0 * ups) * inner)
+    return _times_of_layer(g, x, products, apart + (1.0 + ups) * inner, apart + (1.0 + 2.0 * ups) * inner)
 
 
-def _times(g: Any, x: Shape, products: Any, forward: Any, backward: Any) -> Times:
+def _times_of_layer(g: Any, x: Shape, products: Any, forward: Any, backward: Any) -> Times:
     """Return the times of products (s) and of values that are read and written between them."""
     value = x.width * time_of_byte(g)
     return Times(products + forward * value, 2.0 * products + backward * value)

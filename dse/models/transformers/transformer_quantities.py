@@ -19,7 +19,9 @@ def _bytes(name: str, symbol: str, meaning: str, default: float, source: str) ->
     return Quantity(name, symbol, "byte", meaning, source, floor=0.125, ceiling=64.0, default=default)
 
 
-def _text(name: str, meaning: str, source: str, choices: tuple[str, ...], default: str) -> Quantity:
+def _choice_quantity(
+    name: str, meaning: str, source: str, choices: tuple[str, ...], default: str
+) -> Quantity:
     return Quantity(name, "", "", meaning, source, choices=choices, default=default)
 
 
@@ -35,16 +37,17 @@ INPUTS = (
     count("tensor_parallel", "t", "devices that share each layer", f"{ACTIVATIONS}, Table 1", default=1.0),
     count("pipeline_parallel", "p", "stages of the pipeline", f"{ACTIVATIONS}, Table 1", default=1.0),
     count("interleaving", "v", "parts of the model on each stage", f"{PIPELINE}, section 2.2", default=1.0),
-    _text("sequence_parallel", "whether what is not in tensor parallelism is split along the sequence",
-          f"{ACTIVATIONS}, section 4.2.2", (OFF, ON), OFF),
-    _text("zero", "what replicas split among them: 0 nothing, 1 the optimiser, 2 gradients too, 3 parameters too",
-          ZERO, ("0", "1", "2", "3"), "0"),
-    _text("recomputation", "activations that are computed again in the backward pass, not stored",
-          f"{ACTIVATIONS}, section 5", (NONE, SELECTIVE, FULL), NONE),
-    _text("attention", "whether scores are written to memory and read again, or stay on the chip",
-          "Dao et al. 2022 (arXiv 2205.14135)", (SEPARATE, FUSED), SEPARATE),
-    _text("overlap", "whether replicas exchange gradients during the backward pass and parameters during the forward "
-          "pass, or after it", "Li et al. 2020 (arXiv 2006.15704)", (OFF, ON), OFF),
+    _choice_quantity("sequence_parallel", "whether what is not in tensor parallelism is split along the sequence",
+                     f"{ACTIVATIONS}, section 4.2.2", (OFF, ON), OFF),
+    _choice_quantity("zero", "what replicas split among them: 0 nothing, 1 the optimiser, 2 gradients too, 3 "
+                     "parameters too", ZERO, ("0", "1", "2", "3"), "0"),
+    _choice_quantity("recomputation", "activations that are computed again in the backward pass, not stored",
+                     f"{ACTIVATIONS}, section 5", (NONE, SELECTIVE, FULL), NONE),
+    _choice_quantity("attention", "whether scores are written to memory and read again, or stay on the chip",
+                     "Dao et al. 2022 (arXiv 2205.14135)", (SEPARATE, FUSED), SEPARATE),
+    _choice_quantity("overlap",
+                     "whether replicas exchange gradients during the backward pass and parameters during the forward "
+                     "pass, or after it", "Li et al. 2020 (arXiv 2006.15704)", (OFF, ON), OFF),
     _bytes("parameter_bytes", "", "bytes of a parameter", 2.0, f"{ACTIVATIONS}, section 6"),
     _bytes("gradient_bytes", "", "bytes of a gradient", 4.0, f"{ACTIVATIONS}, section 6"),
     _bytes("optimiser_bytes", "", "bytes of the optimiser for a parameter: a copy and two moments in 4 bytes each",
@@ -54,16 +57,18 @@ INPUTS = (
 )  # fmt: skip
 
 
-def _machine(name: str, symbol: str, unit: str, meaning: str, default: float, **ends: float) -> Quantity:
+def _machine_quantity(
+    name: str, symbol: str, unit: str, meaning: str, default: float, **ends: float
+) -> Quantity:
     return Quantity(name, symbol, unit, meaning, OURS, default=default, **ends)  # type: ignore[arg-type]
 
 
 TIME_PER_FLOP = Quantity("time_per_flop", "γt", "s/flop", "time of one flop on one processor", "peak rate")
 TIME_PER_BYTE = Quantity("time_per_byte", "τm", "s/byte", "time of one byte from memory", "memory bandwidth")
-PROCESSORS_PER_NODE = _machine(
+PROCESSORS_PER_NODE = _machine_quantity(
     "processors_per_node", "nn", "", "processors of a node", 8.0, minimum=1.0, floor=1.0, ceiling=1e6
 )
-OVERHEAD_POWER = _machine(
+OVERHEAD_POWER = _machine_quantity(
     "overhead_power", "Po", "W", "power of a processor's share of its node: host, network, cooling", 0.0
 )
 MACHINE = (
@@ -78,36 +83,37 @@ MACHINE = (
     Quantity("time_per_word", "βn", "s/word", "time per word between nodes, all processors sending", "bandwidth"),
     Quantity("time_per_message", "αn", "s/message", "time per message between nodes", OURS, default=0.0),
     PROCESSORS_PER_NODE,
-    _machine("launch_time", "λ", "s", "time in which the host launches one kernel", 0.0),
-    _machine("launch_spread", "κ", "", "by how much longer launches take for each further device of a layer's group",
-             0.0),
-    _machine("measured_layers", "wl", "", "1 where times of layers that were measured are taken as measured", 0.0,
-             maximum=1.0, floor=0.0, ceiling=1.0),
-    _machine("matrix_efficiency", "η", "", "share of the peak rate that large matrix products reach", 1.0,
-             maximum=1.0, floor=1e-3, ceiling=1.0),
-    _machine("matrix_padding", "n0", "", "by how much longer a side of a product counts in its time", 0.0),
-    _machine("memory_efficiency", "ηm", "", "share of the memory bandwidth that kernels reach", 1.0,
-             maximum=1.0, floor=1e-3, ceiling=1.0),
-    _machine("micro_batch_time", "λb", "s", "fixed time of a micro batch in a stage", 0.0),
-    _machine("checked_hidden_least", "", "", "least hidden size of the training runs that times were checked on", 0.0),
-    _machine("checked_hidden_most", "", "", "greatest hidden size of these runs; 0: there are none", 0.0),
-    _machine("checked_devices", "", "", "most devices of these runs; 0: there are none", 0.0),
+    _machine_quantity("launch_time", "λ", "s", "time in which the host launches one kernel", 0.0),
+    _machine_quantity("launch_spread", "κ", "",
+                      "by how much longer launches take for each further device of a layer's group", 0.0),
+    _machine_quantity("measured_layers", "wl", "", "1 where times of layers that were measured are taken as measured",
+                      0.0, maximum=1.0, floor=0.0, ceiling=1.0),
+    _machine_quantity("matrix_efficiency", "η", "", "share of the peak rate that large matrix products reach", 1.0,
+                      maximum=1.0, floor=1e-3, ceiling=1.0),
+    _machine_quantity("matrix_padding", "n0", "", "by how much longer a side of a product counts in its time", 0.0),
+    _machine_quantity("memory_efficiency", "ηm", "", "share of the memory bandwidth that kernels reach", 1.0,
+                      maximum=1.0, floor=1e-3, ceiling=1.0),
+    _machine_quantity("micro_batch_time", "λb", "s", "fixed time of a micro batch in a stage", 0.0),
+    _machine_quantity("checked_hidden_least", "", "",
+                      "least hidden size of the training runs that times were checked on", 0.0),
+    _machine_quantity("checked_hidden_most", "", "", "greatest hidden size of these runs; 0: there are none", 0.0),
+    _machine_quantity("checked_devices", "", "", "most devices of these runs; 0: there are none", 0.0),
     Quantity("constant_power", "π1", "W", "power of a processor that waits", "data sheet"),
     Quantity("usable_power", "Δπ", "W", "further power of a processor that computes", "data sheet"),
     OVERHEAD_POWER,
 )  # fmt: skip
 
 
-def _time(name: str, symbol: str, meaning: str, source: str) -> Quantity:
+def _time_quantity(name: str, symbol: str, meaning: str, source: str) -> Quantity:
     return Quantity(name, symbol, "s", meaning, source)
 
 
-def _memory(name: str, symbol: str, meaning: str, source: str) -> Quantity:
+def _bytes_quantity(name: str, symbol: str, meaning: str, source: str) -> Quantity:
     return Quantity(name, symbol, "byte", meaning, source)
 
 
 METRICS = (
-    _time("time", "T", "time of the run", "steps times the time of a step"),
+    _time_quantity("time", "T", "time of the run", "steps times the time of a step"),
     Quantity("energy", "E", "J", "energy of the run, all devices; without the site (PUE)", OURS),
     Quantity("power", "P", "W", "average power of the run, energy/time", OURS),
     Quantity("performance", "R", "flop/s", "flops of the model per second, all devices", f"{PIPELINE}, section 5.1"),
@@ -127,23 +133,23 @@ METRICS = (
              floor=0.0, ceiling=2.0, flags=("not on this machine", "beyond the runs", "within the runs")),
     Quantity("checked_range", "", "", "hidden size and devices over those of the runs that times were checked on; "
              "0: there are none", OURS),
-    _time("layer_time", "cl", "time of a layer for a micro batch, forward and backward", OURS),
-    _time("step_time", "Ts", "time of a step", "the sum of its parts"),
-    _time("step_compute", "", "part of it: layers and logits, forward and backward", OURS),
-    _time("step_recompute", "", "part of it: what is computed again", f"{ACTIVATIONS}, section 5"),
-    _time("step_tensor", "", "part of it: messages of tensor parallelism", f"{ACTIVATIONS}, section 4.2"),
-    _time("step_pipeline", "", "part of it: messages between stages", f"{PIPELINE}, section 3.2"),
-    _time("step_bubble", "", "part of it: stages that wait, first and last", f"{PIPELINE}, section 2.2"),
-    _time("step_data", "", "part of it: messages between replicas", f"{PIPELINE}, section 3.3"),
-    _time("step_optimiser", "", "part of it: the optimiser", OURS),
-    _memory("device_memory", "M", "memory of a device of the fuller end stage", "the sum of its parts"),
-    _memory("memory_parameters", "", "part of it: parameters", ZERO),
-    _memory("memory_gradients", "", "part of it: gradients", ZERO),
-    _memory("memory_optimiser", "", "part of it: the optimiser", ZERO),
-    _memory("memory_activations", "", "part of it: stored activations of all micro batches in flight",
-            f"{ACTIVATIONS}, sections 4 and 5"),
-    _memory("memory_working", "", "part of it: a layer computed again, what ZeRO gathers, and what the last stage has "
-            "beyond the first", OURS),
+    _time_quantity("layer_time", "cl", "time of a layer for a micro batch, forward and backward", OURS),
+    _time_quantity("step_time", "Ts", "time of a step", "the sum of its parts"),
+    _time_quantity("step_compute", "", "part of it: layers and logits, forward and backward", OURS),
+    _time_quantity("step_recompute", "", "part of it: what is computed again", f"{ACTIVATIONS}, section 5"),
+    _time_quantity("step_tensor", "", "part of it: messages of tensor parallelism", f"{ACTIVATIONS}, section 4.2"),
+    _time_quantity("step_pipeline", "", "part of it: messages between stages", f"{PIPELINE}, section 3.2"),
+    _time_quantity("step_bubble", "", "part of it: stages that wait, first and last", f"{PIPELINE}, section 2.2"),
+    _time_quantity("step_data", "", "part of it: messages between replicas", f"{PIPELINE}, section 3.3"),
+    _time_quantity("step_optimiser", "", "part of it: the optimiser", OURS),
+    _bytes_quantity("device_memory", "M", "memory of a device of the fuller end stage", "the sum of its parts"),
+    _bytes_quantity("memory_parameters", "", "part of it: parameters", ZERO),
+    _bytes_quantity("memory_gradients", "", "part of it: gradients", ZERO),
+    _bytes_quantity("memory_optimiser", "", "part of it: the optimiser", ZERO),
+    _bytes_quantity("memory_activations", "", "part of it: stored activations of all micro batches in flight",
+                    f"{ACTIVATIONS}, sections 4 and 5"),
+    _bytes_quantity("memory_working", "", "part of it: a layer computed again, what ZeRO gathers, and what the last "
+                    "stage has beyond the first", OURS),
 )  # fmt: skip
 
 VALID = (

@@ -111,8 +111,8 @@ def equations(g: Any) -> Mapping[str, Any]:
     # of several stages the first has the embedding, the last the head
     words = x.of.word_weights * (1.0 if x.of.tied else 2.0 - reaches(p, 2.0))
     of_device = g.layers / p * x.of.own_matrices(t) + words / t
-    memory = _memory(g, x, micro_batches, of_device)
-    layer_time, step_time, step, busy = _step(g, x, micro_batches, of_device)
+    memory = _bytes_of_stages(g, x, micro_batches, of_device)
+    layer_time, step_time, step, busy = _step_time_and_parts(g, x, micro_batches, of_device)
     whole = layer.shape(g, g.global_batch)
     model = 3.0 * (
         g.layers * layer.flops(whole) + 2.0 * g.global_batch * g.sequence * g.hidden * g.vocabulary
@@ -121,7 +121,7 @@ def equations(g: Any) -> Mapping[str, Any]:
     tokens = g.global_batch * g.sequence
     steps = g.tokens / tokens if hasattr(g, "tokens") else 1.0
     drawn = devices * ((m.constant_power + m.overhead_power) * step_time + m.usable_power * busy)
-    held_bytes = _sum(memory)
+    held_bytes = _sum_of_parts(memory)
     words = held_bytes / m.word_size * g.word
     return {
         **totals(steps * step_time, steps * drawn, steps * work),
@@ -148,7 +148,7 @@ def equations(g: Any) -> Mapping[str, Any]:
     }
 
 
-def _sum(parts: Mapping[str, Any]) -> Any:
+def _sum_of_parts(parts: Mapping[str, Any]) -> Any:
     first, *rest = parts.values()
     for value in rest:
         first = first + value
@@ -166,7 +166,7 @@ def _checked(g: Any, devices: Any) -> dict[str, Any]:
     return {"checked": somewhere + inside * somewhere, "checked_range": somewhere * beyond}
 
 
-def _memory(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> dict[str, Any]:
+def _bytes_of_stages(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> dict[str, Any]:
     """Return the bytes of a device of the first stage by what they hold, and what the last stage holds beyond that."""
     stage, d, p, v = int(g.zero), g.data_parallel, g.pipeline_parallel, g.interleaving
     full = layer.stored(x, core=True)
@@ -203,7 +203,9 @@ def _gathered(g: Any, x: layer.Shape) -> Any:
     return reaches(g.data_parallel, 2.0) * held
 
 
-def _step(g: Any, x: layer.Shape, micro_batches: Any, of_device: Any) -> tuple[Any, Any, dict[str, Any], Any]:
+def _step_time_and_parts(
+    g: Any, x: layer.Shape, micro_batches: Any, of_device: Any
+) -> tuple[Any, Any, dict[str, Any], Any]:
     """Return the time of a layer and of a step, the parts of this, and for how long of it a device computes."""
     m, d, t, p, v = g.machine, g.data_parallel, g.tensor_parallel, g.pipeline_parallel, g.interleaving
     core = layer.core_time(g, x)
@@ -284,15 +286,19 @@ def _between_replicas(g: Any, micro_batches: Any, of_device: Any, stage: Any, fo
     )
     ahead, back = stage * forward, stage * (1.0 - forward)
     if zero == "0":
-        return _left(g, 2.0 * gradients, back)
+        return _exposed_exchange_time(g, 2.0 * gradients, back)
     if zero == "1":
-        return _left(g, gradients, back) + _left(g, parameters, ahead)
+        return _exposed_exchange_time(g, gradients, back) + _exposed_exchange_time(g, parameters, ahead)
     if zero == "2":
-        return micro_batches * _left(g, gradients, back) + _left(g, parameters, ahead)
-    return micro_batches * (_left(g, gradients + parameters, back) + _left(g, parameters, ahead))
+        return micro_batches * _exposed_exchange_time(g, gradients, back) + _exposed_exchange_time(
+            g, parameters, ahead
+        )
+    return micro_batches * (
+        _exposed_exchange_time(g, gradients + parameters, back) + _exposed_exchange_time(g, parameters, ahead)
+    )
 
 
-def _left(g: Any, exchange: Any, during: Any) -> Any:
+def _exposed_exchange_time(g: Any, exchange: Any, during: Any) -> Any:
     """Return what is left of the time of an exchange that goes on during a pass of a stage's layers."""
     if g.overlap == OFF:
         return exchange

@@ -53,7 +53,7 @@ def _assessed(product: str, group: str, assessed_kg: str, low: str, high: str) -
     return Found(float(low) <= share <= float(high), told=told)
 
 
-def _run(power: str, grams: str, years: str, busy: str, **more: float) -> Mapping[str, float]:
+def _phone_metrics(power: str, grams: str, years: str, busy: str, **more: float) -> Mapping[str, float]:
     """Every metric of a run of a telephone that lives so long; ``more``: its seconds, its embodied carbon."""
     machine = dict.fromkeys(("time_per_byte", "energy_per_byte", "energy_per_flop"), 0.0)
     machine |= {"time_per_flop": 1.0, "constant_power": float(power)}
@@ -66,19 +66,19 @@ def _run(power: str, grams: str, years: str, busy: str, **more: float) -> Mappin
 
 @answers("operational")
 def _operational(power: str, grams: str, years: str, busy: str) -> Found:
-    at = _run(power, grams, years, busy)
+    at = _phone_metrics(power, grams, years, busy)
     by_hand = float(grams) / 1e3 / KWH * float(power) * float(busy) * float(years) * JULIAN_YEAR
     return Found(at["carbon_operational"], by_hand)
 
 
 @answers("share")
 def _life(power: str, grams: str, years: str, busy: str, embodied: str) -> float:
-    return _run(power, grams, years, busy, embodied=float(embodied))["carbon_embodied"]
+    return _phone_metrics(power, grams, years, busy, embodied=float(embodied))["carbon_embodied"]
 
 
 @answers("share:hour")
 def _hour(power: str, grams: str, years: str, busy: str, embodied: str) -> Found:
-    at = _run(power, grams, years, busy, embodied=float(embodied), seconds=3600.0)
+    at = _phone_metrics(power, grams, years, busy, embodied=float(embodied), seconds=3600.0)
     by_hand = float(embodied) * 3600.0 / (float(years) * JULIAN_YEAR * float(busy))
     return Found(at["carbon_embodied"], by_hand)
 

@@ -32,7 +32,7 @@ INTENSITIES = 2.0 ** np.linspace(-2.0, 7.0, 361)
 
 
 @cache
-def _parameters() -> dict[str, Mapping[str, float]]:
+def _machines_by_platform() -> dict[str, Mapping[str, float]]:
     """Machines of the catalogue by platform."""
     return {p: machines.get(machine(p)).parameters for p in cells()}
 
@@ -47,7 +47,7 @@ def _systems() -> float:
 
 @answers("f_double")
 def _double() -> Found:
-    double = sum("time_per_flop_double" in v for v in _parameters().values())
+    double = sum("time_per_flop_double" in v for v in _machines_by_platform().values())
     return Found(double < len(cells()), told={"count": double})
 
 
@@ -55,7 +55,7 @@ def _double() -> Found:
 def _random_slow(word: str, share: str) -> Found:
     """``word``: largest word of a random access of which the rates are told."""
     used = {}
-    for p, v in _parameters().items():
+    for p, v in _machines_by_platform().items():
         if "energy_per_access" in v:
             random = run(p, flops=0.0, bytes=1e9, level="random", bytes_per_access=float(word))
             used[p] = random["bandwidth"] / stream(p)["bandwidth"]
@@ -65,7 +65,7 @@ def _random_slow(word: str, share: str) -> Found:
 
 @answers("b_L1_L2")
 def _caches() -> Found:
-    every = _parameters().values()
+    every = _machines_by_platform().values()
     both = [v for v in every if {"energy_per_byte_L1", "energy_per_byte_L2"} <= v.keys()]
     rising = all(v["energy_per_byte_L1"] <= v["energy_per_byte_L2"] for v in both)
     return Found(rising, told={"count": len(both)})
@@ -75,7 +75,7 @@ def _caches() -> Found:
 def _random(times: str) -> Found:
     ratios = {
         p: v["energy_per_access"] / v["energy_per_byte"]
-        for p, v in _parameters().items()
+        for p, v in _machines_by_platform().items()
         if "energy_per_access" in v
     }
     least = min(ratios, key=ratios.__getitem__)
@@ -101,7 +101,7 @@ for peak in ("c_titan_peak", "c_nehalem_peak", "c_arndale_peak"):
 
 
 @answers("c_order_ends")
-def _first() -> Found:
+def _most_efficient_found() -> Found:
     order = by_peak_efficiency()
     in_order = ", ".join(f"{label(p)} {_efficiency(p) / 1e9:.3g}" for p in order)
     return Found(label(order[0]), told={"order": in_order})
@@ -146,11 +146,11 @@ def _allocation(name: str, which: str) -> Found:
 def _no_pattern(discernible: str) -> Found:
     """``discernible``: least |r| of twelve pairs that chance gives in fewer than 5 of 100 cases."""
     shares = [f / (f + m) for f, m in map(powers, platforms())]
-    r = _correlation(shares, [_efficiency(p) for p in platforms()])
+    r = _correlation_coefficient(shares, [_efficiency(p) for p in platforms()])
     return Found(abs(r) < float(discernible), told={"r": r})
 
 
-def _correlation(x: list[float], y: list[float]) -> float:
+def _correlation_coefficient(x: list[float], y: list[float]) -> float:
     return float(np.corrcoef(x, y)[0, 1])
 
 
@@ -200,19 +200,19 @@ def _above(share: str) -> Found:
 @answers("c_correlation")
 def _correlated() -> float:
     shares = [_constant_share(p) for p in platforms()]
-    return _correlation(shares, [_efficiency(p) for p in platforms()])
+    return _correlation_coefficient(shares, [_efficiency(p) for p in platforms()])
 
 
 @answers("c_correlation:formulas")
 def _correlated_by_formulas() -> Found:
     every = platforms().values()
     shares = [p.pi_1 / (p.pi_1 + p.delta_pi) for p in every]
-    return Found(_correlated(), _correlation(shares, [p.flop_per_joule for p in every]))
+    return Found(_correlated(), _correlation_coefficient(shares, [p.flop_per_joule for p in every]))
 
 
 @answers("c_lowest")
 def _lowest() -> str:
-    return label(min(platforms(), key=lambda p: _parameters()[p]["energy_per_byte"]))
+    return label(min(platforms(), key=lambda p: _machines_by_platform()[p]["energy_per_byte"]))
 
 
 @answers("c_higher")
@@ -235,7 +235,7 @@ for line, metric in STREAMED.items():
 @answers("c_invert")
 def _inverted() -> bool:
     three = (PHI, TITAN, ARNDALE)
-    by_cell = sorted(three, key=lambda p: _parameters()[p]["energy_per_byte"], reverse=True)
+    by_cell = sorted(three, key=lambda p: _machines_by_platform()[p]["energy_per_byte"], reverse=True)
     return sorted(three, key=partial(_per_byte, "energy")) == by_cell
 
 
@@ -254,4 +254,4 @@ def _wider() -> Found:
     return Found(min(wide.values()) > max(narrow.values()), told={"octaves": octaves})
 
 
-answers("c_label", "c_label:cap")(lambda name, parameter: _parameters()[name][parameter])
+answers("c_label", "c_label:cap")(lambda name, parameter: _machines_by_platform()[name][parameter])

@@ -12,7 +12,7 @@ from results.solution import Status
 KIND = "block"
 
 
-def _machine(spec: Spec) -> Any:
+def _single_precision_part(spec: Spec) -> Any:
     """Return a platform's machine, or those parameters of a table that concern single precision and memory."""
     if isinstance(spec, str):
         return machine(spec)
@@ -22,7 +22,7 @@ def _machine(spec: Spec) -> Any:
 def block_system(count: int, spec: Spec, intensity: float) -> Mapping[str, float]:
     """Every metric of that many equal blocks."""
     given = {"flops": RUN_WORK, "intensity": intensity, f"count.{KIND}": count}
-    return metrics("blocks", {KIND: _machine(spec)}, given)
+    return metrics("blocks", {KIND: _single_precision_part(spec)}, given)
 
 
 def fastest_within(kinds: Mapping[str, Spec], budget: float, intensity: float) -> dict[str, int]:
@@ -33,7 +33,7 @@ def fastest_within(kinds: Mapping[str, Spec], budget: float, intensity: float) -
     found = ask(
         {
             "model": "blocks",
-            "machine": {kind: _machine(spec) for kind, spec in kinds.items()},
+            "machine": {kind: _single_precision_part(spec) for kind, spec in kinds.items()},
             "given": {"flops": RUN_WORK, "intensity": intensity},
             "objective": {"maximize": "performance"},
             "limits": {"nameplate_power": {"max": budget}},

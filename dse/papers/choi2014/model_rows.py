@@ -22,7 +22,7 @@ FAR_INTENSITY = 2.0**60
 
 
 @cache
-def _grid() -> tuple[tuple[str, Platform, float, int], ...]:
+def _throttled_intensities() -> tuple[tuple[str, Platform, float, int], ...]:
     """Every platform, throttle and place among the intensities."""
     return tuple(
         (name, p.throttled(k), k, i)
@@ -42,10 +42,10 @@ def _worst(metric: str, said: Callable[[Platform, float], tuple[float, float]]) 
     """Return the largest difference from either of two formulas over all points."""
     worst = max(
         abs(_ours(name, k, metric)[i] / value - 1.0)
-        for name, p, k, i in _grid()
+        for name, p, k, i in _throttled_intensities()
         for value in said(p, float(INTENSITIES[i]))
     )
-    points = {"points": len(_grid()), "first": INTENSITIES[0], "last": INTENSITIES[-1]}
+    points = {"points": len(_throttled_intensities()), "first": INTENSITIES[0], "last": INTENSITIES[-1]}
     return Found(worst < ENDS_ROUNDING, told={**points, "worst": worst})
 
 
@@ -58,7 +58,7 @@ answers("m_energy")(
 
 
 @answers("m_order")
-def _order() -> Found:
+def _ends_in_order() -> Found:
     ends = [(n, k) for n in platforms() for k in THROTTLES]
     low, middle, high = ("balance_low", "balance", "balance_high")
     ordered = [_ours(n, k, low)[0] <= _ours(n, k, middle)[0] <= _ours(n, k, high)[0] for n, k in ends]
@@ -77,23 +77,23 @@ def _five(name: str, p: Platform) -> Found | None:
     return Found(ours, at.B_plus_printed, corrected=at.B_plus, told=told)
 
 
-def _at(k: float) -> Iterator[tuple[Platform, float, float]]:
+def _throttled_platforms(k: float) -> Iterator[tuple[Platform, float, float]]:
     """Every platform throttled by k at every intensity, with our power."""
-    for name, p, throttle, i in _grid():
+    for name, p, throttle, i in _throttled_intensities():
         if throttle == k:
             yield p, float(INTENSITIES[i]), _ours(name, k, "power")[i]
 
 
 @answers("m_power")
-def _power(k: str) -> Found:
-    worst = max(abs(p.power_7(I, p.B_plus) / ours - 1.0) for p, I, ours in _at(float(k)))
+def _worst_power_found(k: str) -> Found:
+    worst = max(abs(p.power_7(I, p.B_plus) / ours - 1.0) for p, I, ours in _throttled_platforms(float(k)))
     return Found(worst < ENDS_ROUNDING, told={"worst": worst})
 
 
 @answers("m_power_printed")
 def _power_printed(k: str) -> Found:
     by_print, by_formula = 1.0, 1.0
-    for p, I, ours in _at(float(k)):
+    for p, I, ours in _throttled_platforms(float(k)):
         as_printed = p.power_7(I, p.B_plus_printed)
         by_print = max(by_print, as_printed / ours)
         by_formula = max(
@@ -102,7 +102,7 @@ def _power_printed(k: str) -> Found:
     return Found(by_print, corrected=by_formula)
 
 
-def _enough(name: str, p: Platform) -> Mapping[str, float]:
+def _metrics_at_enough_power(name: str, p: Platform) -> Mapping[str, float]:
     """Metrics at I = Bτ of a platform given as much as flops and memory take."""
     own = machines.get(machine(name)).parameters
     return run({**own, "usable_power": (p.pi_flop + p.pi_mem) * (1 + 1e-9)}, intensity=p.B_tau)
@@ -112,7 +112,7 @@ def _enough(name: str, p: Platform) -> Mapping[str, float]:
 def _level() -> bool:
     level = True
     for name, p in platforms().items():
-        found = _enough(name, p)
+        found = _metrics_at_enough_power(name, p)
         ends = (found["balance_low"], found["balance"], found["balance_high"])
         level &= max(ends) - min(ends) <= 1e-8 * p.B_tau
     return level
@@ -120,7 +120,10 @@ def _level() -> bool:
 
 @answers("m_enough:power")
 def _at_balance() -> bool:
-    found = [(_enough(name, p)["power"], p.pi_1 + p.pi_flop + p.pi_mem) for name, p in platforms().items()]
+    found = [
+        (_metrics_at_enough_power(name, p)["power"], p.pi_1 + p.pi_flop + p.pi_mem)
+        for name, p in platforms().items()
+    ]
     return all(math.isclose(ours, most, rel_tol=1e-8) for ours, most in found)
 
 

@@ -169,7 +169,7 @@ def figure_5(folder: Path) -> Picture:
         share = float(np.max(at["energy_constant"] / at["time"] / at["peak_power"]))
         axis.axhspan(0.0, share, color="0.9", zorder=0)
         _by_regime(axis, at["power"] / at["peak_power"], at["regime"], lw=3)
-        axis.set_title(f"{label(name)}, {_most(name)}", fontsize=12.5)
+        axis.set_title(f"{label(name)}, {_peak_efficiency_text(name)}", fontsize=12.5)
         axis.set_ylim(0.0, 1.12)
         axis.set_yticks([0.0, 0.5, 1.0])
     _legend(figure, throttles=False)
@@ -181,7 +181,7 @@ def figure_5(folder: Path) -> Picture:
     )
 
 
-def _most(name: str) -> str:
+def _peak_efficiency_text(name: str) -> str:
     """Peak energy efficiency as text."""
     value = float(np.max(curves(name, np.array([2.0**40]))["efficiency"]))
     return f"{value / 1e9:.3g} Gflop/J"

@@ -33,23 +33,25 @@ def _specified(titan: str, titan_watt: str, arndale: str, arndale_watt: str) -> 
 
 @answers("a_faster")
 def _faster() -> Found:
-    faster = [_ratio(I, "performance", 1) for I in INTENSITIES]
+    faster = [_blocks_over_titan(I, "performance", 1) for I in INTENSITIES]
     return Found(max(faster) < 0.1, told={"least": 1.0 / max(faster), "most": 1.0 / min(faster)})
 
 
-def _ratio(I: float, metric: str, blocks: int) -> float:
+def _blocks_over_titan(I: float, metric: str, blocks: int) -> float:
     """That many Arndale GPUs over a GTX Titan."""
     return block_system(blocks, ARNDALE, I)[metric] / run(TITAN, intensity=I)[metric]
 
 
 @answers("a_match")
 def _equal() -> Found:
-    equal = brentq(lambda I: _ratio(I, "efficiency", 1) - 1.0, 0.5, 4.0, xtol=1e-13)
+    equal = brentq(lambda I: _blocks_over_titan(I, "efficiency", 1) - 1.0, 0.5, 4.0, xtol=1e-13)
     t, a = platform(TITAN), platform(ARNDALE)
     # between them the Titan is memory-bound and the Arndale GPU capped, so that both energies are linear in 1/I
     load = 1.0 + a.pi_1 / a.delta_pi
     crossing = (load * a.eps_mem - t.joule_per_byte) / (t.eps_flop - load * a.eps_flop)
-    shares = ", ".join(f"{_ratio(I, 'efficiency', 1):.2f} at {I:g}" for I in (0.25, 0.5, 2.0, 4.0))
+    shares = ", ".join(
+        f"{_blocks_over_titan(I, 'efficiency', 1):.2f} at {I:g}" for I in (0.25, 0.5, 2.0, 4.0)
+    )
     return Found(equal, corrected=crossing, told={"shares": shares})
 
 
@@ -57,7 +59,7 @@ def _equal() -> Found:
 def _at_4() -> Found:
     I = answers.printed("a_match")
     right = platform(TITAN).energy_2(1.0, I) / platform(ARNDALE).energy_2(1.0, I)
-    return Found(_ratio(I, "efficiency", 1), corrected=right)
+    return Found(_blocks_over_titan(I, "efficiency", 1), corrected=right)
 
 
 @answers("a_within_two", "c_within_two")
@@ -72,12 +74,12 @@ def _peak_power(spec: Spec) -> float:
 
 
 @answers("a_count")
-def _count() -> Found:
+def _power_ratio_found() -> Found:
     return near("a_count", told(lambda x, y: _peak_power(x) / _peak_power(y), TITAN, ARNDALE))
 
 
 @answers("a_count_within")
-def _most() -> Found:
+def _most_blocks_within_power() -> Found:
     budget, t, a = _peak_power(TITAN), platform(TITAN), platform(ARNDALE)
     by_table = int((t.pi_1 + t.delta_pi) / (a.pi_1 + a.delta_pi))
     need = block_system(BLOCKS, ARNDALE, 1.0)["nameplate_power"]
@@ -92,13 +94,13 @@ def _bandwidth() -> Found:
 
 @answers("a_outperform")
 def _outperform(I: str) -> Found:
-    until = brentq(lambda x: _ratio(x, "performance", BLOCKS) - 1.0, 1.0, 16.0, xtol=1e-13)
-    below = [_ratio(x, "performance", BLOCKS) for x in INTENSITIES if x <= float(I)]
+    until = brentq(lambda x: _blocks_over_titan(x, "performance", BLOCKS) - 1.0, 1.0, 16.0, xtol=1e-13)
+    below = [_blocks_over_titan(x, "performance", BLOCKS) for x in INTENSITIES if x <= float(I)]
     return Found(min(below) > 1.0, told={"at": below[-1], "until": until})
 
 
 @answers("a_outperform:blocks")
-def _fastest(I: str) -> Found:
+def _fastest_within_power(I: str) -> Found:
     """Which blocks make the fastest system within the GTX Titan's power, proved by the solver."""
     counts = fastest_within({TITAN: TITAN, ARNDALE: ARNDALE}, _peak_power(TITAN), float(I))
     kinds = " and ".join(label(kind) for kind, n in counts.items() if n)
@@ -115,5 +117,5 @@ def _less_than_half() -> Found:
 
 
 @answers("a_less_than_half:formula")
-def _share() -> Found:
+def _share_of_peak_found() -> Found:
     return Found(_of_peak(), BLOCKS * platform(TITAN).tau_flop / platform(ARNDALE).tau_flop)

@@ -37,14 +37,14 @@ PEAKS = {
 SAME = 1e-14
 
 
-def _cell(column: str, parameter: str, name: str, unsure_cells: str) -> Found:
+def _table_cell(column: str, parameter: str, name: str, unsure_cells: str) -> Found:
     held = machines.get(machine(name)).parameters[parameter]
     doubt = "doubtful cell" if column in unsure_cells else ""
     return Found(1.0 / held if parameter.startswith("time_") else held, remark=doubt)
 
 
 for printed, parameter in COLUMNS.items():
-    answers(f"t_{printed}")(partial(_cell, printed, parameter))
+    answers(f"t_{printed}")(partial(_table_cell, printed, parameter))
 
 
 @answers("t_empty")
@@ -90,7 +90,7 @@ RUNS: dict[str, Callable[[str], Mapping[str, float]]] = {
 
 
 @cache
-def _at(name: str, kind: str) -> Mapping[str, float]:
+def _catalogue_run(name: str, kind: str) -> Mapping[str, float]:
     return RUNS[kind](name)
 
 
@@ -98,7 +98,7 @@ def _each(kind: str, metric: str, over: tuple[str, ...] = ()) -> Callable[[str],
     """Return a metric of a platform, divided by others."""
 
     def found(name: str) -> float:
-        at = _at(name, kind)
+        at = _catalogue_run(name, kind)
         value = at[metric]
         for divisor in over:
             value /= at[divisor]

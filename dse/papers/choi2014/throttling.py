@@ -31,22 +31,22 @@ def _less_than_k(k: str) -> Found:
 
 
 @cache
-def _left(k: str) -> dict[str, float]:
+def _power_kept(k: str) -> dict[str, float]:
     """Share of the most power that every platform keeps at Δπ/k, in rising order."""
     shares = {p: _node(p, float(k)) / _node(p, 1.0) for p in platforms()}
     return dict(sorted(shares.items(), key=lambda item: item[1]))
 
 
 @answers("h_most")
-def _most(k: str) -> Found:
-    order, left = [*_left(k)], _left(k)
+def _loses_most_found(k: str) -> Found:
+    order, left = [*_power_kept(k)], _power_kept(k)
     shown = ", ".join(f"{label(p)} {left[p]:.3f}" for p in (order[0], *order[-3:]))
     return Found(label(order[0]), told={"order": shown})
 
 
 @answers("h_least")
-def _least(k: str) -> bool:
-    return {*[*_left(k)][-3:]} == {"apu_cpu", "apu_gpu", PHI}
+def _least_left_are_claimed(k: str) -> bool:
+    return {*[*_power_kept(k)][-3:]} == {"apu_cpu", "apu_gpu", PHI}
 
 
 def _keeps(metric: str, I: float, k: float) -> dict[str, float]:
@@ -61,7 +61,7 @@ def _keeps_by_table(metric: str, I: float, k: float) -> dict[str, float]:
     return {n: p.energy_2(1.0, I) / p.throttled(k).energy_2(1.0, I) for n, p in platforms().items()}
 
 
-def _best(shares: dict[str, float], claimed: str) -> str:
+def _keeps_most(shares: dict[str, float], claimed: str) -> str:
     """Return who keeps most; the claimed one where it ties with the best."""
     best = max(shares, key=shares.__getitem__)
     return label(claimed if shares[claimed] >= shares[best] * (1.0 - SHARE_TIE) else best)
@@ -69,10 +69,10 @@ def _best(shares: dict[str, float], claimed: str) -> str:
 
 def _degrading(metric: str, claimed: str, I: str, k: str) -> Found:
     shares = _keeps(metric, float(I), float(k))
-    right = _best(_keeps_by_table(metric, float(I), float(k)), claimed)
+    right = _keeps_most(_keeps_by_table(metric, float(I), float(k)), claimed)
     order = sorted(shares, key=shares.__getitem__, reverse=True)[:3]
     shown = ", ".join(f"{label(p)} {shares[p]:.3f}" for p in order)
-    return Found(_best(shares, claimed), corrected=right, told={"order": shown})
+    return Found(_keeps_most(shares, claimed), corrected=right, told={"order": shown})
 
 
 for end, claimed in (("memory", TITAN), ("compute", "nuc_cpu")):

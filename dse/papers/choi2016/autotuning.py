@@ -64,7 +64,7 @@ def _consistent(row: Mapping[str, str]) -> Found:
 
 
 @answers("a_single", "a_single:model")
-def _wrong(mispredictions: str) -> float:
+def _misprediction_count(mispredictions: str) -> float:
     return float(mispredictions)
 
 
@@ -78,7 +78,7 @@ def _eleven(limit: str) -> Found:
 
 
 @answers("a_fastest")
-def _fastest(kind: str) -> Found:
+def _fastest_costs_energy(kind: str) -> Found:
     lost = race(KINDS[kind])
     wrong = int((lost.kind > ENERGY_TIE).sum())
     shown = {"count": len(INTENSITIES), "wrong": wrong}

@@ -26,7 +26,7 @@ PHASE_WORK = 1e12
 
 
 @cache
-def _held() -> dict[str, Mapping[str, Any]]:
+def _settings_by_name() -> dict[str, Mapping[str, Any]]:
     return {str(s["name"]): s for s in machines.get(FMM).settings}
 
 
@@ -37,15 +37,15 @@ def _counters() -> Found:
     return Found(len(names & (read | REPEATED)), told={"repeated": len(REPEATED)})
 
 
-answers("b_settings")(lambda setting: _held()[setting]["core_frequency"])
-answers("b_settings:memory")(lambda setting: _held()[setting]["memory_frequency"])
-answers("b_cases")(lambda inputs: len(_held()) * float(inputs))
+answers("b_settings")(lambda setting: _settings_by_name()[setting]["core_frequency"])
+answers("b_settings:memory")(lambda setting: _settings_by_name()[setting]["memory_frequency"])
+answers("b_cases")(lambda inputs: len(_settings_by_name()) * float(inputs))
 
 
 @answers("b_predict")
 def _all_predicted() -> Found:
-    lacking = [name for name in _held() if not _predicted(name)]
-    return Found(len(_held()) - len(lacking), corrected=5.0, told={"lacking": ", ".join(lacking)})
+    lacking = [name for name in _settings_by_name() if not _predicted(name)]
+    return Found(len(_settings_by_name()) - len(lacking), corrected=5.0, told={"lacking": ", ".join(lacking)})
 
 
 def _predicted(setting: str) -> bool:
@@ -116,7 +116,7 @@ BOUND = {"core": "flops", "memory": "bytes"}
 
 
 @answers("o_best")
-def _best(bound: str, share: str) -> Found:
+def _fastest_is_frugal_found(bound: str, share: str) -> Found:
     operations = BOUND[bound]
     remark = _from(operations) if share == "75" else ""
     return Found(_fastest_is_frugal(operations, float(share) / 100.0), remark=remark)
@@ -147,7 +147,7 @@ def _peak() -> dict[str, float]:
     return {"constant": constant, "dynamic": float(found["power"]) - constant}
 
 
-def _run(operations: str, utilisation: float) -> tuple[float, bool]:
+def _share_and_frugality(operations: str, utilisation: float) -> tuple[float, bool]:
     """Return the share of constant power at the highest clocks, and whether the fastest setting is most frugal."""
     found = settings_of([{"name": "run", operations: PHASE_WORK}], slowed(utilisation))
     share = float((found["energy_constant"] / found["energy"])[0])
@@ -156,17 +156,17 @@ def _run(operations: str, utilisation: float) -> tuple[float, bool]:
 
 def _utilisation(operations: str, share: float) -> float:
     """Return the fraction of its rate at which constant power takes that share, at the highest clocks."""
-    full = _run(operations, 1.0)[0]
+    full = _share_and_frugality(operations, 1.0)[0]
     # dynamic energy is the same, constant energy in proportion to time
     return full / (1.0 - full) * (1.0 - share) / share
 
 
 def _fastest_is_frugal(operations: str, share: float) -> bool:
-    return _run(operations, _utilisation(operations, share))[1]
+    return _share_and_frugality(operations, _utilisation(operations, share))[1]
 
 
 def _from(operations: str) -> str:
-    share, frugal = _run(operations, 1.0)
+    share, frugal = _share_and_frugality(operations, 1.0)
     if frugal:
         return f"so already at full speed, where it takes {100 * share:.0f} %"
     return f"so from {100 * _turn(operations):.0f} % on; at full speed it takes {100 * share:.0f} %"
@@ -175,7 +175,7 @@ def _from(operations: str) -> str:
 @cache
 def _turn(operations: str) -> float:
     """Return the share of constant power at which the fastest setting becomes the most frugal."""
-    low, high = _run(operations, 1.0)[0], 0.999
+    low, high = _share_and_frugality(operations, 1.0)[0], 0.999
     while high - low > 1e-4:
         middle = (low + high) / 2.0
         low, high = (low, middle) if _fastest_is_frugal(operations, middle) else (middle, high)

@@ -62,8 +62,10 @@ def _phases(folder: Path) -> Picture:
         time, energy = found["time"] / found["time"].min(), found["energy"] / found["energy"].min()
         axis.plot(time, energy, "o", color=BLUE, alpha=0.6)
         fast, least = int(np.min(found[f"race_setting.{phase['name']}"])) - 1, int(energy.argmin())
-        _mark(axis, (time[least], energy[least]), "o", GREEN, f"least energy: {name_of(cells()[least])}")
-        _mark(axis, (time[fast], energy[fast]), "x", RED, f"fastest: {name_of(cells()[fast])}")
+        _draw_marked_point(
+            axis, (time[least], energy[least]), "o", GREEN, f"least energy: {name_of(cells()[least])}"
+        )
+        _draw_marked_point(axis, (time[fast], energy[fast]), "x", RED, f"fastest: {name_of(cells()[fast])}")
         axis.set_title(
             f"{phase['name']}: {found['time'].min():.2f} s, {found['energy'].min():.1f} J", fontsize=14
         )
@@ -95,7 +97,7 @@ def _plain_ticks(axis: Axis, values: tuple[int, ...]) -> None:
     axis.set_tick_params(labelsize=13)
 
 
-def _mark(axis: Axes, at: tuple[float, float], marker: str, colour: str, label: str) -> None:
+def _draw_marked_point(axis: Axes, at: tuple[float, float], marker: str, colour: str, label: str) -> None:
     face = "none" if marker == "o" else colour
     axis.plot(
         *at, marker, color=colour, markersize=13, markerfacecolor=face, markeredgewidth=2.5, label=label

@@ -17,19 +17,21 @@ from dse.papers.choi2016.rows import answers
 from dse.papers.comparer import Found
 
 
-def _columns() -> dict[str, str]:
+def _parameter_of_column() -> dict[str, str]:
     """Parameter of the catalogue for every column of Table I."""
     clocks = {column: parameter for column, (parameter, _) in CLOCKS.items()}
     return clocks | {column: o.energy for column, o in ENERGIES.items()} | {CONSTANT: "constant_power"}
 
 
 @cache
-def _held() -> dict[str, Mapping[str, Any]]:
+def _settings_by_name() -> dict[str, Mapping[str, Any]]:
     return {str(s["name"]): s for s in machines.get(MACHINE).settings}
 
 
-for column, parameter in _columns().items():
-    answers(f"t_{column}")(partial(lambda parameter, setting: _held()[setting][parameter], parameter))
+for column, parameter in _parameter_of_column().items():
+    answers(f"t_{column}")(
+        partial(lambda parameter, setting: _settings_by_name()[setting][parameter], parameter)
+    )
 
 
 def _by_equations(column: str, setting: str) -> float:
@@ -68,7 +70,7 @@ def _nonnegative() -> Found:
 
 
 @answers("q_nonnegative:sign")
-def _sign() -> Found:
+def _sign_of_fit() -> Found:
     free = np.linalg.lstsq(jetson.leakage_matrix(), jetson.column(CONSTANT), rcond=None)[0]
     held = jetson.circuit().constants[dvfs_energy.LEAKAGE[2].name]
     return Found(bool(free[2] < 0.0 and held == 0.0), told={"misc": free[2]})
@@ -105,10 +107,10 @@ def _double(part: str) -> Found:
 
 
 answers("p_choice")(lambda core, memory: float(core) * float(memory))
-answers("p_sixteen")(lambda: len(_held()))
+answers("p_sixteen")(lambda: len(_settings_by_name()))
 
 
 @answers("p_sixteen:training")
 def _training() -> Found:
     printed = [row["type"] for row in cells()].count("T")
-    return Found(sum(s["role"] == "training" for s in _held().values()), printed)
+    return Found(sum(s["role"] == "training" for s in _settings_by_name().values()), printed)

@@ -21,60 +21,76 @@ EXPONENTS = {"matmul": 3.0, "strassen": STRASSEN, "lu": 3.0}
 MESSAGE = 50.0  # words per message where latency is put back into the two-level formulas
 
 
-def _middle(s: Setting, exponent: float = 3.0) -> tuple[float, float]:
+def _middle_of_range(s: Setting, exponent: float = 3.0) -> tuple[float, float]:
     """Return some p and M well inside the range n^2/p <= M <= n^2/p^(2/w)."""
     p = s.n**0.75
     return p, s.n**2 / p ** ((1.0 + 2.0 / exponent) / 2.0)
 
 
 @cache
-def _run(model: str, s: Setting, **other: float) -> Mapping[str, float]:
+def _metrics_at_middle(model: str, s: Setting, **other: float) -> Mapping[str, float]:
     """Metrics of a product or factorisation in the middle of its range; ``other`` memory or largest message."""
-    p, M = _middle(s, EXPONENTS[model])
+    p, M = _middle_of_range(s, EXPONENTS[model])
     given = {"order": s.n, "processors": p, "memory": other.get("memory", M)}
     if model == "strassen":
         given["exponent"] = STRASSEN
     return metrics(model, as_machine(replace(s, m=other.get("m", s.m))), given)
 
 
-def _at(s: Setting, exponent: float = 3.0) -> dict[str, object]:
-    p, M = _middle(s, exponent)
+def _details_at_middle(s: Setting, exponent: float = 3.0) -> dict[str, object]:
+    p, M = _middle_of_range(s, exponent)
     return {"p": p, "M": M, "c": p * M / s.n**2}
 
 
 @answers("7_W")
-def _words(s: Setting) -> Found:
-    p, M = _middle(s)
-    return Found(_run("matmul", s)["words"], s.n**2 / math.sqrt(p * M / s.n**2 * p), told=_at(s))
+def _matmul_words_found(s: Setting) -> Found:
+    p, M = _middle_of_range(s)
+    return Found(
+        _metrics_at_middle("matmul", s)["words"],
+        s.n**2 / math.sqrt(p * M / s.n**2 * p),
+        told=_details_at_middle(s),
+    )
 
 
 @answers("7_S")
 def _messages(s: Setting) -> Found:
-    p, M = _middle(s)
+    p, M = _middle_of_range(s)
     printed = math.sqrt(p / (p * M / s.n**2) ** 3)
-    return Found(_run("matmul", s, m=M)["messages"], printed, told=_at(s))
+    return Found(_metrics_at_middle("matmul", s, m=M)["messages"], printed, told=_details_at_middle(s))
 
 
 @answers("9")
-def _time(s: Setting) -> Found:
-    return Found(_run("matmul", s)["time"], costs.matmul_time(s, *_middle(s)), told=_at(s))
+def _matmul_time_found(s: Setting) -> Found:
+    return Found(
+        _metrics_at_middle("matmul", s)["time"],
+        costs.matmul_time(s, *_middle_of_range(s)),
+        told=_details_at_middle(s),
+    )
 
 
 @answers("10")
-def _energy(s: Setting) -> Found:
-    return Found(_run("matmul", s)["energy"], costs.matmul_energy(s, _middle(s)[1]), told=_at(s))
+def _matmul_energy_found(s: Setting) -> Found:
+    return Found(
+        _metrics_at_middle("matmul", s)["energy"],
+        costs.matmul_energy(s, _middle_of_range(s)[1]),
+        told=_details_at_middle(s),
+    )
 
 
 @answers("11")
 def _energy_3d(s: Setting) -> Found:
-    p, _ = _middle(s)
+    p, _ = _middle_of_range(s)
     corner = s.n**2 / p ** (2 / 3) * (1.0 - 1e-15)
-    return Found(_run("matmul", s, memory=corner)["energy"], costs.matmul_energy_3d(s, p), told=_at(s))
+    return Found(
+        _metrics_at_middle("matmul", s, memory=corner)["energy"],
+        costs.matmul_energy_3d(s, p),
+        told=_details_at_middle(s),
+    )
 
 
 @answers("fn4")
 def _least_memory(s: Setting) -> Found:
-    p, _ = _middle(s)
+    p, _ = _middle_of_range(s)
     least = ask(
         {
             "model": "matmul",
@@ -84,16 +100,16 @@ def _least_memory(s: Setting) -> Found:
             "objective": {"minimize": "memory"},
         },
     )
-    return Found(told(least, "objective"), s.n, corrected=s.n**2 / p, told=_at(s))
+    return Found(told(least, "objective"), s.n, corrected=s.n**2 / p, told=_details_at_middle(s))
 
 
 @cache
-def _ends(s: Setting, model: str) -> tuple[Solution, Solution]:
+def _fewest_and_most_processors(s: Setting, model: str) -> tuple[Solution, Solution]:
     """Perfect strong scaling at fixed M: the fewest and the most processors."""
     question: dict[str, Any] = {
         "model": model,
         "machine": as_machine(s),
-        "given": {"order": s.n, "memory": _middle(s, EXPONENTS[model])[1]},
+        "given": {"order": s.n, "memory": _middle_of_range(s, EXPONENTS[model])[1]},
         "decide": {"processors": {}},
     }
     fewest = ask(question | {"objective": {"minimize": "processors"}})
@@ -102,61 +118,71 @@ def _ends(s: Setting, model: str) -> tuple[Solution, Solution]:
 
 def _bounds(s: Setting, model: str) -> tuple[float, float]:
     """p_min and p_max by the paper."""
-    w, M = EXPONENTS[model], _middle(s, EXPONENTS[model])[1]
+    w, M = EXPONENTS[model], _middle_of_range(s, EXPONENTS[model])[1]
     return s.n**2 / M, s.n**w / M ** (w / 2)
 
 
-def _ratio(s: Setting, model: str, metric: str) -> float:
-    fewest, most = _ends(s, model)
+def _most_over_fewest(s: Setting, model: str, metric: str) -> float:
+    fewest, most = _fewest_and_most_processors(s, model)
     return most.metrics[metric] / fewest.metrics[metric] if fewest.metrics and most.metrics else math.nan
 
 
 @answers("range_low")
 def _fewest(s: Setting, model: str) -> Found:
-    ours = told(_ends(s, model)[0], "objective")
-    return Found(ours, _bounds(s, model)[0], told=_at(s, EXPONENTS[model]))
+    ours = told(_fewest_and_most_processors(s, model)[0], "objective")
+    return Found(ours, _bounds(s, model)[0], told=_details_at_middle(s, EXPONENTS[model]))
 
 
 @answers("range_high")
-def _most(s: Setting, model: str) -> Found:
-    ours = told(_ends(s, model)[1], "objective")
-    return Found(ours, _bounds(s, model)[1], told=_at(s, EXPONENTS[model]))
+def _found_most_processors(s: Setting, model: str) -> Found:
+    ours = told(_fewest_and_most_processors(s, model)[1], "objective")
+    return Found(ours, _bounds(s, model)[1], told=_details_at_middle(s, EXPONENTS[model]))
 
 
 @answers("range_energy")
 def _same_energy(s: Setting, model: str) -> Found:
-    return Found(_ratio(s, model, "energy"), told=_at(s, EXPONENTS[model]))
+    return Found(_most_over_fewest(s, model, "energy"), told=_details_at_middle(s, EXPONENTS[model]))
 
 
 @answers("range_time")
 def _shorter(s: Setting, model: str) -> Found:
     low, high = _bounds(s, model)
-    return Found(_ratio(s, model, "time"), low / high, told=_at(s, EXPONENTS[model]))
+    return Found(
+        _most_over_fewest(s, model, "time"), low / high, told=_details_at_middle(s, EXPONENTS[model])
+    )
 
 
 @answers("13")
 def _strassen(s: Setting) -> Found:
-    printed = costs.strassen_energy(s, STRASSEN, _middle(s, STRASSEN)[1])
-    return Found(_run("strassen", s)["energy"], printed, told=_at(s, STRASSEN))
+    printed = costs.strassen_energy(s, STRASSEN, _middle_of_range(s, STRASSEN)[1])
+    return Found(_metrics_at_middle("strassen", s)["energy"], printed, told=_details_at_middle(s, STRASSEN))
 
 
 @answers("14")
 def _strassen_unlimited(s: Setting) -> Found:
-    p, _ = _middle(s, STRASSEN)
+    p, _ = _middle_of_range(s, STRASSEN)
     printed, right = (costs.strassen_energy_unlimited(s, STRASSEN, p, k) for k in (5.0, STRASSEN + 2.0))
     corner = s.n**2 / p ** (2 / STRASSEN) * (1.0 - 1e-15)
-    return Found(_run("strassen", s, memory=corner)["energy"], printed, corrected=right, told={"p": p})
+    return Found(
+        _metrics_at_middle("strassen", s, memory=corner)["energy"], printed, corrected=right, told={"p": p}
+    )
 
 
 @answers("LU_S")
 def _lu(s: Setting) -> Found:
-    return Found(_run("lu", s)["messages"], costs.lu_messages(s, *_middle(s)), told=_at(s))
+    return Found(
+        _metrics_at_middle("lu", s)["messages"],
+        costs.lu_messages(s, *_middle_of_range(s)),
+        told=_details_at_middle(s),
+    )
 
 
 @answers("LU_cp")
 def _lu_by_copies(s: Setting) -> Found:
-    p, M = _middle(s)
-    return Found(_run("lu", s)["messages"], math.sqrt(p * M / s.n**2 * p), told=_at(s))
+    p, M = _middle_of_range(s)
+    return Found(
+        _metrics_at_middle("lu", s)["messages"], math.sqrt(p * M / s.n**2 * p), told=_details_at_middle(s)
+    )
 
 
 def _nbody(s: Setting, metric: str, printed: float) -> Found:

@@ -49,7 +49,7 @@ CHOSEN, TABLE_I = _BY_NAME["M = 3n²/p"], _BY_NAME["M = 2^34 (Table I)"]
 
 
 @cache
-def _machine(name: str) -> Setting:
+def _case_study_machine(name: str) -> Setting:
     """Return the case-study machine as printed, or with the delta_e of the corrected catalogue machine."""
     printed = from_machine(name, ORDER, 1.0, machines.get("jaketown-printed").parameters)
     if name == "jaketown-printed":
@@ -59,14 +59,14 @@ def _machine(name: str) -> Setting:
 
 def efficiency(reading: Reading, halved: Sequence[str], generations: int) -> float:
     """flop/J of 2.5D multiplication (n^3 flops) after that many halvings of the named machine parameters."""
-    machine = as_machine(_machine(reading.machine))
+    machine = as_machine(_case_study_machine(reading.machine))
     for name in halved:
         machine[name] /= 2.0**generations
     # two sockets with three matrices lie outside the 2.5D range, as the paper itself says
-    return metrics("matmul", machine, _design(reading), "replication")["efficiency"]
+    return metrics("matmul", machine, _case_study_design(reading), "replication")["efficiency"]
 
 
-def _design(reading: Reading) -> dict[str, float]:
+def _case_study_design(reading: Reading) -> dict[str, float]:
     return {"order": ORDER, "processors": SOCKETS, "memory": reading.memory}
 
 
@@ -89,7 +89,13 @@ def first_passing(values: Sequence[float], target: float) -> float:
 def _outside(reading: str) -> bool:
     """The design lies outside the range of replication."""
     of = _BY_NAME[reading]
-    asked = ask({"model": "matmul", "machine": as_machine(_machine(of.machine)), "given": _design(of)})
+    asked = ask(
+        {
+            "model": "matmul",
+            "machine": as_machine(_case_study_machine(of.machine)),
+            "given": _case_study_design(of),
+        }
+    )
     return asked.status is Status.INFEASIBLE and "replication" in asked.conflict
 
 
@@ -128,13 +134,13 @@ def _third(reading: str) -> Found:
 
 def _formula(reading: Reading, gamma: float = 1.0, others: float = 1.0) -> float:
     """Return flop/J by (10) with gamma_e, and with beta_e and delta_e, times these factors."""
-    s = _machine(reading.machine)
+    s = _case_study_machine(reading.machine)
     scaled = replace(s, gamma_e=gamma * s.gamma_e, beta_e=others * s.beta_e, delta_e=others * s.delta_e)
     return ORDER**3 / costs.matmul_energy(scaled, reading.memory)
 
 
 @answers("VI_start")
-def _start(reading: str) -> Found:
+def _curves_start(reading: str) -> Found:
     of = _BY_NAME[reading]
     return Found(curves(of)["together"][0] / 1e9, _formula(of) / 1e9)
 
@@ -147,7 +153,7 @@ def _five(reading: str, target: str) -> Found:
 
 
 @answers("VI_share")
-def _share(reading: str) -> Found:
+def _percent_of_limit_found(reading: str) -> Found:
     of = _BY_NAME[reading]
     limit = _formula(of, gamma=0.0)
     alone = curves(of)["energy_per_flop"][5]

@@ -15,48 +15,54 @@ from dse.papers.demmel2013.symbols import Setting, greek
 from results.solution import Solution
 
 
-def _power(s: Setting) -> float:
+def _power_at_best_memory(s: Setting) -> float:
     """Power of a processor at M0."""
     return nbody.processor_power(s, nbody.best_memory(s))
 
 
-def _between(s: Setting) -> float:
+def _power_between_limits(s: Setting) -> float:
     """Return a total power that binds between the 1D and the 2D limit."""
-    return _power(s) * math.pow(s.n / nbody.best_memory(s), 1.5)
+    return _power_at_best_memory(s) * math.pow(s.n / nbody.best_memory(s), 1.5)
 
 
 @answers("19")
 def _most_processors(s: Setting) -> Found:
-    M0, P = nbody.best_memory(s), _between(s)
+    M0, P = nbody.best_memory(s), _power_between_limits(s)
     ours = told(ask(question(s, minimize="time", memory=M0, limits={"power": P})), "processors")
     return Found(ours, nbody.p_for_power(s, P, M0), told={"P": P})
 
 
-def _fastest(s: Setting, P: float) -> Found:
+def _least_time_within_power(s: Setting, P: float) -> Found:
     ours = told(ask(question(s, minimize="time", limits={"power": P})), "objective")
     return Found(ours, nbody.time_most_processors(s, P), corrected=nbody.time_for_power(s, P), told={"P": P})
 
 
-answers("VD_middle")(lambda s: _fastest(s, _between(s)))
-answers("VD_rich")(lambda s: _fastest(s, 2.0 * _power(s) * (s.n / nbody.best_memory(s)) ** 2))
-answers("VD_poor")(lambda s: _fastest(s, 0.6 * _power(s) * s.n / nbody.best_memory(s)))
+answers("VD_middle")(lambda s: _least_time_within_power(s, _power_between_limits(s)))
+answers("VD_rich")(
+    lambda s: _least_time_within_power(s, 2.0 * _power_at_best_memory(s) * (s.n / nbody.best_memory(s)) ** 2)
+)
+answers("VD_poor")(
+    lambda s: _least_time_within_power(s, 0.6 * _power_at_best_memory(s) * s.n / nbody.best_memory(s))
+)
 
 
 @cache
 def _frugal(s: Setting) -> Solution:
-    return ask(question(s, minimize="energy", limits={"power": _between(s)}))
+    return ask(question(s, minimize="energy", limits={"power": _power_between_limits(s)}))
 
 
 @answers("VD_energy")
 def _least_energy(s: Setting) -> Found:
-    return Found(told(_frugal(s), "objective"), nbody.least_energy(s), told={"P": _between(s)})
+    return Found(told(_frugal(s), "objective"), nbody.least_energy(s), told={"P": _power_between_limits(s)})
 
 
 @answers("VD_range")
 def _upper_end(s: Setting) -> Found:
-    P = _between(s)
+    P = _power_between_limits(s)
     _, high = _frugal(s).ranges.get("processors", (math.nan, math.nan))
-    return Found(high, P / _power(s), tolerance=max(PINNED_WITHIN, 4.0 * flatness(s)), told={"P": P})
+    return Found(
+        high, P / _power_at_best_memory(s), tolerance=max(PINNED_WITHIN, 4.0 * flatness(s)), told={"P": P}
+    )
 
 
 def _twice(s: Setting) -> float:
@@ -97,7 +103,7 @@ def _energy_within(s: Setting, P: float, printed: float | None) -> Found:
 
 
 @answers("VE_M0")
-def _enough(s: Setting) -> Found:
+def _energy_at_enough_power(s: Setting) -> Found:
     return _energy_within(s, _twice(s), nbody.least_energy(s))
 
 
@@ -118,14 +124,14 @@ def _most_efficient(s: Setting) -> Solution:
 
 
 @answers("VF_ratio")
-def _ratio(s: Setting, times: str) -> Found:
+def _efficiency_found(s: Setting, times: str) -> Found:
     size = float(times) * s.n
     ours = told(_most_efficient(replace(s, n=size)), "objective")
     return Found(ours, nbody.best_efficiency(s), told={"size": size})
 
 
 @answers("VF_list")
-def _tied(s: Setting) -> Found:
+def _parameter_that_counts(s: Setting) -> Found:
     elasticity = _most_efficient(s).parameters.get("machine.time_per_flop", 0.0)
     return Found("γt" if elasticity != 0.0 else "γe twice", corrected="γt")
 

@@ -21,7 +21,7 @@ def least_energy(s: Setting) -> Solution:
     return ask(question(s, minimize="energy"))
 
 
-def _flat(s: Setting, times: float) -> float:
+def _tolerance_at_flat_optimum(s: Setting, times: float) -> float:
     """Tolerance of what hangs on the memory of least energy."""
     return max(PINNED_WITHIN, times * flatness(s))
 
@@ -29,26 +29,36 @@ def _flat(s: Setting, times: float) -> float:
 @answers("VA_M0")
 def _best_memory(s: Setting) -> Found:
     ours = told(least_energy(s), "memory")
-    return Found(ours, nbody.best_memory(s), tolerance=_flat(s, 3.0), told={"flat": flatness(s)})
+    return Found(
+        ours, nbody.best_memory(s), tolerance=_tolerance_at_flat_optimum(s, 3.0), told={"flat": flatness(s)}
+    )
 
 
 @answers("18")
-def _least(s: Setting) -> Found:
+def _found_least_energy(s: Setting) -> Found:
     return Found(told(least_energy(s), "objective"), nbody.least_energy(s))
 
 
-def _end(s: Setting, place: int) -> float:
+def _end_of_processor_range(s: Setting, place: int) -> float:
     return least_energy(s).ranges.get("processors", (math.nan, math.nan))[place]
 
 
 @answers("VA_low")
 def _fewest(s: Setting) -> Found:
-    return Found(_end(s, 0), s.n / nbody.best_memory(s), tolerance=_flat(s, 6.0))
+    return Found(
+        _end_of_processor_range(s, 0),
+        s.n / nbody.best_memory(s),
+        tolerance=_tolerance_at_flat_optimum(s, 6.0),
+    )
 
 
 @answers("VA_high")
-def _most(s: Setting) -> Found:
-    return Found(_end(s, 1), (s.n / nbody.best_memory(s)) ** 2, tolerance=_flat(s, 12.0))
+def _found_most_at_least_energy(s: Setting) -> Found:
+    return Found(
+        _end_of_processor_range(s, 1),
+        (s.n / nbody.best_memory(s)) ** 2,
+        tolerance=_tolerance_at_flat_optimum(s, 12.0),
+    )
 
 
 @answers("VA_time")
@@ -100,19 +110,21 @@ def _tight(s: Setting) -> float:
 
 
 @cache
-def _held(s: Setting) -> Solution:
+def _least_energy_within_time(s: Setting) -> Solution:
     return ask(question(s, minimize="energy", limits={"time": _tight(s)}))
 
 
 @answers("VB_pmin")
-def _enough(s: Setting) -> Found:
-    return Found(told(_held(s), "processors"), nbody.p_min(s, _tight(s)), told={"T": _tight(s)})
+def _processors_for_time(s: Setting) -> Found:
+    return Found(
+        told(_least_energy_within_time(s), "processors"), nbody.p_min(s, _tight(s)), told={"T": _tight(s)}
+    )
 
 
 @answers("VB_2d")
 def _at_2d_limit(s: Setting) -> Found:
     printed = nbody.energy(s, s.n / math.sqrt(nbody.p_min(s, _tight(s))))
-    return Found(told(_held(s), "objective"), printed, told={"T": _tight(s)})
+    return Found(told(_least_energy_within_time(s), "objective"), printed, told={"T": _tight(s)})
 
 
 @answers("VB_fewer")
@@ -123,7 +135,7 @@ def _late(s: Setting) -> Found:
 
 
 @answers("VB_few")
-def _few(s: Setting) -> Found:
+def _too_few_processors(s: Setting) -> Found:
     """T_max above the paper's threshold, yet too few processors for M0 within it: more memory."""
     M0 = nbody.best_memory(s)
     p = 0.25 * (s.n / M0) ** 2
@@ -139,7 +151,7 @@ def _budget(s: Setting) -> float:
 
 
 @cache
-def _fastest(s: Setting) -> Solution:
+def _least_time_within_energy(s: Setting) -> Solution:
     return ask(question(s, minimize="time", limits={"energy": _budget(s)}))
 
 
@@ -150,13 +162,13 @@ def _on_budget(s: Setting) -> float:
 
 @answers("VC_p")
 def _most_processors(s: Setting) -> Found:
-    ours, E = told(_fastest(s), "processors"), _budget(s)
+    ours, E = told(_least_time_within_energy(s), "processors"), _budget(s)
     return Found(ours, nbody.p_for_energy(s, E), tolerance=_on_budget(s), told={"E": E})
 
 
 @answers("VC_T")
 def _least_time(s: Setting) -> Found:
-    ours, E = told(_fastest(s), "objective"), _budget(s)
+    ours, E = told(_least_time_within_energy(s), "objective"), _budget(s)
     printed = nbody.least_time(s, nbody.p_for_energy(s, E))
     return Found(ours, printed, tolerance=_on_budget(s), told={"E": E})
 

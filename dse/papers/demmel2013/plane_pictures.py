@@ -49,7 +49,7 @@ def _region(axis: Axes, inside: Polygon, metric: str, most: float, **look: Any) 
     return filled
 
 
-def _mark(axis: Axes, name: str, marker: str) -> Line2D:
+def _draw_solved_point(axis: Axes, name: str, marker: str) -> Line2D:
     """Draw the solver's answer as a point; gives its legend entry (no point where there is no answer)."""
     mark = regions.marks()[name]
     look: dict[str, Any] = {"color": BLACK, "marker": marker, "mfc": "white", "mew": 2.5, "ls": ""}
@@ -109,8 +109,8 @@ def _energy_and_processor(folder: Path) -> Picture:
             alpha=0.6,
             label=f"power per processor ≤ P_proc = {b.P_proc:.2f} W",
         ),
-        _mark(axis, "energy", "o"),
-        _mark(axis, "processor", "s"),
+        _draw_solved_point(axis, "energy", "o"),
+        _draw_solved_point(axis, "processor", "s"),
     ]
     axis.legend(handles=handles, fontsize=14, loc="upper right")
     path = save(figure, folder / "figure4b.png")
@@ -129,8 +129,8 @@ def _time_and_total(folder: Path) -> Picture:
         _green(axis, "least energy E*"),
         Patch(facecolor="white", edgecolor=BLACK, hatch="xx", label=f"time ≤ T_max = {b.T_max:.0f} s"),
         Patch(color=PURPLE, alpha=0.6, label=f"total power ≤ P_tot = {b.P_tot:.0f} W"),
-        _mark(axis, "time", "o"),
-        _mark(axis, "total", "s"),
+        _draw_solved_point(axis, "time", "o"),
+        _draw_solved_point(axis, "total", "s"),
     ]
     axis.legend(handles=handles, fontsize=14, loc="upper right")
     path = save(figure, folder / "figure4c.png")

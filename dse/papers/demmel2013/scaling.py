@@ -121,36 +121,38 @@ def _least_words(model: str, s: Setting, p: float, memory: float) -> float:
     return float("nan") if isinstance(words, str) else words
 
 
-def _least(model: str, s: Setting, p: float) -> float:
+def _words_by_solver(model: str, s: Setting, p: float) -> float:
     return _least_words(model, s, p, s.n**2 / FIGURE_3_P_MIN)
 
 
 @answers("fig3")
-def _words(model: str, s: Setting, reach: str) -> Found:
+def _words_found(model: str, s: Setting, reach: str) -> Found:
     w, memory = EXPONENTS[model], s.n**2 / FIGURE_3_P_MIN
     last = FIGURE_3_P_MIN ** (w / 2)
     p = {"first": FIGURE_3_P_MIN, "last": last, "beyond": 16.0 * last}[reach]
     bounds = costs.memory_dependent_words(s.n, w, p, memory), costs.memory_independent_words(s.n, w, p)
-    return Found(_least(model, s, p), max(bounds), told={"p": p})
+    return Found(_words_by_solver(model, s, p), max(bounds), told={"p": p})
 
 
 @answers("fig3_end")
-def _end(model: str) -> Found:
+def _end_of_strong_scaling(model: str) -> Found:
     return Found(figure_3(model).p_max, FIGURE_3_P_MIN ** (EXPONENTS[model] / 2))
 
 
-def _slope(model: str, s: Setting, low: float, high: float) -> float:
+def _scaling_exponent(model: str, s: Setting, low: float, high: float) -> float:
     """Exponent of words over p between two p."""
-    return float(np.log(_least(model, s, high) / _least(model, s, low)) / np.log(high / low))
+    return float(
+        np.log(_words_by_solver(model, s, high) / _words_by_solver(model, s, low)) / np.log(high / low)
+    )
 
 
 @answers("fig3_slope")
 def _beyond(model: str, s: Setting) -> Found:
     w = EXPONENTS[model]
     last = FIGURE_3_P_MIN ** (w / 2)
-    return Found(_slope(model, s, 10 * last, 100 * last), -2.0 / w)
+    return Found(_scaling_exponent(model, s, 10 * last, 100 * last), -2.0 / w)
 
 
 @answers("fig3_slope:inside")
-def _inside(model: str, s: Setting) -> float:
-    return _slope(model, s, FIGURE_3_P_MIN, FIGURE_3_P_MIN ** (EXPONENTS[model] / 2))
+def _exponent_found(model: str, s: Setting) -> float:
+    return _scaling_exponent(model, s, FIGURE_3_P_MIN, FIGURE_3_P_MIN ** (EXPONENTS[model] / 2))

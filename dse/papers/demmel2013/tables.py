@@ -53,16 +53,16 @@ def _corrected(symbol: str, parameter: str, quantity: str, recipe: str) -> Found
     return Found(ours, corrected=right, told=_recipe(quantity, symbol, recipe))
 
 
-def _held(machine: str, symbol: str, parameter: str) -> Found:
+def _parameter_found(machine: str, symbol: str, parameter: str) -> Found:
     return Found(machines.get(machine).parameters[parameter], told={"letter": greek(symbol)})
 
 
-answers("t1_catalogue")(partial(_held, "jaketown"))
-answers("t1_printed")(partial(_held, "jaketown-printed"))
+answers("t1_catalogue")(partial(_parameter_found, "jaketown"))
+answers("t1_printed")(partial(_parameter_found, "jaketown-printed"))
 
 
 @answers("t1_link")
-def _link() -> Found:
+def _link_unit_found() -> Found:
     """The unit of the link cannot be Gb/s."""
     width, rate = raw()["data_width"], raw()["link_bw"]
     printed = next(row["value_printed"] for row in table("demmel2013/table1") if row["symbol"] == "beta_t")

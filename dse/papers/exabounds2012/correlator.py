@@ -104,7 +104,7 @@ def _work(level: str) -> Found:
 
 
 @answers("work:few")
-def _few(parallelism: str) -> Found:
+def _work_of_aisles_found(parallelism: str) -> Found:
     limited = {"instructions": WORKLOAD, "parallelism.system": float(parallelism)}
     aisles = catalogue("table3")["count.system"]
     return Found(of("table3", SUPPLIED, limited)["work.aisle"], WORKLOAD / min(aisles, float(parallelism)))

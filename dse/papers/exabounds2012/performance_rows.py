@@ -108,76 +108,82 @@ def _buffer(times: str) -> Found:
 SIZE, EXTRA, MANY_CORES, H = 1e9, 1e7, 8.0, 1e-4
 
 
-def _rate(cores: float, work: float) -> float:
+def _rate_with_overhead(cores: float, work: float) -> float:
     return work / ((work / cores + EXTRA) / 1e9)
 
 
 def _per_core() -> float:
-    return (_rate(MANY_CORES * (1 + H), SIZE) - _rate(MANY_CORES * (1 - H), SIZE)) / (2 * H * MANY_CORES)
+    return (
+        _rate_with_overhead(MANY_CORES * (1 + H), SIZE) - _rate_with_overhead(MANY_CORES * (1 - H), SIZE)
+    ) / (2 * H * MANY_CORES)
 
 
 def _per_work() -> float:
-    return (_rate(MANY_CORES, SIZE * (1 + H)) - _rate(MANY_CORES, SIZE * (1 - H))) / (2 * H * SIZE)
+    return (
+        _rate_with_overhead(MANY_CORES, SIZE * (1 + H)) - _rate_with_overhead(MANY_CORES, SIZE * (1 - H))
+    ) / (2 * H * SIZE)
 
 
 @cache
-def _divided() -> Mapping[str, float]:
+def _run_over_many_cores() -> Mapping[str, float]:
     return plain({"count.die": MANY_CORES}, **{"instructions": SIZE, "overhead_work.die": EXTRA})
 
 
-answers("e10")(lambda: Found(_divided()["strong_scaling.die"], _per_core()))
-answers("e11")(lambda: Found(_divided()["weak_scaling"], _per_work()))
+answers("e10")(lambda: Found(_run_over_many_cores()["strong_scaling.die"], _per_core()))
+answers("e11")(lambda: Found(_run_over_many_cores()["weak_scaling"], _per_work()))
 
 
 @answers("e12")
 def _isoefficiency() -> Found:
     said = _per_core() / _per_work()
-    return Found(_divided()["isoefficiency.die"], said, corrected=-said)
+    return Found(_run_over_many_cores()["isoefficiency.die"], said, corrected=-said)
 
 
 @answers("e14")
 def _fraction() -> Found:
     return Found(
-        _divided()["amdahl.die"], paper.amdahl(MANY_CORES, _rate(MANY_CORES, SIZE), _rate(1.0, SIZE))
+        _run_over_many_cores()["amdahl.die"],
+        paper.amdahl(MANY_CORES, _rate_with_overhead(MANY_CORES, SIZE), _rate_with_overhead(1.0, SIZE)),
     )
 
 
 @answers("e14:speed_up")
 def _speed_up() -> Found:
     return Found(
-        paper.speed_up(_divided()["amdahl.die"], MANY_CORES), _rate(MANY_CORES, SIZE) / _rate(1.0, SIZE)
+        paper.speed_up(_run_over_many_cores()["amdahl.die"], MANY_CORES),
+        _rate_with_overhead(MANY_CORES, SIZE) / _rate_with_overhead(1.0, SIZE),
     )
 
 
 @cache
-def _few() -> Mapping[str, float]:
+def _run_on_one_die() -> Mapping[str, float]:
     """A run with a parallelism of five on the cores of one die."""
     outer = ("socket", "card", "unit", "rack", "aisle", "system")
     most = {"parallelism.die": 5.0} | {f"parallelism.{level}": 1.0 for level in outer}
     return plain({"count.die": MANY_CORES}, **({"instructions": SIZE} | most))
 
 
-answers("laws")(lambda: Found(_few()["work_law"], SIZE / MANY_CORES / 1e9))
-answers("laws:span")(lambda: Found(_few()["span_law"], SIZE / 5 / 1e9))
-answers("laws:time")(lambda: Found(_few()["time"], SIZE / 5 / 1e9))
+answers("laws")(lambda: Found(_run_on_one_die()["work_law"], SIZE / MANY_CORES / 1e9))
+answers("laws:span")(lambda: Found(_run_on_one_die()["span_law"], SIZE / 5 / 1e9))
+answers("laws:time")(lambda: Found(_run_on_one_die()["time"], SIZE / 5 / 1e9))
 
 # the roofline of a socket for accesses of eight bytes
 ACCESS_BYTES = 8.0
 
 
-def _roofline(moved: str) -> Mapping[str, float]:
+def _power7_at_data_share(moved: str) -> Mapping[str, float]:
     return of("power7", POWER7, {"data_share.socket": float(moved)})
 
 
 @answers("e15")
 def _under_the_roof(moved: str) -> Found:
     said = min(CLOCK * ALP * CORES, CHIP["BW_2"] / (ACCESS_BYTES * float(moved)))
-    return Found(_roofline(moved)["roofline.socket"], said)
+    return Found(_power7_at_data_share(moved)["roofline.socket"], said)
 
 
 @answers("e16")
 def _ridge() -> Found:
     """Where the roofline bends."""
     peak, supply = CLOCK * ALP * CORES, CHIP["BW_2"]
-    bend = 1.0 / (_roofline("0.5")["ridge.socket"] * ACCESS_BYTES)
+    bend = 1.0 / (_power7_at_data_share("0.5")["ridge.socket"] * ACCESS_BYTES)
     return Found(bend, peak / supply, corrected=supply / (peak * ACCESS_BYTES))

@@ -54,7 +54,7 @@ def draw(folder: Path) -> tuple[Picture, ...]:
         _stack(folder),
         _clock(folder),
         _pins(folder),
-        _levels(folder),
+        _draw_levels(folder),
     )
 
 
@@ -193,15 +193,15 @@ def _pins(folder: Path) -> Picture:
     return Picture(save(figure, folder / "pin_power.png"), caption)
 
 
-def _levels(folder: Path) -> Picture:
+def _draw_levels(folder: Path) -> Picture:
     """Draw what every level adds to power and price, on the catalogue's system on which all of them do."""
     title = "Power and price that each level adds, of a contrived system of 640 cores"
     figure, (left, right) = canvas(title, "", "", panels=2)
     found = metrics("exabounds", "contrived-exabounds", {"instructions": WORKLOAD, "demand.socket": 0.5})
     power = {TITLES[level]: found[f"power_added.{level}"] / 1e3 for level in LEVELS}
     price = {TITLES[level]: found[f"cost_added.{level}"] / 1e3 for level in LEVELS}
-    _bars(left, power, "power (kW)", BLUE)
-    _bars(right, price, "price of hardware (thousand USD)", ORANGE)
+    _draw_level_bars(left, power, "power (kW)", BLUE)
+    _draw_level_bars(right, price, "price of hardware (thousand USD)", ORANGE)
     right.tick_params(labelleft=False)
     caption = (
         "What all units of a level add, without the units inside them (19), (25): the contrived system of the "
@@ -210,7 +210,7 @@ def _levels(folder: Path) -> Picture:
     return Picture(save(figure, folder / "levels.png"), caption)
 
 
-def _bars(axis: Axes, values: Mapping[str, float], label: str, colour: str) -> None:
+def _draw_level_bars(axis: Axes, values: Mapping[str, float], label: str, colour: str) -> None:
     whole = sum(values.values())
     bars = axis.barh(list(values), list(values.values()), color=colour)
     shown = [f"{v:.3g} ({v / whole:.1%})" if v else "0" for v in values.values()]

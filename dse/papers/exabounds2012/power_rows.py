@@ -46,13 +46,13 @@ def _core(farad: str, activity: str, kelvin: str, leak: str) -> Found:
 
 
 @answers("e18")
-def _fastest(voltage: str) -> Found:
+def _highest_clock_found(voltage: str) -> Found:
     said = paper.fastest(K_V, float(voltage), THRESHOLD, K_ALPHA)
     return Found(at_voltage(float(voltage))["max_frequency"], said)
 
 
 @answers("linear")
-def _linear(times: str) -> float:
+def _power_ratio_at_clocks(times: str) -> float:
     slow, fast = (plain({"frequency": clock})["power"] for clock in (1e9, 1e9 * float(times)))
     return fast / slow
 
@@ -122,7 +122,7 @@ RUN = 1e15
 
 
 @answers("e19")
-def _levels(level: str) -> Found:
+def _level_power_found(level: str) -> Found:
     said = dict(
         zip(("die", "socket", "card", "system"), paper.powers(1.0, STAGES, SUPPLY_PINS)[1:], strict=True)
     )
@@ -200,7 +200,7 @@ def _full(cap: str, efficiency: str) -> Mapping[str, float]:
 
 
 @answers("q1")
-def _left(cap: str, efficiency: str) -> Found:
+def _dynamic_power_found(cap: str, efficiency: str) -> Found:
     return Found(_full(cap, efficiency)["power_dynamic"], float(cap) * float(efficiency))
 
 

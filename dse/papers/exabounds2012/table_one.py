@@ -24,24 +24,24 @@ Points = Mapping[str, tuple[float, float]]
 
 
 @answers("t1_cells")
-def _energy(machine: str) -> float:
+def _energy_per_integer_op(machine: str) -> float:
     return catalogue(machine)["energy_per_integer_operation"]
 
 
 @answers("t1_cells:idle")
-def _idle(machine: str) -> float:
+def _idle_energy_per_integer_op(machine: str) -> float:
     # the catalogue keeps it per operation per second
     return catalogue(machine)["idle_energy_per_integer_operation"] * SCALE
 
 
 @answers("t1_cells:cost")
-def _cost(machine: str) -> float:
+def _cost_per_integer_rate(machine: str) -> float:
     return catalogue(machine)["cost_per_integer_rate"] * SCALE
 
 
 @answers("t1_omap")
 def _idle_of_omap(machine: str, short: str) -> Found:
-    return Found(_idle(machine), corrected=float(idle_cell(short, "intop")))
+    return Found(_idle_energy_per_integer_op(machine), corrected=float(idle_cell(short, "intop")))
 
 
 @answers("t1_power")
@@ -54,7 +54,7 @@ answers("t1_power:idle")(lambda short: exa(short, "dpflop")["idle_power"])
 answers("t1_power:price")(lambda short: exa(short, "dpflop")["cost_hardware"])
 
 
-def _ratio(short: str, metric: str) -> float:
+def _integer_over_floating(short: str, metric: str) -> float:
     """Integer over floating point, by the model."""
     return exa(short, "intop")[metric] / exa(short, "dpflop")[metric]
 
@@ -66,13 +66,17 @@ def _slack(short: str) -> float:
 
 @answers("t1_ratio")
 def _ratios(short: str) -> Found:
-    return Found(_ratio(short, "idle_power"), _ratio(short, "power"), tolerance=_slack(short))
+    return Found(
+        _integer_over_floating(short, "idle_power"),
+        _integer_over_floating(short, "power"),
+        tolerance=_slack(short),
+    )
 
 
 @answers("t1_omap:ratio")
 def _ratio_of_omap(short: str) -> Found:
     as_printed = float(cell(short, "intop", "idle")) / float(cell(short, "dpflop", "idle"))
-    ours, right = _ratio(short, "idle_power"), _ratio(short, "power")
+    ours, right = _integer_over_floating(short, "idle_power"), _integer_over_floating(short, "power")
     return Found(ours, as_printed, corrected=right, tolerance=_slack(short))
 
 

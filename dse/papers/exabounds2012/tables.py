@@ -17,7 +17,7 @@ GIGA = 1e9
 
 
 @answers("t2")
-def _size() -> float:
+def _table_3_work() -> float:
     return table_3()["performance"] * table_3()["time"]
 
 
@@ -42,7 +42,7 @@ def _of_a_socket() -> Found:
 
 
 @answers("t3", "t4")
-def _cell(machine: str, parameter: str, scale: str, note: str) -> Found:
+def _catalogue_cell(machine: str, parameter: str, scale: str, note: str) -> Found:
     """Beside the catalogue: ``scale`` is how many of the file's unit ours has."""
     remark = f"{parameter}; {note}" if note else parameter
     return Found(catalogue(machine)[parameter] * float(scale), remark=remark)
@@ -95,7 +95,7 @@ def _bits(energy: str) -> Found:
 
 
 @answers("f20")
-def _count(system: str, level: str) -> float:
+def _count_of_level(system: str, level: str) -> float:
     return catalogue(system)[f"count.{level}"]
 
 

@@ -79,7 +79,7 @@ def sheet() -> Constants:
 
 def fitted(kind: str, which: Array | None = None) -> Constants:
     """Fit the constants of a kind to some of its runs (all, unless said), by residuals of logarithms."""
-    runs = measured(kind) if which is None else _some(measured(kind), which)
+    runs = measured(kind) if which is None else _runs_where(measured(kind), which)
     text, columns = WRITTEN.get(kind, ELSE)
     written = forms.parse(text, columns)
     # in units near 1
@@ -94,7 +94,7 @@ def fitted(kind: str, which: Array | None = None) -> Constants:
     return made
 
 
-def _some(runs: Runs, which: Array) -> Runs:
+def _runs_where(runs: Runs, which: Array) -> Runs:
     return Runs(runs.flops[which], runs.bytes[which], runs.time[which])
 
 
@@ -123,7 +123,7 @@ def unseen(kind: str) -> float:
     """Return by how much operators are missed (percent) that the constants were not fitted to."""
     runs = measured(kind)
     second = np.arange(len(runs.time)) % 2 == 0
-    parts = [(_some(runs, ~s), fitted(kind, s)) for s in (second, ~second)]
+    parts = [(_runs_where(runs, ~s), fitted(kind, s)) for s in (second, ~second)]
     return float(np.mean([missed(c.times(r), r.time) for r, c in parts]))
 
 
@@ -172,7 +172,7 @@ def by_kind(phase: str) -> Mapping[str, float]:
     return found
 
 
-def _whole(phase: str, found: Mapping[str, float]) -> float:
+def _error_of_total_percent(phase: str, found: Mapping[str, float]) -> float:
     return 100 * (sum(found.values()) / sum(times(phase).values()) - 1)
 
 
@@ -188,15 +188,17 @@ def of(which: str, phase: str) -> Mapping[str, float]:
     return modelled(phase, made[which]())
 
 
-def _mean(phase: str, found: Mapping[str, float]) -> float:
+def _mean_error_of_parts(phase: str, found: Mapping[str, float]) -> float:
     return missed(np.array([found[n] for n in times(phase)]), np.array(list(times(phase).values())))
 
 
 def _layer(which: str, phase: str, least: str, most: str) -> Found:
     """Whole layers, by a set of constants that was not fitted to them."""
     found = of(which, phase)
-    off = _whole(phase, found)
-    return Found(float(least) <= off <= float(most), told={"off": off, "each": _mean(phase, found)})
+    off = _error_of_total_percent(phase, found)
+    return Found(
+        float(least) <= off <= float(most), told={"off": off, "each": _mean_error_of_parts(phase, found)}
+    )
 
 
 for constants in ("l_sheet", "l_measured", "l_products", "l_kinds"):

@@ -85,17 +85,17 @@ def _off(line: Mapping[str, str], link: float | None = None) -> float:
 
 
 @answers("t_row")
-def _time(line: Mapping[str, str]) -> Found:
+def _step_time_found(line: Mapping[str, str]) -> Found:
     return Found(told(line)["step_time"], told={"off": 100 * _off(line)})
 
 
-def _mean(most: str, link: float | None = None) -> Found:
+def _mean_error_found(most: str, link: float | None = None) -> Found:
     mean = float(np.abs([_off(line, link) for line in table("megatron/times")]).mean())
     return Found(mean <= float(most), told={"off": 100 * mean})
 
 
-answers("t_mean")(_mean)
-answers("t_sheet")(lambda most: _mean(most, machines.get(SHEET).parameters["core_time_per_word"]))
+answers("t_mean")(_mean_error_found)
+answers("t_sheet")(lambda most: _mean_error_found(most, machines.get(SHEET).parameters["core_time_per_word"]))
 
 
 @answers("t_saved")

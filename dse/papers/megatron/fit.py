@@ -57,7 +57,7 @@ def fit() -> Fitted:
     computing = 2.0 * m * n * k * sheet["time_per_flop"]
 
     thin = (m <= MOST_THIN_ROWS) & (moving >= SURELY_SLOWER * computing)
-    moved, thin_error = _fitted(lambda x: x[1] + moving[thin] / x[0], seconds[thin], [0.8, 4e-6])
+    moved, thin_error = _constants_and_error(lambda x: x[1] + moving[thin] / x[0], seconds[thin], [0.8, 4e-6])
 
     wide = m >= LEAST_ROWS
 
@@ -66,12 +66,12 @@ def fit() -> Fitted:
         padded = 2.0 * (m[wide] + pad) * (n[wide] + pad) * (k[wide] + pad) * sheet["time_per_flop"]
         return np.asarray(launch + np.maximum(padded / reached, moving[wide] / moved[0]))
 
-    (reached, pad, _), wide_error = _fitted(times, seconds[wide], [0.8, 50.0, 4e-6])
+    (reached, pad, _), wide_error = _constants_and_error(times, seconds[wide], [0.8, 50.0, 4e-6])
     constants = {"matrix_efficiency": reached, "matrix_padding": pad, "memory_efficiency": moved[0]}
     return Fitted(constants, (wide_error, int(wide.sum())), (thin_error, int(thin.sum())))
 
 
-def _fitted(
+def _constants_and_error(
     times: Callable[[np.ndarray], np.ndarray], seconds: np.ndarray, start: list[float]
 ) -> tuple[list[float], float]:
     """Return the constants of least robust error of the logarithms of times, and the mean error in percent."""

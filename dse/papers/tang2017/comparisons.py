@@ -37,7 +37,7 @@ answers("e_sa", "e_sa:i3+Titan", "e_sa:i3+750", "e_sa:i7+750")(partial(_gained, 
 
 
 @answers("p_la_i3_titan")
-def _lost(case: str, platform: str) -> Found:
+def _performance_lost(case: str, platform: str) -> Found:
     found, p = _gained("performance", case, platform), printed(platform)
     right = 100.0 * (p.performance_20(*intensities(case)) / p.performance_19(intensities(case)[0]) - 1.0)
     return Found(found.ours, corrected=right, remark=found.remark)
@@ -53,7 +53,7 @@ def best(case: str, name: str, metric: str) -> str:
     return max(every, key=every.__getitem__)
 
 
-def _order(case: str, name: str, metric: str) -> dict[str, str]:
+def _order_of_partitions(case: str, name: str, metric: str) -> dict[str, str]:
     every = _all(case, name, metric)
     order = sorted(every, key=every.__getitem__, reverse=True)
     return {"order": ", ".join(f"{wp} {every[wp] / 1e9:.4g}" for wp in order)}
@@ -63,13 +63,13 @@ def _order(case: str, name: str, metric: str) -> dict[str, str]:
 def _rising(case: str, platform: str) -> Found:
     every = _all(case, platform, "performance")
     rising = all(a < b for a, b in pairwise(every[wp] for wp in ("CO", "GO", "DP")))
-    return Found(rising, told=_order(case, platform, "performance"))
+    return Found(rising, told=_order_of_partitions(case, platform, "performance"))
 
 
 @answers(*(f"g_cp_fastest{part}" for part in ("", ":DA", ":SA_not", ":LA_not", ":DA_not")))
-def _fastest(case: str, platform: str) -> Found:
+def _fastest_partition_found(case: str, platform: str) -> Found:
     ours = "CP is fastest" if best(case, platform, "performance") == "CP" else "CP is not fastest"
-    return Found(ours, told=_order(case, platform, "performance"))
+    return Found(ours, told=_order_of_partitions(case, platform, "performance"))
 
 
 answers("g_la")(lambda platform: gain("LA", platform, "performance") < 0)
@@ -88,11 +88,11 @@ def _frugal(case: str, platform: str) -> Found:
     by_formula = {wp: efficiency(case, platform, wp) for wp in PARTITIONS}
     right = max(by_formula, key=by_formula.__getitem__)
     ours = best(case, platform, "efficiency")
-    return Found(ours, corrected=right, told=_order(case, platform, "efficiency"))
+    return Found(ours, corrected=right, told=_order_of_partitions(case, platform, "efficiency"))
 
 
 @answers("g_code")
-def _code(platform: str) -> Found:
+def _higher_intensity_found(platform: str) -> Found:
     text = flag(platform, "performance_guideline")
     onto = "GPU" if "higher intensity to GPU" in text else "CPU"
     return Found(onto, corrected="GPU", remark=text)

@@ -26,7 +26,7 @@ SPLIT_TIE = 1e-12
 
 
 @answers("m_bound")
-def _bound(platform: str) -> Found:
+def _binding_resource_found(platform: str) -> Found:
     C, ours = formulas.platform(platform).C, metrics(pair(platform), [(1.0, 1.0)], "CO")
     flop = catalogue(PLATFORMS[platform][0])["time_per_flop"]
     named = {True: "memory", False: "compute"}
@@ -98,7 +98,7 @@ def _unlike(I: str) -> Found:
 
 
 @answers("m_idle")
-def _idle(case: str, platform: str) -> Found:
+def _idle_energy_found(case: str, platform: str) -> Found:
     p, ((f_C, b_C), (f_G, b_G)) = formulas.platform(platform), counts(case)
     time = max(p.C.t_f * (f_C + f_G), p.C.t_b * (b_C + b_G))
     return Found(estimate(case, platform, "CO", "B")["energy_static"], p.static * time)
@@ -125,7 +125,7 @@ def _frugal_on_gpu(case: str, platform: str) -> bool:
 
 
 @answers("m_52_proof")
-def _needed(case: str, platform: str) -> Found:
+def _gradient_needed_found(case: str, platform: str) -> Found:
     gradient = float(estimate(case, platform, "GO")["gradient_flop"])
     static = sum(catalogue(p)["constant_power"] for p in PLATFORMS[platform])
     ours = "not needed" if gradient <= static and _frugal_on_gpu(case, platform) else "needed"

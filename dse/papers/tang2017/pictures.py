@@ -42,13 +42,13 @@ SHADES = (BLUE, ORANGE, GREEN, PURPLE)
 def draw(folder: Path) -> tuple[Picture, ...]:
     """Draw the six figures into ``folder``."""
     return tuple(
-        _figure(folder, case, metric, first + k)
+        _surfaces_picture(folder, case, metric, first + k)
         for metric, (_, _, first) in METRICS.items()
         for k, case in enumerate(CASES)
     )
 
 
-def _figure(folder: Path, case: str, metric: str, number: int) -> Picture:
+def _surfaces_picture(folder: Path, case: str, metric: str, number: int) -> Picture:
     """Draw the four platforms' surfaces with the four partitions on them, and the partitions side by side."""
     what, unit, _ = METRICS[metric]
     figure = Figure(figsize=(14.0, 8.4), dpi=DPI, layout="constrained")
@@ -63,7 +63,7 @@ def _figure(folder: Path, case: str, metric: str, number: int) -> Picture:
     look: dict[str, Any] = {"norm": LogNorm(*ends), "cmap": "viridis", "rasterized": True}
     for k, (panel, (name, found)) in enumerate(zip(panels, values.items(), strict=True)):
         mesh = panel.pcolormesh(own, own, found, **look)
-        _points(panel, case, own)
+        _mark_partitions(panel, case, own)
         panel.set_title(name, fontsize=15)
         panel.set_xlabel("I_C / I (CPU's side)" if k > 1 else "", fontsize=14)
         panel.set_ylabel("I_G / I (GPU's side)" if k % 2 == 0 else "", fontsize=14)
@@ -82,7 +82,7 @@ def _figure(folder: Path, case: str, metric: str, number: int) -> Picture:
     return Picture(path, caption)
 
 
-def _points(panel: Axes, case: str, own: Any) -> None:
+def _mark_partitions(panel: Axes, case: str, own: Any) -> None:
     """Mark the four partitions; the intensity of a side without flops is put on the axis, at 0."""
     zero, end = own[0] / 2.0**1.4, own[0] / 2.0**2.4
     panel.set_facecolor("0.88")

@@ -84,12 +84,12 @@ def _footnote(processor_id: str) -> Found:
     return Found(ours, one, corrected=meant)
 
 
-def _held(parameter: str, scale: float, processor_id: str) -> float:
+def _catalogue_value(parameter: str, scale: float, processor_id: str) -> float:
     return catalogue(processor_id)[parameter] * scale
 
 
 for letter, of_letter in PARAMETERS.items():
-    answers("t4" if letter == "t_f" else f"t4:{letter}")(partial(_held, *of_letter))
+    answers("t4" if letter == "t_f" else f"t4:{letter}")(partial(_catalogue_value, *of_letter))
 
 
 @answers("t5_blc")

@@ -95,14 +95,14 @@ def _held_out(out: NDArray[np.bool_]) -> float:
 
 
 @answers("m_rows")
-def _rows(most: str) -> Found:
+def _mean_error_at_most(most: str) -> Found:
     errors = [_held_out(_half(measured("multi_node"), seed)) for seed in range(HALVES)]
     told = {"mean": np.mean(errors), "low": min(errors), "high": max(errors), "count": HALVES}
     return Found(float(np.mean(errors)) <= float(most), told=told)
 
 
 @answers("m_size")
-def _size(hidden: str, most: str) -> Found:
+def _held_out_error_at_most(hidden: str, most: str) -> Found:
     off = _held_out(measured("multi_node").plans["hidden"] == float(hidden))
     return Found(off <= float(most), told={"off": off})
 
@@ -131,7 +131,7 @@ def _one_node() -> tuple[Array, Array]:
 
 
 @answers("s_all")
-def _one(most: str, most_alone: str) -> Found:
+def _errors_at_most(most: str, most_alone: str) -> Found:
     off, alone = (missed(times, measured("single_node").seconds) for times in _one_node())
     return Found(off <= float(most) and alone <= float(most_alone), told={"off": off, "alone": alone})
 

@@ -81,7 +81,7 @@ def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bound
                 _in_worlds(part, found)
                 continue
             for asked, chosen, mask in () if asked_once else part.questions():
-                _numbers(part, asked, chosen, mask, found)
+                _check_designs_at(part, asked, chosen, mask, found)
                 if bounds:
                     _bounds(part, asked, chosen, mask, found)
     return found
@@ -134,10 +134,10 @@ def _statuses(part: Part, found: Findings) -> None:
         )
         found.tell(designed & clash, part.origin, "binding", "an answer, and a limit in conflict")
     if question.objectives and "gap" in part.arrays and question.decide:
-        _gaps(part, question, found)
+        _check_gaps(part, question, found)
 
 
-def _gaps(part: Part, question: Question, found: Findings) -> None:
+def _check_gaps(part: Part, question: Question, found: Findings) -> None:
     status, objective = part.arrays["status"], part.arrays["objective"]
     bound, gap = part.arrays["bound"], part.arrays["gap"]
     proven = np.abs(objective - bound) / np.maximum(np.abs(objective), 1e-12)
@@ -162,26 +162,28 @@ def _gaps(part: Part, question: Question, found: Findings) -> None:
     found.tell(better, part.origin, "bound", "the objective is better than its proved bound")
 
 
-def _numbers(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array, found: Findings) -> None:
+def _check_designs_at(
+    part: Part, asked: Question, chosen: Mapping[str, str], mask: Array, found: Findings
+) -> None:
     """Re-evaluate the designs at the points of ``mask``."""
-    question = _at(asked, part.shape, mask)
+    question = _question_at_mask(asked, part.shape, mask)
     x = {d.name: values for d in question.decide if (values := _stored(part, d.name, mask)) is not None}
     missing = [d.name for d in question.decide if d.name not in x]
     if missing:
         found.tell(mask, part.origin, missing[0], "decided, but not stored")
         return
-    at = {**chosen, **_metrics(question, x, int(mask.sum()))}
+    at = {**chosen, **_metrics_of_model(question, x, int(mask.sum()))}
     told = _Told(part, mask, found)
     for name, stored in _reported(part, at, question, x, mask):
         told.differ(name, stored)
-    _designs(question, x, told)
+    _judge_decisions(question, x, told)
     if not (part.question().decide or "status" not in part.arrays):
-        _evaluated(question, x, at, told)
+        _judge_evaluated(question, x, at, told)
     elif part.question().decide:
-        _limits(question, x, at, told)
+        _judge_limits(question, x, at, told)
 
 
-def _metrics(question: Question, x: Mapping[str, Any], count: int) -> Mapping[str, Any]:
+def _metrics_of_model(question: Question, x: Mapping[str, Any], count: int) -> Mapping[str, Any]:
     """Run the model on arrays, or point by point where it knows plain numbers only."""
     with handover.guarded(CHECK, count, handover.ARITHMETIC):
         return evaluation.metrics(question, x)
@@ -230,7 +232,7 @@ def _bounds(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array,
     mask = mask & (part.arrays["status"] == OPTIMAL)
     if not mask.any() or not dual_bounds.convex(part.spread.grid, part.origin, chosen):
         return
-    question = _at(asked, part.shape, mask)
+    question = _question_at_mask(asked, part.shape, mask)
     x = {d.name: _stored(part, d.name, mask) for d in question.decide}
     worth = part.arrays["elasticity"][mask]
     weights = {name: worth[:, i] for i, name in enumerate(part.plan.limits)}
@@ -247,7 +249,7 @@ def _bounds(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array,
         found.doubtful.append(tuple(int(o + i) for o, i in zip(part.origin, spot, strict=True)))
 
 
-def _at(asked: Question, shape: tuple[int, ...], mask: Array) -> Question:
+def _question_at_mask(asked: Question, shape: tuple[int, ...], mask: Array) -> Question:
     """Return the question with its arrays at the points of the mask, in a row."""
 
     def there(value: Any) -> Any:
@@ -298,7 +300,7 @@ def _reported(
         yield "objective", (part.arrays["objective"][mask], computed)
 
 
-def _designs(question: Question, x: Mapping[str, Any], told: _Told) -> None:
+def _judge_decisions(question: Question, x: Mapping[str, Any], told: _Told) -> None:
     """Judge what is decided by itself: in its domain, whole where it must be, of the list where there is one."""
     for d in question.decide:
         values = x[d.name]
@@ -308,10 +310,10 @@ def _designs(question: Question, x: Mapping[str, Any], told: _Told) -> None:
         if d.integer:
             told.tell(values != np.round(values), d.name, "not a whole number")
         if d.values is not None:
-            told.tell(~_listed(values, d.values), d.name, "not one of the allowed values")
+            told.tell(~_among_allowed(values, d.values), d.name, "not one of the allowed values")
 
 
-def _listed(values: Any, allowed: Any) -> Any:
+def _among_allowed(values: Any, allowed: Any) -> Any:
     """Whether each value is one of those allowed; other processors read "850 mV" with another last digit."""
     ordered = np.sort(np.asarray(allowed))
     if ordered.dtype.kind != "f":
@@ -321,25 +323,27 @@ def _listed(values: Any, allowed: Any) -> Any:
     return np.logical_or.reduce([np.isclose(values, v, rtol=ARRAYS_AGREE, atol=0.0) for v in around])
 
 
-def _limits(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: _Told) -> None:
+def _judge_limits(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: _Told) -> None:
     """Judge every limit."""
-    for name, missed in _missed(question, x, at):
+    for name, missed in _relative_excess(question, x, at):
         told.tell(missed > HOLDS, name, "a limit is broken")
         fine = np.where(missed <= HOLDS, missed, 0.0)
         told.found.limit = max(told.found.limit, float(np.max(fine, initial=0.0)))
 
 
-def _evaluated(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: _Told) -> None:
+def _judge_evaluated(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: _Told) -> None:
     """With nothing decided the limits say which status a point has."""
     status = told.part.arrays["status"][told.mask]
     broken = np.zeros(status.shape, bool)
-    for _, missed in _missed(question, x, at):
+    for _, missed in _relative_excess(question, x, at):
         broken |= missed > HOLDS
     told.tell(broken & (status == EVALUATED), "status", "evaluated, and a limit is broken")
     told.tell(~broken & (status == INFEASIBLE), "status", "infeasible, and no limit is broken")
 
 
-def _missed(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _relative_excess(
+    question: Question, x: Mapping[str, Any], at: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
     """Go through the limits: by how much each is missed, relative to it (negative: it holds)."""
     holders: list[Limit | Decision] = [*question.limits, *question.decide]
     for held in holders:

@@ -57,7 +57,7 @@ def gaps(question: Question, x: Mapping[str, Any], weights: Mapping[str, Any]) -
         slope: Array = np.stack(slopes, -1)
         y = np.stack([logs[name] for name in names], -1)
         low, high = (
-            np.stack(ends, -1) for ends in zip(*(_ends(question, n, y[:, 0]) for n in names), strict=True)
+            np.stack(ends, -1) for ends in zip(*(_log_box(question, n, y[:, 0]) for n in names), strict=True)
         )
         weight = _weights(question, weights, here, slope, free=(y - low > END) & (high - y > END))
         held = weight > 0
@@ -98,7 +98,7 @@ def _weights(question: Question, told: Mapping[str, Any], here: Array, slope: Ar
     return found
 
 
-def _ends(question: Question, name: str, like: Array) -> tuple[Any, Any]:
+def _log_box(question: Question, name: str, like: Array) -> tuple[Any, Any]:
     """Return the logarithms of the ends of a variable's box."""
     d = next(d for d in question.decide if d.name == name)
     box = evaluation.box(question, name)

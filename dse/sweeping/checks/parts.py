@@ -61,7 +61,7 @@ class Part:
                 continue
             shape = [-1 if k == i else 1 for k in range(len(self.region))]
             values: Any = along[self.region[i]].reshape(shape)
-            decide = tuple(_bounded(d, aim.side, values) if d.name == aim.name else d for d in decide)
+            decide = tuple(_with_bound(d, aim.side, values) if d.name == aim.name else d for d in decide)
         return replace(asked, decide=decide)
 
     def questions(self) -> Iterator[tuple[Question, Mapping[str, str], Array]]:
@@ -82,7 +82,7 @@ class Part:
             yield fixed(asked, chosen), chosen, answered & (codes == combination).all(-1)
 
 
-def _bounded(d: Decision, side: str, values: Any) -> Decision:
+def _with_bound(d: Decision, side: str, values: Any) -> Decision:
     if side == "max_halvings":
         return replace(d, minimum=(d.base or 0.0) / 2.0**values)
     return replace(d, minimum=values) if side == "min" else replace(d, maximum=values)

@@ -34,34 +34,36 @@ def check(
     uncertain = question.uncertain
     assert uncertain is not None, "only what is uncertain has samples"
     texts = {
-        v.key: _text(v.attributes, at[v.name])
+        v.key: _choice_of_code(v.attributes, at[v.name])
         for v in plan.variables
         if v.role == "decided" and v.dtype != "float64"
     }
     texts = {n: t for n, t in texts.items() if any(d.name == n and d.choices for d in question.decide)}
     asked = fixed(question, texts) if texts else question
-    x = {d.name: np.float64(_decided(plan, d.name, at)) for d in asked.decide}
+    x = {d.name: np.float64(_value_of_decision(plan, d.name, at)) for d in asked.decide}
     measure = question.measure or Measure("worst")
     ends = box(uncertain)
     bounded = bool(np.isfinite(list(ends.values())).all())
     samples = draw(uncertain, uncertain.sampling.samples)
     whole = measure.kind == "worst" and bounded
     inside = _probes(ends) if bounded else {}
-    metrics, rows = _at(asked, x, inside if whole else samples)
+    metrics, rows = _world_rows(asked, x, inside if whole else samples)
 
     def tell(variable: str, what: str) -> None:
         found.wrong += 1
         found.examples.append(Wrong(place, variable, what))
 
-    rows = _counted(asked, rows, {} if whole or not bounded else _at(asked, x, inside)[1])
+    rows = _limits_in_every_world(
+        asked, rows, {} if whole or not bounded else _world_rows(asked, x, inside)[1]
+    )
     for key, ratio in rows.items():
         missed = float(np.max(ratio)) - 1.0
         if not missed <= HOLDS:
             tell(key.name, f"the limit is broken by {missed:.2g} in some sample")
         found.limit = max(found.limit, missed)
-    told, _ = _at(asked, x, {}) if whole else (metrics, rows)
+    told, _ = _world_rows(asked, x, {}) if whole else (metrics, rows)
     sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
-    _limited(question, metrics, found, tell)
+    _judge_measures(question, metrics, found, tell)
     _check_metrics(question, plan, at, told, {} if whole else metrics, found, tell)
     _fresh(asked, plan, x, at, tell)
     if question.objectives and "objective" in at:
@@ -71,7 +73,7 @@ def check(
         if whole:
             if float(np.max(sign * values)) > sign * stored + 2e-6 * abs(stored):
                 tell("objective", "a point of the box is worse than the stored worst case")
-        elif (level := _measured(measure, sign * values)) is not None:
+        elif (level := _measure_of_losses(measure, sign * values)) is not None:
             _agree("objective", stored, sign * level, found, tell)
 
 
@@ -81,7 +83,7 @@ def _fresh(asked: Question, plan: Layout, x: Mapping[str, Any], at: Mapping[str,
     count, seed = (int(plan.attributes.get(n, 0)) for n in ("fresh_samples", "fresh_seed"))
     if not count or "kept" not in at or asked.uncertain is None:
         return
-    rows = _at(asked, x, draw(asked.uncertain, count, method="random", seed=seed))[1]
+    rows = _world_rows(asked, x, draw(asked.uncertain, count, method="random", seed=seed))[1]
     for label, stored in zip(map(str, labels), np.asarray(at["kept"], float), strict=True):
         held = [np.asarray(r) <= 1.0 + HOLDS for k, r in rows.items() if k.name in label.split(" and ")]
         share = float(np.mean(np.broadcast_to(np.all(held, axis=0), (count,)))) if held else math.nan
@@ -113,12 +115,14 @@ def _check_metrics(
         if name not in question.measures:
             _agree(variable.name, stored, float(np.mean(told[name])), found, tell)
         elif name in sampled:
-            level = _measured(question.measures[name], sign * np.asarray(sampled[name], float))
+            level = _measure_of_losses(question.measures[name], sign * np.asarray(sampled[name], float))
             if level is not None:
                 _agree(variable.name, stored, sign * level, found, tell)
 
 
-def _counted(question: Question, rows: dict[Any, Any], inside: dict[Any, Any]) -> dict[Any, Any]:
+def _limits_in_every_world(
+    question: Question, rows: dict[Any, Any], inside: dict[Any, Any]
+) -> dict[Any, Any]:
     """The limits that hold in every world, those at their worst over the box ``inside``; not those of a probability."""
     joint = () if question.joint is None else question.joint.of
     chance = {x.name for x in question.limits if x.probability is not None or x.name in joint}
@@ -128,7 +132,7 @@ def _counted(question: Question, rows: dict[Any, Any], inside: dict[Any, Any]) -
     return found | {k: v for k, v in inside.items() if k.name in worst}
 
 
-def _limited(question: Question, metrics: Mapping[str, Any], found: Findings, tell: Any) -> None:
+def _judge_measures(question: Question, metrics: Mapping[str, Any], found: Findings, tell: Any) -> None:
     """Judge the limits on measures, each by its definition."""
     for limit in question.limits:
         measure = question.measures.get(limit.name)
@@ -136,7 +140,7 @@ def _limited(question: Question, metrics: Mapping[str, Any], found: Findings, te
             continue
         values = np.asarray(metrics[limit.name], float)
         for end, sign in ((limit.maximum, 1.0), (limit.minimum, -1.0)):
-            level = None if end is None else _measured(measure, sign * values)
+            level = None if end is None else _measure_of_losses(measure, sign * values)
             if end is None or level is None:
                 continue
             missed = (level - sign * end) / (abs(end) or 1.0)
@@ -154,7 +158,7 @@ def _agree(name: str, stored: float, computed: float, found: Findings, tell: Any
         found.difference = max(found.difference, off)
 
 
-def _measured(measure: Measure, losses: Any) -> float | None:
+def _measure_of_losses(measure: Measure, losses: Any) -> float | None:
     """The measure of losses by its definition; None of one that is judged elsewhere."""
     if measure.kind == "mean":
         return float(np.mean(losses))
@@ -173,7 +177,7 @@ def _measured(measure: Measure, losses: Any) -> float | None:
     return float(np.min(flat + above / (1.0 - measure.level)))
 
 
-def _at(
+def _world_rows(
     question: Question, x: Mapping[str, Any], values: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[Any, Any]]:
     asked = replace(question, given={**question.given, **values})
@@ -193,11 +197,11 @@ def _probes(ends: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
     return found
 
 
-def _text(attributes: Mapping[str, Any], code: Any) -> str:
+def _choice_of_code(attributes: Mapping[str, Any], code: Any) -> str:
     return str(json.loads(attributes["choices"])[int(code)])
 
 
-def _decided(plan: Layout, name: str, at: Mapping[str, Any]) -> float:
+def _value_of_decision(plan: Layout, name: str, at: Mapping[str, Any]) -> float:
     for variable in plan.variables:
         if variable.role == "decided" and variable.key == name:
             return float(at[variable.name])

@@ -75,7 +75,7 @@ def asking(client: Any, topic: str, version: str) -> Iterator[None]:
 
     # gone from the scheduler as soon as this process is: workers that join later are nobody's business then
     lease = client.submit(str, topic, key=topic)
-    _known(client, topic)
+    _wait_for_scheduler(client, topic)
     with suppress(CommClosedError):  # one joined just before, and is closed
         wanted = {"dse": version, "dask": dask.__version__, "distributed": distributed.__version__}
         client.register_plugin(_doorkeeper(topic, wanted), name=topic)
@@ -89,7 +89,7 @@ def asking(client: Any, topic: str, version: str) -> Iterator[None]:
         lease.release()
 
 
-def _known(client: Any, key: str) -> None:
+def _wait_for_scheduler(client: Any, key: str) -> None:
     """Wait until the scheduler has taken a task: a worker that asks before would find that nobody listens."""
     ends = time.monotonic() + SCHEDULER_SECONDS
     while client.sync(client.scheduler.get_task_status, keys=[key])[key] is None and time.monotonic() < ends:

@@ -72,7 +72,7 @@ def holder(place: Place) -> dict[str, Any] | None:
     where = folder(place)
     with explained(where, "read"):
         if isinstance(where, ObjectFolder):
-            found = _read(where)
+            found = _owner_of_lock(where)
             return found if found and not _dead(found) else None
         assert isinstance(where, LocalFolder)
         try:
@@ -82,7 +82,7 @@ def holder(place: Place) -> dict[str, Any] | None:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
-            return _read(where) or {}
+            return _owner_of_lock(where) or {}
         finally:
             os.close(file)
     return None
@@ -141,7 +141,7 @@ def _locked(where: LocalFolder) -> Any:
                 continue
             os.close(file)
             if last:
-                raise _busy(where, _read(where)) from problem
+                raise _busy(where, _owner_of_lock(where)) from problem
             raise
     try:
         os.ftruncate(file, 0)
@@ -163,7 +163,7 @@ def _locked(where: LocalFolder) -> Any:
 def _leased(where: Any, held: Held) -> Any:
     mine = _me() | {"renewed": time.time()}
     if not where.put_new(NAME, json.dumps(mine).encode()):
-        theirs = _read(where)
+        theirs = _owner_of_lock(where)
         if theirs and not _dead(theirs):
             raise _busy(where, theirs)
         if theirs and not _here(theirs):
@@ -171,8 +171,8 @@ def _leased(where: Any, held: Held) -> Any:
         where.put(NAME, json.dumps(mine).encode())
         # of several that take over at the same moment the last one has it
         time.sleep(1.0)
-    if _read(where).get("mark") != mine["mark"]:
-        raise _busy(where, _read(where))
+    if _owner_of_lock(where).get("mark") != mine["mark"]:
+        raise _busy(where, _owner_of_lock(where))
     ended = threading.Event()
     told = (where, mine, ended, held)
     renewing = threading.Thread(target=_renew, args=told, daemon=True, name="renew-lease")
@@ -183,7 +183,7 @@ def _leased(where: Any, held: Held) -> Any:
         renewing.join(timeout=RENEWED)
         # somebody may have taken it over from a process that slept too long
         with suppress(Exception):
-            if _read(where).get("mark") == mine["mark"]:
+            if _owner_of_lock(where).get("mark") == mine["mark"]:
                 where.remove(NAME)
 
     return release
@@ -194,7 +194,7 @@ def _watch(where: Any, theirs: dict[str, Any]) -> None:
     ends = time.monotonic() + 2 * RENEWED
     while time.monotonic() < ends:
         time.sleep(RENEWED / 10)
-        if (now := _read(where)) and now != theirs:
+        if (now := _owner_of_lock(where)) and now != theirs:
             raise _busy(where, now)
 
 
@@ -202,7 +202,7 @@ def _renew(where: Any, mine: dict[str, Any], ended: threading.Event, held: Held)
     while not ended.wait(RENEWED):
         # a service that does not answer now may do so the next time
         with suppress(Exception):
-            now = _read(where)
+            now = _owner_of_lock(where)
             if now.get("mark", mine["mark"]) != mine["mark"]:
                 held.taken = now
                 return
@@ -210,7 +210,7 @@ def _renew(where: Any, mine: dict[str, Any], ended: threading.Event, held: Held)
                 where.put(NAME, json.dumps(mine | {"renewed": time.time()}).encode())
 
 
-def _read(where: Any) -> dict[str, Any]:
+def _owner_of_lock(where: Any) -> dict[str, Any]:
     try:
         return dict(json.loads(where.read(NAME)))
     except (FileNotFoundError, ValueError, TypeError):

@@ -42,7 +42,9 @@ def dumped(document: Mapping[str, Any]) -> bytes:
     if FILES not in inside:
         return json.dumps(document, indent=2).encode()
     bare = {name: value for name, value in inside.items() if name != SEAL}
-    return json.dumps(_with(document, {**bare, SEAL: record(_text(_with(document, bare)))[1]})).encode()
+    return json.dumps(
+        _document_with(document, {**bare, SEAL: record(_json_bytes(_document_with(document, bare)))[1]})
+    ).encode()
 
 
 def loaded(data: bytes | None) -> dict[str, Any]:
@@ -59,9 +61,9 @@ def loaded(data: bytes | None) -> dict[str, Any]:
     return dict(document)
 
 
-def _with(document: Mapping[str, Any], inside: Mapping[str, Any]) -> dict[str, Any]:
+def _document_with(document: Mapping[str, Any], inside: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, ATTRIBUTES: inside} if ATTRIBUTES in document else dict(inside)
 
 
-def _text(document: Mapping[str, Any]) -> bytes:
+def _json_bytes(document: Mapping[str, Any]) -> bytes:
     return json.dumps(document).encode()

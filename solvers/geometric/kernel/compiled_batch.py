@@ -142,7 +142,7 @@ def _replace(result: gp.Result, where: NDArray[np.intp], found: gp.Result) -> No
 
 
 @compiled
-def _one(
+def _solve_point(
     A: Any,
     b: Any,
     ptr: Any,
@@ -242,7 +242,7 @@ def _judge(
     )
 
 
-def _loop(sources: int) -> Any:
+def _solving_loop(sources: int) -> Any:
     """Make the loop over points; ``sources``: the stamp of all that is compiled into it, never 0."""
 
     @loop
@@ -253,9 +253,11 @@ def _loop(sources: int) -> Any:
         w = np.zeros(r.size)
         for i in range(logc.shape[0] if sources else 0):
             own, low, high = A[i % A.shape[0]], lo[i % lo.shape[0]], hi[i % hi.shape[0]]
-            _one(own, logc[i], ptr, low, high, guess, dims, tol, limit, w, r, out[i])
+            _solve_point(own, logc[i], ptr, low, high, guess, dims, tol, limit, w, r, out[i])
 
     return every
 
 
-_all = _loop(1 + stamp(compiled.__module__, formulas.__name__, rows.__name__, iteration.__name__, __name__))
+_all = _solving_loop(
+    1 + stamp(compiled.__module__, formulas.__name__, rows.__name__, iteration.__name__, __name__)
+)

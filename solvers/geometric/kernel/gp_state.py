@@ -158,7 +158,7 @@ class Newton:
         s = self.s
         pull = aim / s.S - self.D * self.off
         rhs = (pull[:, None, :] @ s.J)[:, 0] - self.down
-        d = self.scale * _solve(self.H, self.scale * rhs)
+        d = self.scale * _solved_systems(self.H, self.scale * rhs)
         if len(self.stiff):
             v = self.whole.step(
                 d, aim[self.stiff], pull[self.stiff], self.down[self.stiff], self.off[self.stiff]
@@ -201,17 +201,17 @@ class Whole:
         m = self.m
         first = (pull[:, None, m:] @ self.J[:, m:])[:, 0] - down
         second = aim[:, :m] * self.inverse_L - off[:, :m]
-        x = self.scale * _solve(self.K, self.scale * np.concatenate([first, second], axis=1))
+        x = self.scale * _solved_systems(self.K, self.scale * np.concatenate([first, second], axis=1))
         d[self.k] = x[:, : d.shape[1]]
         return x[:, d.shape[1] :]
 
 
-def _solve(H: Array, rhs: Array) -> Array:
+def _solved_systems(H: Array, rhs: Array) -> Array:
     """Solve all systems; the few that are singular to the last digit are solved by least squares."""
     try:
         return np.asarray(np.linalg.solve(H, rhs[:, :, None])[:, :, 0], float)
     except np.linalg.LinAlgError:
         if len(H) > 1:
-            return np.concatenate([_solve(H[k : k + 1], rhs[k : k + 1]) for k in range(len(H))])
+            return np.concatenate([_solved_systems(H[k : k + 1], rhs[k : k + 1]) for k in range(len(H))])
         good = bool(np.isfinite(H).all() and np.isfinite(rhs).all())
         return np.asarray(np.linalg.lstsq(H[0], rhs[0])[0][None], float) if good else 0 * rhs

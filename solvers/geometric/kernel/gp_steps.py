@@ -278,10 +278,10 @@ def run(
     instances are then content with an optimum but for a gap of SMALL_GAP.
     """
     hurried = content is not None
-    found = _run(T, lo, hi, y, tol, limit, hurried, whole=True)
+    found = _iterate(T, lo, hi, y, tol, limit, hurried, whole=True)
     k = np.flatnonzero(~found.settled & ~(found.near & (False if content is None else content)))
     if len(k):
-        again = _run(T.take(k), lo[k], hi[k], 0.5 * (lo[k] + hi[k]), tol, limit, hurried, whole=False)
+        again = _iterate(T.take(k), lo[k], hi[k], 0.5 * (lo[k] + hi[k]), tol, limit, hurried, whole=False)
         found.iterations[k] += again.iterations
         better = again.settled
         for name in ("y", "L", "infeasible", "settled", "penalised", "slight"):
@@ -289,7 +289,7 @@ def run(
     return found
 
 
-def _run(
+def _iterate(
     T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, hurried: bool, whole: bool
 ) -> Found:
     """Iterate until every instance is finished or has had ``limit`` iterations."""

@@ -67,7 +67,7 @@ def solve(asked: Sequence[Programs]) -> list[gp.Result]:
     content = np.repeat([p.content for p in asked], counts)
     found = gp.solve(A, logc, ptr, low, high, max_iterations=ITERATIONS, apart=False, content=content)
     return [
-        _part(found, slice(end - count, end), limits, p)
+        _results_of_group(found, slice(end - count, end), limits, p)
         for p, (limits, _), end, count in zip(asked, places, ends, counts, strict=True)
     ]
 
@@ -89,7 +89,7 @@ def _layout(asked: Sequence[Programs]) -> tuple[NDArray[np.intp], int, list[tupl
     return ptr, max(p.A.shape[-1] for p in asked), places
 
 
-def _part(r: gp.Result, rows: slice, limits: Places, p: Programs) -> gp.Result:
+def _results_of_group(r: gp.Result, rows: slice, limits: Places, p: Programs) -> gp.Result:
     """The results of one group, its limits and variables as it has them."""
     n = p.A.shape[-1]
     cut = {name: getattr(r, name)[rows] for name in gp.Result.__slots__}

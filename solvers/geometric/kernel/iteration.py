@@ -97,7 +97,7 @@ def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room
 
 
 @compiled
-def _reach(w: Any, r: Room) -> tuple[float, float]:
+def _inverse_step_lengths(w: Any, r: Room) -> tuple[float, float]:
     """Reciprocals, at least 1, of the longest steps that keep slacks and multipliers positive."""
     primal, dual = 1.0, 1.0
     for k in range(r.M):
@@ -177,7 +177,7 @@ def advance(
             w[r.aim + k] = p.target
     else:
         step(w, r, dims, p.weight, p.rho, p.elastic)
-        primal, dual = _reach(w, r)
+        primal, dual = _inverse_step_lengths(w, r)
         a = 1.0 / max(primal, dual)
         ahead = 0.0
         for k in range(size):
@@ -189,7 +189,7 @@ def advance(
         for k in range(size):
             w[r.aim + k] = sigma * mu - trust * w[r.dS + k] * w[r.dL + k] if w[r.on + k] > 0 else 0.0
     fall = step(w, r, dims, p.weight, p.rho, p.elastic)
-    primal, dual = _reach(w, r)
+    primal, dual = _inverse_step_lengths(w, r)
     part = fraction(mu)
     common = part / max(primal, dual)
     a = min(1.0, part / primal if p.cautious else common)
@@ -215,7 +215,7 @@ def advance(
         p.slight,
     )
     if p.cautious:
-        return ok, _lower(w, r, p, fall, count)
+        return ok, _lowered_target(w, r, p, fall, count)
     if not ok or p.age > formulas.PATIENCE:
         return True, _turn_cautious(A, b, ptr, dims, lo, hi, w, r, p)
     return True, p
@@ -238,7 +238,7 @@ def _move(A: Any, b: Any, ptr: Any, dims: Any, w: Any, r: Room, a: float) -> Non
 
 
 @compiled
-def _lower(w: Any, r: Room, p: Phase, fall: float, count: float) -> Phase:
+def _lowered_target(w: Any, r: Room, p: Phase, fall: float, count: float) -> Phase:
     """Keep multipliers near target / slack, lower the target once the barrier is minimised."""
     for k in range(r.M):
         if w[r.on + k] > 0:

@@ -90,7 +90,7 @@ def run(
 
 
 @compiled
-def _settled(
+def _proved_bound(
     A: Any,
     b: Any,
     ptr: Any,
@@ -115,7 +115,7 @@ def _settled(
         slopes(A, ptr, dims, w, r)
         if weight == 0.0:
             total = _conflicting(w, r, ease)
-        elif length <= NEWTON_CONVERGED and not _holds(ptr, dims, lo, hi, w, r, s):
+        elif length <= NEWTON_CONVERGED and not _same_active_set(ptr, dims, lo, hi, w, r, s):
             return np.nan
         if step > 0 and (weight == 0.0 or length <= NEWTON_CONVERGED):
             bound: float = proven(A, b, ptr, w, r, dims, lo, hi, weight)
@@ -143,7 +143,7 @@ def _conflicting(w: Any, r: Room, ease: float) -> float:
 
 
 @compiled
-def _holds(ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> bool:
+def _same_active_set(ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> bool:
     """Whether the design is what the known one is: of the limits, of the box, of the terms that matter, of ties."""
     for i in range(r.m):
         if not _as_known(w[r.F + i + 1], w[r.L + i], w[s.rows + i]):
@@ -161,7 +161,7 @@ def _holds(ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> b
         for j in range(ptr[i], ptr[i + 1]):
             if (1.0 if counted * w[r.W + j] > TIE else 0.0) != w[s.matter + j]:
                 return False
-    return w[s.stage] < 0 or _tied(dims, w, r, s)
+    return w[s.stage] < 0 or _tie_holds_at_limit(dims, w, r, s)
 
 
 @compiled
@@ -186,7 +186,7 @@ def _in_place(y: float, lo: float, hi: float, tilt: float, end: float) -> bool:
 
 
 @compiled
-def _tied(dims: Any, w: Any, r: Room, s: Rest) -> bool:
+def _tie_holds_at_limit(dims: Any, w: Any, r: Room, s: Rest) -> bool:
     """Whether what decides the tie falls along the optima towards the limit that the design is pinned to."""
     n = len(dims)
     first = s.first + int(w[s.stage])
@@ -211,7 +211,9 @@ def _tied(dims: Any, w: Any, r: Room, s: Rest) -> bool:
 
 
 @compiled
-def _needed(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> bool:
+def _each_limit_needed(
+    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest
+) -> bool:
     """Whether each limit of a known conflict is part of every conflict here: without it there is a design."""
     for name in range(s.names):
         if w[s.members + name] > 0:
@@ -243,7 +245,7 @@ def _tell(out: Any, i: int, kind: float, a: int, found: float, w: Any, r: Room) 
         out[i, 3 + r.n + j] = w[r.L + j]
 
 
-def _loop(sources: int) -> Any:
+def _proving_loop(sources: int) -> Any:
     """Make the loop over points; ``sources``: the stamp of all that is compiled into it, never 0."""
 
     @loop
@@ -278,11 +280,11 @@ def _loop(sources: int) -> Any:
                 _put(lo, 0, low if best else bare_low, i)
                 _put(hi, 0, high if best else bare_high, i)
                 if not best:
-                    if not _needed(A, b, ptr, dims, lo, hi, w, r, s):
+                    if not _each_limit_needed(A, b, ptr, dims, lo, hi, w, r, s):
                         continue
                     _put(lo, 0, far_low, i)
                     _put(hi, 0, far_high, i)
-                found = _settled(A, b, ptr, dims, lo, hi, ease, 1.0 if best else 0.0, w, r, s)
+                found = _proved_bound(A, b, ptr, dims, lo, hi, ease, 1.0 if best else 0.0, w, r, s)
                 if not np.isnan(found):
                     _tell(out, i, kind, a, found, w, r)
                     break
@@ -290,7 +292,7 @@ def _loop(sources: int) -> Any:
     return every
 
 
-_every = _loop(
+_every = _proving_loop(
     1
     + stamp(
         compiled.__module__,

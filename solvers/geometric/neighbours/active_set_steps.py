@@ -140,9 +140,9 @@ def newton(A: Any, ptr: Any, dims: Any, w: Any, r: Room, s: Rest, weight: float)
     for v in range(n + 1):
         w[s.answers + v] = w[r.d + v]
     count = _answers(dims, w, r, s, least)
-    if not _solved(w, s, count):
+    if not _multipliers_solved(w, s, count):
         return np.nan
-    return _moved(dims, w, r, s, count)
+    return _longest_step(dims, w, r, s, count)
 
 
 @compiled
@@ -198,7 +198,7 @@ def _answers(dims: Any, w: Any, r: Room, s: Rest, least: bool) -> int:
 
 
 @compiled
-def _solved(w: Any, s: Rest, count: int) -> bool:
+def _multipliers_solved(w: Any, s: Rest, count: int) -> bool:
     """Solve for the multipliers, which stand in the place of the right-hand side then."""
     width = count + 1
     for i in range(count):
@@ -217,7 +217,7 @@ def _solved(w: Any, s: Rest, count: int) -> bool:
 
 
 @compiled
-def _moved(dims: Any, w: Any, r: Room, s: Rest, count: int) -> float:
+def _longest_step(dims: Any, w: Any, r: Room, s: Rest, count: int) -> float:
     n = len(dims)
     place = 0
     for i in range(r.m):

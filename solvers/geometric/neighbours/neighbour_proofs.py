@@ -142,7 +142,7 @@ def known(
         found.multipliers[n.conflicting] = n.weights
         for now, then in zip(found[3:], farther.known[3:], strict=True):
             now[n.conflicting] = then[n.source]
-    _conflicts(found, rule, np.flatnonzero(fresh), conflict)
+    _keep_conflict_proofs(found, rule, np.flatnonzero(fresh), conflict)
     return found
 
 
@@ -187,7 +187,7 @@ def _optima(found: Any, rule: Stages, points: NDArray[np.intp], multipliers: Arr
     found.ends[points], found.matter[points] = ends, matter
 
 
-def _conflicts(found: Any, rule: Stages, points: NDArray[np.intp], conflict: Bools) -> None:
+def _keep_conflict_proofs(found: Any, rule: Stages, points: NDArray[np.intp], conflict: Bools) -> None:
     from solvers.geometric.neighbours import active_set
 
     batch = rule.batch

@@ -107,12 +107,12 @@ def answered(
     names, conflict = _refuted(batch, points[r.status == gp.INFEASIBLE], solve, status, why=why)
     if near is not None:
         conflict[near.conflicting] = near.members
-    if runaway(_first(batch), batch.problem.variables):
+    if runaway(_first_point(batch), batch.problem.variables):
         status[best] = STATUS_CODES[Status.UNBOUNDED]
     else:
         why_left[best] = _irregular(batch, best, regular, strained)
         good = why_left[best] == ""
-        _settle(
+        _put_settled_designs(
             rule,
             best[good],
             taken(regular, good),
@@ -127,7 +127,7 @@ def answered(
     return _checked(batch, status, y, value, multipliers, worth, ranges, names, conflict, why_left)
 
 
-def _settle(
+def _put_settled_designs(
     rule: Stages,
     best: NDArray[np.intp],
     regular: gp.Result,
@@ -157,7 +157,7 @@ def _settle(
     status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
 
 
-def _first(batch: Batch) -> Canonical:
+def _first_point(batch: Batch) -> Canonical:
     """The first point as the unboundedness test wants it: only exponents and fixed variables count."""
     t = batch.table
     n = t.exponents.shape[1]

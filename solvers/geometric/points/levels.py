@@ -82,7 +82,7 @@ class Levels:
         """
         began = time.perf_counter()
         size = len(next(iter(limits.values()))) if limits else 1
-        asked = _asked(self.question, self.goal, self.bounded, limits)
+        asked = _question_at_level(self.question, self.goal, self.bounded, limits)
         made = found = None
         with handover.guarded(TOGETHER, size, handover.ARITHMETIC):
             made = batch.of_question(self.first, asked, (size,))
@@ -91,7 +91,7 @@ class Levels:
                 found = answered(made, gp.solve, why=False, strained=STEEP, ranged=True)
         if made is None or found is None:
             return [None] * size
-        return _told(self, made, found, limits, (time.perf_counter() - began) / size)
+        return _answers_at_level(self, made, found, limits, (time.perf_counter() - began) / size)
 
 
 def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) -> Levels | None:
@@ -105,14 +105,14 @@ def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) 
     if sum(d.integer or d.values is not None for d in question.decide) > 1:
         return None
     # any positive number shows the structure
-    asked = _asked(question, goal, bounded, {g.name: 1.0 for g in bounded})
+    asked = _question_at_level(question, goal, bounded, {g.name: 1.0 for g in bounded})
     problem = batch.only_case(formulate(asked))
     if problem.kind not in (Kind.GP, Kind.MIGP) or problem.goal is None or not problem.goal.numerator.terms:
         return None
     return Levels(question, problem, goal, bounded, units(question))
 
 
-def _asked(
+def _question_at_level(
     question: Question, goal: Objective, bounded: tuple[Objective, ...], at: Mapping[str, Any]
 ) -> Question:
     """The question for one objective; the stricter of its own limits and those on objectives hold."""
@@ -127,7 +127,7 @@ def _asked(
     return replace(question, objectives=(goal,), limits=tuple(limits.values()))
 
 
-def _told(
+def _answers_at_level(
     asked: Levels,
     made: Batch,
     found: Answers,
@@ -149,7 +149,9 @@ def _told(
                 limits[name] = replace(
                     limits[name], elasticity=float(values[i]), one_sided=bool(two[name][i])
                 )
-        here = _asked(asked.question, asked.goal, asked.bounded, {n: float(v[i]) for n, v in at.items()})
+        here = _question_at_level(
+            asked.question, asked.goal, asked.bounded, {n: float(v[i]) for n, v in at.items()}
+        )
         solution = replace(
             solutions[i],
             limits=limits,

@@ -28,36 +28,36 @@ def stated(question: Question, found: Found, goal: Objective, other: Objective) 
         return None
     numbers = {**design.variables, **design.metrics}
     level = float(numbers[other.name])
-    bound = _value(goal, _least(support, goal, other, level))
+    bound = _goal_value(goal, _least_coordinate(support, goal, other, level))
     asked = replace(question, objectives=(goal,), limits=limited(question, {other.name: level}))
     x = {n: float(v) for n, v in design.variables.items()}
     told = checked(asked, Outcome(Status.OPTIMAL, x, bound, design.certificate, SOLVER))
     if told.status is not Status.OPTIMAL:
         return None
-    given = _label(design, goal.name, "min" if goal.maximize else "max")
+    given = _limit_label(design, goal.name, "min" if goal.maximize else "max")
     slope = None if given is None else design.limits[given].elasticity
     if not slope:
         return told
     return replace(
         told,
-        limits=_worth(told, design, other, slope, given),
+        limits=_elasticities_along_front(told, design, other, slope, given),
         parameters={n: -e / slope for n, e in design.parameters.items()},
         seconds=design.seconds,
     )
 
 
-def _least(support: Support, goal: Objective, other: Objective, level: float) -> float:
+def _least_coordinate(support: Support, goal: Objective, other: Objective, level: float) -> float:
     """What the line leaves of the goal's coordinate where the other objective has a value."""
     rest = support.least - support.weight[other.name] * small(other, level)
     return rest / support.weight[goal.name]
 
 
-def _value(goal: Objective, coordinate: float) -> float:
+def _goal_value(goal: Objective, coordinate: float) -> float:
     number = -coordinate if goal.maximize else coordinate
     return number / math.log(2.0) if goal.name == HALVINGS.name else math.exp(min(number, 700.0))
 
 
-def _worth(
+def _elasticities_along_front(
     told: Solution, design: Solution, other: Objective, slope: float, given: str | None
 ) -> dict[str, LimitState]:
     """Elasticities with the other objective held in place of the goal: the chain rule along the front.
@@ -65,7 +65,7 @@ def _worth(
     ``given``: the limit on the goal that the design was found with, ``slope`` what that one is worth.
     """
     limits = dict(told.limits)
-    held = _label(told, other.name, "min" if other.maximize else "max")
+    held = _limit_label(told, other.name, "min" if other.maximize else "max")
     for name, state in limits.items():
         worth = design.limits[name].elasticity if name in design.limits else None
         if name == given and not state.binding:
@@ -78,6 +78,6 @@ def _worth(
     return limits
 
 
-def _label(found: Solution, name: str, side: str) -> str | None:
+def _limit_label(found: Solution, name: str, side: str) -> str | None:
     """How an answer calls the limit on one side of a name."""
     return next((n for n, s in found.limits.items() if base_name(n) == name and s.side == side), None)

@@ -127,7 +127,7 @@ def merged(pieces: Sequence[Piece], curve: Curve) -> list[Piece]:
     if len(curve) == 1 and all(p.single for p in pieces):
         return points([*pieces, *new])
     every = _Parts((*pieces, *new))
-    levels = _levels(every, len(pieces))
+    levels = _crossing_levels(every, len(pieces))
     found = _stretches(every, levels)
     found += [Piece(v, v) for v in every.vertices() if every.undominated(v)]
     return _tidy(found)
@@ -137,7 +137,7 @@ def points(singles: list[Piece]) -> list[Piece]:
     """The undominated ones of single points."""
     kept: list[Piece] = []
     for p in sorted(singles, key=lambda p: (p.left.a, p.left.b)):
-        if kept and not _below(p.left.b, kept[-1].left.b):
+        if kept and not _is_clearly_below(p.left.b, kept[-1].left.b):
             continue
         if kept and near(p.left.a, kept[-1].left.a):
             kept.pop()
@@ -177,18 +177,18 @@ class _Parts:
     def undominated(self, v: Vertex) -> bool:
         """Whether no point is better than ``v`` in one coordinate and as good in the other."""
         a, b = self.least(0, v.b).min(), self.least(1, v.a).min()
-        return not (_below(a, v.a) or _below(b, v.b))
+        return not (_is_clearly_below(a, v.a) or _is_clearly_below(b, v.b))
 
 
 def _are_equal(x: Array, y: float) -> NDArray[np.bool_]:
     return np.asarray(np.abs(x - y) <= ONE_NUMBER * np.maximum(np.abs(x), abs(y)))
 
 
-def _below(x: float, y: float) -> bool:
+def _is_clearly_below(x: float, y: float) -> bool:
     return x < y and not near(x, y)
 
 
-def _levels(every: _Parts, known: int) -> list[float]:
+def _crossing_levels(every: _Parts, known: int) -> list[float]:
     """Second coordinates between which no two parts change places."""
     left, right = every.left, every.right
     (ax, bx), (da, db) = left.T, (right - left).T
@@ -221,10 +221,10 @@ def _stretches(every: _Parts, levels: list[float]) -> list[Piece]:
             continue
         joined = bool(spans) and spans[-1][0] == k and spans[-1][2] == low
         spans.append((k, spans.pop()[1] if joined else low, high))
-    return [p for k, low, high in spans if (p := _cut(every, k, low, high)) is not None]
+    return [p for k, low, high in spans if (p := _undominated_piece(every, k, low, high)) is not None]
 
 
-def _cut(every: _Parts, k: int, low: float, high: float) -> Piece | None:
+def _undominated_piece(every: _Parts, k: int, low: float, high: float) -> Piece | None:
     part = every.parts[k]
     left, right = (
         end if near(end.b, b) else at_level(part.left, part.right, b)

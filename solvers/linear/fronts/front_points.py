@@ -64,7 +64,7 @@ def solution(
     x = owner.design(vertex)
     first, second = owner.question.objectives
     at = evaluated(owner.question, x)
-    level = _value(second.name, at, x) if limit is None else limit
+    level = _number_at(second.name, at, x) if limit is None else limit
     question = replace(
         owner.question, objectives=(first,), limits=limited(owner.question, {second.name: level})
     )
@@ -116,7 +116,7 @@ def evaluated(question: Question, x: Mapping[str, float]) -> dict[str, float]:
         return evaluation.metrics(question, {n: np.float64(v) for n, v in x.items()})
 
 
-def _value(name: str, at: Mapping[str, float], x: Mapping[str, float]) -> float:
+def _number_at(name: str, at: Mapping[str, float], x: Mapping[str, float]) -> float:
     return float(at[name] if name in at else x[name])
 
 
@@ -144,14 +144,14 @@ def _sloped(
     )
     u = vertex.at / vertex.at[-1]
     found = dict(limits)
-    for at, rate in milp_explained.rates(held, _best(held, u)).items():
+    for at, rate in milp_explained.rates(held, _as_best(held, u)).items():
         label = evaluation.label(at, [k for k in held.keys if k is not None])
         if at.side != "model" and label in found:
             found[label] = replace(found[label], elasticity=rate.value, one_sided=rate.one_sided)
     return found
 
 
-def _best(p: Program, u: Array) -> Best:
+def _as_best(p: Program, u: Array) -> Best:
     """A design as what was found best, for what is asked of its neighbourhood."""
     assert p.goal is not None, "a front has objectives"
     assert p.under is not None, "a front has objectives"

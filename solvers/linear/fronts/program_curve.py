@@ -18,7 +18,7 @@ from formulations.program import Program
 from solvers.linear import milp
 from solvers.linear.fronts import envelope
 from solvers.linear.fronts.envelope import Curve, Vertex
-from solvers.linear.linear_program import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers, constant_column
 from solvers.linear.milp import Best
 
 FLAT_CORNER = 1e-9
@@ -134,16 +134,10 @@ def least(n: Numbers, goal: Array, under: Array) -> Best:
     """Minimise (goal . u)/(under . u), of whatever sign the goal is."""
     if goal[:-1].any() or goal[-1] > 0 or not under[:-1].any():
         return milp.ratio(n, goal, under)
-    found = milp.ratio(n, under / -goal[-1], _unit(len(under)))
+    found = milp.ratio(n, under / -goal[-1], constant_column(len(under)))
     if found.u is None or found.bound <= 0:
         return Best(End.FAILED if found.u is not None else found.end, ray=found.ray)
     return Best(found.end, found.u, -1.0 / found.ratio, -1.0 / found.bound, n, found.multipliers, found.cost)
-
-
-def _unit(size: int) -> Array:
-    found = np.zeros(size)
-    found[-1] = 1.0
-    return found
 
 
 def curve(n: Numbers, pair: Pair, owner: int = 0) -> tuple[Curve, list[Proof]]:
@@ -151,7 +145,7 @@ def curve(n: Numbers, pair: Pair, owner: int = 0) -> tuple[Curve, list[Proof]]:
 
     Raises ArithmeticError where HiGHS finds no answer, or there is no end to an objective.
     """
-    start, stop = _end(n, pair, owner, 1.0, 0.0), _end(n, pair, owner, 0.0, 1.0)
+    start, stop = _end_vertex(n, pair, owner, 1.0, 0.0), _end_vertex(n, pair, owner, 0.0, 1.0)
     if start is None or stop is None:
         return (), []
     (first, low), (last, high) = start, stop
@@ -162,7 +156,7 @@ def curve(n: Numbers, pair: Pair, owner: int = 0) -> tuple[Curve, list[Proof]]:
     waiting = [(first, last)]
     while waiting and len(found) < CORNERS:
         p, q = waiting.pop()
-        corner, proof = _below(n, pair, p, q)
+        corner, proof = _corner_below(n, pair, p, q)
         proofs += [proof] if proof is not None else []
         if corner is not None:
             found.append(corner)
@@ -170,7 +164,7 @@ def curve(n: Numbers, pair: Pair, owner: int = 0) -> tuple[Curve, list[Proof]]:
     return envelope.corners(found), proofs
 
 
-def _end(n: Numbers, pair: Pair, owner: int, wa: float, wb: float) -> tuple[Vertex, Proof] | None:
+def _end_vertex(n: Numbers, pair: Pair, owner: int, wa: float, wb: float) -> tuple[Vertex, Proof] | None:
     """The best of one coordinate, and of those the best of the other."""
     best = least(n, pair.weighed(wa, wb), pair.d)
     if best.end is End.INFEASIBLE:
@@ -192,7 +186,7 @@ def weights(p: Vertex, q: Vertex) -> tuple[float, float]:
     return p.b - q.b, q.a - p.a
 
 
-def _below(n: Numbers, pair: Pair, p: Vertex, q: Vertex) -> tuple[Vertex | None, Proof | None]:
+def _corner_below(n: Numbers, pair: Pair, p: Vertex, q: Vertex) -> tuple[Vertex | None, Proof | None]:
     """A corner between two neighbours, if there is one, and what the weighted sum proves."""
     wa, wb = weights(p, q)
     best = least(n, pair.weighed(wa, wb), pair.d)

@@ -32,7 +32,7 @@ def menus(p: Program, most: int = MOST_COMBINED) -> Grid | None:
         return None
     n = milp.numbers(p).relaxed()
     for d in p.question.decide:
-        values = _values(p, n, d, most)
+        values = _values_to_try(p, n, d, most)
         if values is None:
             return None
         found.append(values)
@@ -41,7 +41,7 @@ def menus(p: Program, most: int = MOST_COMBINED) -> Grid | None:
     return Grid(tuple(d.name for d in p.question.decide), tuple(found))
 
 
-def _values(p: Program, n: Numbers, d: Decision, most: int) -> Array | None:
+def _values_to_try(p: Program, n: Numbers, d: Decision, most: int) -> Array | None:
     if d.values is not None:
         return np.asarray(d.values, dtype=float)
     own = p.columns.index(d.name)
@@ -88,14 +88,14 @@ def _coordinates(t: Table) -> Array:
 
 def _undominated(at: Array) -> NDArray[np.int64]:
     """Places of the undominated points in their order, of equal ones the first."""
-    rough = _rounded(at)
+    rough = _rounded_levels(at)
     order = np.lexsort((rough[:, 1], rough[:, 0]))
     b = rough[order, 1]
     before = np.concatenate([[np.inf], np.minimum.accumulate(b)[:-1]])
     return np.sort(order[b < before])
 
 
-def _rounded(at: Array) -> Array:
+def _rounded_levels(at: Array) -> Array:
     """Numbers without the digits that only rounding tells apart."""
     with np.errstate(all="ignore"):
         size = 10.0 ** (DISTINCT_DIGITS - 1 - np.floor(np.log10(np.abs(at))))

@@ -126,7 +126,7 @@ def searched(
     common = senses(owners)
     if common is None:
         return None
-    found = [_found(o, k, common, most, report) for k, o in enumerate(owners)]
+    found = [_curves_of_owner(o, k, common, most, report) for k, o in enumerate(owners)]
     made = _assembled(owners, common, found)
     return made if all(_finite(made, piece) for piece in made.pieces) else None
 
@@ -142,7 +142,9 @@ def senses(owners: tuple[Owner, ...]) -> tuple[Sense, Sense] | None:
     return found[0]
 
 
-def _found(owner: Owner, k: int, senses: tuple[Sense, Sense], most: int, report: Callable[[], None]) -> Found:
+def _curves_of_owner(
+    owner: Owner, k: int, senses: tuple[Sense, Sense], most: int, report: Callable[[], None]
+) -> Found:
     if owner.program is not None and owner.pair is not None:
         return program_search.curves(owner.program, owner.pair, k, most, report)
     # one design: its two objectives are all there is to know
@@ -209,8 +211,8 @@ def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: li
     if unproven or stopped:
         kind = PARTIAL
     curves = sum(len(f.curves) for f in found)
-    what = _count(long, "straight segment") if long else _count(len(pieces), "point")
-    method = f"{kind} ({what}; {_proof(discrete, curves, unproven, stopped)})"
+    what = _counted_words(long, "straight segment") if long else _counted_words(len(pieces), "point")
+    method = f"{kind} ({what}; {_front_proof(discrete, curves, unproven, stopped)})"
     proofs = tuple(tuple(group) for f in found for group in f.proofs)
     return ProgramFront(
         owners[0].question,
@@ -236,21 +238,21 @@ def units(owners: tuple[Owner, ...]) -> dict[str, str]:
     return found
 
 
-def _proof(discrete: bool, curves: int, unproven: int, stopped: bool) -> str:
+def _front_proof(discrete: bool, curves: int, unproven: int, stopped: bool) -> str:
     if stopped:
         return f"stopped after {_sets(curves)}: more of them may belong to it"
     if unproven:
-        return f"in {_count(unproven, 'place')} nothing proves that there is no more"
+        return f"in {_counted_words(unproven, 'place')} nothing proves that there is no more"
     if discrete:
         return f"{_sets(curves)}, and proofs that no other one lies below"
     return "weak duality proves that nothing lies below"
 
 
 def _sets(curves: int) -> str:
-    return f"{_count(curves, 'set')} of whole numbers"
+    return f"{_counted_words(curves, 'set')} of whole numbers"
 
 
-def _count(number: int, what: str) -> str:
+def _counted_words(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 

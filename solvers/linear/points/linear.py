@@ -103,7 +103,7 @@ class Linear:
         count = len(points)
         if p.exact:
             return _of_branches(told, p, question, points)
-        found = _solved(p, count)
+        found = _solved_programs(p, count)
         good = np.zeros(count, dtype=bool)
         optimal = found.end == OPTIMAL
         if optimal.any():
@@ -131,7 +131,7 @@ def _aims(p: Program) -> list[Array]:
     return [linear_cost(p), *(goal / under[..., -1:] for _, goal, under in p.ties), *decided]
 
 
-def _solved(p: Program, count: int) -> Vertices:
+def _solved_programs(p: Program, count: int) -> Vertices:
     """Solve all programs."""
     return lp.solved(p.rows, p.equal, p.low, p.high, _aims(p), count)
 
@@ -140,7 +140,7 @@ def _of_branches(told: BlockAnswers, p: Program, question: Question, points: Poi
     """Answer where a maximum must be one of its terms: the best over all, where no two differ in their designs."""
     count, every = len(points), np.ones(len(points), dtype=bool)
     made = [_with_rows(p, extra) for extra in branches(p)]
-    found = [_solved(b, count) for b in made]
+    found = [_solved_programs(b, count) for b in made]
     values, bounds = np.full((len(made), count), np.inf), np.full((len(made), count), -np.inf)
     for k, (b, f) in enumerate(zip(made, found, strict=True)):
         n = Rows(b, every)

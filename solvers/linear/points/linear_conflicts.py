@@ -37,7 +37,7 @@ def told_none(
     """Prove that points have no design in any branch, and tell which limits are in conflict."""
     sure = np.ones(np.count_nonzero(mask), dtype=bool)
     for p, f in zip(made, found, strict=True):
-        sure &= _missed(p, f, mask, len(made) > 1) > SLACK
+        sure &= _least_violation_at_points(p, f, mask, len(made) > 1) > SLACK
     own = np.flatnonzero(mask)[sure]
     good = np.zeros(len(mask), dtype=bool)
     good[own] = True
@@ -46,7 +46,7 @@ def told_none(
 
     def answer(now: Points) -> Mask:
         def met(some: Points, kept: Mask) -> conflicts.Codes:
-            ends = np.stack([_ends(p, names, kept, len(mask), now[some]) for p in made])
+            ends = np.stack([_ends_with_limits_kept(p, names, kept, len(mask), now[some]) for p in made])
             failed = np.where((ends == FAILED).any(axis=0), conflicts.NOT_KNOWN, conflicts.CANNOT_HOLD)
             return np.where((ends == OPTIMAL).any(axis=0), conflicts.CAN_HOLD, failed).astype(np.int8)
 
@@ -66,7 +66,7 @@ def told_none(
     return good[mask]
 
 
-def _missed(p: Program, found: Vertices, mask: Mask, turned: bool) -> Array:
+def _least_violation_at_points(p: Program, found: Vertices, mask: Mask, turned: bool) -> Array:
     """By how much of its size every design breaks some limit at least (see ``milp_conflicts.least_violation``).
 
     ``turned``: rows that are not limits and have no denominator choose the term of a maximum; these may give as well.
@@ -87,10 +87,10 @@ def _missed(p: Program, found: Vertices, mask: Mask, turned: bool) -> Array:
 
 def _least_of_all(made: Sequence[Program], asked: Mask, which: int) -> Array:
     """The least ratio of a limit over all branches."""
-    return np.asarray(np.min([_least_factor(p, which, asked) for p in made], axis=0))
+    return np.asarray(np.min([_least_factor_at_points(p, which, asked) for p in made], axis=0))
 
 
-def _least_factor(p: Program, which: int, asked: Mask) -> Array:
+def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
     """The least ratio of a limit (see ``conflicts.Factor``) at the points asked for."""
     if p.amounts:
         return np.full(int(asked.sum()), np.nan)
@@ -105,7 +105,7 @@ def _least_factor(p: Program, which: int, asked: Mask) -> Array:
         under=p.denominators[..., which, :],
         sign=1,
     )
-    found, value, sure = _least_ratio(fewer, asked) if _fraction(fewer) else _least_cost(fewer, asked)
+    found, value, sure = _least_ratio(fewer, asked) if _minimises_ratio(fewer) else _least_cost(fewer, asked)
     # an end that is only there to have one says nothing
     sure &= ~((found.u[:, :-1] >= along(p.high, asked, 1) * (1.0 - milp.AT_PROGRAM_END)) & p.boxed).any(
         axis=1
@@ -113,7 +113,7 @@ def _least_factor(p: Program, which: int, asked: Mask) -> Array:
     return np.select([sure, found.end == INFEASIBLE], [value, np.inf], np.nan)
 
 
-def _fraction(p: Program) -> bool:
+def _minimises_ratio(p: Program) -> bool:
     """Whether what is minimised is a ratio of two things that are decided."""
     assert p.goal is not None, "there is an objective"
     assert p.under is not None, "there is an objective"
@@ -153,7 +153,9 @@ def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
     return Vertices(found.end, u, found.y), ratio, sure
 
 
-def _ends(p: Program, names: Sequence[str], kept: Mask, count: int, own: Points) -> NDArray[np.int64]:
+def _ends_with_limits_kept(
+    p: Program, names: Sequence[str], kept: Mask, count: int, own: Points
+) -> NDArray[np.int64]:
     """How the programs of the points ``own`` end with the limits ``kept`` alone and nothing to minimise."""
     left_out = {n for n, k in zip(names, kept, strict=True) if not k}
     stays = np.array([k is None or k.name not in left_out for k in p.keys], dtype=bool)

@@ -46,7 +46,7 @@ def _compile(function: F, *, parallel: bool) -> F:
 
 
 @compiled
-def _sign(D: Any, j: int) -> float:
+def _first_aim_sign(D: Any, j: int) -> float:
     """Return the sign of the first aim that a step of column j moves."""
     for k in range(D.shape[0]):
         if D[k, j] > ZERO:
@@ -69,7 +69,7 @@ def _sooner(D: Any, row: Any, j: int, other: int) -> bool:
 
 
 @compiled
-def _worst(beta: Any, basic: Any, low: Any, high: Any) -> int:
+def _worst_row(beta: Any, basic: Any, low: Any, high: Any) -> int:
     """Return the row that is broken most; -1: none is."""
     found, most = -1, ROW_BROKEN
     for i in range(beta.size):
@@ -118,7 +118,7 @@ def _pivot(T: Any, D: Any, r: int, e: int) -> None:
 
 
 @compiled
-def _read(
+def _read_tableau(
     beta: Any, basic: Any, free: Any, at_high: Any, D: Any, low: Any, high: Any, u: Any, y: Any
 ) -> None:
     """Read point and multipliers off a tableau."""
@@ -134,7 +134,7 @@ def _read(
 
 
 @compiled
-def _proof(T: Any, r: int, up: bool, basic: Any, free: Any, y: Any) -> None:
+def _read_conflict(T: Any, r: int, up: bool, basic: Any, free: Any, y: Any) -> None:
     """Read the multipliers with which the rows add up to row r, that nothing can repair."""
     n, s = free.size, 1.0 if up else -1.0
     for j in range(n):
@@ -156,21 +156,21 @@ def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
     at_high = np.zeros(n, np.bool_)
     beta = -b.copy()
     for j in range(n):
-        at_high[j] = _sign(D, j) < 0.0
+        at_high[j] = _first_aim_sign(D, j) < 0.0
         start = high[j] if at_high[j] else low[j]
         if not np.isfinite(start):
             return FAILED
         for i in range(m):
             beta[i] -= A[i, j] * start
     for _ in range(PIVOTS_PER_ROW * (m + n)):
-        r = _worst(beta, basic, low, high)
+        r = _worst_row(beta, basic, low, high)
         if r < 0:
-            _read(beta, basic, free, at_high, D, low, high, u, y)
+            _read_tableau(beta, basic, free, at_high, D, low, high, u, y)
             return OPTIMAL
         up = beta[r] < low[basic[r]]
         e = _entering(T, D, r, up, free, at_high, low, high)
         if e < 0:
-            _proof(T, r, up, basic, free, y)
+            _read_conflict(T, r, up, basic, free, y)
             return INFEASIBLE
         out, into = basic[r], free[e]
         step = ((low[out] if up else high[out]) - beta[r]) / T[r, e]
@@ -184,7 +184,7 @@ def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
 
 
 @compiled
-def _power(size: float) -> float:
+def _nearest_power_of_two(size: float) -> float:
     """Return the power of two that brings a size near 1, so that nothing is rounded."""
     return 2.0 ** -round(math.log2(size)) if size > 0.0 else 1.0
 
@@ -196,15 +196,15 @@ def balanced(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y:
     row, column = np.ones(m), np.ones(n)
     for _ in range(BALANCING_PASSES):
         for i in range(m):
-            row[i] = _power(np.max(np.abs(A[i] * column)))
+            row[i] = _nearest_power_of_two(np.max(np.abs(A[i] * column)))
         for j in range(n):
-            column[j] = _power(np.max(np.abs(A[:, j] * row))) if m else 1.0
+            column[j] = _nearest_power_of_two(np.max(np.abs(A[:, j] * row))) if m else 1.0
     ends = np.zeros((2, n + m))
     for j in range(n):
         ends[0, j], ends[1, j] = low[j] / column[j], high[j] / column[j]
     T, right, aims = np.empty((m, n)), np.empty(m), np.empty(C.shape)
     for i in range(m):
-        row[i] = _power(np.max(np.abs(A[i] * column)))
+        row[i] = _nearest_power_of_two(np.max(np.abs(A[i] * column)))
         ends[1, n + i] = 0.0 if equal[i] else np.inf
         right[i] = b[i] * row[i]
         for j in range(n):

@@ -163,7 +163,7 @@ def known(wanted: Wanted, low: Array, high: Array) -> Known:
     e = _without_slopes(e, np.repeat(from_zero, n))
     dead = np.zeros(boxes_, bool)
     lines: list[Line] = []
-    goal, flat = _goal(wanted, e, len(keys) + len(wanted.caps()), (boxes_, n), reach)
+    goal, flat = _goal_line(wanted, e, len(keys) + len(wanted.caps()), (boxes_, n), reach)
     # where a descent along the goal would go, the limits matter most
     down = -np.sign(goal.slope) * reach
     failing = [np.zeros((boxes_, count), bool) for _ in wanted.chances]
@@ -172,7 +172,7 @@ def known(wanted: Wanted, low: Array, high: Array) -> Known:
         if not wanted.counts(key.name):
             continue
         take = n if key.name in wanted.worlds.wide else count
-        row, lo = _row(e, r, (boxes_, n), reach, take), e.low[r].reshape(boxes_, n)[:, :take]
+        row, lo = _row_bounds(e, r, (boxes_, n), reach, take), e.low[r].reshape(boxes_, n)[:, :take]
         groups = wanted.failing(key.name)
         if not groups:
             dead |= (lo > 1 + HOLDS).any(1)
@@ -219,7 +219,7 @@ def _enclosed(wanted: Wanted, low: Array, high: Array) -> tuple[tuple[RowKey, ..
         return tuple(rows), boxes.enclosure(tuple(rows), [inputs[0].of(v) for v in found], low.shape)
 
 
-def _row(
+def _row_bounds(
     e: boxes.Enclosure, r: int, shape: tuple[int, int], reach: Array, take: int, sign: float = 1.0
 ) -> _Row:
     """Bounds of ``sign`` times a row's logarithm in the first ``take`` worlds; flat where it may not be positive."""
@@ -241,7 +241,7 @@ def _above(
     """A line below ``sign`` times a row in each world: cut (B, N) and slope (k, B, N); and a number below it."""
     lo, hi = (v[r].reshape(shape)[:, :take] for v in (e.low, e.high))
     flat = lo if sign > 0 else -hi
-    row = _row(e, r, shape, reach, take, sign)
+    row = _row_bounds(e, r, shape, reach, take, sign)
     with np.errstate(all="ignore"):
         # sign > 0: exp(t) >= 1 + t; sign < 0: exp(t) <= cosh T + t sinh(T)/T for |t| <= T
         most = (np.abs(row.slope) * reach[..., None]).sum(0)
@@ -258,7 +258,7 @@ def _above(
     return np.where(fine, cut, flat), np.where(fine, slope, 0.0), flat
 
 
-def _goal(
+def _goal_line(
     wanted: Wanted, e: boxes.Enclosure, r: int, shape: tuple[int, int], reach: Array
 ) -> tuple[Line, Array]:
     """A line below what is minimised (see ``told``), and a number below it."""
@@ -268,7 +268,7 @@ def _goal(
         return Line(np.zeros_like(reach), nothing), nothing
     count, sign = worlds.measured, wanted.sign
     if wanted.exceeded is not None:
-        row = _row(e, r, shape, reach, count, sign)
+        row = _row_bounds(e, r, shape, reach, count, sign)
         lo, hi = (v[r].reshape(shape)[:, :count] for v in (e.low, e.high))
         with np.errstate(all="ignore"):
             flat = np.where(lo > 0, sign * np.log(lo if sign > 0 else hi), -np.inf)

@@ -54,7 +54,7 @@ def worth(
     if isinstance(wanted.measure, Quantile):
         return {}, "which samples lie above the level changes with a limit"
     binding = _binding(wanted, x, left_out)
-    slopes = partial(_slopes, wanted, binding)
+    slopes = partial(_slopes_of_binding, wanted, binding)
     point = np.log(np.array([x[n] for n in where.names]))
     low, high = np.log(where.low), np.log(where.high)
     free = (point > low + BINDS) & (point < high - BINDS)
@@ -91,7 +91,9 @@ def _binding(
     return found
 
 
-def _slopes(wanted: Wanted, binding: list[tuple[RowKey, int]], point: Array) -> tuple[Array, Array]:
+def _slopes_of_binding(
+    wanted: Wanted, binding: list[tuple[RowKey, int]], point: Array
+) -> tuple[Array, Array]:
     """Return the slopes of binding rows (rows, variables), and that of what is minimised, at logarithms."""
     worlds = wanted.worlds
 

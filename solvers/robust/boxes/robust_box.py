@@ -68,13 +68,13 @@ def answered(asked: Boxed, solve: Solve) -> Solution:
     if choices.categorical(asked.nominal):
 
         def one(question: Question) -> Solution:
-            return answered(_chosen(asked, question), solve)
+            return answered(_boxed_with_choice(asked, question), solve)
 
         return choices.best_of(asked.nominal, one, one, None)
     names = list(asked.box)
     try:
         found = [w for w in signs.worst(asked.nominal, names) if asked.asks(w.key)]
-        for other in _others(asked.nominal):
+        for other in _other_metrics(asked.nominal):
             alone = dataclasses.replace(asked.nominal, objectives=(other,), limits=())
             mine = (w for w in signs.worst(alone, names) if w.key is None)
             found += [
@@ -94,10 +94,10 @@ def answered(asked: Boxed, solve: Solve) -> Solution:
     what = "the worst case" if asked.samples is None else f"the worst of {', '.join(sorted(asked.wide))}"
     text = f"{what} is at a vertex of the box: the worse end of {known} of {len(names)} numbers is proved by the signs"
     text += " of exponents" + (", in the others every function is convex" if known < len(names) else "")
-    return _with(solve(worlds), f"{text}; {count} vert{'ex' if count == 1 else 'ices'}")
+    return _with_certificate(solve(worlds), f"{text}; {count} vert{'ex' if count == 1 else 'ices'}")
 
 
-def _chosen(asked: Boxed, question: Question) -> Boxed:
+def _boxed_with_choice(asked: Boxed, question: Question) -> Boxed:
     """Return what is asked where choices among names are made, which leave ``question``."""
     if asked.samples is None:
         return dataclasses.replace(asked, nominal=question)
@@ -106,9 +106,9 @@ def _chosen(asked: Boxed, question: Question) -> Boxed:
 
 
 def _by_adversary(asked: Boxed, found: list[Worst], solve: Solve) -> Solution:
-    values = _first(asked)
+    values = _first_worlds(asked)
     sure = {w.key for w in found if w.proved}
-    started = _size(values)
+    started = _count_of_worlds(values)
     for _ in range(ADVERSARY_ROUNDS):
         solution = solve(asked.worlds(values, "case"))
         if solution.status not in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
@@ -121,23 +121,23 @@ def _by_adversary(asked: Boxed, found: list[Worst], solve: Solve) -> Solution:
     else:
         open_ones = ["the worst case"]
     text = "the worst values in the box at this design are found with proof, by an adversary problem"
-    text += f"; points that it added: {_size(values) - started}"
+    text += f"; points that it added: {_count_of_worlds(values) - started}"
     if open_ones:
         text = f"not proved to be worst in the box: {', '.join(open_ones)}"
         status = Status.FEASIBLE if solution.status is Status.OPTIMAL else solution.status
         solution = dataclasses.replace(solution, status=status)
-    return _with(solution, text)
+    return _with_certificate(solution, text)
 
 
-def _size(values: Mapping[str, Array]) -> int:
+def _count_of_worlds(values: Mapping[str, Array]) -> int:
     return next(iter(values.values())).size
 
 
-def _with(solution: Solution, text: str) -> Solution:
+def _with_certificate(solution: Solution, text: str) -> Solution:
     return dataclasses.replace(solution, certificate=f"{text}; {solution.certificate}")
 
 
-def _first(asked: Boxed) -> dict[str, Array]:
+def _first_worlds(asked: Boxed) -> dict[str, Array]:
     """The first worlds: all vertices of few numbers, of many the two ends; and the nominal numbers, drawn inside."""
     box = asked.box
     if len(box) <= START:
@@ -168,7 +168,7 @@ def _worse(
         nominal, given=rest, decide=decide, limits=(), waive=own, uncertain=None, measure=None
     )
     worse, open_ones = [], []
-    for key, wanted, level in _levels(asked, solution):
+    for key, wanted, level in _adversary_levels(asked, solution):
         if key in sure:
             continue
         found = answer(dataclasses.replace(base, objectives=(wanted,)), neighbours=False, brief=True)
@@ -184,7 +184,7 @@ def _worse(
     return worse, open_ones
 
 
-def _levels(asked: Boxed, solution: Solution) -> list[tuple[RowKey | None, Objective, float]]:
+def _adversary_levels(asked: Boxed, solution: Solution) -> list[tuple[RowKey | None, Objective, float]]:
     """What the adversary is asked: of each limit at its worst its metric and its bound, and the objective."""
     nominal, levels = asked.nominal, list[tuple[RowKey | None, Objective, float]]()
     decided = {d.name for d in nominal.decide}
@@ -201,13 +201,13 @@ def _levels(asked: Boxed, solution: Solution) -> list[tuple[RowKey | None, Objec
     if nominal.objectives and asked.asks(None) and solution.objective is not None:
         goal = nominal.objectives[0]
         levels.append((None, Objective(goal.name, maximize=not goal.maximize), solution.objective))
-    for other in _others(nominal) if asked.samples is None else ():
+    for other in _other_metrics(nominal) if asked.samples is None else ():
         wanted = Objective(other.name, maximize=not other.maximize)
         levels.append((RowKey(other.name, MEASURE), wanted, solution.metrics[other.name]))
     return levels
 
 
-def _others(question: Question) -> list[Objective]:
+def _other_metrics(question: Question) -> list[Objective]:
     """The metrics beside the objective that are told at their worst."""
     goals = [o.name for o in question.objectives]
     maximize = any(o.maximize for o in question.objectives)

@@ -39,7 +39,7 @@ def minimise(wanted: Wanted, work: int = WORK) -> Found:
     """
     tree = Tree(wanted, work)
     tree.run()
-    return _found(tree)
+    return _found_in_tree(tree)
 
 
 def better(wanted: Wanted, one: Found, other: Found) -> Found:
@@ -50,7 +50,7 @@ def better(wanted: Wanted, one: Found, other: Found) -> Found:
     if not wanted.worlds.nominal.objectives:
         return there[0]
     sign = wanted.sign
-    best = min(there, key=lambda f: sign * _value(wanted, f))
+    best = min(there, key=lambda f: sign * _value_of_found(wanted, f))
     bounds = [f.outcome.bound for f in (one, other) if f.outcome.bound is not None]
     bound = _allowed(wanted, best.outcome.x, sign * max((sign * b for b in bounds), default=np.nan))
     told = best.outcome.certificate
@@ -58,7 +58,9 @@ def better(wanted: Wanted, one: Found, other: Found) -> Found:
         told += (
             f"; the bound is another: {next(f for f in (one, other) if f is not best).outcome.certificate}"
         )
-    closed = bool(bounds) and bool(relative_gap(_value(wanted, best), bound) <= wanted.worlds.nominal.gap)
+    closed = bool(bounds) and bool(
+        relative_gap(_value_of_found(wanted, best), bound) <= wanted.worlds.nominal.gap
+    )
     status = Status.OPTIMAL if closed else Status.FEASIBLE
     outcome = replace(best.outcome, status=status, bound=float(bound) if bounds else None, certificate=told)
     return replace(best, outcome=outcome)
@@ -76,13 +78,13 @@ def _allowed(wanted: Wanted, x: Mapping[str, float] | None, bound: float) -> flo
     return wanted.sign * float(np.minimum(wanted.sign * bound, wanted.sign * values[0]))
 
 
-def _value(wanted: Wanted, found: Found) -> float:
+def _value_of_found(wanted: Wanted, found: Found) -> float:
     x = found.outcome.x
     assert x is not None, "there is a design"
     return float(statistics(wanted, x)[1][0])
 
 
-def _found(tree: Tree) -> Found:
+def _found_in_tree(tree: Tree) -> Found:
     wanted, nominal = tree.wanted, tree.wanted.worlds.nominal
     worlds = wanted.worlds
     text = f"branch and bound over boxes of designs, each bounded by interval slopes in every {worlds.word};"

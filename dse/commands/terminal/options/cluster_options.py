@@ -83,13 +83,13 @@ def somewhere(command: Command) -> Command:
         if cluster and cluster not in clusters.KINDS:
             raise click.UsageError(f"--cluster {cluster}: there are {_KINDS}")
         seconds = _seconds(patience) if scheduler or cluster else None
-        place = Place(workers, scheduler, cluster, jobs, _ends(adapt), seconds)
+        place = Place(workers, scheduler, cluster, jobs, _worker_counts(adapt), seconds)
         return command(*arguments, place=place, **options)
 
     return cast("Command", functools.reduce(lambda done, option: option(done), reversed(_OPTIONS), placed))
 
 
-def _ends(text: str | None) -> tuple[int, int] | None:
+def _worker_counts(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     low, colon, high = text.partition(":")

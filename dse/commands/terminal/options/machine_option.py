@@ -10,7 +10,7 @@ HELP = (
 )
 
 
-def _one(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> str | None:
+def _single_machine(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> str | None:
     """Return the one machine; raises UsageError where several are named."""
     if len(names) > 1:
         asked = " ".join(f"--machine {n}" for n in names)
@@ -21,11 +21,11 @@ def _one(context: click.Context, parameter: click.Parameter, names: tuple[str, .
     return names[0] if names else None
 
 
-MACHINE = click.option("--machine", metavar="NAME", multiple=True, callback=_one, help=HELP)
+MACHINE = click.option("--machine", metavar="NAME", multiple=True, callback=_single_machine, help=HELP)
 BASELINE_MACHINE = click.option(
     "--baseline-machine",
     metavar="NAME",
     multiple=True,
-    callback=_one,
+    callback=_single_machine,
     help="The baseline on another machine, as --machine.",
 )
