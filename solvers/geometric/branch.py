@@ -71,10 +71,11 @@ def minimise(
 ) -> Found:
     """Minimise the goal of one problem.
 
-    ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start. ``most``: nodes after which the search ends where it is. ``below``: only designs under this log value are of
-    interest; the first one found ends the search, and "infeasible" then means that there is none. ``reached``: what
-    this search and those beside it have found; only the best of all is looked for, so that what this one finds need not
-    be its own best, but its bound holds up to the level that is reached.
+    ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start. ``most``: nodes after which the
+    search ends where it is. ``below``: only designs under this log value are of interest; the first one found ends the
+    search, and "infeasible" then means that there is none. ``reached``: what this search and those beside it have
+    found; only the best of all is looked for, so that what this one finds need not be its own best, but its bound holds
+    up to the level that is reached.
     """
     if np.any(c.low > c.high + 1e-12):
         return Found(INFEASIBLE, None, np.inf, np.inf, 0)

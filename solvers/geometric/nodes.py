@@ -18,8 +18,10 @@ Bools = NDArray[np.bool_]
 
 COARSE, SHARE = 1e-4, 0.1
 """A form is cut where its secants are off by this, or by this share of what the bound lacks."""
-NARROW, APART = 1e-9, 1e-13
+NARROW, WIDTH_OF_A_VALUE = 1e-9, 1e-13
 """Widths of an interval of a form, and of a discrete variable, in logs, that are not cut."""
+FINEST = 1e-4
+"""A narrower part, in logs, takes the kernel longer than it saves nodes."""
 GRADES, GRADE = 6, 8.0
 """Parts of a form on each side of the best design, and how much wider one is than its neighbour towards it."""
 LEAST_WIDTH = 2.5e-3
@@ -43,7 +45,14 @@ class Nodes:
 
     def take(self, which: NDArray[np.intp] | Bools) -> Nodes:
         """Return a choice of the nodes."""
-        return Nodes(*(getattr(self, f.name)[which] for f in fields(self)))
+        return Nodes(
+            self.point[which],
+            self.low[which],
+            self.high[which],
+            self.z_low[which],
+            self.z_high[which],
+            self.bound[which],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,7 @@ class Relaxed:
 
     def take(self, which: NDArray[np.intp] | Bools) -> Relaxed:
         """Return what is said of a choice of the nodes."""
-        return Relaxed(*(getattr(self, f.name)[which] for f in fields(self)))
+        return Relaxed(self.y[which], self.force[which], self.noise[which])
 
 
 def roots(c: Canonical) -> Nodes:
@@ -85,14 +94,15 @@ def values_beside(logs: Array | None, y: Array, low: Array, high: Array) -> tupl
         last = logs.size - 1
         below = logs[np.clip(np.searchsorted(logs, y + VALUE_SLACK, side="right") - 1, 0, last)]
         above = logs[np.clip(np.searchsorted(logs, y - VALUE_SLACK), 0, last)]
-    return np.clip(below, low, high), np.clip(above, low, high)
+    # several times as fast as clip
+    return np.minimum(np.maximum(below, low), high), np.minimum(np.maximum(above, low), high)
 
 
 def rounded(logs: Array | None, y: Array, low: Array, high: Array) -> tuple[Array, Array, Array]:
     """Logarithms of the allowed values that are nearest to exp(y), at or below it, at or above (``values_beside``)."""
     below, above = values_beside(logs, y, low, high)
     if logs is None:
-        near = np.clip(np.log(np.maximum(np.round(np.exp(y)), 1.0)), low, high)
+        near = np.minimum(np.maximum(np.log(np.maximum(np.round(np.exp(y)), 1.0)), low), high)
     else:
         near = np.where(y - below <= above - y, below, above)
     return near, below, above
@@ -124,29 +134,31 @@ def cut(
     A form whose secants explain a good part of what is missing comes before whole numbers, which would be cut off one
     by one.
     """
-    y = relaxed.y
-    count = len(y)
+    y, count = relaxed.y, len(relaxed.y)
     form, pair, around = (np.full(count, -1) for _ in range(3))
-    at = np.zeros(count)
-    errors, width = _form_errors(c, nodes, relaxed), nodes.z_high - nodes.z_low
-    worst = errors.max(1, initial=0.0)
-    if width.shape[1]:
+    at, worst, z = np.zeros(count), np.zeros(count), np.zeros((count, 0))
+    width = nodes.z_high - nodes.z_low
+    some_form = width.shape[1] > 0
+    if some_form:
+        z = np.einsum("pi,qi->pq", y, c.forms)
+        errors = _form_errors(c, nodes, relaxed, z)
+        worst = errors.max(1)
         form = np.where(worst > np.minimum(COARSE, SHARE * missing), errors.argmax(1), -1)
     beside = {v: values_beside(c.allowed[v], y[:, v], nodes.low[:, v], nodes.high[:, v]) for v in c.allowed}
     widest = np.full(count, -np.inf)
     for v, (down, up) in beside.items():
         size = nodes.high[:, v] - nodes.low[:, v]
-        takes = (form < 0) & (up > down + APART) & (size > widest)
+        takes = (form < 0) & (up > down + WIDTH_OF_A_VALUE) & (size > widest)
         pair[takes], widest[takes] = v, size[takes]
-    if width.shape[1]:
+    if some_form:
         still = (form < 0) & (pair < 0) & (width.max(1) > NARROW)
         form = np.where(still, np.where((worst > 1e-12)[:, None], errors, width).argmax(1), form)
+    rest = (form < 0) & (pair < 0)
     for v in c.allowed:
-        takes = (form < 0) & (pair < 0) & (around < 0) & (nodes.high[:, v] - nodes.low[:, v] > APART)
+        takes = rest & (around < 0) & (nodes.high[:, v] - nodes.low[:, v] > WIDTH_OF_A_VALUE)
         around[takes], at[takes] = v, y[takes, v]
-    leaf = (form < 0) & (pair < 0) & (around < 0)
-    z = np.einsum("pi,qi->pq", y, c.forms)
-    for i, v in _single(c).items():
+    leaf = rest & (around < 0)
+    for i, v in _single(c).items() if c.allowed else ():
         if v in c.allowed:
             takes = form == i
             margin = 0.2 * width[takes, i]
@@ -155,21 +167,21 @@ def cut(
     made = []
     for v, (down, up) in beside.items():
         some = np.flatnonzero(pair == v)
-        made += _within(
-            c, nodes.take(some), v, [(nodes.low[some, v], down[some]), (up[some], nodes.high[some, v])]
-        )
+        if some.size:
+            ends = [(nodes.low[some, v], down[some]), (up[some], nodes.high[some, v])]
+            made += _within(c, nodes.take(some), v, ends)
         some = np.flatnonzero(around == v)
-        low, high = nodes.low[some, v], nodes.high[some, v]
-        here, *_ = rounded(c.allowed[v], at[some], low, high)
-        below, above = _next_values(c.allowed[v], here)
-        made += _within(c, nodes.take(some), v, [(low, below), (here, here), (above, high)])
-    known = ~np.isnan(best[:, 0])
-    reached = np.einsum("pi,qi->pq", best, c.forms[:, : best.shape[1]])
+        if some.size:
+            low, high = nodes.low[some, v], nodes.high[some, v]
+            here, *_ = rounded(c.allowed[v], at[some], low, high)
+            below, above = _next_values(c.allowed[v], here)
+            made += _within(c, nodes.take(some), v, [(low, below), (here, here), (above, high)])
+    reached = np.einsum("pi,qi->pq", best, c.forms[:, : best.shape[1]]) if some_form else z
+    centre = np.where(np.isnan(reached), z, reached)
     for i in range(width.shape[1]):
         some = np.flatnonzero(form == i)
         if some.size:
-            at_best = np.where(known[some], reached[some, i], z[some, i])
-            edges = _graded(nodes.z_low[some, i], nodes.z_high[some, i], at_best, worst[some], gap)
+            edges = _graded(nodes.z_low[some, i], nodes.z_high[some, i], centre[some, i], worst[some], gap)
             made += _cut_form(c, nodes.take(some), i, edges)
     return joined([nodes.take(leaf[:0]), *made]), leaf
 
@@ -183,7 +195,7 @@ def _within(c: Canonical, nodes: Nodes, v: int, ends: Sequence[tuple[Array, Arra
     """Parts of nodes along one variable; those that are empty go."""
     made = []
     for a, b in ends:
-        there = np.flatnonzero(a <= b + APART)
+        there = np.flatnonzero(a <= b + WIDTH_OF_A_VALUE)
         if there.size:
             own = nodes.take(there)
             low, high = own.low.copy(), own.high.copy()
@@ -218,7 +230,7 @@ def _graded(low: Array, high: Array, at: Array, worst: Array, gap: float) -> Arr
     # a secant is off by the square of its width
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.where(worst > 0, half * np.sqrt(gap / (4 * worst)), half)
-    step = np.clip(step, np.minimum(1e-7, half / 4), np.minimum(half / 4, LEAST_WIDTH / 3))
+    step = np.clip(step, np.minimum(FINEST, half / 4), np.minimum(half / 4, LEAST_WIDTH / 3))
     away = step[:, None] * GRADE ** np.arange(GRADES)
     inside = (low <= at + step) & (at - step <= high)
     graded = np.concatenate([at[:, None] - away[:, ::-1], at[:, None] + away], axis=1)
@@ -233,10 +245,9 @@ def _graded(low: Array, high: Array, at: Array, worst: Array, gap: float) -> Arr
     return np.concatenate([low[:, None], cuts, high[:, None]], axis=1)
 
 
-def _form_errors(c: Canonical, nodes: Nodes, relaxed: Relaxed) -> Array:
+def _form_errors(c: Canonical, nodes: Nodes, relaxed: Relaxed, z: Array) -> Array:
     """How far each form's secants lie from the truth at the relaxed designs (N, q); zero where too narrow to cut."""
-    y, force = relaxed.y, relaxed.force
-    z, width = np.einsum("pi,qi->pq", y, c.forms), nodes.z_high - nodes.z_low
+    width, force = nodes.z_high - nodes.z_low, relaxed.force
     error = np.zeros(width.shape)
     for d in c.divisors:
         # a row that only helps is worth refining where it pushes

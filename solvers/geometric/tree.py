@@ -173,8 +173,7 @@ def _front(s: _State, nodes: Nodes) -> tuple[Nodes, Nodes]:
     """The most promising nodes of every point that may have more, and the rest."""
     order = np.lexsort((nodes.bound, nodes.point))
     nodes = nodes.take(order)
-    starts = np.flatnonzero(np.r_[True, nodes.point[1:] != nodes.point[:-1]][: order.size])
-    place = np.arange(order.size) - np.repeat(starts, np.diff(np.r_[starts, order.size]))
+    place = np.arange(order.size) - np.searchsorted(nodes.point, nodes.point)
     first = (place < NODES_IN_A_ROUND) & (s.nodes[nodes.point] < s.wanted.most)
     np.add.at(s.nodes, nodes.point[first], 1)
     return nodes.take(first), nodes.take(~first)
@@ -257,9 +256,11 @@ def _restrictions(c: Canonical, nodes: Nodes, relaxed: Relaxed) -> tuple[Indices
             for y, value in zip(rounded, found, strict=True):
                 y[:, v] = value
         every = np.column_stack([np.tile(which, 3), np.concatenate(rounded)])
-        first = np.sort(np.unique(every, axis=0, return_index=True)[1])
+        alike = every.view(np.dtype((np.void, every.strides[0]))).ravel()
+        first = np.sort(np.unique(alike, return_index=True)[1])
         at, points = every[first, 1:], np.tile(points, 3)[first]
-    own, held = take(c, points), np.isin(np.arange(n), list(c.allowed))
+    own, held = take(c, points), np.zeros(n, bool)
+    held[list(c.allowed)] = True
     low, high = (np.where(held, at, end) for end in (own.low, own.high))
     a, b = canon.restriction(own, at)
     return points, Programs(a if c.divisors else c.exponents, b, c.ptr, low, high, content=True)
@@ -320,11 +321,9 @@ def _keep_better(s: _State, points: Indices, y: Array) -> None:
 
 def _children(s: _State, nodes: Nodes, relaxed: Relaxed) -> Nodes:
     """Cut nodes; those that cannot be cut are kept as leaves."""
-    with np.errstate(invalid="ignore"):
-        # without a design and without a bound anything is missing
-        missing = np.nan_to_num(
-            s.best()[nodes.point] - nodes.bound, nan=np.inf, posinf=np.inf, neginf=-np.inf
-        )
+    # without a bound anything is missing
+    bounded = nodes.bound > -np.inf
+    missing = np.where(bounded, s.best()[nodes.point] - np.where(bounded, nodes.bound, 0.0), np.inf)
     c, best = take(s.tight, nodes.point), s.y[nodes.point]
     children, leaf = parts.cut(c, nodes, relaxed, missing, best, s.wanted.gap)
     if leaf.any():

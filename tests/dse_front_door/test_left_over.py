@@ -20,9 +20,10 @@ from formulations import evaluation, handover
 from formulations.arithmetics import posynomial
 from solvers import enumeration, many_points
 from solvers.counting import tables, whole
+from solvers.geometric import branch
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric_answers
-from solvers.ratios import branching, line
+from solvers.ratios import line
 
 WRONG = "nonsense is not defined"
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
@@ -159,8 +160,8 @@ def test_else_it_is_logged_once_counted_and_stored(
 
 CHOSEN = {
     "ratios of sums": (
-        branching,
-        "minimise",
+        branch,
+        "search",
         lambda: {**nbody(60, power={"max": 1e4}), "machine": "balanced"},
     ),
     "tables": (tables, "answered", lambda: LIBRARY / "roofline_platform_efficiency_sweep.toml"),
