@@ -27,6 +27,8 @@ SETTLED = 1e-13
 """Residual of the conditions of optimality that no step makes less."""
 SHARP_RESIDUAL = 1e-9
 """Residual at which a point is sharp."""
+FITS = 1e-10
+"""Residual at which limits that may bind are found to: the goals of ties weigh 1e-9 and more."""
 UNCLEAR = 1e-5
 """A slack and a multiplier that are both smaller do not tell whether a limit binds."""
 LOST = 1e-6
@@ -60,7 +62,7 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polishe
     some = np.flatnonzero(unclear.any(1))
     if some.size:
         other = _held(take(c, some), y[some], (active | unclear)[some], free[some])
-        fits = (other.residual < first.residual[some]) & (other.multipliers.min(1) >= 0)
+        fits = (other.residual < FITS) & (other.multipliers.min(1) >= 0)
         for name in Polished.__slots__:
             getattr(first, name)[some[fits]] = getattr(other, name)[fits]
     # giving back the granted slack moves the goal by the price of the limits
