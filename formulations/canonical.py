@@ -90,8 +90,9 @@ def canonical(
     drop: frozenset[str] = frozenset(),
     relax_sets: bool = True,
     fixed: Mapping[str, float] | None = None,
+    shape: tuple[int, ...] = (),
 ) -> Canonical:
-    """Arrays for a goal over the problem's rows.
+    """Arrays for a goal over the problem's rows; ``shape``: see ``arrays``.
 
     ``extra``: more rows. ``drop``: limits of the problem left out by name; a dropped variable name
     loses its bounds and, unless ``relax_sets`` is False, its integrality. ``fixed``: variables held at a value.
@@ -102,10 +103,10 @@ def canonical(
     one = Posynomial({(): 1.0})
     pairs = [(goal.numerator, goal.denominator) if goal else (one, one)]
     pairs += [(r.numerator, r.denominator) for r in rows]
-    low, high, allowed = boxes(problem.variables, drop=drop, relax_sets=relax_sets, fixed=fixed or {})
+    low, high, allowed = boxes(problem.variables, shape, drop=drop, relax_sets=relax_sets, fixed=fixed or {})
     keys = tuple(r.key for r in rows)
-    c = arrays(names, pairs, keys, low, high, allowed)
-    if c.divisors and any(v.auxiliary for v in problem.variables):
+    c = arrays(names, pairs, keys, low, high, allowed, shape)
+    if c.divisors and not shape and any(v.auxiliary for v in problem.variables):
         return dataclasses.replace(c, tighter=_tighter(c, pairs))
     return c
 

@@ -29,12 +29,12 @@ def in_words(question: Question, problem: Exception) -> str:
     named = ", ".join(far[:MOST_NAMED]) + (
         f" and {len(far) - MOST_NAMED} more" if len(far) > MOST_NAMED else ""
     )
-    told = f"{type(problem).__name__}: {problem}"
+    words = f"{type(problem).__name__}: {problem}"
     if isinstance(problem, OverflowError) or (far and isinstance(problem, ArithmeticError | ValueError)):
-        how = "" if isinstance(problem, ArithmeticError) else f" ({told})"
+        how = "" if isinstance(problem, ArithmeticError) else f" ({words})"
         what = named or "a result, or a power on the way to it,"
         return f"{OVERFLOW}: {what} is too far from 1 to be computed with{how}"
-    return DIVIDES if isinstance(problem, ZeroDivisionError) else told
+    return DIVIDES if isinstance(problem, ZeroDivisionError) else words
 
 
 def refused(file: str, question: Question, problem: Exception) -> ScenarioError:

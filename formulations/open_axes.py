@@ -134,12 +134,12 @@ def _axis_slopes(grid: Grid, kept: Sequence[int], problem: Problem) -> dict[str,
     for corner in itertools.product(*((0, len(grid.axes[i].values) // 2, -1) for i in kept)):
         places = {i: k % len(grid.axes[i].values) for i, k in zip(kept, corner, strict=True)}
         there = _program_of_same_form(base, _program_elsewhere(grid, problem, places))
-        told = base.rows.copy()
+        predicted = base.rows.copy()
         for i, k in places.items():
             here, first = (found[i].read(float(grid.axes[i].values[n])) for n in (k, 0))
-            told += (here - first) * found[i].rows
+            predicted += (here - first) * found[i].rows
         size = np.abs(there.rows).max(axis=1, keepdims=True, initial=0.0)
-        if (np.abs(told - there.rows) > EQUAL_ROWS * np.maximum(size, 1e-300)).any():
+        if (np.abs(predicted - there.rows) > EQUAL_ROWS * np.maximum(size, 1e-300)).any():
             raise NotPosynomial("coefficients of the program do not follow it along straight lines")
     return {grid.axes[i].name: slope for i, slope in found.items()}
 

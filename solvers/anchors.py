@@ -66,11 +66,11 @@ def anchored(question: Question, solve: Callable[[Question], Solution]) -> Ancho
 
 def _limit_within(limit: Limit, value: float, maximize: bool) -> Limit:
     assert limit.within is not None, "only such limits are tied"
-    room = limit.within * abs(value)
+    slack = limit.within * abs(value)
     if maximize:
-        least = value - room if limit.minimum is None else max(value - room, limit.minimum)
+        least = value - slack if limit.minimum is None else max(value - slack, limit.minimum)
         return Limit(limit.name, minimum=least, maximum=limit.maximum)
-    most = value + room if limit.maximum is None else min(value + room, limit.maximum)
+    most = value + slack if limit.maximum is None else min(value + slack, limit.maximum)
     return Limit(limit.name, minimum=limit.minimum, maximum=most)
 
 
@@ -86,8 +86,8 @@ def _answer_without_anchor(limit: Limit, maximize: bool, best: Solution) -> Solu
     if best.status is not Status.UNBOUNDED:
         return best
     side = "greatest" if maximize else "least"
-    told = f"{limit.name} has no {side} that it could be within {100 * (limit.within or 0.0):g} % of"
-    return dataclasses.replace(best, certificate="; ".join(t for t in (told, best.certificate) if t))
+    text = f"{limit.name} has no {side} that it could be within {100 * (limit.within or 0.0):g} % of"
+    return dataclasses.replace(best, certificate="; ".join(t for t in (text, best.certificate) if t))
 
 
 def answered(
@@ -98,9 +98,9 @@ def answered(
     if at.refusal is not None:
         return dataclasses.replace(at.refusal, objective=None, bound=None, gap=None)
     solution = last(at.question)
-    told = "; ".join(t for t in (solution.certificate, at.words) if t)
+    text = "; ".join(t for t in (solution.certificate, at.words) if t)
     status = solution.status
     if not at.proved and status in (Status.OPTIMAL, Status.INFEASIBLE):
         # another anchor would be another question
         status = Status.FEASIBLE if status is Status.OPTIMAL else Status.ERROR
-    return dataclasses.replace(solution, status=status, certificate=told)
+    return dataclasses.replace(solution, status=status, certificate=text)

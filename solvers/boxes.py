@@ -321,8 +321,8 @@ def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Arra
     down, _ = moves(e)
     with np.errstate(all="ignore"):
         cutoff = cutoff.reshape(len(cutoff), -1)
-        room = np.log(cutoff) - np.log(e.centre_low) + 1e-12 * (1.0 + np.abs(down).sum(1))
-        left = room[:, None] - (down.sum(1)[:, None] - down)
+        margin = np.log(cutoff) - np.log(e.centre_low) + 1e-12 * (1.0 + np.abs(down).sum(1))
+        left = margin[:, None] - (down.sum(1)[:, None] - down)
         known = ((e.low > 0) & (e.centre_low > 0) & np.isfinite(cutoff))[:, None]
         most = np.where(left >= 0, left / e.slope_low, left / e.slope_high)
         least = np.where(left >= 0, left / e.slope_high, left / e.slope_low)

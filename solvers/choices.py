@@ -11,7 +11,7 @@ from results.solution import Alternative, Solution, Status
 from results.telling.facts import NextBest
 from scenarios.question import Question, combinations
 from solvers import judgement, side_by_side
-from solvers.explaining.why import Why, explained, over_choices
+from solvers.mechanisms.why import Why, explained, over_choices
 from solvers.outcome import ENUMERATION
 
 __all__ = ["best_of", "categorical", "combinations"]
@@ -61,7 +61,7 @@ def best_of(
     choice, best = answered[number]
     if best.status in (Status.OPTIMAL, Status.FEASIBLE):
         best = whole(asked[number][1])
-    told = _alternatives(asked, [s for _, s in answered], why if each else None)
+    alternatives = _alternatives(asked, [s for _, s in answered], why if each else None)
     unsure = any(s.status in (Status.ERROR, Status.FEASIBLE) for _, s in answered)
     status = Status.FEASIBLE if best.status is Status.OPTIMAL and unsure else best.status
     if best.status is Status.EVALUATED and question.objectives:
@@ -69,11 +69,11 @@ def best_of(
         status = Status.OPTIMAL
     told_of = f"{len(answered)} choices, each answered by itself"
     if status is Status.INFEASIBLE:
-        return _without_design([q for _, q in asked], [s for _, s in answered], told, why)
+        return _without_design([q for _, q in asked], [s for _, s in answered], alternatives, why)
     if status is Status.ERROR:
         named = ", ".join(f"{n} = {v}" for n, v in choice.items())
         text = f"none of {told_of}, is known to have a design; the message is that of {named}; {best.certificate}"
-        return dataclasses.replace(best, status=status, alternatives=told, certificate=text)
+        return dataclasses.replace(best, status=status, alternatives=alternatives, certificate=text)
     text = f"best of {told_of}; {best.certificate}"
     variables = {**choice, **best.variables}
     following = _next_best(question, best, [a for k, a in enumerate(answered) if k != number], choice)
@@ -81,7 +81,7 @@ def best_of(
         best,
         status=status,
         variables=variables,
-        alternatives=told,
+        alternatives=alternatives,
         certificate=text,
         next_best=following,
     )
@@ -109,7 +109,7 @@ def _alternatives(
 def _without_design(
     asked: Sequence[Question],
     answered: Sequence[Solution],
-    told: tuple[Alternative, ...],
+    alternatives: tuple[Alternative, ...],
     why: Callable[[Question], Why] | None,
 ) -> Solution:
     """Say that no choice has a design, and which limits conflict under every one of them."""
@@ -123,7 +123,7 @@ def _without_design(
             text = (
                 f"{text}; conflicts and values are those of the first choice alone, and another may need less"
             )
-        return dataclasses.replace(first, alternatives=told, certificate=text)
+        return dataclasses.replace(first, alternatives=alternatives, certificate=text)
     clash = explained(over_choices([why(q) for q in asked]))
     limits = {n: state for q in reversed(asked) for n, state in judgement.asked_limits(q).items()}
     words = "limits conflict if they do under every choice; a value is sufficient if it is under one choice"
@@ -132,7 +132,7 @@ def _without_design(
         limits=limits,
         conflict=clash.feasible_values,
         conflicts=clash.minimal,
-        alternatives=told,
+        alternatives=alternatives,
         certificate="; ".join(t for t in (text, clash.certificate, words) if t),
     )
 
@@ -165,8 +165,8 @@ def _next_best(
     return min(found, key=lambda n: -n.objective if maximize else n.objective, default=None)
 
 
-def _next_best_with_names(choice: Mapping[str, str], told: NextBest) -> NextBest:
-    return dataclasses.replace(told, variables={**choice, **told.variables})
+def _next_best_with_names(choice: Mapping[str, str], found: NextBest) -> NextBest:
+    return dataclasses.replace(found, variables={**choice, **found.variables})
 
 
 def _first_of_tied_choices(

@@ -63,12 +63,12 @@ class Conflicts:
             if len(self.minimal) == 1
             else f"{len(self.minimal)} minimal conflicts are"
         )
-        told = "every minimal conflict is named" if self.every else f"{some} named of perhaps several"
-        told += "" if self.certain else ", as far as searches were closed"
+        text = "every minimal conflict is named" if self.every else f"{some} named of perhaps several"
+        text += "" if self.certain else ", as far as searches were closed"
         for name in self.ended:
             found = self.feasible_values.get(name) is not None
             what = (
                 "a smaller change may do than the one named" if found else "a value may do that was not found"
             )
-            told += f"; for {name}, whose search ended early, {what}"
-        return told
+            text += f"; for {name}, whose search ended early, {what}"
+        return text

@@ -30,7 +30,7 @@ from solvers.counting import sums, tables, whole
 from solvers.geometric.points import geometric
 from solvers.linear.points import linear
 from solvers.many_points import evaluated
-from solvers.many_points.path import SHARE_ANSWERED
+from solvers.paths import SHARE_ANSWERED
 from solvers.ratios import divided, line
 
 DATA = Path(__file__).parent / "data"

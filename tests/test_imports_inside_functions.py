@@ -65,12 +65,13 @@ SLOW_OWN = {
     "dse.quantities": "nor the table of units",
     "dse.papers": "nor the papers",
     "scenarios.define.expressions": "the grammar of [define]: most questions define nothing",
-    "solvers.explaining.conflicts": "loaded where there is no design",
-    "solvers.interval": "a question loads the methods of its own class, and this is another's",
+    "solvers.mechanisms.conflicts": "loaded where there is no design",
+    "solvers.nonlinear.interval": "a question loads the methods of its own class, and this is another's",
     "solvers.linear.milp_conflicts": "loaded where a program has no design",
     "solvers.linear.program_product": "a question loads the methods of its own class, and this is another's",
     "solvers.linear.programs": "a question loads the methods of its own class, and this is another's",
-    "solvers.others.scip": "a question loads the methods of its own class, and this is another's",
+    "solvers.robust.decide_now": "loaded where a question holds uncertain numbers",
+    "solvers.nonlinear.scip": "a question loads the methods of its own class, and this is another's",
 }
 """Our own modules that count as heavy, and why."""
 Import = ast.Import | ast.ImportFrom

@@ -110,7 +110,7 @@ def _counted(stack: ExitStack) -> Counter[str]:
     from solvers import enumeration
     from solvers.geometric.kernel import gp_together
     from solvers.linear import highs
-    from solvers.others import scip
+    from solvers.nonlinear import scip
 
     counts: Counter[str] = Counter()
 

@@ -19,7 +19,7 @@ from scenarios.question import Question
 from scenarios.questions import question
 from solvers import enumeration
 from solvers.answer import answer
-from solvers.geometric import branch
+from solvers.geometric.programs import branch
 
 TITLE = "One question inside the process"
 FLOATS = "yes, in floats"

@@ -24,7 +24,7 @@ from scenarios import load
 from scenarios.question import Question
 from scenarios.questions import question
 from solvers.robust.decide_now import answer_now, sampled
-from solvers.robust.robust_geometric import minimise
+from solvers.robust.masters.robust_geometric import minimise
 
 TITLE = "One design for many samples"
 BODIES, FLOPS, DEADLINE, MOST = 1e5, 10.0, 0.07, 4096.0

@@ -12,10 +12,10 @@ from dse.fronts.bands import Band, Corner, Measure
 from dse.fronts.enclosure import ENCLOSURE_POINTS, LEAST_A, LEAST_B, PROBES_PER_POINT, Enclosure, Place
 from dse.fronts.front_search import Front, Scale, Search, narrow
 from results.solution import Solution
-from solvers.linear.fronts import front_points, program_front, program_probes
-from solvers.linear.fronts.envelope import Piece, Vertex
-from solvers.linear.fronts.program_front import Owner, ProgramFront
-from solvers.linear.fronts.program_probes import Probes
+from solvers.fronts import front_points, program_front, program_probes
+from solvers.fronts.envelope import Piece, Vertex
+from solvers.fronts.program_front import Owner, ProgramFront
+from solvers.fronts.program_probes import Probes
 
 BENT = 24
 """Parts of a segment that is straight in a reciprocal, so that it looks bent where it is."""

@@ -21,9 +21,9 @@ from results.along_fronts.hypervolume import Growth
 from results.solution import Solution, Status
 from scenarios.question import TIES, Objective, Question
 from solvers.answer import answer
-from solvers.geometric.points import levels, restated
-from solvers.geometric.points.levels import Found, Levels, Support
-from solvers.linear.fronts.front_points import limited
+from solvers.fronts import levels, restated
+from solvers.fronts.front_points import limited
+from solvers.fronts.levels import Found, Levels, Support
 
 PULLED = 1e-6
 SHARP_GAP = 1e-8

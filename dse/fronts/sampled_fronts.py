@@ -14,8 +14,9 @@ from results.along_fronts import hypervolume
 from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.question import Search as Asked
-from solvers.answer import answer, checked
-from solvers.linear.fronts.front_points import limited
+from solvers.answer import answer
+from solvers.certain import checked
+from solvers.fronts.front_points import limited
 from solvers.outcome import Outcome
 
 if TYPE_CHECKING:

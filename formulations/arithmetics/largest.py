@@ -39,7 +39,7 @@ def rows(chosen: Mapping[Maximum, Sequence[Largest]], span: Span) -> Iterator[tu
         yield Affine(dict.fromkeys(columns, 1.0)), ONE, True
         most = span(own)[1]
         for z, argument in zip(columns, a.arguments, strict=True):
-            room = most - span(argument)[0]
-            if not many.finite(room):
+            slack = most - span(argument)[0]
+            if not many.finite(slack):
                 raise NotPosynomial("many maxima that something profits from, and of one no end is known")
-            yield own.plus(argument, -1.0).plus(Affine({z: 1.0}), room), number(room), False
+            yield own.plus(argument, -1.0).plus(Affine({z: 1.0}), slack), number(slack), False

@@ -21,10 +21,10 @@ from formulations import canonical as canon
 from formulations import handover
 from formulations.arithmetics.maxima import UP
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
-from formulations.canonical import Array
+from formulations.canonical import Array, Canonical
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
-from formulations.problem import Goal, Kind, Problem, Variable, at_many, formulate, symbolic
+from formulations.problem import Goal, Problem, Variable, at_many, formulate, symbolic
 from formulations.row_keys import RowKey
 from scenarios.decisions import halved
 from scenarios.question import Decision, Question
@@ -59,22 +59,39 @@ class Table:
 class Batch:
     """The geometric programs of the N points of a block, in C order.
 
-    ``question`` holds arrays; ``problem`` is that question in mathematics; ``table``: goal and rows, named by ``keys``;
-    ``low``, ``high``: (N, n) logarithmic boxes, of a discrete variable from its first to its last value.
+    ``question`` holds arrays; ``problem`` is that question in mathematics; ``arrays``: with coefficients (N, K) and
+    boxes (N, n), of a discrete variable from its first to its last value; no divisors.
     """
 
     question: Question
     problem: Problem
     shape: tuple[int, ...]
-    table: Table
-    keys: tuple[RowKey, ...]
-    low: Array
-    high: Array
+    arrays: Canonical
 
     @property
     def size(self) -> int:
         """Number of points."""
         return math.prod(self.shape)
+
+    @property
+    def table(self) -> Table:
+        """Goal and rows."""
+        return Table(self.arrays.exponents, self.arrays.logc, self.arrays.ptr)
+
+    @property
+    def keys(self) -> tuple[RowKey, ...]:
+        """What the rows are called."""
+        return self.arrays.keys
+
+    @property
+    def low(self) -> Array:
+        """Lower ends of the logarithmic boxes (N, n)."""
+        return self.arrays.low
+
+    @property
+    def high(self) -> Array:
+        """Upper ends of the logarithmic boxes (N, n)."""
+        return self.arrays.high
 
     @property
     def discrete(self) -> int | None:
@@ -92,28 +109,30 @@ class Batch:
         return boxes(self.problem.variables, self.shape, own=own, far=far)
 
 
-def structure(question: Question) -> Problem | None:
+def structure(question: Question, *, held_down: bool = False) -> Problem | None:
     """Return a question (of plain numbers) in mathematics if it is a geometric program with an objective, else None.
 
-    One of its variables may have whole numbers or listed values only. Maxima that only ever harm are unknowns of it.
+    One of its variables may have whole numbers or listed values only. Maxima that only ever harm are unknowns of it;
+    others only if they may be ``held_down``: which term does that may be another one at other given numbers.
     """
-    plain = all(d.choices is None and all(x > 0 for x in d.values or ()) for d in question.decide)
-    plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
-    if not question.decide or not plain or len(question.objectives) != 1 or question.model.black_box:
+    if not one_discrete(question):
         return None
     problem = only_case(formulate(question))
-    # which term holds a maximum down may be another one at other points
-    held_down = any(v.auxiliary and v.name.endswith(UP) for v in problem.variables)
-    if (
-        held_down
-        or problem.rows is None
-        or problem.program is not None
-        or problem.goal is None
-        or not problem.goal.numerator.terms
-    ):
+    if not held_down and any(v.auxiliary and v.name.endswith(UP) for v in problem.variables):
+        return None
+    if problem.rows is None or problem.program is not None:
+        return None
+    if problem.goal is None or not problem.goal.numerator.terms:
         return None
     sums = [problem.goal.denominator, *(r.denominator for r in problem.rows)]
     return problem if all(d.is_monomial for d in sums) else None
+
+
+def one_discrete(question: Question) -> bool:
+    """Whether a question has one objective, decides numbers only, and at most one that is whole or from a list."""
+    plain = all(d.choices is None and all(x > 0 for x in d.values or ()) for d in question.decide)
+    plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
+    return bool(question.decide) and plain and len(question.objectives) == 1 and not question.model.black_box
 
 
 def only_case(problem: Problem) -> Problem:
@@ -217,21 +236,26 @@ def of_question(first: Problem, question: Question, shape: tuple[int, ...]) -> B
     ``first``: the question at one point in mathematics, or the only case of it where maxima are held. None where the
     arithmetic comes out differently with arrays.
     """
+    problem = at_points(first, question)
+    return None if problem is None else of_problem(problem, problem.goal, shape)
+
+
+def at_points(first: Problem, question: Question) -> Problem | None:
+    """Return a question that holds arrays in mathematics; None where it has another structure than ``first``."""
     try:
         if any(v.auxiliary for v in first.variables):
             # the question of a case still takes its maxima
             problem = at_many(first, question)
         else:
             goal, rows = symbolic(question, 0)
-            decide = {d.name: d for d in question.decide}
-            variables = tuple(replace(v, decision=decide.get(v.name, v.decision)) for v in first.variables)
-            problem = Problem(question, Kind.GP, variables, goal, rows)
+            variables = tuple(
+                replace(v, decision=d) for v, d in zip(first.variables, question.decide, strict=True)
+            )
+            problem = Problem(question, first.kind, variables, goal, rows)
     except NotPosynomial:
         return None
     same = problem is not None and [r.key for r in problem.rows or ()] == [r.key for r in first.rows or ()]
-    if problem is None or problem.goal is None or not same:
-        return None
-    return of_problem(problem, problem.goal, shape)
+    return problem if problem is not None and problem.goal is not None and same else None
 
 
 def of_problem(problem: Problem, goal: Goal | None, shape: tuple[int, ...] = ()) -> Batch | None:
@@ -239,14 +263,8 @@ def of_problem(problem: Problem, goal: Goal | None, shape: tuple[int, ...] = ())
 
     A problem of plain numbers, with no ``shape``, is a batch of one.
     """
-    one, variables, rows = Posynomial({(): 1.0}), problem.variables, problem.rows or ()
-    first = (one, one) if goal is None else (goal.numerator, goal.denominator)
-    pairs = [first, *((r.numerator, r.denominator) for r in rows)]
-    if not all(bottom.is_monomial for _, bottom in pairs):
-        return None
-    made = table(tuple(v.name for v in variables), pairs, shape)
-    low, high = boxes(variables, shape)
-    return Batch(problem.question, problem, shape, made, tuple(r.key for r in rows), low, high)
+    c = canon.canonical(problem, goal, shape=shape or (1,))
+    return None if c.divisors else Batch(problem.question, problem, shape, c)
 
 
 def table(names: tuple[str, ...], pairs: Sequence[Pair], shape: tuple[int, ...]) -> Table:

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
+from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Array, Canonical
 from formulations.grids import batch
-from formulations.grids.batch import Batch, Table
+from formulations.grids.batch import Batch
 from formulations.grids.over_grid import Region, Spread
-from formulations.problem import Goal, Kind, Problem, Row, formulate, symbolic
+from formulations.problem import Kind, Problem, formulate
 from scenarios.question import HALVINGS, Decision, Limit, Question
 
 MOST_FORMS = 2
@@ -69,9 +69,9 @@ class Divided:
         low[:, self.forms] = high[:, self.forms] = z
         for i, values in (others or {}).items():
             low[:, i] = high[:, i] = values
-        table = Table(exponents, logc, c.ptr)
-        problem = self.problem_at(points)
-        return Batch(problem.question, problem, (len(points),), table, c.keys, low, high)
+        problem, none = self.problem_at(points), np.zeros((0, low.shape[1]))
+        c = replace(c, exponents=exponents, logc=logc, low=low, high=high, divisors=(), forms=none)
+        return Batch(problem.question, problem, (len(points),), c)
 
     def problem_at(self, points: Indices) -> Problem:
         """The problem of a choice of points."""
@@ -93,11 +93,7 @@ def structure(question: Question) -> Problem | None:
 
     One of its variables may have whole numbers or listed values only, and none may be counted in halvings.
     """
-    plain = all(
-        d.choices is None and d.base is None and all(x > 0 for x in d.values or ()) for d in question.decide
-    )
-    plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
-    if not question.decide or not plain or len(question.objectives) != 1 or question.model.black_box:
+    if not batch.one_discrete(question) or any(d.base is not None for d in question.decide):
         return None
     problem = formulate(question)
     if problem.rows is None or problem.kind not in (Kind.NLP, Kind.MINLP):
@@ -123,25 +119,13 @@ def of_arrays(first: Problem, question: Question, count: int) -> Divided | None:
 
     ``question``: with numbers, or arrays (count,).
     """
-    try:
-        goal, rows = symbolic(question, 0)
-    except NotPosynomial:
+    problem = batch.at_points(first, question)
+    if problem is None:
         return None
-    if goal is None or tuple(r.key for r in rows) != tuple(r.key for r in first.rows or ()):
-        return None
-    variables = tuple(replace(v, decision=d) for v, d in zip(first.variables, question.decide, strict=True))
-    problem = Problem(question, first.kind, variables, goal, rows)
-    return _divided_program(problem, goal, rows, count)
-
-
-def _divided_program(problem: Problem, goal: Goal, rows: Sequence[Row], count: int) -> Divided | None:
-    names = tuple(v.name for v in problem.variables)
-    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
-    low, high, allowed = canon.boxes(problem.variables, (count,))
-    c = canon.arrays(names, pairs, tuple(r.key for r in rows), low, high, allowed, (count,))
+    c = canon.canonical(problem, problem.goal, shape=(count,))
     if not len(c.forms) or not ((c.forms != 0).sum(1) == 1).all() or len(c.forms) > MOST_FORMS:
         return None
-    return Divided(problem.question, problem, c, np.argmax(c.forms != 0, axis=1))
+    return Divided(question, problem, c, np.argmax(c.forms != 0, axis=1))
 
 
 def flat(question: Question, shape: tuple[int, ...]) -> Question:

@@ -190,10 +190,10 @@ def _objective_line(problem: Problem, formulas: Formulas | None = None) -> str:
         return "none: any design that meets all limits"
     more = problem.question.objectives[1:]
     if more:
-        told = ", ".join(f"{'maximise' if o.maximize else 'minimise'} {o.name}" for o in more)
+        further = ", ".join(f"{'maximise' if o.maximize else 'minimise'} {o.name}" for o in more)
         first = dataclasses.replace(problem.question, objectives=problem.question.objectives[:1])
         alone = _objective_line(dataclasses.replace(problem, question=first), formulas)
-        return f"{alone}\n  and {told}: a Pareto front, each point with limits on the others"
+        return f"{alone}\n  and {further}: a Pareto front, each point with limits on the others"
     wanted = problem.question.objectives[0]
     verb = "maximise" if wanted.maximize else "minimise"
     if formulas is not None:

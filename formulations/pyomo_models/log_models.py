@@ -139,8 +139,8 @@ class LogWriter:
             first = pyo.Var(within=pyo.Binary)
             m.add_component(f"first {name}", first)
             for log, side, off in zip(logs, sides, (1 - first, first), strict=True):
-                room = max(self.at[name].high - self.at[side].low, 0.0)
-                m.equations.add(own <= log + room * off)
+                slack = max(self.at[name].high - self.at[side].low, 0.0)
+                m.equations.add(own <= log + slack * off)
 
     def _log(self, name: str) -> Any:
         if name in self.logs:

@@ -193,8 +193,8 @@ def _any_branch(
             continue
         # 0 times an end that is infinite is none
         most = np.where(rows > 0, high, np.where(rows < 0, low, 0.0)) * rows
-        room = np.where(rows == 0, 0.0, most).sum(axis=1)
-        if not np.isfinite(room).all():
+        slack = np.where(rows == 0, 0.0, most).sum(axis=1)
+        if not np.isfinite(slack).all():
             raise NoModel(
                 f"{names[place]} must be one of several amounts without an upper end: give what is decided a max"
             )
@@ -204,7 +204,7 @@ def _any_branch(
         limits = pyo.Constraint(range(len(rows)))
         m.add_component(f"largest {names[place]}", limits)
         for k, (row, body) in enumerate(zip(rows, bodies, strict=True)):
-            limits[k] = body <= max(float(room[k]), 0.0) / _largest_coefficient(row * si) * (1 - one[k])
+            limits[k] = body <= max(float(slack[k]), 0.0) / _largest_coefficient(row * si) * (1 - one[k])
 
 
 def _choose(m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, branch: int) -> None:

@@ -63,10 +63,10 @@ class Formulas:
 
     def where(self) -> list[str]:
         """What the named maxima of all that was written so far are."""
-        lines, told = [], 0
-        while told < len(self.used):
-            atom = self.used[told]
-            told += 1
+        lines, written = [], 0
+        while written < len(self.used):
+            atom = self.used[written]
+            written += 1
             lines.append(f"  {self.names[atom]} = max(")
             lines += [f"      {self._form(f)}," for f in atom.arguments[: self.most]]
             more = len(atom.arguments) - (self.most or len(atom.arguments))
@@ -84,11 +84,11 @@ class Formulas:
 
     def _form(self, form: Affine) -> str:
         pieces: list[tuple[float, str]] = []
-        told: set[str] = set()
+        named: set[str] = set()
         for atom, c in form.terms.items():
             if isinstance(atom, Entry):
-                if atom.name not in told:
-                    told.add(atom.name)
+                if atom.name not in named:
+                    named.add(atom.name)
                     pieces.append(self._menu(atom.name, form))
             else:
                 pieces.append((c, self._atom(atom)))

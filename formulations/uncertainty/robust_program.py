@@ -162,8 +162,8 @@ def _parts_of_like_programs(
     """Cut worlds into parts whose programs come out alike."""
     try:
         p = program(_many(dataclasses.replace(worlds, every=worlds.with_caps_in_each()).some(places).every))
-    except Differ as told:
-        holds = np.broadcast_to(told.holds.reshape(-1), places.shape)
+    except Differ as differ:
+        holds = np.broadcast_to(differ.holds.reshape(-1), places.shape)
         yield from _parts_of_like_programs(worlds, places[holds])
         yield from _parts_of_like_programs(worlds, places[~holds])
     else:

@@ -153,6 +153,6 @@ class Incumbents:
             per = steps[:, c]
             with np.errstate(all="ignore"):
                 best = np.where(gain > 0.0, np.where(per > 0.0, gain / per, np.inf), 0.0).max(axis=1)
-                room = np.maximum(self.s.cap[c] - f[:, c] - after.low[c], 0.0)
-                found = np.fmin(found, base + best * room)
+                slack = np.maximum(self.s.cap[c] - f[:, c] - after.low[c], 0.0)
+                found = np.fmin(found, base + best * slack)
         return np.asarray(found)

@@ -174,8 +174,8 @@ def _cap(a: Affine, b: Affine, stages: Iterable[Terms]) -> float:
     """What ``a - b``, without its constant, may be at most where ``a`` is at most ``1 + GIVE`` times ``b``."""
     if a.is_constant:
         return b.constant - a.constant / (1.0 + GIVE)
-    room = GIVE * (b.constant if b.is_constant else _divisor_size(b, stages))
-    return room + b.constant - a.constant
+    slack = GIVE * (b.constant if b.is_constant else _divisor_size(b, stages))
+    return slack + b.constant - a.constant
 
 
 def _divisor_size(form: Affine, stages: Iterable[Terms]) -> float:

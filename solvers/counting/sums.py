@@ -63,7 +63,7 @@ def _decides_whole_affine(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """The way itself; see ``solvers.many_points.path.Path``.
+    """The way itself; see ``solvers.paths.Path``.
 
     ``known``: designs that were found, by what they were found for: all limits of the grid, so that other chunks need
     not look for them again.
@@ -87,13 +87,13 @@ class Sums:
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         block = Block(self.grid, region)
-        told = BlockAnswers(plan, block.shape)
+        answers = BlockAnswers(plan, block.shape)
         listing = Listing(self.listed, sums_conflicts.why)
 
         def answer(question: Question, points: Points) -> Mask:
-            return tables.answered(told, question, block, points, listing)
+            return tables.answered(answers, question, block, points, listing)
 
-        return told.arrays, block.answered(answer, LOOKED_UP_TOGETHER, apart=True)
+        return answers.arrays, block.answered(answer, LOOKED_UP_TOGETHER, apart=True)
 
     def listed(self, question: Question) -> list[Mapping[str, Array]]:
         """The designs of each combination of names that may be the best somewhere in the grid.

@@ -28,10 +28,10 @@ from solvers.counting.table_conflicts import Asked
 from solvers.counting.terms import NotSums
 from solvers.designs import Table
 from solvers.enumeration import excess, full
-from solvers.explaining import conflicts
-from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, by_set
-from solvers.explaining.why import Why
 from solvers.many_points import blocks
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, by_set
+from solvers.mechanisms.why import Why
 
 SURE = 1e-7
 """What is missed by less is left to the single path."""

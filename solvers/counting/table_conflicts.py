@@ -20,12 +20,13 @@ from formulations.arithmetics.many import Array, Many, Points
 from formulations.problem import formulate
 from formulations.program import is_linear
 from scenarios.question import Question
-from solvers import box_search, boxes, enumeration
+from solvers import boxes, enumeration
 from solvers.designs import Table
 from solvers.explaining import subsets, wider
-from solvers.explaining.conflicts import Codes, by_set
-from solvers.explaining.why import Why
 from solvers.many_points import blocks
+from solvers.mechanisms.conflicts import Codes, by_set
+from solvers.mechanisms.why import Why
+from solvers.nonlinear import box_search
 
 Mask = NDArray[np.bool_]
 

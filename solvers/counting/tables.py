@@ -24,12 +24,12 @@ from scenarios.sweep.grids import Grid
 from solvers import designs, enumeration, work
 from solvers.counting import table_conflicts
 from solvers.designs import MANY_DESIGNS, Table
-from solvers.explaining.why import Why, over_choices
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block
 from solvers.many_points.by_choice import BestOf
 from solvers.many_points.offers import OTHER_KIND, Offer
+from solvers.mechanisms.why import Why, over_choices
 
 KIND = "table of designs"
 CELLS = 400_000
@@ -71,7 +71,7 @@ def _needs_only_listing(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     grid: Grid
     method: str = "a table of all designs, evaluated at every point"
@@ -90,12 +90,12 @@ class Tables:
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         block = Block(self.grid, region)
-        told = BlockAnswers(plan, block.shape)
+        into = BlockAnswers(plan, block.shape)
 
         def answer(question: Question, points: Points) -> Mask:
-            return answered(told, question, block, points)
+            return answered(into, question, block, points)
 
-        return told.arrays, block.answered(answer, max(64, CELLS // max(self._width(), 1)), by_given=True)
+        return into.arrays, block.answered(answer, max(64, CELLS // max(self._width(), 1)), by_given=True)
 
     def _width(self) -> int:
         return max((t.size for q in blocks.kinds(self.grid) for t in designs.tables(q)), default=1)
@@ -118,7 +118,7 @@ EVERY = Listing(lambda question: [t.x for t in designs.tables(question)], table_
 
 
 def answered(
-    told: BlockAnswers, question: Question, block: Block, points: Points, listing: Listing = EVERY
+    into: BlockAnswers, question: Question, block: Block, points: Points, listing: Listing = EVERY
 ) -> Mask:
     """Answer some points of a block."""
     first, which = block.alike_given(points)
@@ -154,7 +154,7 @@ def answered(
     def why(now: Points) -> Why:
         return over_choices([listing.why(a, now, len(points)) for a in asked])
 
-    return by_choice.told_best(told, found, points, why)
+    return by_choice.put_best(into, found, points, why)
 
 
 def _best_designs(best: Points, x: Mapping[str, Array], own: Mask) -> Mapping[str, Array]:

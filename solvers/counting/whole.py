@@ -28,15 +28,16 @@ from solvers import work
 from solvers.counting import counts
 from solvers.counting.counts import Best, Counts, Limit
 from solvers.counting.least import NotLeast
-from solvers.explaining import conflicts, wider
-from solvers.explaining.conflicts import by_set
-from solvers.explaining.why import Why, over_choices
+from solvers.explaining import wider
 from solvers.linear.points import lp
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block
 from solvers.many_points.by_choice import SURE, BestOf
 from solvers.many_points.offers import FEWEST_POINTS, OTHER_KIND, Offer, choices, too_few, too_many_choices
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.conflicts import by_set
+from solvers.mechanisms.why import Why, over_choices
 from solvers.outcome import INFEASIBLE
 
 KIND = "whole numbers"
@@ -70,7 +71,7 @@ def _decides_counts_and_names(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     grid: Grid
     method: str = "whole numbers: every set of things that may be there, the least design of each"
@@ -86,9 +87,9 @@ class Whole:
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         block = Block(self.grid, region)
-        told = BlockAnswers(plan, block.shape)
-        left = block.answered(lambda question, points: answered(told, question, points), WHOLE_TOGETHER)
-        return told.arrays, left
+        answers = BlockAnswers(plan, block.shape)
+        left = block.answered(lambda question, points: answered(answers, question, points), WHOLE_TOGETHER)
+        return answers.arrays, left
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +121,11 @@ class Combination:
         )
 
 
-def answered(told: BlockAnswers, question: Question, points: Points) -> Mask:
+def answered(answers: BlockAnswers, question: Question, points: Points) -> Mask:
     """Answer some points; tells which are answered."""
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(question)]
-    return by_choice.told_best(
-        told,
+    return by_choice.put_best(
+        answers,
         [c.best_of() for c in every],
         points,
         lambda now: over_choices([_why_of_combination(c, now, len(points)) for c in every]),

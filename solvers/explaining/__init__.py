@@ -1,1 +1,1 @@
-"""What stands beside an optimum: conflicts, ties, sensitivities, next changes."""
+"""What stands beside an answer, by class of problem: why there is no design, what an optimum depends on."""

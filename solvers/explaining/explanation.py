@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from functools import partial
 
@@ -11,10 +10,11 @@ from formulations import evaluation
 from formulations.problem import Problem
 from formulations.row_keys import RowKey
 from results.solution import Solution, Status
-from solvers import judgement, methods, side_by_side
-from solvers.explaining import listed_changes, next_changes, sensitivity
+from solvers import judgement, side_by_side
+from solvers.explaining import listed_changes, next_changes
 from solvers.geometric import kinks
 from solvers.geometric.structured import Optimum, Place
+from solvers.nonlinear import methods
 from solvers.outcome import ENUMERATION
 
 
@@ -38,20 +38,8 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
         # percent of nothing is not a rate
         return solution
     judged = judgement.judge(problem.question, _variable_values(solution))
-    known = kinks.worth(judged, places) if places else kinks.without_structure(judged)
-    limits = dict(solution.limits)
-    for k, key in enumerate(known.duals.keys):
-        label = evaluation.label(key, known.duals.keys)
-        if key.side != "model" and known.duals.known[0]:
-            e = float(sensitivity.limit_elasticity(judged, key, known.duals.value[:, k])[0])
-            limits[label] = dataclasses.replace(
-                limits[label],
-                elasticity=e if math.isfinite(e) else None,
-                one_sided=bool(known.duals.one_sided[0, k]),
-            )
-    return dataclasses.replace(
-        solution, limits=limits, parameters=known.parameters, one_sided=known.one_sided
-    )
+    told = kinks.of_places(judged, places) if places else kinks.without_structure(judged)
+    return told.beside(solution, 0)
 
 
 def _variable_values(solution: Solution) -> dict[str, float]:

@@ -25,8 +25,8 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from results.solution import LimitState, Solution
 from solvers import judgement, side_by_side
-from solvers.explaining import sensitivity, ties
-from solvers.geometric import branch
+from solvers.geometric.programs import branch, ties
+from solvers.mechanisms import sensitivity
 
 CHANGED = 1e-7
 TRIALS = 16

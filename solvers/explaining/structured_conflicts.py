@@ -14,13 +14,12 @@ from formulations.grids import batch
 from formulations.problem import Goal, Problem
 from formulations.row_keys import RowKey
 from solvers import side_by_side
-from solvers.explaining import conflicts
-from solvers.explaining.conflicts import FEW_LIMITS, FEW_SEARCHED, ONE, Bools, Codes, Feasible, Indices, codes
-from solvers.explaining.ties import coordinate
-from solvers.explaining.why import Why, any_of, of_each
-from solvers.geometric import branch
-from solvers.geometric.points import geometric_conflicts
-from solvers.geometric.points.geometric_conflicts import limit_names
+from solvers.geometric.programs import branch, geometric_conflicts
+from solvers.geometric.programs.geometric_conflicts import limit_names
+from solvers.geometric.programs.ties import coordinate
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.conflicts import FEW_LIMITS, FEW_SEARCHED, ONE, Bools, Codes, Feasible, Indices, codes
+from solvers.mechanisms.why import Why, any_of, of_each
 
 NODES_TO_A_VALUE = 300
 """Nodes of a search for the feasible value: close to a border where designs degenerate, more settle nothing."""

@@ -25,13 +25,14 @@ from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
 from scenarios.question import Decision, Objective, Question
-from solvers import box_search, boxes, designs, enumeration, interval
+from solvers import boxes, designs, enumeration
 from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
-from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, FEW_LIMITS, FEW_SEARCHED, Codes, by_set
-from solvers.explaining.why import Why, of_each
 from solvers.linear import milp_conflicts
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, FEW_LIMITS, FEW_SEARCHED, Codes, by_set
+from solvers.mechanisms.why import Why, of_each
+from solvers.nonlinear import box_search, interval
 from solvers.outcome import Outcome
 
 MOST_DESIGNS_KEPT = 2_000_000

@@ -1,1 +1,1 @@
-"""Geometric programs: the interior-point method, and searches over trees of them."""
+"""Problems with terms that a method knows: geometric programs, their cases of maxima, and their linear vertices."""

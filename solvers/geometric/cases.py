@@ -14,9 +14,11 @@ from formulations.problem import Problem
 from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios.question import Question
-from solvers import designs, enumeration, methods, side_by_side
-from solvers.geometric import branch, structured
+from solvers import designs, enumeration, side_by_side
+from solvers.geometric import structured
+from solvers.geometric.programs import branch
 from solvers.geometric.structured import Optimum, Place, Searched
+from solvers.nonlinear import methods
 from solvers.outcome import Outcome
 
 # each case is within TIE of its own optimum
@@ -98,8 +100,8 @@ def _winning_case(question: Question, alive: Sequence[Searched], count: int, tie
         return None
     close = [one for one in alive if not question.objectives or one.value - least <= CASE_TIED]
     settle = partial(structured.settle, tied=ties)
-    told = side_by_side.run([partial(settle, one) for one in close])
-    settled = [(one.problem, there) for one, there in zip(close, told, strict=True)]
+    optima = side_by_side.run([partial(settle, one) for one in close])
+    settled = [(one.problem, there) for one, there in zip(close, optima, strict=True)]
     designs = [(case, one, _decided_numbers(case, one)) for case, one in settled if one.outcome.x is not None]
     if not designs:
         return None

@@ -1,60 +1,97 @@
-"""What limits and given numbers are worth at an optimum that one or more cases of the question's maxima attain.
+"""What limits and given numbers are worth at optima that one or more cases of the question's maxima attain.
 
 A case's rows say how its maxima are held, so the envelope theorem holds for them like for limits. Where several cases
 meet in the optimum, a small change one way is not the mirror of one the other way: then the value for relaxing a
-limit, or for moving a given number the way that betters the objective, is meant.
+limit, or for moving a given number the way that betters the objective, is meant. A single answer and the points of a
+front are weighed here, as N optima.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from dse.system.records import dataclass
 from formulations import canonical as canon
+from formulations import evaluation
 from formulations.arithmetics.maxima import SIDE
-from solvers.explaining import multipliers, sensitivity
-from solvers.explaining.sensitivity import Duals, Optima
+from formulations.canonical import Array
+from formulations.problem import Problem
+from results.solution import Solution
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs import multipliers
 from solvers.geometric.structured import Place
 from solvers.judgement import Judged
+from solvers.mechanisms import sensitivity
+from solvers.mechanisms.sensitivity import Duals, Optima
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
-    """Multipliers of the limits and elasticities of the given numbers; ``one_sided``: numbers better one way only."""
+class Attained:
+    """A case that attains N optima: the designs ``y`` (N, n) in logs, and the multipliers of its rows there."""
 
+    case: Problem
+    y: Array
+    optima: Optima
     duals: Duals
-    parameters: dict[str, float]
-    one_sided: tuple[str, ...]
 
 
-def worth(judged: Judged, places: Sequence[Place]) -> Worth:
-    """Weigh an optimum that one or more cases attain at the same design."""
-    at, own = zip(*map(duals, places), strict=True)
-    limits = _largest_duals([_of_limits(d) for d in own])
-    if not limits.known.all():
-        return Worth(limits, {}, ())
-    ends = [
-        sensitivity.both_ways(o, d, sensitivity.slopes(place.case, judged, place.y[None], o.keys))
-        for place, o, d in zip(places, at, own, strict=True)
-    ]
-    falling = np.max([fall for fall, _ in ends], axis=0)
-    rising = np.min([rise for _, rise in ends], axis=0)
-    ((parameters, one_sided),) = sensitivity.felt(judged, falling, rising)
-    return Worth(limits, parameters, one_sided)
+@dataclass(frozen=True, slots=True)
+class Sensitivities:
+    """Percent of the objective per percent at N optima: of the user's limits and of given numbers.
+
+    ``limits``: by label, NaN where there is none; ``two``: where only the value for relaxing is meant. ``numbers``: see
+    ``sensitivity.felt``; empty where they were not asked for.
+    """
+
+    limits: Mapping[str, Array]
+    two: Mapping[str, sensitivity.Bools]
+    numbers: Sequence[tuple[dict[str, float], tuple[str, ...]]]
+
+    def beside(self, solution: Solution, i: int) -> Solution:
+        """The answer of point ``i`` with its sensitivities."""
+        limits = dict(solution.limits)
+        for label, rates in self.limits.items():
+            rate = float(rates[i]) if math.isfinite(rates[i]) else None
+            limits[label] = dataclasses.replace(
+                limits[label], elasticity=rate, one_sided=bool(self.two[label][i])
+            )
+        parameters, one_sided = self.numbers[i] if self.numbers else ({}, ())
+        return dataclasses.replace(solution, limits=limits, parameters=parameters, one_sided=one_sided)
 
 
-def without_structure(judged: Judged) -> Worth:
-    """Weigh an optimum whose equations are not ratios of posynomials, by differences of the model's own."""
-    d = sensitivity.numeric_duals(judged.question, judged.x)
-    if not d.known.all():
-        return Worth(d, {}, ())
-    slope = sensitivity.slopes(None, judged, np.zeros((1, 0)), d.keys)
-    straight = sensitivity.straight(d, slope)
-    ((parameters, _),) = sensitivity.felt(judged, straight, straight)
-    return Worth(d, parameters, ())
+def of_places(judged: Judged, places: Sequence[Place]) -> Sensitivities:
+    """Weigh the optimum of one question, which one or more cases attain at the same design."""
+    return weighed(judged, [Attained(place.case, place.y[None], *duals(place)) for place in places])
+
+
+def weighed(judged: Judged, attained: Sequence[Attained], *, numbers: bool = True) -> Sensitivities:
+    """Weigh N optima that one or more cases attain at the same designs; without ``numbers`` the limits only."""
+    limits = _largest_duals([_of_limits(a.duals) for a in attained])
+    if not numbers or not limits.known.any():
+        return _sensitivities(judged, limits, ())
+    ends = np.array(
+        [
+            sensitivity.both_ways(a.optima, a.duals, sensitivity.slopes(a.case, judged, a.y, a.optima.keys))
+            for a in attained
+        ]
+    )
+    falling, rising = ends[:, 0].max(0), ends[:, 1].min(0)
+    falling[:, ~limits.known] = np.nan
+    return _sensitivities(judged, limits, sensitivity.felt(judged, falling, rising))
+
+
+def without_structure(judged: Judged, *, numbers: bool = True) -> Sensitivities:
+    """Weigh optima whose equations are not ratios of posynomials, by differences of the model's own."""
+    d = sensitivity.numeric_duals(judged)
+    if not numbers or not d.known.any():
+        return _sensitivities(judged, d, ())
+    straight = sensitivity.straight(d, sensitivity.slopes(None, judged, np.zeros((1, 0)), d.keys))
+    straight[:, ~d.known] = np.nan
+    return _sensitivities(judged, d, sensitivity.felt(judged, straight, straight))
 
 
 def duals(place: Place) -> tuple[Optima, Duals]:
@@ -64,6 +101,14 @@ def duals(place: Place) -> tuple[Optima, Duals]:
     a, b = canon.restriction(c, place.y[None])
     o = sensitivity.optima(c.keys, (a, b, c.ptr), (c.low, c.high), place.y[None], r.multipliers)
     return o, sensitivity.duals(o, proved=r.status == gp.OPTIMAL)
+
+
+def _sensitivities(
+    judged: Judged, d: Duals, numbers: Sequence[tuple[dict[str, float], tuple[str, ...]]]
+) -> Sensitivities:
+    rates = sensitivity.elasticities(judged, d.keys, np.where(d.known[:, None], d.value, np.nan))
+    two = {evaluation.label(key, judged.ratios): d.one_sided[:, k] & d.known for k, key in enumerate(d.keys)}
+    return Sensitivities(rates, two, numbers)
 
 
 def _of_limits(d: Duals) -> Duals:

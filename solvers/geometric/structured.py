@@ -18,11 +18,10 @@ from formulations.problem import Goal, Kind, Problem, Row, Variable
 from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from results.solution import Status
-from solvers.explaining import multipliers, ties
-from solvers.geometric import branch
 from solvers.geometric.kernel import gp
-from solvers.geometric.polishing import polish
-from solvers.geometric.unbounded import at_open_ends, held_by_box, runaway
+from solvers.geometric.programs import branch, multipliers, ties
+from solvers.geometric.programs.polishing import polish
+from solvers.geometric.programs.unbounded import at_open_ends, held_by_box, runaway
 from solvers.outcome import Outcome
 
 PROOFS = {

@@ -18,7 +18,7 @@ from formulations.problem import Goal, Problem, Variable, linear_goal, linear_ro
 from formulations.program import Program
 from results.solution import Status
 from scenarios.question import Decision
-from solvers.explaining import ties
+from solvers.geometric.programs import ties
 from solvers.linear import milp, programs
 from solvers.linear.linear_program import Array
 from solvers.linear.programs import Settled

@@ -76,8 +76,8 @@ def _agreed(n: Numbers, cost: Array, tight: Result, loose: Result) -> Result:
         return tight
     u = np.where(np.append(n.integer, False), np.round(loose.u), loose.u)
     over = n.rows @ u
-    room = HIGHS_FEASIBLE * (np.abs(n.rows) @ np.abs(u))
-    holds = bool(((over <= room) & (~n.equal | (over >= -room))).all())
+    slack = HIGHS_FEASIBLE * (np.abs(n.rows) @ np.abs(u))
+    holds = bool(((over <= slack) & (~n.equal | (over >= -slack))).all())
     value = float(cost @ u)
     if tight.u is None:
         # one search that finds what the other calls infeasible is believed where its point holds

@@ -10,10 +10,10 @@ import numpy as np
 
 from formulations.program import Program
 from formulations.program_branches import branches
-from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
-from solvers.explaining.why import Why, of_each
 from solvers.linear import highs, milp
 from solvers.linear.linear_program import Array, End, Numbers, constant_column
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
+from solvers.mechanisms.why import Why, of_each
 
 ABOVE_ZERO = 1e-300
 ENOUGH_MISSED = 1e-7

@@ -50,8 +50,8 @@ def rates(p: Program, best: Best) -> dict[RowKey, Rate]:
         if not _active(n.rows[i], u):
             found[key] = Rate(0.0, one_sided=False)
             continue
-        room = float(p.denominators[i] @ u)
-        relaxed, tightened = (_one_sided_slope(n, best.cost, u, i, s * room) for s in (1.0, -1.0))
+        slack = float(p.denominators[i] @ u)
+        relaxed, tightened = (_one_sided_slope(n, best.cost, u, i, s * slack) for s in (1.0, -1.0))
         if relaxed is None:
             continue
         twosided = tightened is not None and abs(relaxed + tightened) <= TWO_SIDED * max(abs(relaxed), 1e-12)
@@ -86,12 +86,12 @@ def _active(row: Array, u: Array) -> bool:
     return abs(float(row @ u)) <= RATE_ROUNDING * max(float(np.abs(row * u).max()), 1e-300)
 
 
-def _one_sided_slope(n: Numbers, cost: Array, u: Array, which: int, room: float) -> float | None:
-    """How fast the optimum falls (< 0) or rises as row ``which`` is given ``room``: exact, from one side."""
+def _one_sided_slope(n: Numbers, cost: Array, u: Array, which: int, slack: float) -> float | None:
+    """How fast the optimum falls (< 0) or rises as row ``which`` is given ``slack``: exact, from one side."""
     tight = np.array([e or _active(r, u) for r, e in zip(n.rows, n.equal, strict=True)], dtype=bool)
     rows = n.rows[tight].copy()
     rows[:, -1] = 0.0
-    rows[int(np.count_nonzero(tight[:which])), -1] = -room
+    rows[int(np.count_nonzero(tight[:which])), -1] = -slack
     size = np.maximum(np.abs(u[:-1]), 1e-3)
     at_low = u[:-1] - n.low <= RATE_ROUNDING * size
     at_high = n.high - u[:-1] <= RATE_ROUNDING * size

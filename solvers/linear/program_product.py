@@ -237,14 +237,14 @@ def _line_below(s: _Search, found: Best, at: float) -> Line:
         return step
     weight = max(float(y[-1]), 0.0)
     free = Numbers(n.rows[:-1], n.equal[:-1], n.low, n.high, n.integer)
-    room = highs.weak_duality(free, cost + weight * (goal - at * under), y[:-1])
+    lowest = highs.weak_duality(free, cost + weight * (goal - at * under), y[:-1])
     if not p.under[:-1].any():
         # cost is A itself, and the denominator of B a number
-        return Line(at, room, weight * float(under[-1])) if math.isfinite(room) else step
+        return Line(at, lowest, weight * float(under[-1])) if math.isfinite(lowest) else step
     least = highs.minimise(free, p.under).bound
-    if not least > 0 or not math.isfinite(room):
+    if not least > 0 or not math.isfinite(lowest):
         return step
-    return Line(at, found.ratio + min(room, 0.0) / least, weight * factor)
+    return Line(at, found.ratio + min(lowest, 0.0) / least, weight * factor)
 
 
 def _multiple(a: Array, b: Array) -> float | None:

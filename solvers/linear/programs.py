@@ -126,8 +126,8 @@ def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool
             limits |= _changes(p, best, limits)
         return dataclasses.replace(solution, limits=limits)
     limits = _with_rates(p, best, limits)
-    worth = milp_explained.parameters(p, best) if neighbours else {}
-    return dataclasses.replace(solution, limits=limits, parameters=worth)
+    parameters = milp_explained.parameters(p, best) if neighbours else {}
+    return dataclasses.replace(solution, limits=limits, parameters=parameters)
 
 
 def _with_rates(

@@ -1,6 +1,6 @@
 """All points of a block of a grid answered by one vectorised call, each with its certificate.
 
-``path`` says which way a grid can go, from the grid alone, so that every process decides alike.
+``solvers.paths`` says which way a grid can go, from the grid alone, so that every process decides alike.
 """
 
 from __future__ import annotations
@@ -8,5 +8,3 @@ from __future__ import annotations
 from solvers.many_points.offers import Choice as Choice
 from solvers.many_points.offers import Path as Path
 from solvers.many_points.offers import part as part
-from solvers.many_points.path import chosen as chosen
-from solvers.many_points.path import path as path

@@ -30,9 +30,9 @@ from results.solution import Status
 from results.telling.limits import base_name
 from results.variables import Variable
 from scenarios.question import Question
-from solvers.explaining.conflicts import minimal_conflicts
-from solvers.explaining.why import Why
 from solvers.judgement import Judged, judge
+from solvers.mechanisms.conflicts import minimal_conflicts
+from solvers.mechanisms.why import Why
 
 Mask = NDArray[np.bool_]
 NOTHING: Mapping[str, str] = {}

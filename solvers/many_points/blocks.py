@@ -178,8 +178,8 @@ def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Point
                     missed = now[~answer(now)]
                 inside.complete(len(missed), UNSURE)
                 inside.pass_on()
-            except Differ as told:
-                holds = told.holds.reshape(len(told.holds), -1)
+            except Differ as differ:
+                holds = differ.holds.reshape(len(differ.holds), -1)
                 if len(holds) != len(now) or (holds != holds[:, :1]).any():
                     handover.hand_over(APART, len(now))
                 else:

@@ -22,11 +22,11 @@ from results.solution import Status
 from results.telling.limits import base_name
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid
-from solvers.explaining.why import Why, loosest
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Designs
 from solvers.many_points.blocks import Block
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
+from solvers.mechanisms.why import Why, loosest
 
 KIND = "a choice among names"
 MOST_CHOICES_ANSWERED = 64
@@ -85,7 +85,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ByChoice:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     grid: Grid
     parts: tuple[Part, ...]
@@ -154,10 +154,10 @@ class ByChoice:
         clash = [a["binding"].reshape(-1, len(plan.limits)) == CONFLICTING for a in answered]
         found = [a["would_do"].reshape(-1, len(plan.limits)) for a in answered]
         values = into["would_do"].reshape(-1, len(plan.limits))
-        told = into["binding"].reshape(-1, len(plan.limits)) == CONFLICTING
+        conflicting = into["binding"].reshape(-1, len(plan.limits)) == CONFLICTING
         for group in block.alike():
             for i, label in enumerate(plan.limits):
-                some = group[nowhere.reshape(-1)[group] & told[group, i]]
+                some = group[nowhere.reshape(-1)[group] & conflicting[group, i]]
                 if len(some):
                     asked = block.question(some)
                     own = [
@@ -195,8 +195,8 @@ class BestOf:
     unsure: Mask
 
 
-def told_best(
-    told: BlockAnswers,
+def put_best(
+    answers: BlockAnswers,
     every: Sequence[BestOf],
     points: Points,
     why: Callable[[Points], Why],
@@ -215,12 +215,12 @@ def told_best(
         own = some & (which == k) & ~unsure
         if own.any():
             found = Designs(b.x(own), b.bound[own], b.chosen)
-            good[own] = told.best(blocks.part(b.question, own), points[own], found)
+            good[own] = answers.best(blocks.part(b.question, own), points[own], found)
     missed = np.min([b.missed for b in every], axis=0) > SURE
     none = np.flatnonzero(~some & ~unsure & missed)
     if len(none):
         none = nowhere(none)
         good[none] = True
-        for left in blocks.together(none, lambda now: told.conflicts(points[now], why(now))):
+        for left in blocks.together(none, lambda now: answers.conflicts(points[now], why(now))):
             good[left] = False
     return good

@@ -79,7 +79,7 @@ def _takes_arrays(spread: Spread) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """The way itself; see ``solvers.many_points.path.Path``. Several threads may use it at once."""
+    """The way itself; see ``solvers.paths.Path``. Several threads may use it at once."""
 
     spread: Spread
     method: str = "evaluated as arrays; nothing was decided"

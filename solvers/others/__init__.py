@@ -1,1 +1,1 @@
-"""Solvers of others: SCIP, IPOPT and whatever Pyomo knows."""
+"""Solvers of others: IPOPT and whatever Pyomo knows, and a second opinion on an answer."""

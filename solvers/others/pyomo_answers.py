@@ -16,7 +16,8 @@ from formulations.tolerances import HOLDS
 from results.solution import THROUGH, Alternative, Solution, Status
 from scenarios.question import Question, combinations, fixed
 from solvers import anchors, boxes, choices
-from solvers.answer import answer, called_by_name, checked, units
+from solvers.answer import answer
+from solvers.certain import called_by_name, checked, units
 from solvers.others import pyomo_solvers
 from solvers.others.solver_errors import SolverError
 from solvers.outcome import Outcome
@@ -102,9 +103,11 @@ def answered(question: Question, solver: str, seconds: float, build: Build | Non
     if not at.proved and solution.status in (Status.OPTIMAL, Status.INFEASIBLE):
         status = Status.FEASIBLE if solution.status is Status.OPTIMAL else Status.ERROR
         solution = dataclasses.replace(solution, status=status)
-    told = "; ".join(t for t in (solution.certificate, at.words) if t)
+    certificate = "; ".join(t for t in (solution.certificate, at.words) if t)
     seconds = time.perf_counter() - began
-    solution = dataclasses.replace(solution, certificate=told, solver=f"{solver}{THROUGH}", seconds=seconds)
+    solution = dataclasses.replace(
+        solution, certificate=certificate, solver=f"{solver}{THROUGH}", seconds=seconds
+    )
     return called_by_name(question, solution, units(question))
 
 
@@ -230,8 +233,8 @@ def beside(
         # where an objective changes without end with a limit, a hair of the limit is much of the objective
         hair = ", ".join(f"{name} by {share:.1e}" for name, share in missed.items())
         said = f"it is better than our own bound by the violation of limits within tolerance ({hair})"
-        told = _joined_claim(claim, changed, said)
-        return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=told)
+        certificate = _joined_claim(claim, changed, said)
+        return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=certificate)
     if beyond:
         return dataclasses.replace(
             solution,
@@ -246,8 +249,8 @@ def beside(
         said = f"our own bound confirms it: {ours.certificate}"
     else:
         said = f"our own bound does not confirm it: {ours.certificate}"
-    told = _joined_claim(claim, changed, said)
-    return dataclasses.replace(solution, status=status, bound=bound, gap=gap, certificate=told)
+    certificate = _joined_claim(claim, changed, said)
+    return dataclasses.replace(solution, status=status, bound=bound, gap=gap, certificate=certificate)
 
 
 def _joined_claim(claim: str, changed: str, said: str) -> str:
@@ -293,7 +296,9 @@ def brought_back(
     solution = beside(at.question, solution, _ours(at.question), claim, changed=changed)
     if not at.proved and solution.status is Status.OPTIMAL:
         solution = dataclasses.replace(solution, status=Status.FEASIBLE)
-    told = "; ".join(t for t in (solution.certificate, at.words) if t)
+    certificate = "; ".join(t for t in (solution.certificate, at.words) if t)
     variables = {**choice, **solution.variables}
-    solution = dataclasses.replace(solution, variables=variables, certificate=told, solver="a Pyomo model")
+    solution = dataclasses.replace(
+        solution, variables=variables, certificate=certificate, solver="a Pyomo model"
+    )
     return called_by_name(question, solution, units(question))

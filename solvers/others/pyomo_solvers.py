@@ -99,9 +99,9 @@ def run(model: Any, name: str, seconds: float) -> Claim:
     except SolverError:
         raise
     except Exception as problem:  # each solver has exceptions of its own
-        told = (str(problem).strip().splitlines() or [""])[0]
+        text = (str(problem).strip().splitlines() or [""])[0]
         raise SolverError(
-            f"{name} cannot take this model ({type(problem).__name__}: {told}){_hint(model, name)}"
+            f"{name} cannot take this model ({type(problem).__name__}: {text}){_hint(model, name)}"
         ) from problem
 
 

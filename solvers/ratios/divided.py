@@ -16,9 +16,9 @@ from formulations.grids.over_grid import Region, Spread
 from results.dataset import Arrays, Layout
 from scenarios.sweep.grids import Grid
 from solvers import work
-from solvers.explaining.optimal_face import Solver
 from solvers.geometric.kernel import gp
 from solvers.geometric.points.geometric import threads
+from solvers.geometric.programs.optimal_face import Solver
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.offers import FEWEST_POINTS, OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
@@ -53,7 +53,7 @@ def _structured(grid: Grid) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Divided:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     spread: Spread
     compiled: bool
@@ -82,17 +82,17 @@ class Divided:
         if self.spread.scattered:
             return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
-        told, left = BlockAnswers(plan, shape), np.ones(shape, bool)
+        answers, left = BlockAnswers(plan, shape), np.ones(shape, bool)
 
         def answer(piece: Region) -> None:
             points = over_grid.numbered(piece, region)
-            left.reshape(-1)[points] = ~self._answered(told, piece, points)
+            left.reshape(-1)[points] = ~self._answered(answers, piece, points)
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled
         handover.side_by_side(answer, batch.pieces(self.spread, region, DIVIDED_TOGETHER), threads())
-        return told.arrays, left
+        return answers.arrays, left
 
-    def _answered(self, told: BlockAnswers, piece: Region, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _answered(self, answers: BlockAnswers, piece: Region, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         good, made = np.zeros(points.size, bool), None
         with handover.guarded(batch.NOT_ARRAYS, points.size, handover.ARITHMETIC):
             made = divided.divided(self.spread, piece)
@@ -100,7 +100,7 @@ class Divided:
                 handover.hand_over(batch.NOT_ARRAYS, points.size)
         if made is not None:
             with handover.guarded(WAY, points.size):
-                good = answered(told, made, points, self._solver())
+                good = answered(answers, made, points, self._solver())
         return good
 
     def _solver(self) -> Solver:

@@ -15,22 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import canonical as canon
-from formulations import evaluation, handover
+from formulations import handover
 from formulations.canonical import Array, Canonical
 from formulations.grids import divided
 from formulations.grids.divided import Divided, Indices
 from formulations.tolerances import BINDS, TIE
 from scenarios.question import Decision
-from solvers.explaining import optimal_face, ties
-from solvers.explaining.optimal_face import Solver, Stages
-from solvers.explaining.sensitivity import duals, limit_elasticity, optima
-from solvers.explaining.ties import SETTLED_WIDTH
-from solvers.geometric import branch
-from solvers.geometric.branch import Searched
-from solvers.geometric.crossover import doubtful
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
-from solvers.geometric.points import geometric_whole
+from solvers.geometric.points import geometric_whole, relaxed_limits
 from solvers.geometric.points.geometric_answers import (
     AT_EDGE,
     CONFLICT,
@@ -46,13 +39,18 @@ from solvers.geometric.points.geometric_answers import (
     Reasons,
     asked,
 )
-from solvers.geometric.points.geometric_conflicts import neighbours
-from solvers.geometric.polishing import SHARP_RESIDUAL, UNCLEAR, polish
+from solvers.geometric.programs import branch, optimal_face, ties
+from solvers.geometric.programs.branch import Searched
+from solvers.geometric.programs.crossover import doubtful
+from solvers.geometric.programs.geometric_conflicts import neighbours
+from solvers.geometric.programs.optimal_face import Solver, Stages
+from solvers.geometric.programs.polishing import SHARP_RESIDUAL, UNCLEAR, polish
+from solvers.geometric.programs.ties import SETTLED_WIDTH
+from solvers.geometric.programs.unbounded import held_by_box
 from solvers.geometric.structured import STRAINED
-from solvers.geometric.unbounded import held_by_box
 from solvers.judgement import judge
-from solvers.many_points import relaxed_limits
 from solvers.many_points.block_answers import BlockAnswers
+from solvers.mechanisms import sensitivity
 from solvers.ratios import divided_conflicts, equally_good
 
 Bools = NDArray[np.bool_]
@@ -63,7 +61,7 @@ AGREES = 2e-8
 SETTLING_ROUNDS = 3
 
 
-def answered(told: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
+def answered(answers: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     discrete = {i: v.decision for i, v in enumerate(d.problem.variables) if v.discrete}
     sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
@@ -73,14 +71,14 @@ def answered(told: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: S
     none = sound[found.status == gp.INFEASIBLE]
     for members, conflict in divided_conflicts.first_minimal(d, none, solve, discrete):
         values = dict.fromkeys(conflict, np.full(members.size, np.nan))
-        if told.wants_values:
+        if answers.wants_values:
             values = relaxed_limits.of_divided(d, members, conflict, solve, discrete)
-        told.none(points[members], values)
+        answers.none(points[members], values)
         good[members] = True
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         own = sound[best]
-        good[own], why[own] = _optima(told, d, own, points, _rows_of_found(found, best), solve, discrete)
+        good[own], why[own] = _optima(answers, d, own, points, _rows_of_found(found, best), solve, discrete)
     for reason, count in Counter(why[~good]).items():
         handover.hand_over(reason, count)
     return good
@@ -91,7 +89,7 @@ def _rows_of_found(found: Searched, which: Indices) -> Searched:
 
 
 def _optima(
-    told: BlockAnswers,
+    answers: BlockAnswers,
     d: Divided,
     own: Indices,
     points: NDArray[np.int64],
@@ -130,14 +128,10 @@ def _optima(
     goal = d.problem.goal
     assert goal is not None, "it has a goal"
     judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
-    worth: dict[str, Array] = {}
     # what changes by leaps has no rate
-    for key in () if discrete else judged.ratios:
-        if key.side != "model":
-            force = multipliers[:, c.keys.index(key)] if key in c.keys else np.zeros(own.size)
-            worth[evaluation.label(key, judged.ratios)] = limit_elasticity(judged, key, force)
+    elasticities = {} if discrete else sensitivity.elasticities(judged, c.keys, multipliers)
     good = judged.good & clear
-    told.put(points[own], judged, good, worth)
+    answers.put(points[own], judged, good, elasticities)
     _mark(why, good, MISSED)
     return good, why
 
@@ -269,7 +263,9 @@ def _multipliers(
     open_ones = doubtful(-f[:, 1:], r.multipliers, UNCLEAR) & (asked(c.keys) | (f[:, 1:] < -BINDS))
     clear &= ~open_ones.any(1)
     _mark(why, clear, IN_DOUBT)
-    weighed = duals(optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear)
+    weighed = sensitivity.duals(
+        sensitivity.optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear
+    )
     clear &= weighed.known
     _mark(why, clear, NOT_UNIQUE)
     return weighed.value

@@ -1,6 +1,6 @@
 """Why there is no design, for many points that divide by sums: the first minimal set of limits that no design meets.
 
-What ``solvers.explaining.conflicts`` does for one point; whether limits can hold together is told by the same search.
+What ``solvers.mechanisms.conflicts`` does for one point; whether limits can hold together is told by the same search.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from formulations.grids import divided
 from formulations.grids.divided import Divided, Indices
 from formulations.tolerances import SLACK
 from scenarios.question import Decision
-from solvers.explaining import conflicts
-from solvers.explaining.optimal_face import Solver
-from solvers.geometric import branch
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs import branch
+from solvers.geometric.programs.optimal_face import Solver
+from solvers.mechanisms import conflicts
 
 Bools = NDArray[np.bool_]
 

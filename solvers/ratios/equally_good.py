@@ -1,8 +1,8 @@
 """Optima that many designs share, far from each other: which one is handed out, for many points that divide by sums.
 
-The rule is that of ``solvers.explaining.ties``. The goal times a tiny power of a form tells how far the optimal designs
-reach along it. Where that is far, the goal times tiny powers of what ties go to, each less than the one before, has the
-design of the tie rule as its optimum; these searches are those of the goal itself (``solvers.geometric.branch``).
+The rule is that of ``solvers.geometric.programs.ties``. The goal times a tiny power of a form tells how far the
+optimal designs reach along it. Where that is far, the goal times tiny powers of what ties go to, each less than the one
+before, has the design of the tie rule as its optimum; these searches are those of the goal itself (``branch``).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from formulations.problem import Goal
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from scenarios.question import Decision
-from solvers.explaining.optimal_face import Solver
-from solvers.explaining.ties import NEXT, NUDGE, SETTLED_WIDTH
-from solvers.geometric import branch
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs import branch
+from solvers.geometric.programs.optimal_face import Solver
+from solvers.geometric.programs.ties import NEXT, NUDGE, SETTLED_WIDTH
 
 Bools = NDArray[np.bool_]
 EVERYWHERE = math.log(1e30)

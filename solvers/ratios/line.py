@@ -68,7 +68,7 @@ def _decides_one_by_intervals(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     spread: Spread
     method: str = "interval branch and bound along the one decided number, all points of a chunk together"
@@ -89,15 +89,15 @@ class Line:
         if self.spread.scattered:
             return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
-        told, left = BlockAnswers(plan, shape), np.ones(shape, bool)
+        answers, left = BlockAnswers(plan, shape), np.ones(shape, bool)
         for piece in batch.pieces(self.spread, region, LINES_TOGETHER):
             points = over_grid.numbered(piece, region)
             with handover.guarded(WAY, len(points), handover.ARITHMETIC):
                 question = _made(self.spread, piece)
-                good = answered(told, question, len(points), points)
+                good = answered(answers, question, len(points), points)
                 handover.hand_over(UNSURE, int(np.count_nonzero(~good)))
                 left.reshape(-1)[points] = ~good
-        return told.arrays, left
+        return answers.arrays, left
 
 
 def _made(spread: Spread, piece: Region) -> Question:

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.grids import divided
-from formulations.tolerances import BINDS, HOLDS
+from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question
-from solvers import box_search
 from solvers.boxes import Array, Space
-from solvers.explaining import conflicts, subsets, wider
-from solvers.explaining.conflicts import Codes
-from solvers.explaining.sensitivity import DIFFERENCE_SHARE, KINK
-from solvers.explaining.why import Why
+from solvers.explaining import subsets, wider
+from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
-from solvers.interval import AT_BOX_END
-from solvers.many_points.block_answers import BlockAnswers, Designs
+from solvers.judgement import judge
+from solvers.many_points.block_answers import BlockAnswers
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.conflicts import Codes
+from solvers.mechanisms.why import Why
+from solvers.nonlinear import box_search
+from solvers.nonlinear.interval import AT_BOX_END
 from solvers.ratios import line_search
 from solvers.ratios.line_search import Found
 
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
-ACTIVE = -1e-6
-KNOWN = 1e-4
 
-
-def answered(told: BlockAnswers, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
+def answered(answers: BlockAnswers, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     found = _searched_line(question, count)
     good = np.zeros(count, bool)
@@ -42,15 +39,17 @@ def answered(told: BlockAnswers, question: Question, count: int, points: NDArray
     )
     none = np.flatnonzero(found.status == gp.INFEASIBLE)
     if none.size:
-        good[none] = _put_conflicts(told, divided.at(farther, none), points[none])
+        good[none] = _put_conflicts(answers, divided.at(farther, none), points[none])
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         asked, x = divided.at(question, best), found.x[best]
         (d,) = asked.decide
         bound = 1.0 / found.bound[best] if asked.objectives[0].maximize else found.bound[best]
-        worth, clear = ({}, np.ones(best.size, bool)) if _has_gaps(d) else _line_elasticities(asked, x)
-        clear &= ~_at_edge(asked, x)
-        good[best] = told.best(asked, points[best], Designs({d.name: x}, bound, elasticities=worth), clear)
+        judged = judge(asked, {d.name: x}, bound, (best.size,))
+        good[best] = judged.good & ~_at_edge(asked, x)
+        # what changes by leaps has no rate
+        elasticities = {} if _has_gaps(d) else kinks.without_structure(judged, numbers=False).limits
+        answers.put(points[best], judged, good[best], elasticities)
     return good
 
 
@@ -100,7 +99,7 @@ def _at_edge(question: Question, x: Array) -> Bools:
     return found
 
 
-def _put_conflicts(told: BlockAnswers, question: Question, points: NDArray[np.int64]) -> Bools:
+def _put_conflicts(answers: BlockAnswers, question: Question, points: NDArray[np.int64]) -> Bools:
     """Tell why the points of a question have no design: the first minimal conflict of each; tells for which."""
     names = subsets.limit_names(divided.at(question, np.zeros(1, np.intp)))
 
@@ -116,7 +115,7 @@ def _put_conflicts(told: BlockAnswers, question: Question, points: NDArray[np.in
 
     few = conflicts.FEW_SEARCHED
     why = Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, some), few)
-    return told.conflicts(points, why)
+    return answers.conflicts(points, why)
 
 
 def _would_do(question: Question, count: int, name: str) -> Array:
@@ -135,51 +134,3 @@ def _would_do(question: Question, count: int, name: str) -> Array:
         found[open_ones[searched.status == gp.FAILED]] = np.nan
         open_ones = open_ones[searched.status == gp.INFEASIBLE]
     return found
-
-
-def _line_elasticities(question: Question, x: Array) -> tuple[dict[str, Array], Bools]:
-    """Elasticity of the objective for every limit of the user's, by the differences of ``sensitivity.numeric_duals``.
-
-    NaN where a kink or an end of the box hides it; the second array tells where one limit at most binds: several are
-    left to the single path.
-    """
-    (d,) = question.decide
-    three = np.stack([x, x * (1 + DIFFERENCE_SHARE), x * (1 - DIFFERENCE_SHARE)])
-    with np.errstate(all="ignore"):
-        at = evaluation.metrics(question, {d.name: three})
-        goal = np.log(np.broadcast_to(evaluation.objective(question, {d.name: three}, at), three.shape))
-        ratios = evaluation.ratios(question, {d.name: three}, at)
-        rows = {k: np.log(np.broadcast_to(np.asarray(r, float), three.shape)) for k, r in ratios.items()}
-        goal = -goal if question.objectives[0].maximize else goal
-        slopes = {k: _central_slope(f) for k, f in rows.items()}
-        active = {k: (f[0] > ACTIVE) & np.isfinite(f).all(0) for k, f in rows.items()}
-        g0 = _central_slope(goal)
-        several = np.sum(list(active.values()), axis=0)
-        multipliers = {k: np.where(a, np.maximum(-g0 / slopes[k], 0.0), 0.0) for k, a in active.items()}
-        pulled = np.sum([multipliers[k] * np.where(a, slopes[k], 0.0) for k, a in active.items()], axis=0)
-        known = np.isfinite(g0 + pulled) & (np.abs(g0 + pulled) <= KNOWN * np.maximum(1.0, np.abs(g0)))
-        known &= ~_kinked(goal)
-        for k, a in active.items():
-            known &= ~(a & _kinked(rows[k]))
-    return _elasticities_by_label(question, rows, multipliers, known), several <= 1
-
-
-def _elasticities_by_label(question: Question, rows: Any, multipliers: Any, known: Bools) -> dict[str, Array]:
-    found = {}
-    sign = -1.0 if question.objectives[0].maximize else 1.0
-    for key in rows:
-        if key.side != "model":
-            side = -1.0 if key.side == "max" else 1.0
-            held = np.abs(1.0 - np.exp(rows[key][0])) <= BINDS
-            worth = np.where(held, side * sign * multipliers[key], 0.0)
-            found[evaluation.label(key, rows)] = np.where(known, worth, np.nan)
-    return found
-
-
-def _central_slope(f: Array) -> Array:
-    return np.asarray((f[1] - f[2]) / (math.log1p(DIFFERENCE_SHARE) - math.log1p(-DIFFERENCE_SHARE)))
-
-
-def _kinked(f: Array) -> Bools:
-    width = math.log1p(DIFFERENCE_SHARE) - math.log1p(-DIFFERENCE_SHARE)
-    return np.asarray(np.abs(f[1] + f[2] - 2 * f[0]) > KINK * width)

@@ -1,7 +1,7 @@
 """One decided number, whatever the arithmetic: interval branch and bound over the boxes of many points at once.
 
-What ``solvers.interval`` does for one question, along one variable. The model runs on intervals that know their slopes,
-with arrays for what is given, so that one run bounds the boxes of all points.
+What ``solvers.nonlinear.interval`` does for one question, along one variable. The model runs on intervals that know
+their slopes, with arrays for what is given, so that one run bounds the boxes of all points.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array, Space
 from solvers.geometric.kernel import gp
-from solvers.interval import HELD_WITHIN, SMALLEST
+from solvers.nonlinear.interval import HELD_WITHIN, SMALLEST
 
 Bools = NDArray[np.bool_]
 

@@ -24,8 +24,7 @@ from scenarios.questions import question as question_of
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.drawing import box, draw, listed
 from scenarios.uncertainty.promises import promises
-from solvers.promises import chances
-from solvers.robust import validation
+from solvers.robust import chances, validation
 from solvers.robust.boxes import robust_box
 from solvers.robust.boxes.robust_box import Boxed
 from solvers.robust.robust_answers import Asked, answered, weighing
@@ -131,7 +130,7 @@ def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, 
     wide = frozenset(x.name for x in question.limits if x.worst)
     promised = chances.counted(question, sampling.samples)
     if promised:
-        drawn += f"; {chances.told(promised, sampling.samples, proved=chances.covered(question))}"
+        drawn += f"; {chances.promise_words(promised, sampling.samples, proved=chances.covered(question))}"
     # what may fail in some samples says nothing at a vertex
     everything = measure.kind == "worst" and not promised
     # beside another measure, which is one of samples, the worst is that of the same samples

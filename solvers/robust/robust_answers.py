@@ -3,9 +3,10 @@
 A question in N worlds (``formulations.uncertainty.worlds``) is answered by the first of these ways that takes it:
 
 - few designs: every one judged in every world (``solvers.robust.robust_scan``);
-- geometric programs: a master problem and cuts (``solvers.robust.robust_geometric``);
+- geometric programs: a master problem and cuts (``solvers.robust.masters.robust_geometric``);
 - a mean of ratios of sums: branch and bound with secants (``solvers.robust.robust_ratios``);
-- sums over shares, counts and menus: a linear or mixed-integer master and cuts (``solvers.robust.robust_program``);
+- sums over shares, counts and menus: a linear or mixed-integer master and cuts
+  (``solvers.robust.masters.robust_program``);
 - else boxes of designs, bounded in every world (``solvers.robust.boxes.robust_boxes``);
 - where equations have no slopes a search without proof (``solvers.robust.robust_search``), with the bound of knowing
   the world beforehand.
@@ -33,12 +34,13 @@ from scenarios.distributions import Measure
 from scenarios.question import Question
 from scenarios.uncertainty import uncertain_words
 from solvers import choices
-from solvers.answer import called_by_name, units, without_design
-from solvers.explaining.why import Why, explained
+from solvers.certain import called_by_name, units, without_design
 from solvers.judgement import bound_of, relative_gap
-from solvers.promises.chances import Counted, Undecided
-from solvers.robust import ends, robust_conflicts
-from solvers.robust.robust_geometric import Found
+from solvers.mechanisms.why import Why, explained
+from solvers.robust import robust_conflicts
+from solvers.robust.chances import Counted, Undecided
+from solvers.robust.masters import ends
+from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.robust_ways import found_by
 
 TAILS = (0.05, 0.95)
@@ -50,7 +52,7 @@ class Asked:
     """A question that is to be decided now.
 
     ``measure``: what is made least of the objective over the worlds, ``words``: its name, as in "mean of energy over
-    1024 samples (Sobol, seed 0)". ``promised``: what may fail in how many of the worlds (``solvers.promises.chances``).
+    1024 samples (Sobol, seed 0)". ``promised``: what may fail in how many of the worlds (``solvers.robust.chances``).
     """
 
     worlds: Worlds
@@ -113,9 +115,9 @@ def _answered(asked: Asked, *, brief: bool) -> Solution:
             worlds.nominal,
             found.outcome,
             lambda: explained(robust_conflicts.why(worlds, asked.measure, promised)),
-            told=not brief,
+            with_conflicts=not brief,
         )
-    return told(asked, found)
+    return judged_answer(asked, found)
 
 
 def _farther(asked: Asked, found: Found) -> Found:
@@ -132,7 +134,7 @@ def _farther(asked: Asked, found: Found) -> Found:
     return found_by(worlds, asked.measure, promised=asked.promised)
 
 
-def told(asked: Asked, found: Found) -> Solution:
+def judged_answer(asked: Asked, found: Found) -> Solution:
     """Judge a design in every world, in plain floats, and write it as an answer."""
     worlds, question, outcome = asked.worlds, asked.worlds.nominal, found.outcome
     x = dict(outcome.x or {})
@@ -236,9 +238,9 @@ def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: 
     i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
     slack = 1.0 - float(ratio[i])
     share = float((np.abs(1.0 - ratio) <= BINDS).mean())
-    worth, one_sided = found.worth.get(key, (None, False))
-    if share == 0 and worth is not None:
-        worth = 0.0
+    elasticity, one_sided = found.elasticities.get(key, (None, False))
+    if share == 0 and elasticity is not None:
+        elasticity = 0.0
     question = worlds.nominal
     if key.side == "model":
         return LimitState(float(ratio[i]), 1.0, "max", "", slack, share > 0, share=share)
@@ -252,7 +254,15 @@ def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: 
     assert bound is not None, "a user's limit has a value"
     unit = evaluation.quantity(question.model, key.name).unit
     return LimitState(
-        value, float(bound), key.side, unit, slack, share > 0, worth, one_sided and bool(worth), share=share
+        value,
+        float(bound),
+        key.side,
+        unit,
+        slack,
+        share > 0,
+        elasticity,
+        one_sided and bool(elasticity),
+        share=share,
     )
 
 
@@ -266,7 +276,7 @@ def _certificate(worlds: Worlds, found: Found) -> str:
     if needed:
         text += f"; limits of {len(needed)} of {worlds.size} samples were needed"
     text += f"; evaluated in plain floats in {count}"
-    if found.unweighed and not found.worth and worlds.nominal.objectives and worlds.nominal.limits:
+    if found.unweighed and not found.elasticities and worlds.nominal.objectives and worlds.nominal.limits:
         text += f"; no sensitivities: {found.unweighed}"
     return text
 

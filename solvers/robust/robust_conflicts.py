@@ -16,11 +16,11 @@ from formulations.uncertainty.measures import WORST, Measured
 from formulations.uncertainty.worlds import Cap, Worlds, judged
 from results.solution import Status
 from scenarios.question import Objective, Question
-from solvers.explaining import conflicts
-from solvers.explaining.why import Why, of_each
-from solvers.promises import chances
-from solvers.promises.chances import Counted
-from solvers.robust import robust_geometric, robust_scan
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.why import Why, of_each
+from solvers.robust import chances, robust_scan
+from solvers.robust.chances import Counted
+from solvers.robust.masters import robust_geometric
 from solvers.robust.robust_ways import found_by
 
 FINE, FARTHEST = 1e-6, 40.0

@@ -37,7 +37,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.structured import farther
 from solvers.outcome import Outcome
 from solvers.robust.boxes.robust_boxes import UNTIED
-from solvers.robust.robust_geometric import WORLD_BROKEN, Found, Master, middle_design, needed_worlds
+from solvers.robust.masters.robust_geometric import WORLD_BROKEN, Found, Master, middle_design, needed_worlds
 
 Array = NDArray[np.float64]
 NODES = 600

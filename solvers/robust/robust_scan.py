@@ -16,7 +16,7 @@ from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from solvers import designs
 from solvers.outcome import ENUMERATION, Outcome
-from solvers.robust.robust_geometric import DISCRETE, Found
+from solvers.robust.masters.robust_geometric import DISCRETE, Found
 
 Array = NDArray[np.float64]
 SCANNED_AT_ONCE = 2_000_000

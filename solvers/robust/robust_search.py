@@ -26,12 +26,12 @@ from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.question import Question
-from solvers.answer import answer
-from solvers.geometric import branch
+from solvers.certain import answer
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs import branch
 from solvers.outcome import Outcome
-from solvers.robust import ends
-from solvers.robust.robust_geometric import Found
+from solvers.robust.masters import ends
+from solvers.robust.masters.robust_geometric import Found
 
 Array = NDArray[np.float64]
 WORLDS_TOGETHER = 1024

@@ -13,18 +13,12 @@ from formulations.uncertainty.measures import Measured, Quantile, Weighing
 from formulations.uncertainty.worlds import Worlds
 from results.solution import Status
 from solvers.outcome import Outcome
-from solvers.promises import chances
-from solvers.promises.chances import Counted
-from solvers.robust import (
-    robust_geometric,
-    robust_program,
-    robust_ratios,
-    robust_scan,
-    robust_search,
-)
+from solvers.robust import chances, robust_ratios, robust_scan, robust_search
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.boxes.box_lines import Wanted
-from solvers.robust.robust_geometric import Found
+from solvers.robust.chances import Counted
+from solvers.robust.masters import robust_geometric, robust_program
+from solvers.robust.masters.robust_geometric import Found
 
 
 def found_by(
@@ -92,8 +86,10 @@ def _by_boxes(
     if kept is None:
         found = robust_search.minimise(worlds, measure, None if held is None else held.outcome.x)
         if why:
-            told = f"{found.outcome.certificate}; no proof: {'; '.join(dict.fromkeys(why))}"
-            found = dataclasses.replace(found, outcome=dataclasses.replace(found.outcome, certificate=told))
+            certificate = f"{found.outcome.certificate}; no proof: {'; '.join(dict.fromkeys(why))}"
+            found = dataclasses.replace(
+                found, outcome=dataclasses.replace(found.outcome, certificate=certificate)
+            )
         return found if held is None else robust_boxes.better(wanted, held, found)
     return Found(
         Outcome(Status.ERROR, message=f"no method finds one design for all samples here: {'; '.join(why)}")

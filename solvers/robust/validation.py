@@ -43,7 +43,7 @@ def validated(
     """
     at = worlds.judged(fresh, design)
     holds = _holding(at)
-    told = [
+    kept = [
         Kept(
             p.names, p.probability, _share_estimate(np.all([holds[n] for n in p.names if n in holds], axis=0))
         )
@@ -51,7 +51,7 @@ def validated(
         if any(n in holds for n in p.names)
     ]
     asked, named = {p.names for p in promises}, measures or {}
-    told += [
+    kept += [
         Kept((n,), None, _share_estimate(h))
         for n, h in holds.items()
         if (n,) not in asked and n not in named and not h.all()
@@ -62,7 +62,7 @@ def validated(
         for n, (m, was) in named.items()
         if n in at.metrics
     }
-    nothing = Fresh(fresh.size, seed, tuple(told), measures=found)
+    nothing = Fresh(fresh.size, seed, tuple(kept), measures=found)
     if at.objective is None or fresh.nominal.objectives[0].name in found:
         return nothing
     values = np.broadcast_to(at.objective, (fresh.size,))

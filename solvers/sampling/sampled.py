@@ -39,14 +39,14 @@ def answer(
         return nothing(question, found, certified(replace(question, search=None)) if explained else None)
     text = f"no proof of optimality: {effort(question, found)}"
     left = best.design.question
-    told = checked(
+    solution = checked(
         replace(left, search=None), Outcome(Status.FEASIBLE, best.design.x, None, text, found.solver)
     )
-    variables = {**best.design.chosen, **told.variables}
-    told = replace(told, variables=variables, alternatives=_alternatives(question, found))
-    if not compare or not question.objectives or told.status is Status.ERROR:
-        return told
-    return beside(question, told, certified(replace(question, search=None)))
+    variables = {**best.design.chosen, **solution.variables}
+    solution = replace(solution, variables=variables, alternatives=_alternatives(question, found))
+    if not compare or not question.objectives or solution.status is Status.ERROR:
+        return solution
+    return beside(question, solution, certified(replace(question, search=None)))
 
 
 def effort(question: Question, found: Found, *, polished: bool = True) -> str:
@@ -71,13 +71,13 @@ def nothing(question: Question, found: Found, proof: Solution | None) -> Solutio
     return Solution(Status.ERROR, solver=found.solver, message=message, certificate="nothing was proved")
 
 
-def beside(question: Question, told: Solution, proof: Solution) -> Solution:
+def beside(question: Question, solution: Solution, proof: Solution) -> Solution:
     """Say how far a sampler's answer is from a certified one, whose bound it takes over; it stays ``feasible``."""
-    text = f"{told.certificate}; {distance(question, told.objective, proof)}"
-    if proof.bound is None or told.objective is None:
-        return replace(told, certificate=text)
-    gap = abs(told.objective - proof.bound) / max(abs(told.objective), 1e-12)
-    return replace(told, bound=proof.bound, gap=gap, certificate=text)
+    text = f"{solution.certificate}; {distance(question, solution.objective, proof)}"
+    if proof.bound is None or solution.objective is None:
+        return replace(solution, certificate=text)
+    gap = abs(solution.objective - proof.bound) / max(abs(solution.objective), 1e-12)
+    return replace(solution, bound=proof.bound, gap=gap, certificate=text)
 
 
 def distance(question: Question, reached: float | None, proof: Solution) -> str:
@@ -111,11 +111,11 @@ def _alternatives(question: Question, found: Found) -> tuple[Alternative, ...]:
         key = tuple(tried.design.chosen.values())
         if key not in best or sampler.rank(tried) < sampler.rank(best[key]):
             best[key] = tried
-    told: list[Alternative] = []
+    alternatives: list[Alternative] = []
     for choice, _ in combinations(question):
-        if len(told) >= MOST_COMBINATIONS:
+        if len(alternatives) >= MOST_COMBINATIONS:
             break
         mine = best.get(tuple(choice.values()))
         value = mine.worth.goals[0] if mine is not None and question.objectives else None
-        told.append(Alternative(choice, Status.ERROR if mine is None else Status.FEASIBLE, value))
-    return tuple(told)
+        alternatives.append(Alternative(choice, Status.ERROR if mine is None else Status.FEASIBLE, value))
+    return tuple(alternatives)

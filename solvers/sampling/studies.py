@@ -139,10 +139,10 @@ def loaded(asked: Search, pace: Pace) -> tuple[optuna.Study, optuna.storages.RDB
 
 def _mark_study(study: optuna.Study, designs: Designs, asked: Search) -> None:
     """Mark a new study as this question's; refuse one that is not."""
-    question, told = designs.question, study.user_attrs
+    question, attributes = designs.question, study.user_attrs
     place = f"{asked.storage}: the study {asked.study!r}"
     other = 'name another one (study = "…" under [search], or --study), or another storage'
-    if QUESTION not in told:
+    if QUESTION not in attributes:
         if study.get_trials(deepcopy=False):
             raise StudyError(f"{place} was not made by dse; {other}")
         study.set_user_attr(QUESTION, identity(question))
@@ -151,11 +151,11 @@ def _mark_study(study: optuna.Study, designs: Designs, asked: Search) -> None:
         study.set_user_attr(TITLE, question.title)
         study.set_metric_names([g.name for g in question.objectives] or ["any design"])
         return
-    if told[QUESTION] != identity(question):
-        title = f" ({told[TITLE]})" if told.get(TITLE) else ""
+    if attributes[QUESTION] != identity(question):
+        title = f" ({attributes[TITLE]})" if attributes.get(TITLE) else ""
         raise StudyError(f"{place} holds the trials of another question{title}; {other}")
-    if told.get(MADE_BY) != VERSION:
-        raise StudyError(f"{place} was made by dse {told.get(MADE_BY)}, this is dse {VERSION}; {other}")
+    if attributes.get(MADE_BY) != VERSION:
+        raise StudyError(f"{place} was made by dse {attributes.get(MADE_BY)}, this is dse {VERSION}; {other}")
     _still_true(study, designs, f"{place} holds what the model no longer says; {other}")
 
 
@@ -183,7 +183,7 @@ def _still_true(study: optuna.Study, designs: Designs, otherwise: str) -> None:
 
 def identity(question: Question) -> str:
     """Return what makes a question this question and no other, as a SHA-256: all but how it is searched."""
-    told = {
+    identifying = {
         "model": question.model.name,
         "given": dict(question.given),
         "decide": [dataclasses.asdict(d) for d in question.decide],
@@ -194,8 +194,8 @@ def identity(question: Question) -> str:
         "machines": {name: dict(m) for name, m in question.machines.items()},
     }
     if is_within(question.model):
-        told["valid"] = True
-    return identities.digest(told)
+        identifying["valid"] = True
+    return identities.digest(identifying)
 
 
 def finished(study: optuna.Study, storage: optuna.storages.RDBStorage) -> int:

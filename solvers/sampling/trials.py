@@ -111,11 +111,11 @@ def worth(design: Design) -> Worth:
     except Exception as problem:  # a stranger's code may raise anything
         return Worth(2 * UNKNOWN_VIOLATION, worst, f"{type(problem).__name__}: {problem}")
     missed = sum(_violation_of_ratio(r) for r in rows) + UNKNOWN_VIOLATION * sum(math.isnan(g) for g in goals)
-    told = (
+    reached = (
         w if math.isnan(g) else min(max(g, -WORST_GOAL), WORST_GOAL)
         for g, w in zip(goals, worst, strict=True)
     )
-    return Worth(missed, tuple(told))
+    return Worth(missed, tuple(reached))
 
 
 def _violation_of_ratio(ratio: float) -> float:

@@ -72,9 +72,7 @@ def deadline(tmp_path: Path) -> Path:
 @pytest.fixture
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Grids go point by point, here and in processes that are started, so that small ones have several chunks."""
-    monkeypatch.setattr(
-        "dse.sweeping.points.chunk_work.many_points.chosen", lambda grid: many_points.Choice()
-    )
+    monkeypatch.setattr("dse.sweeping.points.chunk_work.paths.chosen", lambda grid: many_points.Choice())
     monkeypatch.setenv("ONE_BY_ONE", "1")
     monkeypatch.setenv("PYTHONPATH", HOOKED)
     # helper processes get the path of this one

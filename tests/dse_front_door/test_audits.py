@@ -16,7 +16,7 @@ from dse.cli import main
 from dse.sweeping import audits, targets
 from dse.sweeping.points import chunk_work, lines
 from dse.sweeping.points.chunk_work import Study
-from solvers import many_points
+from solvers import many_points, paths
 
 
 class Wrongly:
@@ -46,12 +46,12 @@ WRONG = (5, 1)
 
 @pytest.fixture
 def wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_points, "chosen", lambda grid: many_points.Choice(Wrongly(grid, WRONG, 1.01)))
+    monkeypatch.setattr(paths, "chosen", lambda grid: many_points.Choice(Wrongly(grid, WRONG, 1.01)))
 
 
 @pytest.fixture
 def rightly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_points, "chosen", lambda grid: many_points.Choice(Wrongly(grid, WRONG, 1.0)))
+    monkeypatch.setattr(paths, "chosen", lambda grid: many_points.Choice(Wrongly(grid, WRONG, 1.0)))
 
 
 def test_a_wrong_answer_of_a_fast_way_fails_the_sweep(grid_file: Any, tmp_path: Path, wrongly: None):
@@ -150,7 +150,7 @@ def test_the_draw_is_the_same_each_time_and_without_repetition(grid_file: Any):
 def test_failed_points_are_solved_again_when_asked(
     grid_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(many_points, "chosen", lambda grid: many_points.Choice())
+    monkeypatch.setattr(paths, "chosen", lambda grid: many_points.Choice())
     monkeypatch.setattr(chunk_work.series, "FEWEST_POINTS_OF_SERIES", 10**9)
     whole, asked = lines.answer, grid_file(8)
     count = iter(range(1000))

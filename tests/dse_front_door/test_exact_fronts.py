@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import dse
 from dse.cli import main
 from results import plot
-from solvers.linear.fronts import program_enumeration
+from solvers.fronts import program_enumeration
 
 # bytes weigh more on one processor, flops on the other: every kind of front with the same regions
 REGIONS = [("a", 35, 3), ("b", 8, 32), ("c", 57, 187), ("d", 455, 84), ("e", 7, 19)]

@@ -72,7 +72,7 @@ def test_an_answer_does_not_load_the_models_that_it_does_not_use() -> None:
         "dse.commands.sweep_command",
         "results.stores.store",
         "solvers.linear.milp",
-        "solvers.interval",
+        "solvers.nonlinear.interval",
         "importlib.metadata",
     )
     code = (

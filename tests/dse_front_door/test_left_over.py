@@ -18,11 +18,11 @@ from dse.models.arithmetic import CannotTake
 from dse.sweeping.points import chunk_work
 from formulations import evaluation, handover
 from formulations.arithmetics import posynomial
-from solvers import enumeration, many_points
+from solvers import enumeration, paths
 from solvers.counting import tables, whole
-from solvers.geometric import branch
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric_answers
+from solvers.geometric.programs import branch
 from solvers.ratios import line
 
 WRONG = "nonsense is not defined"
@@ -186,12 +186,12 @@ CHOSEN = {
 def test_a_way_that_breaks_while_it_is_tried_says_so(kind: str, monkeypatch: pytest.MonkeyPatch):
     module, name, source = CHOSEN[kind]
     asked = scenarios.grid(dse.load(source()))
-    assert many_points.chosen(asked).path is not None
+    assert paths.chosen(asked).path is not None
     monkeypatch.setattr(module, name, broken)
     with pytest.raises(NameError, match=WRONG):
-        many_points.chosen(asked)
+        paths.chosen(asked)
     monkeypatch.setenv(handover.STRICT, "0")
-    choice = many_points.chosen(asked)
+    choice = paths.chosen(asked)
     assert any(WRONG in reason for reason in choice.exceptions)
 
 

@@ -60,7 +60,7 @@ def whole(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     def make(folder: Path) -> None:
         (folder / "grid.toml").write_text(GRID)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dse.sweeping.points.chunk_work.many_points.chosen", lambda grid: Choice())
+            patch.setattr("dse.sweeping.points.chunk_work.paths.chosen", lambda grid: Choice())
             dse.sweep(folder / "grid.toml", folder / "s.zarr", workers=1, progress=False)
 
     return made_once("sweep to verify", make) / "s.zarr"
@@ -286,7 +286,7 @@ def test_the_command_names_what_is_wrong_and_ends_with_1(store: Path):
 
 
 def test_repair_computes_again_what_is_lost_and_nothing_else(store: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dse.sweeping.points.chunk_work.many_points.chosen", lambda grid: Choice())
+    monkeypatch.setattr("dse.sweeping.points.chunk_work.paths.chosen", lambda grid: Choice())
     lost, kept = sorted(results.stores.store.done(store))[:2]
     marker = store / results.stores.store.DONE / f"{'-'.join(map(str, kept))}.json"
     before, expected = marker.read_bytes(), dse.open(store).load()

@@ -12,7 +12,7 @@ import oracle_station
 import pytest
 
 import dse
-from solvers.linear.fronts import program_enumeration
+from solvers.fronts import program_enumeration
 
 LIBRARY = reading.ROOT / "scenarios" / "library"
 TYPES = ("tms320c5515", "imx515", "omap3503")

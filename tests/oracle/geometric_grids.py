@@ -11,9 +11,9 @@ from formulations.grids import batch
 from results.dataset import STATUS_CODES, Arrays, Layout
 from results.solution import Status
 from scenarios.sweep.grids import Grid
+from solvers import feasible_values
 from solvers.answer import answer
 from solvers.geometric.points import geometric
-from solvers.many_points import feasible_values
 
 NBODY = "bodies = 1e5\nflops_per_pair = 10"
 FREE = "processors = { max = 65536 }\nmemory = {}"

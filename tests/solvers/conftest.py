@@ -14,8 +14,8 @@ import results.dataset
 import scenarios
 from formulations import handover
 from results.dataset import Arrays
+from solvers import feasible_values
 from solvers.answer import answer
-from solvers.many_points import feasible_values
 
 # how points were solved, and how long it took, is not part of an answer; a gap is rounding either way
 APART = {"seconds", "message", "gap"}

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dse
-from solvers.explaining import conflicts
-from solvers.explaining.conflicts import Bools, Indices
-from solvers.geometric import tree
+from solvers.geometric.programs import tree
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.conflicts import Bools, Indices
 
 Family = list[frozenset[int]]
 

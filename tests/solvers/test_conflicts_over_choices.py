@@ -23,12 +23,13 @@ from formulations import handover
 from results.dataset import CONFLICTING, STATUS_CODES
 from results.solution import Status
 from scenarios.question import Decision, Limit, Question
+from solvers import feasible_values
 from solvers.answer import answer
 from solvers.counting import tables
-from solvers.explaining import why
-from solvers.explaining.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
 from solvers.geometric.points import geometric
-from solvers.many_points import by_choice, feasible_values
+from solvers.many_points import by_choice
+from solvers.mechanisms import why
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
 
 Sets = set[frozenset[str]]
 OWN = ("one_copy", "replication")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from formulations.grids.batch import Table
-from solvers.geometric.crossover import crossover, doubtful
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs.crossover import crossover, doubtful
 
 
 def corner(forces: tuple[float, float], heights: np.ndarray) -> tuple[Table, np.ndarray, np.ndarray]:

@@ -15,8 +15,9 @@ from formulations.uncertainty.worlds import judged, of_values
 from scenarios.question import Limit
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
-from solvers.robust import robust_program, robust_scan
+from solvers.robust import robust_scan
 from solvers.robust.decide_now import answer_now
+from solvers.robust.masters import robust_program
 from solvers.robust.robust_answers import Asked, answered
 
 NEWSVENDOR: dict[str, Any] = {

@@ -12,7 +12,8 @@ from method_questions import FFT, POINTS, fft, nbody
 
 from results.solution import Status
 from scenarios.question import Decision
-from solvers import boxes, designs, enumeration, methods
+from solvers import boxes, designs, enumeration
+from solvers.nonlinear import methods
 
 POWERS = Decision("processors", values=tuple(2.0**k for k in range(21)))
 

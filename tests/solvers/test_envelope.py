@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from solvers.linear.fronts.envelope import Curve, Piece, Vertex, at_level, between, corners, envelope
+from solvers.fronts.envelope import Curve, Piece, Vertex, at_level, between, corners, envelope
 
 
 def convex(rng: np.random.Generator, corners_: int) -> Curve:

@@ -24,13 +24,13 @@ from results import flat
 from results.dataset import CONFLICTING, STATUS_CODES, layout
 from results.page import columns
 from results.solution import Status
+from solvers import feasible_values
 from solvers.answer import answer
 from solvers.counting import tables, whole
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import geometric
+from solvers.geometric.points import geometric, relaxed_limits
 from solvers.geometric.points.geometric_answers import answered
 from solvers.linear.points import linear
-from solvers.many_points import feasible_values, relaxed_limits
 from solvers.ratios import line
 from solvers.ratios.divided import Divided
 

@@ -10,7 +10,8 @@ from method_questions import BODIES, NBODY, fft, least_energy_by_deadline, nbody
 
 from results.solution import Status
 from scenarios.question import Decision, Question
-from solvers import boxes, enumeration, interval
+from solvers import boxes, enumeration
+from solvers.nonlinear import interval
 from solvers.outcome import Outcome
 
 

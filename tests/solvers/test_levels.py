@@ -14,9 +14,9 @@ from results.solution import Solution
 from scenarios.question import Question
 from scenarios.questions import question
 from solvers.answer import answer
-from solvers.geometric.points import restated
-from solvers.geometric.points.levels import Found, levels, small
-from solvers.linear.fronts.front_points import limited
+from solvers.fronts import restated
+from solvers.fronts.front_points import limited
+from solvers.fronts.levels import Found, levels, small
 
 CHIP = Path(__file__).parents[2] / "docs" / "examples" / "multicore" / "src"
 # differenced numerically, and multipliers of two interior points

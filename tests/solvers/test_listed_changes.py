@@ -10,9 +10,10 @@ from formulations.problem import formulate
 from formulations.row_keys import RowKey
 from scenarios import load
 from scenarios.questions import question
-from solvers import enumeration, methods
+from solvers import enumeration
 from solvers.answer import answer
 from solvers.explaining import listed_changes
+from solvers.nonlinear import methods
 
 TRAINING: dict[str, Any] = {
     "model": "transformer_training",

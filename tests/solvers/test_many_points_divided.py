@@ -20,10 +20,10 @@ from formulations.grids import batch, divided, quotients
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
+from solvers import feasible_values
 from solvers.answer import answer
-from solvers.geometric import branch
 from solvers.geometric.kernel import gp
-from solvers.many_points import feasible_values
+from solvers.geometric.programs import branch
 from solvers.ratios.divided import Divided
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]

@@ -18,8 +18,8 @@ from formulations import handover
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
+from solvers import feasible_values
 from solvers.answer import answer
-from solvers.many_points import feasible_values
 from solvers.ratios import line
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]

@@ -11,7 +11,7 @@ import dse
 import scenarios
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers import many_points, outcome
+from solvers import outcome, paths
 from solvers.linear import highs
 from solvers.linear.linear_program import Numbers
 from solvers.linear.points import linear, lp
@@ -94,7 +94,7 @@ def test_of_three_processors_and_a_swept_deadline(as_alone: Any):
 def test_a_large_grid_of_linear_programs_goes_this_way_and_a_small_one_does_not():
     for points, taken in ((7, True), (4, False)):
         grid = scenarios.grid(dse.load(partition(1, "energy", {"time": {"max": 0.35}}, points)))
-        assert isinstance(many_points.path(grid), linear.Linear) == taken
+        assert isinstance(paths.path(grid), linear.Linear) == taken
 
 
 def test_a_point_is_the_same_whatever_block_it_is_in():

@@ -13,7 +13,7 @@ import results.dataset
 import scenarios
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers import many_points
+from solvers import paths
 from solvers.counting import criteria, sums, tables, undominated
 from solvers.geometric.points import geometric
 from solvers.many_points import by_choice
@@ -62,7 +62,7 @@ WORK = axis("given.intensity", 0.25, 64.0, 2)
 def test_mixes_of_blocks(goal: str, limits: dict[str, Any], more: dict[str, Any], as_alone: Any):
     asked = mix(goal, 3, {"intensity": 1.0, **more}, {"nameplate_power": {"max": 1.0}, **limits}, POWER, WORK)
     if goal == "energy_delay":
-        assert many_points.path(scenarios.grid(dse.load(asked))) is None
+        assert paths.path(scenarios.grid(dse.load(asked))) is None
         return
     arrays, left = as_alone(asked, sums.Sums)
     assert not left.any()

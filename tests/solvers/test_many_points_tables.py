@@ -14,7 +14,7 @@ import results.dataset
 import scenarios
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers import many_points
+from solvers import paths
 from solvers.counting import tables, whole
 
 LIBRARY = Path(scenarios.__file__).parent / "library"
@@ -91,7 +91,7 @@ def test_a_processor_may_be_chosen_too(as_alone: Any):
 def test_grids_of_whole_regions_go_this_way_and_regions_without_end_do_not():
     for count, taken in ((4, True), (16, False)):
         grid = scenarios.grid(dse.load(whole_regions(1, "energy", {"time": {"max": 1.0}}, count)))
-        assert isinstance(many_points.path(grid), tables.Tables) == taken
+        assert isinstance(paths.path(grid), tables.Tables) == taken
 
 
 def test_a_choice_of_platforms_alone(as_alone: Any):
@@ -108,12 +108,12 @@ def test_a_choice_of_platforms_alone(as_alone: Any):
     arrays, left = as_alone(asked, tables.Tables)
     assert not left.any()
     assert len(set(arrays["machine"].ravel().tolist())) > 1
-    assert isinstance(many_points.path(scenarios.grid(dse.load(asked))), tables.Tables)
+    assert isinstance(paths.path(scenarios.grid(dse.load(asked))), tables.Tables)
 
 
 def test_where_a_sampler_is_asked_for_nothing_is_answered_at_once():
     asked = whole_regions(1, "energy", {"time": {"max": 1.0}}) | {"search": {"sampler": "TPE"}}
-    assert many_points.path(scenarios.grid(dse.load(asked))) is None
+    assert paths.path(scenarios.grid(dse.load(asked))) is None
 
 
 @pytest.mark.parametrize("way", ["a table", "whole numbers"])

@@ -16,7 +16,7 @@ import results.dataset
 import scenarios
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers import many_points
+from solvers import paths
 from solvers.answer import answer
 from solvers.counting import least, whole
 from solvers.counting.least import NotLeast, Row
@@ -80,7 +80,7 @@ def test_the_most_throughput_is_found_to_the_last_socket():
 def test_a_sweep_of_ten_thousand_stations_takes_this_way_and_agrees_with_the_oracle():
     grid = scenarios.grid(scenarios.load(LIBRARY / "station_cost_sweep.toml"))
     assert grid.size == 10_000
-    way = many_points.path(grid)
+    way = paths.path(grid)
     assert isinstance(way, whole.Whole)
     arrays, left = way.solve(results.dataset.layout(grid), tuple(slice(0, n) for n in grid.shape))
     assert not left.any()

@@ -13,12 +13,12 @@ from formulations.grids import batch
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from results.stores.chunks import chunk_slices
-from solvers.explaining import ties
-from solvers.explaining.optimal_face import Stages
 from solvers.geometric.kernel import gp
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.points import geometric
 from solvers.geometric.points.geometric_answers import answered
+from solvers.geometric.programs import ties
+from solvers.geometric.programs.optimal_face import Stages
 
 TEXT = """
 model = "nbody"

@@ -9,14 +9,16 @@ import pytest
 import dse
 import scenarios
 from dse.sweeping.points import chunk_work
+from formulations import canonical
 from results.solution import Status
-from solvers import box_search, enumeration, judgement
+from solvers import enumeration, judgement
 from solvers.answer import answer
-from solvers.explaining import conflicts, optimal_face, sensitivity, subsets, ties
-from solvers.geometric import crossover, unbounded
+from solvers.explaining import subsets
 from solvers.geometric.kernel import formulas, gp
-from solvers.geometric.points import geometric_conflicts
+from solvers.geometric.programs import crossover, geometric_conflicts, optimal_face, ties, unbounded
 from solvers.linear import milp_conflicts
+from solvers.mechanisms import conflicts, sensitivity
+from solvers.nonlinear import box_search
 
 GONE = "the one home of this idea is gone"
 MANY = 1000
@@ -97,23 +99,33 @@ MET: dict[str, dict[str, Any]] = {
 }
 
 
+RATED = ["geometric program", "ratios of sums", "one decided number"]
+"""Classes whose limits have sensitivities."""
+
+
 @pytest.mark.parametrize(
     ("home", "name", "kinds"),
     [
         (optimal_face, "choose", ["geometric program", "ratios of sums"]),
         (judgement, "slack", list(MET)),
-        (sensitivity, "share", ["geometric program", "ratios of sums"]),
+        (sensitivity, "elasticities", RATED),
+        (sensitivity, "share", RATED),
+        (sensitivity, "numeric_duals", ["one decided number"]),
+        (canonical, "arrays", ["geometric program", "ratios of sums"]),
         (formulas, "centring", ["geometric program"]),
         (gp, "lagrangian", ["geometric program"]),
         (crossover, "doubtful", ["geometric program"]),
         (unbounded, "_is_listed_by_user", ["geometric program", "ratios of sums"]),
         (ties, "tie_goals", ["geometric program", "ratios of sums"]),
-        (sensitivity, "duals", ["geometric program"]),
+        (sensitivity, "duals", ["geometric program", "ratios of sums"]),
     ],
     ids=[
         "optimal face",
         "judgement",
-        "sensitivities",
+        "sensitivities of limits",
+        "percent of the objective",
+        "slopes by differences",
+        "posynomials as arrays",
         "interior point",
         "Lagrangian bound",
         "crossover",

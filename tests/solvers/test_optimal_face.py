@@ -9,9 +9,11 @@ import pytest
 
 import dse
 import scenarios
+from formulations.canonical import Canonical
 from formulations.grids import batch, over_grid
-from solvers.explaining import optimal_face, ties
+from formulations.row_keys import RowKey
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs import optimal_face, ties
 
 NBODY: dict[str, Any] = {
     "model": "nbody",
@@ -57,7 +59,9 @@ def test_a_face_of_two_dimensions_has_a_box_of_ranges():
     """Nothing but a row of x y is minimised: any x and y with this product are as good, and z is free."""
     table = batch.Table(np.array([[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0]]), np.zeros((2, 2)), np.array([0, 1, 2]))
     low, high = np.full((2, 3), -1.0), np.array([[2.0, 3.0, 1.0], [0.5, 3.0, 1.0]])
-    made = batch.Batch(None, None, (2,), table, (), low, high)  # type: ignore[arg-type]
+    rows = (table.exponents, table.logc, table.ptr)
+    arrays = Canonical(("x", "y", "z"), *rows, (RowKey("r", "max"),), low, high, (), np.zeros((0, 3)), {})
+    made = batch.Batch(None, None, (2,), arrays)  # type: ignore[arg-type]
     rule = optimal_face.stages(made, [], gp.solve)
     r = gp.solve(table.exponents, table.logc, table.ptr, low, high)
     found = optimal_face.choose(rule, np.arange(2), r, after=0)

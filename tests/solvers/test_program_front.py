@@ -15,9 +15,9 @@ from dse.models.platforms.blocks import BLOCKS
 from dse.models.platforms.dvfs import DVFS
 from dse.models.shared.structure import Parts, Row
 from scenarios.question import Decision, Limit, Objective, Question
-from solvers.linear.fronts import program_enumeration, program_front
-from solvers.linear.fronts.front_points import lookup, solution
-from solvers.linear.fronts.program_front import ProgramFront
+from solvers.fronts import program_enumeration, program_front
+from solvers.fronts.front_points import lookup, solution
+from solvers.fronts.program_front import ProgramFront
 
 ENERGY_TIME = (Objective("energy"), Objective("time"))
 NAMES = ("time_per_flop", "time_per_byte", "energy_per_flop", "energy_per_byte", "constant_power")

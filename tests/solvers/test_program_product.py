@@ -15,11 +15,11 @@ from formulations.arithmetics.posynomial import Refused
 from formulations.program import product
 from results.solution import Status
 from scenarios.question import Decision, Limit
-from solvers import boxes, designs, interval
+from solvers import boxes, designs
 from solvers.answer import answer
 from solvers.linear import program_product
 from solvers.linear.program_product import Line, Stretch
-from solvers.others import scip
+from solvers.nonlinear import interval, scip
 from solvers.sampling import sampler
 
 SEED = st.integers(0, 10**6)

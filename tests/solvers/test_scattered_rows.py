@@ -11,7 +11,7 @@ import results.dataset
 import scenarios
 from formulations.grids import batch, over_grid, row_order
 from scenarios import Grid
-from solvers import many_points
+from solvers import many_points, paths
 from solvers.answer import answer
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.points.geometric import Geometric
@@ -30,7 +30,7 @@ CAPPED = NBODY | {"limits": {"power": {"max": "1 kW"}, "time": {"max": "1 s"}}}
 
 
 def answered(grid: Grid) -> tuple[dict[str, Any], Any, many_points.Path]:
-    path = many_points.path(grid)
+    path = paths.path(grid)
     assert path is not None
     plan = results.dataset.layout(grid)
     arrays, left = path.solve(plan, over_grid.whole(grid))

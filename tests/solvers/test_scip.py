@@ -16,7 +16,7 @@ from formulations.pyomo_models.log_program import log_program
 from results.solution import Status
 from scenarios.question import Decision, Question
 from solvers import boxes
-from solvers.others import scip
+from solvers.nonlinear import scip
 from solvers.outcome import Outcome
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ def test_it_works_from_standard_input() -> None:
     script = (
         "import sys; sys.path.insert(0, 'tests/oracle')\n"
         "from method_questions import nbody\n"
-        "from solvers.others import scip\n"
+        "from solvers.nonlinear import scip\n"
         "print(scip.solve(nbody(time=(None, 0.5))).status)\n"
     )
     done = subprocess.run(

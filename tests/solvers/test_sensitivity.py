@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from formulations.row_keys import RowKey
-from solvers.explaining import sensitivity
 from solvers.geometric.kernel import gp
+from solvers.mechanisms import sensitivity
 
 KEYS = tuple(RowKey(name, "max") for name in ("x", "y", "both"))
 ROWS = np.array([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [-1.0, -1.0]])

@@ -12,10 +12,10 @@ from formulations.row_keys import RowKey
 from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.questions import question
-from solvers import many_points
+from solvers import many_points, paths
 from solvers.answer import answer
-from solvers.explaining.sensitivity import with_limit
-from solvers.geometric import series
+from solvers.fronts import series
+from solvers.mechanisms.sensitivity import with_limit
 
 REGIONS = ((0.0, 6e8), (1.2e9, 1.44e10), (3.5e9, 7e9), (2e10, 2.5e9), (6.4e10, 1e9), (8e8, 6.4e9))
 # both are solved to 1e-9 or better
@@ -176,7 +176,7 @@ def test_points_of_several_chunks_share_one_front(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(series, "front", counted)
     # so few placements are a table otherwise
-    monkeypatch.setattr(many_points, "chosen", lambda grid: many_points.Choice())
+    monkeypatch.setattr(paths, "chosen", lambda grid: many_points.Choice())
     regions = [{"flops": f, "bytes": b, "divisible": False} for f, b in REGIONS]
     found = dse.sweep(
         {

@@ -5,7 +5,7 @@ from method_questions import fft, nbody
 
 from scenarios.question import Decision
 from solvers.explaining import subsets
-from solvers.explaining.why import explained
+from solvers.mechanisms.why import explained
 
 
 def test_static_power_alone_refuses_a_power_cap() -> None:

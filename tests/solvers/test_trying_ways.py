@@ -11,12 +11,12 @@ import scenarios
 from dse.sweeping import grid_way
 from dse.sweeping.points import chunk_work
 from formulations.arithmetics.forms import Affine, Maximum
-from solvers import many_points
+from solvers import paths
 from solvers.counting import separable, sums
 from solvers.counting.criteria import TooMany, Work
-from solvers.explaining import conflicts
 from solvers.geometric.kernel import gp
 from solvers.many_points import effort, offers
+from solvers.mechanisms import conflicts
 
 SEVEN = [
     f"{name}-choi2014" for name in ("nehalem", "nuc-cpu", "nuc-gpu", "apu-cpu", "apu-gpu", "gtx580", "gtx680")
@@ -42,14 +42,14 @@ def blocks(entries: int, decided: int = 0) -> Any:
 
 
 def test_more_choices_than_can_be_gone_through_are_counted_not_gone_through():
-    choice = many_points.chosen(scenarios.grid(blocks(10, decided=10)))
+    choice = paths.chosen(scenarios.grid(blocks(10, decided=10)))
     assert choice.path is None
     assert any(f"more than {offers.CHOICES} combinations of names" in reason for reason in choice.reasons)
 
 
 def test_who_only_asks_is_told_what_was_not_tried(monkeypatch: pytest.MonkeyPatch):
     grid = scenarios.grid(blocks(2))
-    tried = many_points.chosen(grid)
+    tried = paths.chosen(grid)
     assert isinstance(tried.path, sums.Sums)
     assert not tried.untried
     monkeypatch.setattr(effort, "QUICK", 1e-9)
@@ -58,7 +58,7 @@ def test_who_only_asks_is_told_what_was_not_tried(monkeypatch: pytest.MonkeyPatc
     assert at.choice.untried
     assert "the sweep tries a few points first" in grid_way.words(grid_way.told(at))
     # a sweep tries longer, and decides as before
-    assert not many_points.chosen(grid).untried
+    assert not paths.chosen(grid).untried
 
 
 def test_a_trial_that_costs_too_much_is_no_reason_for_the_dearer_way(monkeypatch: pytest.MonkeyPatch):
@@ -66,9 +66,9 @@ def test_a_trial_that_costs_too_much_is_no_reason_for_the_dearer_way(monkeypatch
     monkeypatch.setattr(effort, "_most", type("Most", (), {"get": staticmethod(lambda: 1e-9)}))
     monkeypatch.setattr(effort, "TRIAL_SECONDS", 1e-9)
     monkeypatch.setattr(sums.Sums, "work", property(lambda self: 1e-3))
-    assert many_points.chosen(grid).untried
+    assert paths.chosen(grid).untried
     monkeypatch.setattr(sums.Sums, "work", property(lambda self: 1e3))
-    choice = many_points.chosen(grid)
+    choice = paths.chosen(grid)
     assert not isinstance(choice.path, sums.Sums)
 
 

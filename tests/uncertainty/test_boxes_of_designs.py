@@ -22,10 +22,10 @@ from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
 from solvers import boxes
 from solvers.answer import answer
-from solvers.promises.chance import Chance
 from solvers.robust import decide_now, robust_search
 from solvers.robust.boxes import box_lines, box_tree, robust_boxes
 from solvers.robust.boxes.box_lines import Wanted
+from solvers.robust.promises.chance import Chance
 
 MACHINE = {n: float(machines.get("balanced").parameters[n]) for n in plain.PARAMETERS}
 POWER: dict[str, Any] = {
@@ -283,7 +283,7 @@ def test_a_quantile_that_may_be_negative_has_no_bound_of_0() -> None:
         ),
         Quantile(0.5),
     )
-    assert box_lines.told(wanted, box_lines.ASKS_NOTHING) == -np.inf
+    assert box_lines.objective_at(wanted, box_lines.ASKS_NOTHING) == -np.inf
 
 
 def test_no_proof_rests_on_an_end_of_the_search() -> None:

@@ -25,8 +25,7 @@ from results.solution import Solution, Status
 from results.telling import fresh
 from scenarios.uncertain import draw, least_samples
 from scenarios.uncertainty.promises import promises
-from solvers.promises import chances
-from solvers.robust import decide_now
+from solvers.robust import chances, decide_now
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from solvers.promises import removal, removal_bounds
-from solvers.promises.removal import Rows, Sampled
+from solvers.robust.promises import removal, removal_bounds
+from solvers.robust.promises.removal import Rows, Sampled
 
 
 def instance(number: int, samples: int | None = None) -> Sampled:

@@ -16,8 +16,7 @@ from scenarios.distributions import Marginal, Uncertain
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import listed
 from scenarios.uncertainty.promises import promises
-from solvers.promises import chances
-from solvers.robust import robust_scan
+from solvers.robust import chances, robust_scan
 from solvers.robust.decide_now import answer_now
 from solvers.robust.robust_answers import Asked, answered
 

@@ -40,10 +40,9 @@ from results.stores.chunks import ChunkIndex
 from results.stores.grown import Before, Places
 from scenarios.language.tables import Table
 from scenarios.structured.kernels import model_names
-from solvers import anchors, many_points
-from solvers.geometric import series
-from solvers.linear.fronts.program_front import ProgramFront
-from solvers.many_points import feasible_values
+from solvers import anchors, feasible_values, many_points, paths
+from solvers.fronts import series
+from solvers.fronts.program_front import ProgramFront
 
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import By, Points
@@ -146,7 +145,7 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
     tied = anchors.has_anchors(base)
     # a black box is run design by design anyway, and so each failure keeps its message
     apart = RUN if sampled or base.model.black_box else TIED if tied else ""
-    choice = many_points.Choice(reasons=(apart,)) if apart else many_points.chosen(grid)
+    choice = many_points.Choice(reasons=(apart,)) if apart else paths.chosen(grid)
     path = choice.path
     method = sampled or (METHOD if path is None else path.method)
     plan = results.dataset.layout(grid, {"method": method, **robust_points.about(base)})

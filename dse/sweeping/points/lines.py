@@ -13,7 +13,7 @@ from formulations import failures
 from formulations.row_keys import RowKey
 from results.solution import Solution, Status
 from solvers.answer import answer
-from solvers.geometric import series
+from solvers.fronts import series
 
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import Points

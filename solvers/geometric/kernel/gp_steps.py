@@ -188,8 +188,8 @@ def least_mu(s: State) -> Array:
 def drop_elastic(s: State) -> None:
     """Let go of t where every limit holds with room."""
     m = s.F.shape[1] - 1
-    room = formulas.roomy(s.F[:, 1:], s.S[:, :m]) | (s.active[:, :m] == 0)
-    drop = s.elastic & room.all(1)
+    with_slack = formulas.roomy(s.F[:, 1:], s.S[:, :m]) | (s.active[:, :m] == 0)
+    drop = s.elastic & with_slack.all(1)
     if drop.any():
         s.elastic &= ~drop
         s.active[drop, m] = 0.0

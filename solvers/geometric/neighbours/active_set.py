@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 
 from formulations.tolerances import TIE
-from solvers.explaining import optimal_face
-from solvers.explaining.optimal_face import FACE_TIGHT, FORCE
 from solvers.geometric.kernel import formulas, rows
 from solvers.geometric.kernel.compiled import compiled, loop, stamp
 from solvers.geometric.kernel.compiled_batch import UNROLLED
@@ -40,6 +38,8 @@ from solvers.geometric.neighbours.active_set_steps import (
     newton,
     rooms,
 )
+from solvers.geometric.programs import optimal_face
+from solvers.geometric.programs.optimal_face import FACE_TIGHT, FORCE
 
 __all__ = [
     "AS_BINDING",

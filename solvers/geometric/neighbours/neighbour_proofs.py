@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations.grids.over_grid import Region
 from formulations.tolerances import BINDS, SLACK
-from solvers.explaining import optimal_face
-from solvers.explaining.optimal_face import Stages
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
-from solvers.geometric.points import geometric_conflicts
+from solvers.geometric.programs import geometric_conflicts, optimal_face
+from solvers.geometric.programs.optimal_face import Stages
 from solvers.patterns import Bools, groups
 
 TOGETHER = 64
@@ -116,12 +115,12 @@ def known(
     y: Array,
     multipliers: Array,
     conflict: Bools,
-    told: tuple[Anchors, Found] | None = None,
+    settled: tuple[Anchors, Found] | None = None,
 ) -> Any:
     """Return what neighbours need to know of answered points (``active_set.Known``).
 
     ``best``: points with an optimum, at the designs ``y`` with ``multipliers``; ``conflict``: names (points, names)
-    of limits in conflict at the others. ``told``: what was settled of them from anchors farther away.
+    of limits in conflict at the others. ``settled``: what was settled of them from anchors farther away.
     """
     from solvers.geometric.neighbours import active_set
 
@@ -135,8 +134,8 @@ def known(
     )  # fmt: skip
     _optima(found, rule, np.flatnonzero(best), multipliers)
     fresh = conflict.any(1) & ~best
-    if told is not None:
-        farther, n = told
+    if settled is not None:
+        farther, n = settled
         fresh[n.conflicting] = False
         found.kind[n.conflicting], found.y[n.conflicting] = active_set.CONFLICT, n.at
         found.multipliers[n.conflicting] = n.weights

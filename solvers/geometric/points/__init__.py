@@ -1,1 +1,1 @@
-"""Geometric programs at many points: the compiled kernel and what is made of its answers."""
+"""Geometric programs at many points: what is made of the answers of the compiled kernel."""

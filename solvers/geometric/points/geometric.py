@@ -23,13 +23,13 @@ from results.dataset import STATUS_CODES, Arrays, Layout
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers import work
-from solvers.explaining import ties
-from solvers.explaining.optimal_face import Solver, Stages
 from solvers.geometric.kernel import gp
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
+from solvers.geometric.points import relaxed_limits
 from solvers.geometric.points.geometric_answers import OTHER_TIES, Answers, answered, elasticities
-from solvers.many_points import relaxed_limits
+from solvers.geometric.programs import ties
+from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.patterns import groups
@@ -62,7 +62,7 @@ def _structured(grid: Grid) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Geometric:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     spread: Spread
     compiled: bool
@@ -89,7 +89,7 @@ class Geometric:
         if self.spread.scattered:
             return over_grid.in_order(self, plan, region)
         shape = tuple(s.stop - s.start for s in region)
-        told, left = BlockAnswers(plan, shape), np.ones(shape, bool)
+        answers, left = BlockAnswers(plan, shape), np.ones(shape, bool)
 
         def answer(piece: Region) -> None:
             points = over_grid.numbered(piece, region)
@@ -101,14 +101,14 @@ class Geometric:
                 if found is None:
                     handover.hand_over(OTHER_TIES, points.size)
                     return
-                _tell(told, points, made, found, self._solver(made))
+                _put_answers(answers, points, made, found, self._solver(made))
                 for reason, count in Counter(found.why[found.status == 0]).items():
                     handover.hand_over(reason, count)
                 left.reshape(-1)[points] = found.status == 0
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled
         handover.side_by_side(answer, batch.pieces(self.spread, region, PIECE), threads())
-        return told.arrays, left
+        return answers.arrays, left
 
     def _batch(self, piece: Region) -> Batch | None:
         """Run the model's arithmetic for a piece; None, with a reason, where that is not the same as for one point."""
@@ -142,8 +142,10 @@ class Geometric:
             return None
         best, conflicting = (found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
         conflict = found.conflict & conflicting[:, None]
-        told = None if start is None or near is None else (start, near)
-        return Anchors(neighbour_proofs.known(rule, best, found.y, found.multipliers, conflict, told), which)
+        settled = None if start is None or near is None else (start, near)
+        return Anchors(
+            neighbour_proofs.known(rule, best, found.y, found.multipliers, conflict, settled), which
+        )
 
     def _answered(
         self, made: Batch, start: Anchors | None
@@ -177,19 +179,21 @@ def threads() -> int:
     return int(CPU_COUNT)
 
 
-def _tell(told: BlockAnswers, points: NDArray[np.int64], made: Batch, found: Answers, solve: Solver) -> None:
+def _put_answers(
+    answers: BlockAnswers, points: NDArray[np.int64], made: Batch, found: Answers, solve: Solver
+) -> None:
     """Put the answers of a piece where they belong; what is left over stays blank."""
     best, endless, none = (
         found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.UNBOUNDED, Status.INFEASIBLE)
     )
-    told.put(points, found.judged, best, elasticities(made, found))
-    told.status(points[endless], Status.UNBOUNDED)
+    answers.put(points, found.judged, best, elasticities(made, found))
+    answers.status(points[endless], Status.UNBOUNDED)
     if not none.any():
         return
     members = found.conflict & none[:, None]
     values = np.full(members.shape, np.nan)
-    if told.wants_values:
+    if answers.wants_values:
         values = relaxed_limits.of_batch(made, found.names, members, solve)
     for which, kind in groups(found.conflict[none]):
         own = np.flatnonzero(none)[which]
-        told.none(points[own], {found.names[i]: values[own, i] for i in np.flatnonzero(kind)})
+        answers.none(points[own], {found.names[i]: values[own, i] for i in np.flatnonzero(kind)})

@@ -13,24 +13,24 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations import evaluation
 from formulations.arithmetics.maxima import SIDE
-from formulations.canonical import Canonical
+from formulations.grids import divided
 from formulations.grids.batch import Batch
 from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers.explaining import optimal_face, sensitivity, ties
-from solvers.explaining.optimal_face import Solver, Stages, taken
-from solvers.explaining.sensitivity import Duals, Optima
-from solvers.geometric.crossover import crossover
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.neighbours.neighbour_proofs import Found
-from solvers.geometric.points import geometric_conflicts, geometric_whole
+from solvers.geometric.points import geometric_whole
+from solvers.geometric.programs import geometric_conflicts, optimal_face, ties
+from solvers.geometric.programs.crossover import crossover
+from solvers.geometric.programs.optimal_face import Solver, Stages, taken
+from solvers.geometric.programs.unbounded import held_by_box, runaway
 from solvers.geometric.structured import STRAINED
-from solvers.geometric.unbounded import held_by_box, runaway
 from solvers.judgement import Judged, judge
+from solvers.mechanisms import sensitivity
+from solvers.mechanisms.sensitivity import Duals, Optima
 
 Bools = NDArray[np.bool_]
 Reasons = NDArray[np.object_]
@@ -107,7 +107,7 @@ def answered(
     names, conflict = _refuted(batch, points[r.status == gp.INFEASIBLE], solve, status, why=why)
     if near is not None:
         conflict[near.conflicting] = near.members
-    if runaway(_first_point(batch), batch.problem.variables):
+    if runaway(divided.take(batch.arrays, 0), batch.problem.variables):
         status[best] = STATUS_CODES[Status.UNBOUNDED]
     else:
         why_left[best] = _irregular(batch, best, regular, strained)
@@ -145,27 +145,16 @@ def _put_settled_designs(
         y[best], value[best], clear = geometric_whole.settled(rule, best, regular)
         why[best] = WHOLE
     else:
-        regular, told = crossover(batch.table.take(best), batch.low[best], batch.high[best], regular)
+        regular, known = crossover(batch.table.take(best), batch.low[best], batch.high[best], regular)
         chosen = optimal_face.choose(rule, best, regular, after=None if ranges is None else 0)
         if ranges is not None:
             ranges[:, best] = chosen.low, chosen.high
         y[best], sure = chosen.y, chosen.sure
         multipliers[best], value[best] = regular.multipliers, regular.bound
-        _, d = weighed(batch, best, y[best], regular.multipliers)
-        worth[best], clear = d.value, told & sure & d.known
-        why[best] = np.select([~told, ~sure], [IN_DOUBT, TIED], NOT_UNIQUE)
+        _, d = weighed(batch, best, y[best], regular.multipliers, asked(batch.keys))
+        worth[best], clear = d.value, known & sure & d.known
+        why[best] = np.select([~known, ~sure], [IN_DOUBT, TIED], NOT_UNIQUE)
     status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
-
-
-def _first_point(batch: Batch) -> Canonical:
-    """The first point as the unboundedness test wants it: only exponents and fixed variables count."""
-    t = batch.table
-    n = t.exponents.shape[1]
-    names = tuple(v.name for v in batch.problem.variables)
-    none = np.zeros((0, n))
-    return Canonical(
-        names, t.exponents, t.logc[0], t.ptr, batch.keys, batch.low[0], batch.high[0], (), none, {}
-    )
 
 
 def _refuted(
@@ -219,22 +208,17 @@ def _checked(
 
 def elasticities(batch: Batch, a: Answers) -> dict[str, Array]:
     """What the user's limits are worth, by their labels; what changes by leaps has no rate."""
-    ratios, found = a.judged.ratios, {}
-    for key in ratios:
-        if key.side != "model" and batch.discrete is None:
-            worth = a.worth[:, batch.keys.index(key)] if key in batch.keys else np.zeros(batch.size)
-            found[evaluation.label(key, ratios)] = sensitivity.limit_elasticity(a.judged, key, worth)
-    return found
+    return {} if batch.discrete is not None else sensitivity.elasticities(a.judged, batch.keys, a.worth)
 
 
 def weighed(
-    batch: Batch, points: NDArray[np.intp], y: Array, multipliers: Array, *, every: bool = False
+    batch: Batch, points: NDArray[np.intp], y: Array, multipliers: Array, wanted: Bools | None = None
 ) -> tuple[Optima, Duals]:
-    """Between which ends the multipliers lie at ``points`` with optima ``y``: of the user's limits, or ``every``."""
+    """Between which ends the multipliers lie at ``points`` with optima ``y``: of all limits, or those ``wanted``."""
     t = batch.table.take(points)
     table, box = (t.exponents, t.logc, t.ptr), (batch.low[points], batch.high[points])
     o = sensitivity.optima(batch.keys, table, box, y, multipliers)
-    return o, sensitivity.duals(o, None if every else asked(batch.keys))
+    return o, sensitivity.duals(o, wanted)
 
 
 def asked(keys: tuple[RowKey, ...]) -> Bools:

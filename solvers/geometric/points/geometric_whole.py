@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from formulations.grids.batch import Batch
 from formulations.tolerances import TIE
-from solvers.explaining import optimal_face
-from solvers.explaining.optimal_face import Stages
-from solvers.geometric.crossover import crossover
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
-from solvers.geometric.points.geometric_conflicts import neighbours
+from solvers.geometric.programs import optimal_face
+from solvers.geometric.programs.crossover import crossover
+from solvers.geometric.programs.geometric_conflicts import neighbours
+from solvers.geometric.programs.optimal_face import Stages
 from solvers.patterns import Bools
 
 EQUAL_OPTIMUM = 3e-9
@@ -65,10 +65,10 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     good = np.flatnonzero(sure)
     at = points[good]
     held = optimal_face.taken(r, good)
-    held, told = crossover(t.take(good), fixed.low[at], fixed.high[at], held)
+    held, known = crossover(t.take(good), fixed.low[at], fixed.high[at], held)
     settled = optimal_face.choose(at_it, at, held)
     y[good] = settled.y
-    sure[good] &= settled.sure & told
+    sure[good] &= settled.sure & known
     y[:, v] = chosen
     return y, np.minimum(bound, r.value), sure
 
@@ -92,4 +92,4 @@ def _fixed(batch: Batch, points: NDArray[np.intp], chosen: Array) -> Batch:
     v = batch.discrete
     low, high = batch.low.copy(), batch.high.copy()
     low[points, v] = high[points, v] = chosen
-    return dataclasses.replace(batch, low=low, high=high)
+    return dataclasses.replace(batch, arrays=dataclasses.replace(batch.arrays, low=low, high=high))

@@ -74,7 +74,7 @@ def is_program(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """The way itself; see ``solvers.many_points.path.Path``."""
+    """The way itself; see ``solvers.paths.Path``."""
 
     grid: Grid
     method: str = "linear programs solved together by the dual simplex method; bounds from their multipliers"
@@ -92,25 +92,27 @@ class Linear:
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         block = Block(self.grid, region)
-        told = BlockAnswers(plan, block.shape)
-        left = block.answered(lambda question, points: self.answer(told, question, points), PROGRAMS_TOGETHER)
-        return told.arrays, left
+        answers = BlockAnswers(plan, block.shape)
+        left = block.answered(
+            lambda question, points: self.answer(answers, question, points), PROGRAMS_TOGETHER
+        )
+        return answers.arrays, left
 
-    def answer(self, told: BlockAnswers, question: Question, points: Points) -> Mask:
+    def answer(self, answers: BlockAnswers, question: Question, points: Points) -> Mask:
         """Answer some points; tells which are answered."""
         p = program(question)
         _check(p)
         count = len(points)
         if p.exact:
-            return _of_branches(told, p, question, points)
+            return _of_branches(answers, p, question, points)
         found = _solved_programs(p, count)
         good = np.zeros(count, dtype=bool)
         optimal = found.end == OPTIMAL
         if optimal.any():
-            good[optimal] = _optimal(told, p, question, points, found, optimal)
+            good[optimal] = _optimal(answers, p, question, points, found, optimal)
         none = found.end == INFEASIBLE
         if none.any():
-            good[none] = linear_conflicts.told_none(told, question, [p], points, [found], none)
+            good[none] = linear_conflicts.put_conflicts(answers, question, [p], points, [found], none)
         return good
 
 
@@ -136,7 +138,7 @@ def _solved_programs(p: Program, count: int) -> Vertices:
     return lp.solved(p.rows, p.equal, p.low, p.high, _aims(p), count)
 
 
-def _of_branches(told: BlockAnswers, p: Program, question: Question, points: Points) -> Mask:
+def _of_branches(answers: BlockAnswers, p: Program, question: Question, points: Points) -> Mask:
     """Answer where a maximum must be one of its terms: the best over all, where no two differ in their designs."""
     count, every = len(points), np.ones(len(points), dtype=bool)
     made = [_with_rows(p, extra) for extra in branches(p)]
@@ -161,10 +163,10 @@ def _of_branches(told: BlockAnswers, p: Program, question: Question, points: Poi
     for k, (b, f) in enumerate(zip(made, found, strict=True)):
         own = good & (which == k)
         if own.any():
-            answered[own] = _optimal(told, b, question, points, f, own, least[own], len(p.keys))
+            answered[own] = _optimal(answers, b, question, points, f, own, least[own], len(p.keys))
     none = np.all([f.end == INFEASIBLE for f in found], axis=0)
     if none.any():
-        answered[none] = linear_conflicts.told_none(told, question, made, points, found, none)
+        answered[none] = linear_conflicts.put_conflicts(answers, question, made, points, found, none)
     return answered
 
 
@@ -189,7 +191,7 @@ def _with_rows(p: Program, extra: Array) -> Program:
 
 
 def _optimal(
-    told: BlockAnswers,
+    answers: BlockAnswers,
     p: Program,
     question: Question,
     points: Points,
@@ -216,7 +218,7 @@ def _optimal(
     x = {d.name: u[:, place[d.name]] for d in question.decide}
     asked = blocks.part(question, mask)
     designs = Designs(x, to_user(p, n, np.minimum(bound, value)), {}, rates)
-    return told.best(asked, points[mask], designs, good)
+    return answers.best(asked, points[mask], designs, good)
 
 
 def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Mask]:
@@ -242,8 +244,8 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
         if key is None or key.side == "model":
             continue
         active = left[:, i] <= RATE_ROUNDING
-        room = np.einsum("pj,pj->p", n.room[:, i], u)
-        change = -y[:, i] * room
+        denominators = np.einsum("pj,pj->p", n.denominators[:, i], u)
+        change = -y[:, i] * denominators
         rate = (-1.0 if key.side == "min" else 1.0) * p.sign * change / by
         found[evaluation.label(key, keys)] = np.where(active & (np.abs(rate) >= RATE_ROUNDING), rate, 0.0)
         sure &= ~active | simple

@@ -13,21 +13,21 @@ from formulations.arithmetics.many import Array, Points
 from formulations.program import Program
 from formulations.tolerances import SLACK
 from scenarios.question import Question
-from solvers.explaining import conflicts
-from solvers.explaining.why import Why
 from solvers.linear import milp, milp_conflicts
 from solvers.linear.points import lp
 from solvers.linear.points.linear_rows import PROGRAM_GAP, Rows, along, to_user
 from solvers.linear.points.lp import Vertices
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.why import Why
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 Mask = NDArray[np.bool_]
 
 
-def told_none(
-    told: BlockAnswers,
+def put_conflicts(
+    answers: BlockAnswers,
     question: Question,
     made: Sequence[Program],
     points: Points,
@@ -59,7 +59,7 @@ def told_none(
         why = Why(
             names, conflicts.by_set(met), values, lambda some: blocks.some(question, now[some], len(mask))
         )
-        return told.conflicts(points[now], why)
+        return answers.conflicts(points[now], why)
 
     for left in blocks.together(own, answer):
         good[left] = False
@@ -77,9 +77,9 @@ def _least_violation_at_points(p: Program, found: Vertices, mask: Mask, turned: 
     # an end that is only there to have one proves nothing
     high = np.where(p.boxed, np.inf, n.high)
     missed = lp.weak_duality(n.rows, n.equal, n.low, high, np.zeros_like(n.cost), y)
-    room = np.abs(n.room).max(axis=2, initial=0.0)
-    choosing = (room == 0.0) & ~named & turned
-    give = np.where(named, room, np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), 0.0))
+    denominators = np.abs(n.denominators).max(axis=2, initial=0.0)
+    choosing = (denominators == 0.0) & ~named & turned
+    give = np.where(named, denominators, np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), 0.0))
     weight = np.where(n.equal, np.abs(y), np.maximum(y, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(missed > 0.0, missed / (weight * give).sum(axis=1), 0.0))

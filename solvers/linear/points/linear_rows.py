@@ -32,7 +32,7 @@ class Rows:
 
     def __init__(self, p: Program, mask: Mask, cost: Array | None = None) -> None:
         self.rows, self.low, self.high = along(p.rows, mask, 2), along(p.low, mask, 1), along(p.high, mask, 1)
-        self.room, self.equal = along(p.denominators, mask, 2), p.equal
+        self.denominators, self.equal = along(p.denominators, mask, 2), p.equal
         self.cost = along(linear_cost(p) if cost is None else cost, mask, 1)
 
 

@@ -37,7 +37,7 @@ from formulations.tolerances import HOLDS
 from formulations.uncertainty.measures import Measured, Quantile
 from formulations.uncertainty.worlds import Cap, Worlds
 from solvers import boxes
-from solvers.promises.chance import Chance
+from solvers.robust.promises.chance import Chance
 
 Array = NDArray[np.float64]
 ASKS_NOTHING = -1e9
@@ -100,7 +100,7 @@ class Known:
     """What is known of B boxes of k variables.
 
     ``dead``: boxes without a design. ``lines``: each is at most 0 at every design. ``goal``: a line below what is
-    minimised, ``flat``: a number below it; the objective itself is ``told`` of it. ``width``: (2, k, B), how far a box
+    minimised, ``flat``: a number below it; the objective is ``objective_at`` of it. ``width``: (2, k, B), how far a box
     reaches below and above its centre, in logarithms, and 0 of boxes ``from_zero``. ``steep``: see ``boxes.steepness``.
     """
 
@@ -261,7 +261,7 @@ def _above(
 def _goal_line(
     wanted: Wanted, e: boxes.Enclosure, r: int, shape: tuple[int, int], reach: Array
 ) -> tuple[Line, Array]:
-    """A line below what is minimised (see ``told``), and a number below it."""
+    """A line below what is minimised (see ``objective_at``), and a number below it."""
     worlds = wanted.worlds
     if not worlds.nominal.objectives:
         nothing = np.zeros(shape[0])
@@ -301,7 +301,7 @@ def _weighed(weights: Any, centre: Array, cut: Array, slope: Array) -> Line:
         return _sound((slope * w).sum(-1), parts.sum(-1), -np.inf)
 
 
-def told(wanted: Wanted, key: float) -> float:
+def objective_at(wanted: Wanted, key: float) -> float:
     """Return the objective that a value of the goal's line stands for, in the user's own sense."""
     if wanted.exceeded is None:
         return wanted.sign * key
@@ -323,14 +323,14 @@ def contracted(lines: Sequence[Line], low: Array, high: Array, rounds: int = 3) 
         for line in lines:
             a = line.slope
             least = np.minimum(a * low, a * high)
-            room = -line.cut - least.sum(0)
+            slack = -line.cut - least.sum(0)
             with np.errstate(all="ignore"):
                 # a_v δ_v <= room + least_v
-                end = (room + least) / a
+                end = (slack + least) / a
             end = end + 1e-12 * np.where(a > 0, 1.0, -1.0)
             high = np.where((a > 0) & ~np.isnan(end), np.minimum(high, end), high)
             low = np.where((a < 0) & ~np.isnan(end), np.maximum(low, end), low)
-            none = (room < -1e-12 * (1.0 + np.abs(line.cut)))[None]
+            none = (slack < -1e-12 * (1.0 + np.abs(line.cut)))[None]
             low, high = np.where(none, 1.0, low), np.where(none, -1.0, high)
     return low, high
 

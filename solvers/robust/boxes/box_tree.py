@@ -2,7 +2,7 @@
 
 The ends of the box that neither the user nor mathematics sets are those of a search only. No proof may rest on them:
 once the box is closed, what lies beyond them is searched too, with the best design so far to be beaten
-(``solvers.robust.ends``).
+(``solvers.robust.masters.ends``).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from formulations.row_keys import RowKey
 from formulations.uncertainty.worlds import judged
 from scenarios.question import Question
-from solvers import boxes, interval
+from solvers import boxes
 from solvers.boxes import Space
 from solvers.explaining.wider import FARTHEST_REACH
+from solvers.nonlinear import interval
 from solvers.robust.boxes import box_lines
 from solvers.robust.boxes.box_lines import Wanted
 from solvers.sampling import descent

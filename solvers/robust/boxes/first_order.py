@@ -29,7 +29,7 @@ from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array
 from solvers.robust.boxes.box_lines import Wanted
-from solvers.robust.robust_geometric import DISCRETE, Worth
+from solvers.robust.masters.robust_geometric import DISCRETE, Elasticity
 
 CLOSE = 1e-3
 """Of the slope of the objective, what the first-order conditions may leave."""
@@ -43,9 +43,9 @@ SAID = "sensitivities from the first-order conditions at the design"
 LEFT = ", with the samples that fail left as they are"
 
 
-def worth(
+def elasticities(
     wanted: Wanted, x: Mapping[str, float], left_out: Mapping[str, frozenset[int]]
-) -> tuple[dict[RowKey, Worth], str]:
+) -> tuple[dict[RowKey, Elasticity], str]:
     """Return percent of the measure per percent of each limit, or why that is not known."""
     question = wanted.worlds.nominal
     where = boxes.space(question)
@@ -68,7 +68,7 @@ def worth(
             return {}, found
         point = _nearer(slopes, point, found, free)
     assert not isinstance(found, str), "steps are made"
-    given: dict[RowKey, Worth] = {}
+    given: dict[RowKey, Elasticity] = {}
     for key in judged(wanted.worlds, x).ratios:
         if key.side not in ("max", "min") or not wanted.counts(key.name):
             continue

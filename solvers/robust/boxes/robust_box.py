@@ -24,7 +24,7 @@ from formulations.uncertainty.worlds import Array, Worlds, of_values
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Objective, Question
 from solvers import choices
-from solvers.answer import answer
+from solvers.certain import answer
 
 ADVERSARY_ROUNDS = 25
 ADVERSARY_CLOSE = 5e-7
@@ -176,8 +176,8 @@ def _worse(
             open_ones.append(wanted.name)
             continue
         sign = 1.0 if wanted.maximize else -1.0
-        room = (ADVERSARY_CLOSE if key is None or key.side == MEASURE else ADVERSARY_BROKEN) * abs(level)
-        if sign * (found.objective - level) > room:
+        tolerance = (ADVERSARY_CLOSE if key is None or key.side == MEASURE else ADVERSARY_BROKEN) * abs(level)
+        if sign * (found.objective - level) > tolerance:
             worse.append({n: float(found.variables[n]) for n in asked.box})
         elif sign * (found.bound - level) > 2 * ADVERSARY_CLOSE * abs(level):
             open_ones.append(wanted.name)

@@ -19,11 +19,11 @@ from formulations.uncertainty.worlds import judged
 from results.solution import Status
 from solvers.judgement import relative_gap
 from solvers.outcome import Outcome
-from solvers.robust import ends
 from solvers.robust.boxes import box_lines, first_order
 from solvers.robust.boxes.box_lines import Wanted
 from solvers.robust.boxes.box_tree import Tree, statistics
-from solvers.robust.robust_geometric import Found
+from solvers.robust.masters import ends
+from solvers.robust.masters.robust_geometric import Found
 
 WORK = 1_000_000
 """Boxes times worlds that are bounded: some five seconds."""
@@ -53,16 +53,16 @@ def better(wanted: Wanted, one: Found, other: Found) -> Found:
     best = min(there, key=lambda f: sign * _value_of_found(wanted, f))
     bounds = [f.outcome.bound for f in (one, other) if f.outcome.bound is not None]
     bound = _allowed(wanted, best.outcome.x, sign * max((sign * b for b in bounds), default=np.nan))
-    told = best.outcome.certificate
+    text = best.outcome.certificate
     if bounds and bound != best.outcome.bound:
-        told += (
+        text += (
             f"; the bound is another: {next(f for f in (one, other) if f is not best).outcome.certificate}"
         )
     closed = bool(bounds) and bool(
         relative_gap(_value_of_found(wanted, best), bound) <= wanted.worlds.nominal.gap
     )
     status = Status.OPTIMAL if closed else Status.FEASIBLE
-    outcome = replace(best.outcome, status=status, bound=float(bound) if bounds else None, certificate=told)
+    outcome = replace(best.outcome, status=status, bound=float(bound) if bounds else None, certificate=text)
     return replace(best, outcome=outcome)
 
 
@@ -115,11 +115,11 @@ def _found_in_tree(tree: Tree) -> Found:
             Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER),
             left_out=left_out,
         )
-    least, ended = box_lines.told(wanted, tree.bound), ends.held(nominal, x)
+    least, ended = box_lines.objective_at(wanted, tree.bound), ends.held(nominal, x)
     if ended:
         text = f"{text}; {ended} {ends.NOT_ASKED}"
     bound = _allowed(wanted, x, least) if np.isfinite(least) and not ended else None
-    gap = np.inf if bound is None else float(relative_gap(box_lines.told(wanted, tree.best), bound))
+    gap = np.inf if bound is None else float(relative_gap(box_lines.objective_at(wanted, tree.best), bound))
     status = Status.OPTIMAL if gap <= nominal.gap else Status.FEASIBLE
     if status is Status.FEASIBLE and not ended:
         spent = f"the {tree.most:g} boxes times {worlds.word}s that a search may take"
@@ -135,11 +135,15 @@ def weighed(wanted: Wanted, found: Found) -> Found:
     outcome = found.outcome
     if outcome.status is not Status.OPTIMAL or outcome.x is None:
         return replace(found, unweighed="the design is not proved best")
-    worth, why = first_order.worth(wanted, outcome.x, found.left_out)
-    if not worth:
+    elasticities, why = first_order.elasticities(wanted, outcome.x, found.left_out)
+    if not elasticities:
         return replace(found, unweighed=why)
     said = first_order.SAID + (first_order.LEFT if wanted.chances else "")
-    return replace(found, worth=worth, outcome=replace(outcome, certificate=f"{outcome.certificate}; {said}"))
+    return replace(
+        found,
+        elasticities=elasticities,
+        outcome=replace(outcome, certificate=f"{outcome.certificate}; {said}"),
+    )
 
 
 def _left_out(wanted: Wanted, x: Mapping[str, float]) -> dict[str, frozenset[int]]:

@@ -45,7 +45,7 @@ def noting(module: Any) -> None:
 
 
 def one_by_one(module: Any) -> None:
-    module.many_points.chosen = lambda grid: module.many_points.Choice()
+    module.paths.chosen = lambda grid: module.many_points.Choice()
 
 
 def pausing(module: Any) -> None:

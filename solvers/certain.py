@@ -1,0 +1,309 @@
+"""From a question whose numbers are certain to a certified, re-evaluated, explained answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from dse import models
+from dse.models.shared import validity
+from dse.system.records import dataclass
+from formulations import evaluation, failures
+from formulations.problem import Kind, Problem, formulate
+from formulations.tolerances import HOLDS
+from results.solution import Solution, Status
+from results.stores.files.trouble import StoreError
+from results.telling import families
+from results.telling.division import divisions
+from results.telling.limits import base_name
+from scenarios.question import Question, machine_key
+from solvers import anchors, choices, designs, enumeration, judgement
+from solvers.explaining import explanation, wider
+from solvers.explaining.wider import Tried
+from solvers.geometric import cases, structured
+from solvers.geometric.programs import ties
+from solvers.mechanisms.why import Why, explained, remembered
+from solvers.nonlinear import methods
+from solvers.outcome import Conflicts, Outcome
+
+
+def answer(question: Question, *, neighbours: bool = True, brief: bool = False) -> Solution:
+    """Answer a question whose numbers are certain, as ``solvers.answer`` does."""
+    began = time.perf_counter()
+    if anchors.has_anchors(question):
+        solution = anchors.answered(
+            question,
+            lambda q: answer(q, neighbours=False),
+            lambda q: answer(q, neighbours=neighbours),
+        )
+        solution = dataclasses.replace(solution, seconds=time.perf_counter() - began)
+        return called_by_name(question, solution, units(question))
+    try:
+        # what overflows shows in the answer, or in its message
+        with np.errstate(all="ignore"):
+            solution = _answer(question, neighbours and not brief, brief=brief)
+    except StoreError:
+        raise
+    except Exception as problem:
+        solution = _failed(question, problem)
+    held = wider.held(question, solution) if solution.status is Status.OPTIMAL else {}
+    # what is as small as can be has one value, whatever rounding leaves it
+    ranges = {
+        n: ends for n, ends in solution.ranges.items() if n not in {o.name for o in question.objectives}
+    }
+    solution = dataclasses.replace(solution, held=held, ranges=ranges, seconds=time.perf_counter() - began)
+    return called_by_name(question, solution, units(question))
+
+
+def _failed(question: Question, problem: Exception) -> Solution:
+    """What a failure comes to: a stranger's equations that no method here can run go to a sampler."""
+    model = question.model
+    if question.decide and not models.our_own(model) and not model.black_box:
+        box = dataclasses.replace(model, black_box=f"raises {type(problem).__name__}: {problem}")
+        return answer(dataclasses.replace(question, model=box))
+    return Solution(
+        Status.ERROR, message=failures.in_words(question, problem), certificate="the solver failed"
+    )
+
+
+def called_by_name(question: Question, solution: Solution, units: Mapping[str, str]) -> Solution:
+    """Return an answer with what its numbers are: names, units, lists, menus, and what was asked."""
+    return dataclasses.replace(
+        solution,
+        title=question.title,
+        scenario=question.scenario_text,
+        objective_name=question.objectives[0].name if question.objectives else "",
+        units=units,
+        maximize=bool(question.objectives) and question.objectives[0].maximize,
+        waived=tuple(sorted(question.waive)),
+        outside=validity.outside(question.model, solution.metrics, HOLDS),
+        sources=sources_of(question, solution.variables),
+        flags={q.name: q.flags for q in question.model.metrics if q.flags},
+        index=families.index_of(question.model),
+        given=families.given_of(question),
+        menus=families.menus_of(question.model),
+        whole=tuple(d.name for d in question.decide if d.integer),
+        meanings={x.name: x.meaning for x in question.model.limits if x.name in solution.conflict},
+        divisions=divisions(
+            question.model.limits, {**question.given, **solution.metrics, **solution.variables}
+        ),
+    )
+
+
+def sources_of(question: Question, variables: Mapping[str, float | str]) -> Mapping[str, str]:
+    """Return where the numbers of the machine come from, of several that of the chosen one."""
+    chosen = variables.get("machine")
+    key = machine_key("machine", chosen) if isinstance(chosen, str) else ""
+    return question.sources.get(key, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is known of the choices of one question, by their identity: searches, and why there is no design."""
+
+    tried: dict[int, Tried] = dataclasses.field(default_factory=dict)
+    whys: dict[int, Why] = dataclasses.field(default_factory=dict)
+
+
+def _answer(
+    question: Question, neighbours: bool, *, brief: bool = False, kept: _Kept | None = None
+) -> Solution:
+    """``brief``: without what stands beside the optimum (ties, worth of limits).
+
+    Nor, where no neighbours are asked for, with why there is none: of many points nobody reads that of a losing choice.
+    ``kept``: what brief answers found, which needs no repeating for the whole answer.
+    """
+    with_conflicts = neighbours or not brief
+    if question.decide and (question.search is not None or question.model.black_box):
+        from solvers.sampling import sampled  # slow to import, and most questions never come here
+
+        return sampled.answer(question, _solution_of, lambda q: answer(q, neighbours=False))
+    if choices.categorical(question):
+        own = _Kept()
+        return choices.best_of(
+            question,
+            lambda q: _answer(q, False, brief=True, kept=own),
+            lambda q: _answer(q, neighbours, brief=brief, kept=own),
+            (lambda q: _why_not(q, own)) if with_conflicts else None,
+            each=neighbours,
+        )
+    if brief and designs.few(question):
+        # what recognition finds is told of the best choice only
+        return _answer_by_listing(question, with_conflicts=with_conflicts)
+    known = None if brief or kept is None else kept.tried.get(id(question))
+    if known is not None and isinstance(known.found, structured.Optimum) and known.found.tied is not None:
+        tried = dataclasses.replace(known, found=known.found.tied())
+    else:
+        problem = formulate(question)
+        if problem.kind is Kind.EVALUATION:
+            return _evaluated_solution(question)
+        tried = wider.settled(
+            _searched_in_box(problem, brief=brief), lambda farther: _searched_in_box(farther, brief=brief)
+        )
+    if kept is not None:
+        kept.tried[id(question)] = tried
+    outcome = tried.outcome
+    if outcome.x is None or outcome.status is Status.UNBOUNDED:
+        return without_design(
+            question, outcome, lambda: explained(_conflicts_of(tried)), with_conflicts=with_conflicts
+        )
+    solution = _solution_of(question, outcome)
+    if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
+        return solution
+    solution = _ties_told(tried.problem, solution)
+    if not isinstance(tried.found, structured.Optimum):
+        from solvers.linear import programs
+
+        assert tried.problem.program is not None, "this is how programs are settled"
+        return programs.explained(tried.problem.program, tried.found, solution, neighbours)
+    return explanation.explained(tried.problem, solution, tried.found, neighbours)
+
+
+def _answer_by_listing(question: Question, *, with_conflicts: bool) -> Solution:
+    """Answer a question of few designs by trying them all, without what stands beside the optimum."""
+    from solvers.explaining import subsets
+
+    outcome = enumeration.optimum(question)
+    if outcome.x is None:
+        return without_design(
+            question, outcome, lambda: explained(subsets.why(question)), with_conflicts=with_conflicts
+        )
+    return _solution_of(question, outcome)
+
+
+def _ties_told(problem: Problem, solution: Solution) -> Solution:
+    """Say which names in the file's order of ties settled nothing, since the method cannot go by them."""
+    left = ties.unsettled(problem, solution.solver)
+    if not left:
+        return solution
+    text = f"{solution.certificate}; ties were not settled by {', '.join(left)}: this method cannot go by it"
+    return dataclasses.replace(solution, certificate=text)
+
+
+def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
+    """Search a problem in its own box."""
+    # each way is imported where it is taken: a first answer waits for what it needs
+    if problem.kind is not Kind.EVALUATION and designs.few(problem.question):
+        return _without_structure(problem, enumeration.optimum(problem.question))
+    if problem.program is not None:
+        from solvers.linear import programs
+
+        return Tried(problem, programs.optimise(problem.program, ties=not brief), True)
+    if cases.apply_to(problem):
+        return Tried(problem, cases.optimise(problem, ties=not brief), True)
+    if problem.rows is not None:
+        return Tried(problem, structured.optimise(problem, ties=not brief), True)
+
+    return _without_structure(problem, methods.unstructured(problem.question))
+
+
+def _without_structure(problem: Problem, outcome: Outcome) -> Tried:
+    return Tried(problem, structured.Optimum(outcome, ranges=dict(outcome.ranges)), structured=False)
+
+
+def _conflicts_of(tried: Tried) -> Why:
+    problem = tried.problem
+    if problem.program is not None and tried.structured:
+        from solvers.linear import milp_conflicts
+
+        return milp_conflicts.why(problem.program, wider.ended(problem) if problem.program.open else ())
+    from solvers.explaining import structured_conflicts, subsets
+
+    return structured_conflicts.why(problem) if tried.structured else subsets.why(problem.question)
+
+
+def _why_not(question: Question, kept: _Kept) -> Why:
+    """What tells why a choice that was answered briefly has no design."""
+    from solvers.explaining import subsets
+
+    place = id(question)
+    if place not in kept.whys:
+        tried = kept.tried.get(place)
+        # of few designs, and where nothing else is decided, there was no search
+        found = subsets.why(question) if tried is None else _conflicts_of(tried)
+        kept.whys[place] = remembered(found)
+    return kept.whys[place]
+
+
+def without_design(
+    question: Question, outcome: Outcome, why: Callable[[], Conflicts], *, with_conflicts: bool = True
+) -> Solution:
+    """Say why there is no design; ``why`` finds the conflicts of an infeasible question, ``with_conflicts``."""
+    if outcome.status is Status.INFEASIBLE:
+        clash = why() if with_conflicts else Conflicts((), {})
+        return Solution(
+            Status.INFEASIBLE,
+            limits=judgement.asked_limits(question),
+            conflict=clash.feasible_values,
+            conflicts=clash.minimal,
+            certificate="; ".join(t for t in (outcome.certificate, clash.certificate) if t),
+            solver=outcome.solver,
+        )
+    return Solution(
+        outcome.status,
+        certificate=outcome.certificate,
+        solver=outcome.solver,
+        message=f"{outcome.runaway} grows or falls without limit" if outcome.runaway else outcome.message,
+        runaway=outcome.runaway,
+    )
+
+
+def _evaluated_solution(question: Question) -> Solution:
+    """Nothing decided: the numbers, and whether every limit holds."""
+    solution = _solution_of(
+        question, Outcome(Status.EVALUATED, {}, certificate="evaluated; nothing was decided")
+    )
+    broken = [name for name, state in solution.limits.items() if state.slack < -HOLDS]
+    if not broken:
+        return solution
+    plain = {base_name(n): solution.limits[n].value for n in broken}
+    own = {m.name for m in question.model.limits}
+    would = {n: (v if n not in own else solution.limits[n].value) for n, v in plain.items()}
+    return dataclasses.replace(
+        solution,
+        status=Status.INFEASIBLE,
+        conflict={next(iter(would)): next(iter(would.values()))},
+        conflicts=tuple((n,) for n in would),
+        certificate="evaluated; a limit is broken",
+    )
+
+
+def checked(question: Question, outcome: Outcome) -> Solution:
+    """Return an outcome as an answer: re-evaluated in plain floats, with names and units."""
+    return called_by_name(question, _solution_of(question, outcome), units(question))
+
+
+def _solution_of(question: Question, outcome: Outcome) -> Solution:
+    """Re-evaluate the model in plain floats at the point and judge the outcome by that alone."""
+    x = dict(outcome.x or {})
+    judged = judgement.judge(question, {n: np.float64(v) for n, v in x.items()}, outcome.bound)
+    solution = dataclasses.replace(
+        judged.solutions(outcome.status)[0],
+        variables=x,
+        certificate=outcome.certificate,
+        solver=outcome.solver,
+        message=outcome.message,
+        next_best=outcome.next_best,
+    )
+    if outcome.status is Status.EVALUATED:
+        return solution
+    fault = judged.fault()
+    if fault:
+        return dataclasses.replace(solution, status=Status.ERROR, message=fault)
+    closed = bool(judged.closed[0])
+    if solution.status is Status.FEASIBLE and closed and question.objectives:
+        return dataclasses.replace(solution, status=Status.OPTIMAL)
+    if solution.status is Status.OPTIMAL and not closed:
+        text = f"{outcome.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
+        return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=text)
+    return solution
+
+
+def units(question: Question) -> dict[str, str]:
+    """Return the unit of every metric, decided and given number of a question, by name."""
+    names = [q.name for q in question.model.metrics] + [d.name for d in question.decide if d.choices is None]
+    names += families.given_of(question)
+    return {n: evaluation.quantity(question.model, n).unit for n in [*names, "halvings"]}

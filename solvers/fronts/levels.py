@@ -1,0 +1,198 @@
+"""One objective at many limits on the others: geometric programs solved together, each an answer of its own.
+
+The model's arithmetic runs once with arrays for the limits. What the vectorised path leaves over (see
+``solvers.geometric.points.geometric_answers``) is left over here too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import evaluation, handover
+from formulations.grids import batch, divided
+from formulations.grids.batch import Batch
+from formulations.problem import Kind, Problem
+from formulations.row_keys import RowKey
+from results.dataset import STATUS_CODES
+from results.solution import Solution, Status
+from scenarios.question import HALVINGS, Limit, Objective, Question
+from solvers.certain import called_by_name, units
+from solvers.geometric import kinks
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.gp_terms import Array
+from solvers.geometric.kinks import Attained, Sensitivities
+from solvers.geometric.points.geometric_answers import Answers, answered, weighed
+from solvers.geometric.structured import PROOFS
+from solvers.judgement import Judged, judge
+
+SOLVER = "dse interior point"
+STEEP = 1e6
+"""Largest slope of a front: a miss of 1e-12 in a limit then moves the objective by 1e-6."""
+TOGETHER = "solved together with others of its kind"
+MOVED = "the worth of given numbers at many points at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """A straight line that nothing passes: ``weight . u >= least`` for every design, ``u`` what is to be small.
+
+    ``u``: of each objective its logarithm (of halvings: what they are times log 2), with the sign turned where it is
+    maximised. ``weight``: by the names of the objectives, that of the goal is 1.
+    """
+
+    weight: Mapping[str, float]
+    least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An answer; ``support`` where the problem is convex in logarithms."""
+
+    solution: Solution
+    support: Support | None
+
+
+NOTHING = Found(Solution(Status.INFEASIBLE, certificate="no design meets all limits", solver=SOLVER), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """A question with several objectives, ready to be asked for ``goal`` with limits on others (``bounded``)."""
+
+    question: Question
+    first: Problem
+    goal: Objective
+    bounded: tuple[Objective, ...]
+    units: Mapping[str, str]
+
+    @property
+    def convex(self) -> bool:
+        """Whether the problem is convex in logarithms: no decision is discrete."""
+        return not any(v.discrete for v in self.first.variables)
+
+    def at(self, limits: Mapping[str, Array]) -> list[Found | None]:
+        """Answer at every limit; None where that is left over. ``limits``: an array for each bounded objective.
+
+        Where no design meets them the answer only says so, not why.
+        """
+        began = time.perf_counter()
+        size = len(next(iter(limits.values()))) if limits else 1
+        asked = _question_at_level(self.question, self.goal, self.bounded, limits)
+        made = found = None
+        with handover.guarded(TOGETHER, size, handover.ARITHMETIC):
+            made = batch.of_question(self.first, asked, (size,))
+        if made is not None:
+            with handover.guarded(TOGETHER, size):
+                found = answered(made, gp.solve, why=False, strained=STEEP, ranged=True)
+        if made is None or found is None:
+            return [None] * size
+        return _answers_at_level(self, made, found, limits, (time.perf_counter() - began) / size)
+
+
+def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) -> Levels | None:
+    """Prepare a question; None where it is not a geometric program, or one of several cases.
+
+    ``bounded``: the objectives that will have limits.
+    """
+    # any positive number shows the structure
+    asked = _question_at_level(question, goal, bounded, {g.name: 1.0 for g in bounded})
+    problem = None if question.search is not None else batch.structure(asked, held_down=True)
+    if problem is None or problem.kind not in (Kind.GP, Kind.MIGP):
+        return None
+    return Levels(question, problem, goal, bounded, units(question))
+
+
+def _question_at_level(
+    question: Question, goal: Objective, bounded: tuple[Objective, ...], at: Mapping[str, Any]
+) -> Question:
+    """The question for one objective; the stricter of its own limits and those on objectives hold."""
+    limits = {x.name: x for x in question.limits}
+    for other in bounded:
+        own, value = limits.get(other.name, Limit(other.name)), at[other.name]
+        if other.maximize:
+            own = replace(own, minimum=value if own.minimum is None else np.maximum(value, own.minimum))
+        else:
+            own = replace(own, maximum=value if own.maximum is None else np.minimum(value, own.maximum))
+        limits[other.name] = own
+    return replace(question, objectives=(goal,), limits=tuple(limits.values()))
+
+
+def _answers_at_level(
+    asked: Levels,
+    made: Batch,
+    found: Answers,
+    at: Mapping[str, Array],
+    seconds: float,
+) -> list[Found | None]:
+    """Turn arrays into answers; ``seconds``: what each of them took."""
+    answers: list[Found | None] = [
+        NOTHING if code == STATUS_CODES[Status.INFEASIBLE] else None for code in found.status
+    ]
+    text = f"{PROOFS[asked.first.kind]}; {TOGETHER}"
+    good = np.flatnonzero(found.status == STATUS_CODES[Status.OPTIMAL])
+    x = {n: v[good] for n, v in found.judged.x.items()}
+    judged = judge(divided.at(made.question, good), x, found.judged.bound[good], (good.size,))
+    felt = _sensitivities(asked.first, made, found, good, judged)
+    for k, (i, solution) in enumerate(zip(good.tolist(), judged.solutions(Status.OPTIMAL), strict=True)):
+        here = _question_at_level(
+            asked.question, asked.goal, asked.bounded, {n: float(v[i]) for n, v in at.items()}
+        )
+        told = replace(
+            solution if felt is None else felt.beside(solution, k),
+            ranges={
+                v.name: (float(np.exp(low)), float(np.exp(high)))
+                for v, low, high in zip(made.problem.variables, *found.ranges[:, i], strict=True)
+                # what is as small as can be has one value
+                if low < high and v.name != asked.goal.name and not v.auxiliary
+            },
+            certificate=text,
+            solver=SOLVER,
+            seconds=seconds,
+        )
+        support = _support(asked, made, found, i) if asked.convex else None
+        answers[i] = Found(called_by_name(here, told, asked.units), support)
+    return answers
+
+
+def _sensitivities(
+    first: Problem, made: Batch, found: Answers, good: NDArray[np.intp], judged: Judged
+) -> Sensitivities | None:
+    """What limits and given numbers are worth at the ``good`` points, as far as that is known."""
+    if made.discrete is not None or not good.size:
+        # discrete decisions have no rates
+        return None
+    at = [Attained(first, found.y[good], *weighed(made, good, found.y[good], found.multipliers[good]))]
+    told = None
+    # a number may be an exponent, or decide how a model goes on: others know a way
+    with handover.guarded(MOVED, made.size, handover.ARITHMETIC):
+        told = kinks.weighed(judged, at)
+    return told or kinks.weighed(judged, at, numbers=False)
+
+
+def _support(asked: Levels, made: Batch, found: Answers, i: int) -> Support | None:
+    """The dual bound as a line: with the multipliers held it moves with the limits as they move."""
+    weight, least = {asked.goal.name: 1.0}, small(asked.goal, float(found.judged.bound[i]))
+    bounds = evaluation.bounds(made.question)
+    for other in asked.bounded:
+        key = RowKey(other.name, "min" if other.maximize else "max")
+        if key not in made.keys:
+            return None
+        low, high = bounds[other.name]
+        level = float(found.judged.full(low if other.maximize else high)[i])
+        force = float(found.multipliers[i, made.keys.index(key)])
+        weight[other.name] = force
+        least += force * small(other, level)
+    return Support(weight, least) if np.isfinite(least) else None
+
+
+def small(goal: Objective, value: float) -> float:
+    """An objective as what a geometric program makes small."""
+    number = value * np.log(2.0) if goal.name == HALVINGS.name else np.log(value)
+    return float(-number if goal.maximize else number)

@@ -1,0 +1,293 @@
+"""Exact fronts of two objectives for linear and mixed-integer programs, and answers looked up in them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from dse.system.records import dataclass
+from formulations.problem import formulate
+from formulations.program import Program
+from formulations.program_branches import branch_count
+from scenarios.question import HALVINGS, Question, combinations
+from solvers import choices
+from solvers.designs import Grid
+from solvers.fronts import envelope, program_curve, program_enumeration, program_search
+from solvers.fronts.envelope import Piece, Vertex
+from solvers.fronts.program_curve import Pair, Proof, Sense
+from solvers.fronts.program_search import Found
+
+COMBINATIONS = 64
+MOST_BRANCHES_SEARCHED = 64
+CURVES = 1000
+WITHIN = 1e-12
+# two steps of the search, so that its proofs hold there
+PROVED_APART = 2 * program_search.SEARCH_STEP
+
+BREAKPOINTS = "exact: breakpoints"
+SEGMENTS = "exact: breakpoints of straight segments, one set of whole numbers each"
+COMPLETE = "complete non-dominated set"
+PARTIAL = "certified points; the set is not complete"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Where vertices come from: one way to make the categorical choices, and its program.
+
+    ``pair`` is None where a vertex' ``at`` are the values of the decided quantities themselves, ``program`` also
+    where nothing is left to decide.
+    """
+
+    question: Question
+    chosen: Mapping[str, str]
+    program: Program | None
+    pair: Pair | None
+
+    def design(self, vertex: Vertex) -> dict[str, float]:
+        """The value of every decided number at a vertex."""
+        if self.program is None or self.pair is None:
+            return {d.name: float(v) for d, v in zip(self.question.decide, vertex.at, strict=True)}
+        return self.program.design(vertex.at / vertex.at[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFront:
+    """An exact front: pieces by rising first coordinate, each straight in the coordinates ``senses``.
+
+    ``kind`` says what it is, ``method`` how it was found; ``complete``: whether nothing is missing; ``pieces`` are
+    empty where no design meets the limits. ``units``: those of all metrics and decided quantities.
+    """
+
+    question: Question
+    owners: tuple[Owner, ...]
+    senses: tuple[Sense, Sense]
+    pieces: tuple[Piece, ...]
+    proofs: tuple[tuple[Proof, ...], ...]
+    kind: str
+    method: str
+    complete: bool
+    solves: int
+    units: Mapping[str, str]
+
+    @property
+    def straight(self) -> bool:
+        """Whether pieces are straight in the objectives themselves, not in a reciprocal."""
+        return not any(s.over for s in self.senses)
+
+    def bound(self, vertex: Vertex, b: float | None = None) -> float:
+        """Proven bound of the first objective, the second being no worse than ``b`` (default: than at the vertex)."""
+        level = vertex.b if b is None else b
+        proven = min(program_curve.bound(self.proofs, level), vertex.a) if self.proofs else vertex.a
+        return self.senses[0].value(proven)
+
+
+def front(
+    question: Question, most: int = CURVES, report: Callable[[], None] = lambda: None
+) -> ProgramFront | None:
+    """The exact front of a question with two objectives, both of which have an end.
+
+    ``most`` and ``report``: see ``searched``. None where the question has no exact front (see ``owners``).
+    Raises ArithmeticError where HiGHS finds no answer.
+    """
+    every = owners(question)
+    if not every:
+        return None
+    return enumerated(every, report) or searched(every, most, report)
+
+
+def owners(question: Question) -> tuple[Owner, ...]:
+    """One owner per combination of categorical choices.
+
+    None at all where one of them is not a linear or mixed-integer program, or there are too many, or another number
+    of objectives than two.
+    """
+    if len(question.objectives) != 2:
+        return ()
+    found: list[Owner] = []
+    ways = combinations(question) if choices.categorical(question) else iter([({}, question)])
+    for chosen, asked in itertools.islice(ways, COMBINATIONS + 1):
+        p = formulate(asked).program if asked.decide else None
+        if (p is None and asked.decide) or len(found) == COMBINATIONS:
+            return ()
+        found.append(Owner(asked, chosen, p, program_curve.pair(p) if p is not None else None))
+    return tuple(found) if any(o.program is not None for o in found) else ()
+
+
+def searched(
+    owners: tuple[Owner, ...], most: int = CURVES, report: Callable[[], None] = lambda: None
+) -> ProgramFront | None:
+    """The front by solving.
+
+    ``most``: after how many sets of whole numbers the search stops; ``report`` is called again and again. None
+    where the objectives have no denominator in common. Raises ArithmeticError where HiGHS finds no answer.
+    """
+    common = senses(owners)
+    if common is None:
+        return None
+    found = [_curves_of_owner(o, k, common, most, report) for k, o in enumerate(owners)]
+    made = _assembled(owners, common, found)
+    return made if all(_finite(made, piece) for piece in made.pieces) else None
+
+
+def senses(owners: tuple[Owner, ...]) -> tuple[Sense, Sense] | None:
+    """The coordinates that all owners have in common; None where they have none, or are too many programs each."""
+    open_ = [o for o in owners if o.program is not None]
+    found = [(o.pair.a.sense, o.pair.b.sense) for o in open_ if o.pair is not None]
+    if len(found) < len(open_) or any(s != found[0] for s in found):
+        return None
+    if any(branch_count(o.program) > MOST_BRANCHES_SEARCHED for o in open_ if o.program is not None):
+        return None
+    return found[0]
+
+
+def _curves_of_owner(
+    owner: Owner, k: int, senses: tuple[Sense, Sense], most: int, report: Callable[[], None]
+) -> Found:
+    if owner.program is not None and owner.pair is not None:
+        return program_search.curves(owner.program, owner.pair, k, most, report)
+    # one design: its two objectives are all there is to know
+    found = Found()
+    vertex = alone(owner, k, senses)
+    report()
+    if vertex is not None:
+        found.curves.append((vertex,))
+        found.proofs.append([Proof(1.0, 0.0, vertex.a), Proof(0.0, 1.0, vertex.b)])
+    return found
+
+
+def alone(owner: Owner, k: int, senses: tuple[Sense, Sense]) -> Vertex | None:
+    """The one design of an owner with nothing left to decide; None where it breaks a limit."""
+    for piece in program_enumeration.points(owner.question, Grid((), ()), k, lambda: None):
+        values = [
+            -c if g.maximize else c
+            for c, g in zip((piece.left.a, piece.left.b), owner.question.objectives, strict=True)
+        ]
+        a, b = (s.coordinate(v) for s, v in zip(senses, values, strict=True))
+        return Vertex(a, b, piece.left.at, k)
+    return None
+
+
+def _finite(front: ProgramFront, piece: Piece) -> bool:
+    """Whether both objectives have a value at both ends: a time may grow without end, and its reciprocal reach 0."""
+    ends = [(v.a, v.b) for v in (piece.left, piece.right)]
+    return all(math.isfinite(s.value(c)) for end in ends for s, c in zip(front.senses, end, strict=True))
+
+
+def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: None) -> ProgramFront | None:
+    """The complete set by going through all combinations; None where something is divisible, or they are too many."""
+    menus, count = [], 0
+    for o in owners:
+        of = (
+            Grid((), ())
+            if o.program is None
+            else program_enumeration.menus(o.program, program_enumeration.MOST_COMBINED - count)
+        )
+        if of is None:
+            return None
+        menus.append(of)
+        count += of.size
+    question = owners[0].question
+    pieces: list[Piece] = []
+    for k, (o, of) in enumerate(zip(owners, menus, strict=True)):
+        pieces = envelope.points([*pieces, *program_enumeration.points(o.question, of, k, report)])
+    first, second = (Sense(-1 if g.maximize else 1, over=False) for g in question.objectives)
+    method = f"{COMPLETE}: all {count} combinations were evaluated"
+    own = tuple(replace(o, pair=None) for o in owners)
+    return ProgramFront(
+        question, own, (first, second), tuple(pieces), (), COMPLETE, method, True, 0, units(owners)
+    )
+
+
+def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: list[Found]) -> ProgramFront:
+    pieces = found[0].pieces if len(found) == 1 else []
+    pieces = pieces or envelope.envelope(c for f in found for c in f.curves)
+    unproven, stopped = sum(f.unproven for f in found), any(f.stopped for f in found)
+    solves = sum(f.solves for f in found)
+    discrete = any(o.program is not None and o.program.integer.any() for o in owners)
+    long = sum(not p.single for p in pieces)
+    kind = BREAKPOINTS if not discrete else SEGMENTS if long else COMPLETE
+    if unproven or stopped:
+        kind = PARTIAL
+    curves = sum(len(f.curves) for f in found)
+    what = _counted_words(long, "straight segment") if long else _counted_words(len(pieces), "point")
+    method = f"{kind} ({what}; {_front_proof(discrete, curves, unproven, stopped)})"
+    proofs = tuple(tuple(group) for f in found for group in f.proofs)
+    return ProgramFront(
+        owners[0].question,
+        owners,
+        senses,
+        tuple(pieces),
+        proofs,
+        kind,
+        method,
+        not (unproven or stopped),
+        solves,
+        units(owners),
+    )
+
+
+def units(owners: tuple[Owner, ...]) -> dict[str, str]:
+    """The units of all metrics and decided quantities."""
+    found = {HALVINGS.name: HALVINGS.unit}
+    for o in owners:
+        parameters = o.question.model.parameters()
+        found |= {q.name: q.unit for q in o.question.model.metrics}
+        found |= {d.name: parameters[d.name].unit for d in o.question.decide if d.name in parameters}
+    return found
+
+
+def _front_proof(discrete: bool, curves: int, unproven: int, stopped: bool) -> str:
+    if stopped:
+        return f"stopped after {_sets(curves)}: more of them may belong to it"
+    if unproven:
+        return f"in {_counted_words(unproven, 'place')} nothing proves that there is no more"
+    if discrete:
+        return f"{_sets(curves)}, and proofs that no other one lies below"
+    return "weak duality proves that nothing lies below"
+
+
+def _sets(curves: int) -> str:
+    return f"{_counted_words(curves, 'set')} of whole numbers"
+
+
+def _counted_words(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def look_up(front: ProgramFront, limit: float) -> Vertex | None:
+    """The vertex of best first objective where the second is no worse than ``limit``; None: there is none."""
+    b = front.senses[1].coordinate(limit)
+    b += WITHIN * abs(b)
+    for piece in front.pieces:
+        if piece.right.b <= b:
+            return piece.left if piece.left.b <= b else envelope.at_level(piece.left, piece.right, b)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A vertex of a front, and whether an exact straight segment joins it to the next one."""
+
+    vertex: Vertex
+    joined: bool
+
+
+def points(front: ProgramFront, cuts: Sequence[int] = ()) -> list[Point]:
+    """The breakpoints and single points of a front by rising first coordinate.
+
+    ``cuts``: into how many equal parts each piece is cut (default: one).
+    """
+    found: list[Point] = []
+    for piece, parts in zip(front.pieces, cuts or itertools.repeat(1), strict=False):
+        left, right = ends = envelope.short(piece, PROVED_APART)
+        if found and envelope.same(found[-1].vertex, left):
+            left = found.pop().vertex
+        if piece.single:
+            found.append(Point(left, joined=False))
+            continue
+        inner = [envelope.between(*ends, k / parts) for k in range(1, parts)]
+        found += [Point(v, joined=True) for v in (left, *inner)]
+        found.append(Point(right, joined=False))
+    return found

@@ -1,0 +1,123 @@
+"""Certified minima of structured problems by branch and bound: of one problem, or of many points together.
+
+Both are the search of ``solvers.geometric.programs.tree``. One problem costs what its calls of the kernel cost, many
+points what their programs cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from dse.system.records import dataclass
+from formulations import canonical as canon
+from formulations.canonical import Array, Canonical
+from scenarios.question import Decision
+from solvers import side_by_side
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.gp_together import ITERATIONS, Programs
+from solvers.geometric.programs import nodes, tree
+from solvers.geometric.programs.tree import FEASIBLE, Reached, Searched, Wanted
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+
+__all__ = [
+    "FAILED",
+    "FEASIBLE",
+    "INFEASIBLE",
+    "OPTIMAL",
+    "Found",
+    "Reached",
+    "Searched",
+    "minimise",
+    "search",
+]
+
+MOST_NODES = 12000
+"""Nodes of one problem."""
+MOST_NODES_PER_POINT = 400
+"""Nodes of one of many points: what is not closed by then is left over."""
+NODE_GAP = 1e-8
+"""In logs of the goal, at many points: what is closed to this is closed."""
+ANY, EASIER, TIGHT = 10.0, 1e-7, 1e-9
+"""Gaps that the kernel closes: where any design does, where only a value is wanted (what is proved closes it to
+NODE_GAP all the same), and elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A minimum in log variables: ``status`` (0 optimal, 2 infeasible, 3 not closed), point, log value, log bound.
+
+    ``alone``: what the kernel says, where the problem is a single geometric program.
+    """
+
+    status: int
+    y: Array | None
+    value: float
+    bound: float
+    nodes: int
+    alone: gp.Result | None = None
+
+
+def minimise(
+    c: Canonical,
+    *,
+    gap: float = 1e-10,
+    incumbent: Array | None = None,
+    below: float = np.inf,
+    reached: Reached | None = None,
+    most: int = MOST_NODES,
+) -> Found:
+    """Minimise the goal of one problem.
+
+    ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start. ``most``: nodes after which the
+    search ends where it is. ``below``: only designs under this log value are of interest; the first one found ends the
+    search, and "infeasible" then means that there is none. ``reached``: what this search and those beside it have
+    found; only the best of all is looked for, so that what this one finds need not be its own best, but its bound holds
+    up to the level that is reached.
+    """
+    if np.any(c.low > c.high + 1e-12):
+        return Found(INFEASIBLE, None, np.inf, np.inf, 0)
+    if not c.divisors and not c.allowed:
+        r = side_by_side.solve(c.exponents, c.logc[None], c.ptr, c.low[None], c.high[None])
+        y = r.y[0] if r.status[0] != INFEASIBLE and r.violation[0] <= FEASIBLE else None
+        value = float(r.value[0]) if y is not None else np.inf
+        return Found(int(r.status[0]), y, value, float(r.bound[0]), 1, r)
+    wanted = Wanted(gap, most, below, fewest_calls=True, reached=reached)
+    start = None if incumbent is None else incumbent[None]
+    f = tree.search(canon.of_many(c), side_by_side.solve_all, wanted, start)
+    y = None if np.isnan(f.y[0]).any() else f.y[0]
+    return Found(int(f.status[0]), y, float(f.value[0]), float(f.bound[0]), int(f.nodes[0]))
+
+
+def search(
+    c: Canonical,
+    solve: Callable[..., gp.Result],
+    discrete: Mapping[int, Decision],
+    *,
+    any_design: bool = False,
+    value_only: bool = False,
+    most: int = MOST_NODES_PER_POINT,
+    gap: float = NODE_GAP,
+    start: Array | None = None,
+) -> Searched:
+    """Minimise the goal of every point of ``c``, which has a row of coefficients for each.
+
+    ``discrete``: what is decided in whole numbers or from a list, by its place. ``any_design``: the first design found
+    ends its search, proof or none. ``value_only``: nobody asks how far the designs reach that are as good as the best.
+    ``start``: a feasible design of every point.
+    """
+    tol = ANY if any_design else EASIER if value_only and gap >= NODE_GAP else min(TIGHT, gap)
+
+    def solved(p: Programs) -> gp.Result:
+        # a node that jams is cut, or its point left over, sooner than it is solved
+        content = np.ones(len(p.logc), bool)
+        return solve(
+            p.A, p.logc, p.ptr, p.low, p.high,
+            hurried=True, max_iterations=ITERATIONS, tol=tol, content=content,
+        )  # fmt: skip
+
+    wanted = Wanted(gap, most, any_design=any_design, reach=not (value_only or any_design))
+    c = replace(c, allowed={v: nodes.listed(d) for v, d in discrete.items()})
+    return tree.search(c, lambda asked: [solved(p) for p in asked], wanted, start)

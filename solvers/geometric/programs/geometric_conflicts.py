@@ -1,0 +1,204 @@
+"""Whether limits of geometric programs can hold together, for one point and for many, and why there is no design.
+
+Limits are set aside by making their terms nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations.arithmetics.maxima import SIDE
+from formulations.grids.batch import Batch, Table
+from formulations.problem import Problem
+from formulations.tolerances import SLACK
+from scenarios.question import Decision
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.formulas import ANY, BARE
+from solvers.geometric.kernel.gp_terms import Array, lagrangian, terms
+from solvers.geometric.programs.nodes import listed, values_beside
+from solvers.geometric.programs.optimal_face import Solver
+from solvers.mechanisms import conflicts
+
+Bools = NDArray[np.bool_]
+COUNTS = (1e-3, 3e-2)
+"""Shares of a proof below which a limit may play no part in it."""
+
+
+def first_minimal(
+    batch: Batch, points: NDArray[np.intp], solve: Solver
+) -> tuple[tuple[str, ...], Bools, Bools]:
+    """Find the first minimal conflict of each point, by size and then by the order of the limits.
+
+    Returns the names of all limits, which of them (points, names) are in the conflict, and for which points one was
+    found: it holds with the slack that limits are granted, and has nothing to do with the edges of the search box.
+    """
+    names = limit_names(batch.problem)
+    ask = Oracle(batch, points, names, solve)
+    sure, members = ask.refuted()
+    some = np.flatnonzero(sure)
+
+    def feasible(own: NDArray[np.intp], kept: Bools) -> Any:
+        return ask.feasible(some[own], kept)
+
+    clash = conflicts.minimal_conflicts(some.size, len(names), feasible, every=False, within=members[some])
+    known = clash.sure[clash.owner]
+    found = np.zeros(points.size, bool)
+    found[some[clash.owner[known]]] = True
+    members[some[clash.owner]] = clash.members
+    return names, members, found
+
+
+def hold(batch: Batch, points: NDArray[np.intp], solve: Solver) -> Bools:
+    """Whether all limits together are in conflict, wherever the edges of the search box are."""
+    return Oracle(batch, points, limit_names(batch.problem), solve).refuted()[0]
+
+
+def limit_names(problem: Problem) -> tuple[str, ...]:
+    """Names of all limits, in the order of the file; that a variable is discrete goes under its own name."""
+    rows = [r for case in problem.cases or (problem,) for r in case.rows or ()]
+    named = [r.key.name for r in rows if r.key.side != SIDE]
+    return tuple(dict.fromkeys([*named, *(v.name for v in problem.variables if v.discrete)]))
+
+
+def whose(batch: Batch, names: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the place of each limit among the names; -1 of what only says which number a maximum is."""
+    places = {name: i for i, name in enumerate(names)}
+    return np.array([-1 if key.side == SIDE else places[key.name] for key in batch.keys], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """Why some points have no design, and that each limit of the conflict is part of it.
+
+    ``y`` and ``shares`` (points, limits): where the conflict is proved by which weights, of sum 1; ``tilt``: the slope
+    of the limits so weighted, as a part of what it would be if no two of them pulled against each other. ``witness``
+    (points, names, variables): designs that meet all limits but those of a name in the conflict. ``sure``: where all of
+    this could be found.
+    """
+
+    y: Array
+    shares: Array
+    tilt: Array
+    witness: Array
+    sure: Bools
+
+
+def proofs(batch: Batch, points: NDArray[np.intp], members: Bools, solve: Solver) -> Proofs:
+    """Prove the conflicts of some points (points, names) by their limits alone, and that none of these may go."""
+    names = limit_names(batch.problem)
+    ask = Oracle(batch, points, names, solve)
+    r, slopes = ask.proof(members)
+    share = r.multipliers / np.maximum(r.multipliers.sum(1, keepdims=True), 1e-300)
+    share = np.where(share > min(COUNTS), share, 0.0)
+    sure = np.asarray(r.status == gp.INFEASIBLE)
+    witness = np.zeros((points.size, len(names), r.y.shape[1]))
+    for i in range(len(names)):
+        some = np.flatnonzero(members[:, i])
+        if some.size:
+            witness[some, i], met = ask.inside(some, np.arange(len(names)) != i)
+            sure[some] &= met
+    pulls = share[:, :, None] * slopes
+    tilt = pulls.sum(1) / np.maximum(np.abs(pulls).sum(1), 1e-300)
+    return Proofs(r.y, share, tilt, witness, sure)
+
+
+class Oracle:
+    """Says whether some limits can hold together, whatever the objective and the bounds of the box."""
+
+    def __init__(self, batch: Batch, points: NDArray[np.intp], names: tuple[str, ...], solve: Solver) -> None:
+        t = batch.table.take(points)
+        first = int(t.ptr[1])
+        n = t.exponents.shape[1]
+        self._exponents = np.concatenate([np.zeros((1, n)), t.exponents[first:]])
+        self._logc = np.concatenate([np.zeros((points.size, 1)), t.logc[:, first:]], axis=1)
+        self._ptr = np.concatenate([[0], t.ptr[1:] - first + 1])
+        self._count = len(names)
+        self._whose = whose(batch, names)
+        # what says which number a maximum is stays exact: slack there would come on top of the limits' own
+        self._slack = np.where(self._whose < 0, 0.0, np.log1p(SLACK))
+        self._limit_of_term = Table(self._exponents, self._logc, self._ptr).row[1:] - 1
+        self._low, self._high = (end[points] for end in batch.box(own=False))
+        low, high = batch.box(own=False, far=True)
+        self._far = low[points], high[points]
+        self._solve = solve
+        self._batch, self._points, self._discrete = batch, points, batch.discrete
+        self._own = (
+            None if self._discrete is None else names.index(batch.problem.variables[self._discrete].name)
+        )
+
+    def refuted(self) -> tuple[Bools, Bools]:
+        """Whether all limits together conflict (see ``hopeless``), and names (points, names) that do so alone."""
+        count = len(self._logc)
+        everyone, every = np.arange(count), np.ones((count, self._count), bool)
+        r = self._eased(everyone, every, BARE)
+        sure: Bools = r.status == gp.INFEASIBLE
+        share = r.multipliers / np.maximum(r.multipliers.sum(1, keepdims=True), 1e-300)
+        members = every
+        T = terms(self._exponents, self._lowered(everyone, every), self._ptr)
+        for least in COUNTS:
+            # the proof is tried with fewer and fewer limits; it is checked, so any share will do
+            lam = np.where(share > least, share, 0.0)
+            with np.errstate(all="ignore"):
+                proved = lagrangian(T, *self._far, r.y, lam, 0.0) > 0
+            named = np.stack([(lam > 0)[:, self._whose == i].any(1) for i in range(self._count)], axis=1)
+            members = np.where((sure & proved)[:, None], named, members)
+        return sure, members
+
+    def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
+        """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
+        logc, low, high = self._kept(points, kept), self._low[points], self._high[points]
+        v = self._discrete
+        if v is None:
+            r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
+            return conflicts.codes(r.status)
+        whole, own = np.flatnonzero(kept[:, self._own]), self._points[points]
+        ends = self._batch.low[own, v], self._batch.high[own, v]
+        low[whole, v], high[whole, v] = ends[0][whole], ends[1][whole]
+        # the least value of the variable, and where it has to be an allowed one the greatest as well
+        rows = np.concatenate([np.arange(points.size), whole])
+        exponents = np.repeat(self._exponents[None], rows.size, axis=0)
+        exponents[:, 0, v] = np.repeat([1.0, -1.0], [points.size, whole.size])
+        r = self._solve(exponents, logc[rows], self._ptr, low[rows], high[rows])
+        found = conflicts.codes(r.status[: points.size])
+        reached = np.where(np.isfinite(r.bound), r.bound, r.value)
+        decision = self._batch.problem.variables[v].decision
+        least, greatest = reached[whole], -reached[points.size :]
+        held = neighbours(decision, least, ends[0][whole], ends[1][whole])[1] <= greatest + 1e-9
+        found[whole[(found[whole] == conflicts.CAN_HOLD) & ~held]] = conflicts.CANNOT_HOLD
+        return found
+
+    def proof(self, kept: Bools) -> tuple[gp.Result, Array]:
+        """Return the proofs that the limits kept (points, names) conflict, and the limits' slopes where they stand."""
+        everyone = np.arange(len(self._logc))
+        r = self._eased(everyone, kept, BARE)
+        return r, gp.gradients(self._exponents, self._kept(everyone, kept), self._ptr, r.y)[:, 1:]
+
+    def inside(self, points: NDArray[np.intp], kept: Bools) -> tuple[Array, Bools]:
+        """Return designs well within the limits kept, and whether they meet them."""
+        logc = self._kept(points, np.broadcast_to(kept, (points.size, kept.size)))
+        r = self._solve(self._exponents, logc, self._ptr, self._low[points], self._high[points])
+        return r.y, np.asarray(r.status == gp.OPTIMAL)
+
+    def _eased(self, points: NDArray[np.intp], kept: Bools, tol: float = ANY) -> gp.Result:
+        low, high = self._far[0][points], self._far[1][points]
+        return self._solve(self._exponents, self._lowered(points, kept), self._ptr, low, high, tol=tol)
+
+    def _lowered(self, points: NDArray[np.intp], kept: Bools) -> Array:
+        logc = self._kept(points, kept)
+        logc[:, 1:] -= self._slack[self._limit_of_term]
+        return logc
+
+    def _kept(self, points: NDArray[np.intp], kept: Bools) -> Array:
+        logc: Array = self._logc[points].copy()
+        place = self._whose[self._limit_of_term]
+        logc[:, 1:][(place >= 0) & ~kept[:, place]] = -np.inf
+        return logc
+
+
+def neighbours(d: Decision, y: Array, least: Array, most: Array) -> tuple[Array, Array]:
+    """Logarithms of the allowed values at or below, and at or above, exp(y), between ``least`` and ``most``."""
+    return values_beside(listed(d), y, least, most)

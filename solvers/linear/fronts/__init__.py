@@ -1,1 +1,0 @@
-"""Exact fronts of two objectives of linear and mixed-integer programs."""

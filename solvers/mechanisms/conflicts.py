@@ -1,0 +1,303 @@
+"""Why there is no design: minimal sets of limits that cannot hold together, and what each would have to give.
+
+``minimal_conflicts`` is the one search for such sets: for one question and for many, whatever tells which limits can
+hold together (see ``solvers.mechanisms.why``).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import evaluation
+from formulations.arithmetics.many import plain
+from formulations.canonical import Array
+from formulations.row_keys import RowKey
+from scenarios.question import HALVINGS, Decision, Question
+from solvers.geometric.kernel import gp
+from solvers.patterns import groups
+
+FEW_LIMITS, FEW_SEARCHED = 10, 8
+"""Limits up to which all minimal sets are named; the fewer where whether some hold together is itself searched for."""
+SETS_TOGETHER, ROWS_ASKED_TOGETHER = 4096, 16_384
+"""Rows that are asked together: of how many sets by size, and at most."""
+CAN_HOLD, CANNOT_HOLD, NOT_KNOWN = 1, 0, -1
+ONE = np.zeros(1, dtype=np.intp)
+"""The points of one question."""
+
+Indices = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+Codes = NDArray[np.int8]
+Feasible = Callable[[Indices, Bools], Any]
+"""Whether limits hold together, by rows: whose (R,), limits kept (R, L). Truth, or CAN_HOLD, CANNOT_HOLD, NOT_KNOWN."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minimal:
+    """Minimal sets of limits in conflict, of N points.
+
+    ``owner`` (S,) and ``members`` (S, L): the sets by point, then size, then the order of the limits. ``every`` (N,):
+    whether these are all there are. ``sure`` (N,): False where some set could neither be met nor refuted; it counts as
+    met.
+    """
+
+    owner: Indices
+    members: Bools
+    every: Bools
+    sure: Bools
+
+    def names(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """The sets by name."""
+        return tuple(tuple(n for n, k in zip(names, kept, strict=True) if k) for kept in self.members)
+
+    def certain(self, names: Sequence[str]) -> Iterator[tuple[Indices, tuple[str, ...]]]:
+        """Go through the points that share a set and are sure of it, and its names; with one set for each point."""
+        good = np.flatnonzero(self.sure[self.owner])
+        for which, kind in groups(self.members[good]):
+            yield self.owner[good[which]], tuple(n for n, k in zip(names, kind, strict=True) if k)
+
+
+def minimal_conflicts(
+    points: int,
+    names: int,
+    feasible: Feasible,
+    *,
+    every: bool,
+    within: Bools | None = None,
+    few: int = FEW_LIMITS,
+) -> Minimal:
+    """Find the minimal sets of limits that cannot hold together, of many points at once.
+
+    ``every``: all of them, else the smallest, of these the first in the order of the limits. ``within`` (points,
+    names): limits that are known to conflict together (default: all, which is asked).
+
+    A limit without which there is a design is in every conflict; where these alone conflict there is no other. Else
+    sets are asked by size, up to ``few`` limits; of more limits one minimal set is found by halves (Junker,
+    QuickXplain, AAAI 2004). Subsets of what can hold together can, too, and supersets of a conflict conflict.
+    """
+    inside = np.ones((points, names), bool) if within is None else within
+    # of many limits most play no part, and go many at a time
+    none_known = names > few and within is None
+    needed = np.zeros_like(inside) if none_known else _necessary_limits(inside, feasible)
+    state = _State(inside, needed, feasible, np.ones(points, bool), [], [])
+    alone = (needed == inside).all(1) & (within is not None)
+    open_ones = np.flatnonzero(~alone)
+    alone[open_ones] = state.asked(open_ones, needed[open_ones]) == CANNOT_HOLD
+    state.add(np.flatnonzero(alone), needed[alone])
+    (_by_halves if names > few else partial(_by_size, every=every))(state, np.flatnonzero(~alone))
+    owner, members = np.concatenate(state.owners), np.concatenate(state.members)
+    order = np.argsort(owner, kind="stable")
+    return Minimal(owner[order], members[order], alone | (every and names <= few), state.sure)
+
+
+@dataclass(slots=True)
+class _State:
+    inside: Bools
+    needed: Bools
+    feasible: Feasible
+    sure: Bools
+    owners: list[Indices]
+    members: list[Bools]
+
+    def add(self, owner: Indices, members: Bools) -> None:
+        self.owners.append(owner)
+        self.members.append(members)
+
+    def asked(self, owner: Indices, kept: Bools) -> Codes:
+        found = _feasibility_in_parts(self.feasible, owner, kept)
+        self.sure[owner[found == NOT_KNOWN]] = False
+        return found
+
+
+def _feasibility_in_parts(feasible: Feasible, owner: Indices, kept: Bools) -> Codes:
+    parts = [slice(k, k + ROWS_ASKED_TOGETHER) for k in range(0, owner.size, ROWS_ASKED_TOGETHER)]
+    found = [np.asarray(feasible(owner[part], kept[part]), np.int8) for part in parts]
+    return np.concatenate([np.zeros(0, np.int8), *found])
+
+
+def _necessary_limits(inside: Bools, feasible: Feasible) -> Bools:
+    """The limits without which the others can hold together."""
+    # what is in every conflict is in the one that is known
+    left_out, owner = np.nonzero(inside.T)
+    kept = np.ones((owner.size, inside.shape[1]), bool)
+    kept[np.arange(owner.size), left_out] = False
+    found = np.zeros_like(inside)
+    found[owner, left_out] = _feasibility_in_parts(feasible, owner, kept) == CAN_HOLD
+    return found
+
+
+def _by_size(state: _State, open_ones: Indices, *, every: bool) -> None:
+    count = state.inside.shape[1]
+    for size in range(count + 1):
+        sets = itertools.combinations(range(count), size)
+        while open_ones.size:
+            some = list(itertools.islice(sets, max(SETS_TOGETHER // open_ones.size, 1)))
+            if not some:
+                break
+            kept = np.zeros((len(some), count), bool)
+            for row, chosen in zip(kept, some, strict=True):
+                row[list(chosen)] = True
+            owner = np.tile(open_ones, len(some))
+            known = zip(state.owners, state.members, strict=True) if every else ()
+            clash, sets_kept = _new_conflicts(state, owner, np.repeat(kept, open_ones.size, axis=0), known)
+            if not every:
+                clash, first = np.unique(clash, return_index=True)
+                sets_kept = sets_kept[first]
+                open_ones = np.setdiff1d(open_ones, clash)
+            state.add(clash, sets_kept)
+
+
+def _new_conflicts(
+    state: _State, owner: Indices, kept: Bools, known: Iterable[tuple[Indices, Bools]]
+) -> tuple[Indices, Bools]:
+    """Those of some sets of one size that conflict, of which no subset is ``known`` to."""
+    needed = state.needed[owner]
+    # the needed ones alone were asked before
+    asked = (needed <= kept).all(1) & (kept != needed).any(1)
+    for owners, members in known:
+        for point, clash in zip(owners, members, strict=True):
+            asked &= (owner != point) | ~(clash <= kept).all(1)
+    owner, kept = owner[asked], kept[asked]
+    clash = state.asked(owner, kept) == CANNOT_HOLD
+    return owner[clash], kept[clash]
+
+
+Halving = Generator[tuple[int, ...], bool, tuple[int, ...]]
+
+
+def _by_halves(state: _State, open_ones: Indices) -> None:
+    """One minimal set of each point; all points ask side by side."""
+    clash = open_ones[state.asked(open_ones, state.inside[open_ones]) == CANNOT_HOLD]
+    running: dict[int, Halving] = {}
+    waiting: dict[int, tuple[int, ...] | None] = dict.fromkeys(map(int, clash))
+    found: dict[int, tuple[int, ...]] = {}
+    for point in waiting:
+        background = tuple(map(int, np.flatnonzero(state.needed[point])))
+        others = tuple(map(int, np.flatnonzero(state.inside[point] & ~state.needed[point])))
+        running[point] = _halved(background, False, others)
+    answers: dict[int, bool | None] = dict.fromkeys(running)
+    while running:
+        for point, run in list(running.items()):
+            try:
+                answer = answers[point]
+                waiting[point] = next(run) if answer is None else run.send(answer)
+            except StopIteration as end:
+                found[point] = end.value
+                del running[point]
+        owner = np.array(list(running), dtype=np.intp)
+        kept = np.zeros((owner.size, state.inside.shape[1]), bool)
+        for row, point in zip(kept, running, strict=True):
+            row[list(waiting[point] or ())] = True
+        told = state.asked(owner, kept) == CANNOT_HOLD
+        answers = dict(zip(map(int, owner), map(bool, told), strict=True))
+    members = state.needed[clash].copy()
+    for row, point in zip(members, clash, strict=True):
+        row[list(found[int(point)])] = True
+    state.add(clash, members)
+
+
+def _halved(background: tuple[int, ...], fresh: bool, others: tuple[int, ...]) -> Halving:
+    """Which of the others a conflict with the background needs; asks whether a set conflicts.
+
+    ``fresh``: the background has grown since it was asked last.
+    """
+    if fresh and (yield background):
+        return ()
+    if len(others) == 1:
+        return others
+    left, right = others[: len(others) // 2], others[len(others) // 2 :]
+    of_right = yield from _halved((*background, *left), bool(left), right)
+    of_left = yield from _halved((*background, *of_right), bool(of_right), left)
+    return (*of_left, *of_right)
+
+
+def codes(status: NDArray[Any]) -> Codes:
+    """What the status of a search says (as in ``solvers.geometric.kernel.gp``)."""
+    return np.select(
+        [status == gp.INFEASIBLE, status == gp.FAILED], [CANNOT_HOLD, NOT_KNOWN], CAN_HOLD
+    ).astype(np.int8)
+
+
+def singly(ask: Callable[[Bools], Any]) -> Feasible:
+    """Answer rows of one point, one by one."""
+    return lambda points, kept: np.array([int(ask(row)) for row in kept], np.int8)
+
+
+def by_set(ask: Callable[[Indices, Bools], Any]) -> Feasible:
+    """Answer rows by the sets that they keep; ``ask``: some points, and the limits (L,) that all of them keep."""
+
+    def feasible(points: Indices, kept: Bools) -> Codes:
+        found = np.full(len(kept), NOT_KNOWN, np.int8)
+        for which, kind in groups(kept):
+            found[which] = ask(points[which], kind)
+        return found
+
+    return feasible
+
+
+Factor = Callable[[int], Array]
+"""The least ratio of a limit (by its place among the keys), which is 1 today, over all designs that meet the others, at
+every point: infinite where there is none, NaN where that is not known."""
+
+
+def feasible_values(
+    question: Question, keys: Sequence[RowKey | None], names: Iterable[str], factor: Factor
+) -> dict[str, Array]:
+    """The feasible values of some limits, by name, at all points that the question is about.
+
+    A limit is relaxed by making it the objective, with all other limits kept; how that is minimised is ``factor``.
+    ``keys``: the limits as rows. Of a name with two sides that counts which has to give less. A discrete variable gets
+    a value that it may have.
+    """
+    return {name: _of_name(question, keys, name, factor) for name in names}
+
+
+def _of_name(question: Question, keys: Sequence[RowKey | None], name: str, factor: Factor) -> Array:
+    sides = sorted((key, k) for k, key in enumerate(keys) if key is not None and key.name == name)
+    factors = np.stack([factor(k) for _, k in sides])
+    # what is not known of one side is not known at all, and argmin finds it
+    least = factors.argmin(0)
+    values = np.stack([value_at(question, key, f) for (key, _), f in zip(sides, factors, strict=True)])
+    found = np.where(np.isfinite(factors), values, factors)
+    return np.asarray(np.take_along_axis(found, least[None], axis=0)[0])
+
+
+def allowed(d: Decision, side: str, values: Array) -> Array:
+    """The nearest values on the generous side that a discrete variable may have; as they are where there is none."""
+    up = side == "max"
+    low, high = values * (1 - 1e-9), values * (1 + 1e-9)
+    if d.values is None:
+        return np.ceil(low) if up else np.floor(high)
+    listed = np.array(d.values, dtype=float)
+    if up:
+        at = np.searchsorted(listed, low)
+        return np.where(at < listed.size, listed[np.minimum(at, listed.size - 1)], values)
+    at = np.searchsorted(listed, high, side="right") - 1
+    return np.where(at >= 0, listed[np.maximum(at, 0)], values)
+
+
+def value_at(question: Question, key: RowKey, factor: Array) -> Array:
+    """The factor by which a limit would have to give as the value that it would need, of one question or of many.
+
+    ``value * factor`` of an upper limit, ``value / factor`` of a lower one; of a model's own limit the factor. A
+    discrete variable gets a value that it may have.
+    """
+    if key.side == "model":
+        return factor
+    low, high = evaluation.bounds(question)[key.name]
+    up = key.side == "max"
+    bound = np.ravel(np.asarray(plain(high if up else low), dtype=float))
+    toward = 1.0 if up else -1.0
+    with np.errstate(all="ignore"):
+        if key.name == HALVINGS.name:
+            return np.asarray(bound + toward * np.log(factor) / math.log(2.0))
+        found = np.where(bound > 0, bound * factor**toward, bound + (factor - 1.0) * toward)
+    own = next((d for d in question.decide if d.name == key.name and (d.integer or d.values)), None)
+    return found if own is None else allowed(own, key.side, found)

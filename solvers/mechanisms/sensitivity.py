@@ -1,0 +1,346 @@
+"""What relaxing each limit, or bettering each given number, would buy: the envelope theorem, for one optimum and many.
+
+Where the multipliers l are unique, moving a number moves the least log objective by the Lagrangian's slope in it; a
+limit's own slope is its multiplier. Where they are not, they form a polytope, and what a small change one way is worth
+is the least or the greatest slope over it, a linear program: then the value for relaxing a limit, or for moving a
+number the way that betters the objective, is meant.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import evaluation
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.canonical import Array
+from formulations.problem import Problem, moved
+from formulations.row_keys import RowKey
+from scenarios.question import HALVINGS, Decision, Limit, Question
+from solvers.geometric.kernel import gp
+from solvers.judgement import Judged, bound_of
+from solvers.patterns import groups
+
+_Holder = TypeVar("_Holder", Limit, Decision)
+Bools = NDArray[np.bool_]
+ACTIVE_WITHIN = 1e-7
+DEPENDENT_GRADIENTS = 1e-6
+"""Gradients of binding limits whose combination is smaller than this are dependent."""
+DIFFERENCE_SHARE = 1e-4
+KINK = 1e-2
+ACTIVE_FROM = -1e-6
+"""Logarithm of a limit's ratio from which it counts as binding where slopes are differences."""
+EXPLAINED = 1e-4
+"""What multipliers may leave of the slope of the objective, as a part of it."""
+ONE_SIDED_ABOVE = 1e-6
+"""Slopes to both sides that differ by more are two."""
+LEAST_SENSITIVITY = 1e-8
+"""A number that is worth less is not felt."""
+DIFFERENCE_WIDTH = math.log1p(DIFFERENCE_SHARE) - math.log1p(-DIFFERENCE_SHARE)
+
+
+@dataclass(frozen=True, slots=True)
+class Optima:
+    """N optima of programs with the same rows: values ``f`` (N, m+1) and gradients ``g`` (N, m+1, n) of goal and rows
+    there, which variables are at their lower and upper ends (N, n), and the kernel's multipliers (N, m).
+    """  # noqa: D205
+
+    keys: tuple[RowKey, ...]
+    f: Array
+    g: Array
+    low: Bools
+    high: Bools
+    multipliers: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Duals:
+    """Multipliers of the rows at N optima (N, m); ``least`` and ``most`` differ where they are not unique."""
+
+    keys: tuple[RowKey, ...]
+    value: Array
+    least: Array
+    most: Array
+    known: Bools
+
+    @property
+    def one_sided(self) -> Bools:
+        """Where only the value for relaxing is meant."""
+        return np.asarray(self.most - self.least > ONE_SIDED_ABOVE * (1.0 + np.abs(self.least)))
+
+
+def optima(
+    keys: tuple[RowKey, ...],
+    table: tuple[Array, Array, NDArray[Any]],
+    box: tuple[Array, Array],
+    y: Array,
+    multipliers: Array,
+) -> Optima:
+    """Evaluate rows (exponents, log coefficients, beginnings) at optima ``y`` with some multipliers."""
+    f, g = gp.evaluate(*table, y), gp.gradients(*table, y)
+    low, high = y - box[0] < ACTIVE_WITHIN, box[1] - y < ACTIVE_WITHIN
+    return Optima(keys, f, g, low, high, multipliers)
+
+
+def duals(o: Optima, wanted: Bools | None = None, proved: Bools | None = None) -> Duals:
+    """Find the multipliers at optima, and between which ends they lie where they are not unique.
+
+    ``sum_k l_k grad F_k = -grad F_0`` over all that binds leaves a multiplier open where the gradients have a vanishing
+    combination in which its limit has a part. ``wanted`` (m,): limits whose multipliers matter (default: all).
+    ``proved`` (N,): where those of the kernel are to be trusted (default: everywhere).
+    """
+    least, most = o.multipliers.copy(), o.multipliers.copy()
+    known = np.ones(len(o.f), bool) if proved is None else proved.copy()
+    active = o.f[:, 1:] > -ACTIVE_WITHIN
+    wanted = np.ones(len(o.keys), bool) if wanted is None else wanted
+    for which, kind in groups(np.concatenate([active, o.low | o.high], axis=1)):
+        rows, free = np.flatnonzero(kind[: wanted.size]), ~kind[wanted.size :]
+        if not wanted[rows].any():
+            continue
+        left, size, _ = np.linalg.svd(o.g[which][:, 1 + rows][:, :, free])
+        vanishing = np.ones((which.size, rows.size), bool)
+        vanishing[:, : size.shape[1]] = size <= DEPENDENT_GRADIENTS
+        part = (np.abs(left[:, wanted[rows]]) * vanishing[:, None, :]).max(axis=(1, 2))
+        for i in map(int, which[part > DEPENDENT_GRADIENTS]):
+            low, high = _extremes(o, i, rows, np.eye(rows.size))
+            finite = np.isfinite(low)
+            least[i], most[i], known[i] = 0.0, 0.0, bool(finite.all())
+            least[i, rows] = np.where(finite, np.maximum(low, 0.0), 0.0)
+            most[i, rows] = np.where(finite, high, 0.0)
+    return Duals(o.keys, np.where(known[:, None], least, o.multipliers), least, most, known)
+
+
+def _extremes(o: Optima, i: int, rows: NDArray[np.intp], costs: Array) -> tuple[Array, Array]:
+    """Smallest and largest value of costs @ multipliers over all optimal multipliers of the active rows of a point.
+
+    Infinite where there is no end, and where there are no multipliers.
+    """
+    from scipy.optimize import linprog
+
+    goal, eye = o.g[i, 0], np.eye(o.low.shape[1])
+    columns = np.concatenate([o.g[i, 1 + rows], -eye[o.low[i]], eye[o.high[i]]]).T
+    slackened = 1e-7 * np.abs(goal).max(initial=1.0)
+    both = np.concatenate([columns, -columns])
+    right = np.concatenate([-goal + slackened, goal + slackened])
+
+    def end(cost: Array) -> float:
+        whole = np.concatenate([cost, np.zeros(columns.shape[1] - cost.size)])
+        found = linprog(whole, A_ub=both, b_ub=right, method="highs")
+        return float(found.fun) if found.status == 0 else -np.inf
+
+    return np.array([end(cost) for cost in costs]), -np.array([end(-cost) for cost in costs])
+
+
+def limit_elasticity(judged: Judged, key: RowKey, multiplier: Array) -> Array:
+    """Percent of the objective per percent of a limit's value (negative: relaxing a max lowers a minimum), (N,).
+
+    0 where the limit does not bind, NaN where there is no rate.
+    """
+    side: Any = -1.0 if key.side == "max" else 1.0
+    if key.name == HALVINGS.name:
+        side = side * math.log(2.0) * judged.full(bound_of(judged.question, key))
+    found: Array = np.where(judged.binding(key), side * multiplier * share(judged), 0.0)
+    return found
+
+
+def elasticities(judged: Judged, keys: Sequence[RowKey], multipliers: Array) -> dict[str, Array]:
+    """Return the elasticities of the user's limits, by their labels; ``multipliers`` (N, m): of the rows ``keys``.
+
+    A limit that has no row says nothing, and is worth nothing.
+    """
+    places, none = {key: k for k, key in enumerate(keys)}, np.zeros(judged.gap.size)
+    return {
+        evaluation.label(key, judged.ratios): limit_elasticity(
+            judged, key, multipliers[:, places[key]] if key in places else none
+        )
+        for key in judged.ratios
+        if key.side != "model"
+    }
+
+
+def share(judged: Judged) -> Array:
+    """Turns a slope of the log of what is minimised into percent of the user's objective, (N,)."""
+    wanted = judged.question.objectives[0]
+    if wanted.name != HALVINGS.name:
+        return np.full(judged.gap.size, -1.0 if wanted.maximize else 1.0)
+    halved = judged.full(judged.at[HALVINGS.name]) * math.log(2.0)
+    with np.errstate(divide="ignore"):
+        return np.where(np.abs(halved) > 1e-12, 1.0 / halved, np.nan)
+
+
+def numbers(question: Question) -> list[str]:
+    """Names of the given numbers that percent have a meaning for."""
+    return [n for n, v in question.given.items() if not isinstance(v, str) and np.all(np.asarray(v) > 0)]
+
+
+def slopes(case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...]) -> Array:
+    """Slopes of the logarithms of goal and rows in the log of each given number, the design as it is.
+
+    NaN of a number whose change the forms of a case do not take (the exponent of an unknown).
+
+    (numbers, N, m+1), by central differences: one evaluation of the model for all numbers and points. ``case``: what
+    holds the maxima that the model takes, where it takes any; ``y``: the design of its variables in logs (N, n).
+    """
+    return _elasticities_at(case, judged, y, keys, numbers(judged.question))
+
+
+def _elasticities_at(
+    case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...], names: Sequence[str]
+) -> Array:
+    """Return the slopes in these numbers."""
+    question, size = judged.question, judged.gap.size
+    count = 2 * len(names)
+    if not names:
+        return np.zeros((0, size, len(keys) + 1))
+    ahead = (count, *(1 for _ in judged.shape))
+    given: dict[str, Any] = dict(question.given)
+    for i, name in enumerate(names):
+        factors = np.ones(ahead)
+        factors[2 * i], factors[2 * i + 1] = 1.0 + DIFFERENCE_SHARE, 1.0 - DIFFERENCE_SHARE
+        given[name] = given[name] * factors
+    asked = dataclasses.replace(question, given=given)
+    shape = (count, *judged.shape)
+    if case is not None and any(v.auxiliary for v in case.variables):
+        try:
+            rows = _logs_at(case, asked, y, judged.shape)
+        except NotPosynomial:
+            if len(names) == 1:
+                return np.full((1, size, len(keys) + 1), np.nan)
+            middle = len(names) // 2
+            halves = (names[:middle], names[middle:])
+            return np.concatenate([_elasticities_at(case, judged, y, keys, half) for half in halves])
+    else:
+        x = {n: np.broadcast_to(v, shape) for n, v in judged.x.items()}
+        goal, logs = _log_objective_and_ratios(asked, x, shape)
+        rows = [goal, *(logs[key] for key in keys)]
+    flat = np.stack([np.broadcast_to(row, shape).reshape(count, size) for row in rows], axis=-1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((flat[0::2] - flat[1::2]) / DIFFERENCE_WIDTH)
+
+
+def _logs_at(case: Problem, asked: Question, y: Array, shape: tuple[int, ...]) -> list[Array]:
+    """Logarithms of goal and rows of a case at other given numbers: the same maxima, held in the same way."""
+    goal, rows = moved(case, asked)
+    assert goal is not None, "only questions with an objective get here"
+    point = {v.name: np.exp(y[:, i]).reshape(shape) for i, v in enumerate(case.variables)}
+    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
+    with np.errstate(all="ignore"):
+        return [np.log(top(**point)) - np.log(bottom(**point)) for top, bottom in pairs]
+
+
+def straight(d: Duals, slope: Array) -> Array:
+    """The Lagrangian's slopes, (numbers, N)."""
+    # what does not bind may have no slope
+    found: Array = slope[..., 0] + np.where(d.value > 0, slope[..., 1:] * d.value, 0.0).sum(-1)
+    return found
+
+
+def both_ways(o: Optima, d: Duals, slope: Array) -> tuple[Array, Array]:
+    """Slopes of the least log objective in each given number, (numbers, N), where that falls and where it rises."""
+    # a number without slopes has none in the end, and must not stop the others
+    none = np.isnan(slope[..., 0])
+    slope = np.where(none[..., None], 0.0, slope)
+    falling = straight(d, slope)
+    rising = falling.copy()
+    for i in map(int, np.flatnonzero(d.known & d.one_sided.any(1))):
+        rows = np.flatnonzero(o.f[i, 1:] > -ACTIVE_WITHIN)
+        ends = _extremes(o, i, rows, slope[:, i, 1 + rows])
+        falling[:, i], rising[:, i] = (slope[:, i, 0] + end for end in ends)
+    falling[none] = rising[none] = np.nan
+    return falling, rising
+
+
+def felt(judged: Judged, falling: Array, rising: Array) -> list[tuple[dict[str, float], tuple[str, ...]]]:
+    """What is felt of each given number at each point, in percent of the objective per percent, by its name.
+
+    And which of them are worth that one way only.
+    """
+    # of less and more of a number what betters the objective
+    less, more = np.maximum(falling, 0.0), np.minimum(rising, 0.0)
+    values = share(judged) * np.where(less >= -more, less, more)
+    names, apart = numbers(judged.question), np.abs(rising - falling) > ONE_SIDED_ABOVE
+    found = []
+    for worth, two in zip(values.T, apart.T, strict=True):
+        here = {
+            n: float(e)
+            for n, e in zip(names, worth, strict=True)
+            if math.isfinite(e) and abs(e) > LEAST_SENSITIVITY
+        }
+        found.append((here, tuple(n for n, t in zip(names, two, strict=True) if t and n in here)))
+    return found
+
+
+def numeric_duals(judged: Judged) -> Duals:
+    """Multipliers where the arithmetic gave no structure: gradients of logarithms by central differences.
+
+    Non-negative least squares on the active limits; ``known`` only where they explain the gradient of the
+    objective, and where neither it nor an active limit has a kink (the two sides of a maximum meet), since there
+    a central difference is the slope of nothing. ``judged``: designs of one question, or of points along one axis.
+    """
+    from scipy.optimize import nnls
+
+    names, size = [d.name for d in judged.question.decide], judged.gap.size
+    count, eye = len(names), np.eye(len(names))
+    moved = 1.0 + DIFFERENCE_SHARE * np.concatenate([np.zeros((1, count)), eye, -eye])
+    point = {n: judged.full(judged.x[n]) * moved[:, [i]] for i, n in enumerate(names)}
+    goal, rows = _log_objective_and_ratios(judged.question, point, (2 * count + 1, size))
+    f = np.stack([goal, *rows.values()])
+    now, ahead, behind = f[:, :1], f[:, 1 : 1 + count], f[:, 1 + count :]
+    # of what is 0 or infinite all along there is no slope (NaN): its logarithm has no differences
+    with np.errstate(invalid="ignore"):
+        slope = (ahead - behind) / DIFFERENCE_WIDTH
+        # a limit on a step has no slope where it steps
+        kinked = (np.abs(ahead + behind - 2 * now) > KINK * DIFFERENCE_WIDTH).any(1)
+    counted = (f[:, 0] > ACTIVE_FROM) & np.isfinite(f).all(1)
+    counted[0] = True
+    known = ~(counted & (kinked | ~np.isfinite(slope).all(1))).any(0)
+    value = np.zeros((size, len(rows)))
+    for i in map(int, np.flatnonzero(known)):
+        own, aim = np.flatnonzero(counted[1:, i]), -slope[0, :, i]
+        left = largest = np.abs(aim).max(initial=0.0)
+        if own.size:
+            value[i, own], left = nnls(slope[1 + own, :, i].T, aim)
+        known[i] = left <= EXPLAINED * max(1.0, largest)
+    return Duals(tuple(rows), value, value, value, known)
+
+
+def _log_objective_and_ratios(
+    question: Question, x: Mapping[str, Array], shape: tuple[int, ...]
+) -> tuple[Array, dict[RowKey, Array]]:
+    """Logarithm of what is minimised, and of every limit's ratio, at many points."""
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(question, x)
+        wanted = question.objectives[0]
+        value = np.broadcast_to(np.asarray(evaluation.objective(question, x, at), dtype=float), shape)
+        log = value * math.log(2.0) if wanted.name == "halvings" else np.log(value)
+        rows = {
+            key: np.broadcast_to(_log_ratio(key, ratio, at), shape)
+            for key, ratio in evaluation.ratios(question, x, at).items()
+        }
+    return np.asarray(-log if wanted.maximize else log), rows
+
+
+def _log_ratio(key: RowKey, ratio: Array, at: Mapping[str, Array]) -> Array:
+    if key.name == "halvings":
+        return np.asarray(at["halvings"]) * (math.log(2.0) if key.side == "max" else -math.log(2.0))
+    return np.log(ratio)
+
+
+def with_limit(question: Question, key: RowKey, value: Any) -> Question:
+    """Give the same question with one of the user's limits or bounds at another value (None: gone)."""
+
+    def moved(holder: _Holder) -> _Holder:
+        if holder.name != key.name:
+            return holder
+        if key.side == "max":
+            return holder if holder.maximum is None else dataclasses.replace(holder, maximum=value)
+        return holder if holder.minimum is None else dataclasses.replace(holder, minimum=value)
+
+    limits, decide = tuple(map(moved, question.limits)), tuple(map(moved, question.decide))
+    return dataclasses.replace(question, limits=limits, decide=decide)

@@ -1,0 +1,258 @@
+"""Why questions have no design: what each class of problem brings, and how it is told.
+
+A class of problem says which limits may be in conflict, whether some of them can hold together, and which value of one
+is feasible (``Why``); the sets are found by ``conflicts.minimal_conflicts``. If a category is decided, limits can hold
+together if they can under some choice (``over_choices``): a set conflicts only if it does under every choice.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from dse.system.records import dataclass
+from formulations import evaluation
+from formulations.arithmetics.many import plain
+from formulations.canonical import Array
+from scenarios.question import Question
+from solvers import side_by_side
+from solvers.mechanisms.conflicts import (
+    CAN_HOLD,
+    CANNOT_HOLD,
+    FEW_LIMITS,
+    NOT_KNOWN,
+    ONE,
+    Bools,
+    Codes,
+    Feasible,
+    Indices,
+    minimal_conflicts,
+)
+from solvers.outcome import Conflicts
+from solvers.patterns import groups
+
+ASKED = 2
+"""Of a set: it has yet to be asked."""
+Values = Callable[[Indices, Sequence[str]], Mapping[str, Array]]
+"""The feasible values for some limits at some points: infinite where none does, NaN where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What tells why questions without a design have none, at one point or at many.
+
+    ``names``: the limits that may be in conflict, in the order of the file. ``question``: the question at some of the
+    points. ``few``: limits up to which all minimal sets are named. ``whole``: names that stand for whole numbers alone;
+    they are told only where the other limits can hold together. ``of_every_set``: whether the values are wanted of all
+    limits in any set, not of the first set alone. ``ended``: limits for whose value the search ended early.
+    """
+
+    names: tuple[str, ...]
+    met: Feasible
+    values: Values
+    question: Callable[[Indices], Question]
+    few: int = FEW_LIMITS
+    whole: frozenset[str] = frozenset()
+    of_every_set: bool = False
+    ended: Callable[[], frozenset[str]] = frozenset
+
+
+def of_each(value: Callable[[str], float | None]) -> Values:
+    """The feasible values for one question, of each limit by itself; None where none does."""
+
+    def values(points: Indices, names: Sequence[str]) -> Mapping[str, Array]:
+        found = side_by_side.run([partial(value, n) for n in names])
+        return {n: np.array([math.inf if v is None else v]) for n, v in zip(names, found, strict=True)}
+
+    return values
+
+
+def remembered(why: Why) -> Why:
+    """The same for one question, with no set asked that follows from those asked before, and every value asked once.
+
+    A subset of what can hold together can, too, and a superset of a conflict conflicts.
+    """
+    none = np.zeros((0, len(why.names)), bool)
+    found = {CAN_HOLD: none, CANNOT_HOLD: none, NOT_KNOWN: none}
+    known: dict[str, Array] = {}
+
+    def met(points: Indices, kept: Bools) -> Codes:
+        answers = np.full(len(kept), ASKED, np.int8)
+        answers[(found[NOT_KNOWN][None] == kept[:, None]).all(axis=2).any(axis=1)] = NOT_KNOWN
+        answers[_any_within(~kept, ~found[CAN_HOLD])] = CAN_HOLD
+        answers[_any_within(kept, found[CANNOT_HOLD])] = CANNOT_HOLD
+        rows = np.flatnonzero(answers == ASKED)
+        if rows.size:
+            answers[rows] = np.asarray(why.met(points[rows], kept[rows]), np.int8)
+            for code, sets in found.items():
+                found[code] = np.concatenate([sets, kept[rows][answers[rows] == code]])
+        return answers
+
+    def values(points: Indices, names: Sequence[str]) -> Mapping[str, Array]:
+        known.update(why.values(points, [n for n in names if n not in known]))
+        return {n: known[n] for n in names}
+
+    return replace(why, met=met, values=values)
+
+
+def _any_within(kept: Bools, some: Bools) -> Bools:
+    """Which of the sets ``kept`` hold all of one of ``some`` sets."""
+    holds = ~some[None] | kept[:, None]
+    return np.asarray(np.any(np.all(holds, axis=2), axis=1))
+
+
+def explained(why: Why) -> Conflicts:
+    """The conflicts of one question by name, with the feasible values."""
+    if why.whole:
+        # where even divisible numbers do not help, whole numbers are not part of any set
+        rows = [n not in why.whole for n in why.names]
+        if np.asarray(why.met(ONE, np.array([rows])))[0] == CANNOT_HOLD:
+            why = _fewer(why, tuple(itertools.compress(why.names, rows)))
+    found = minimal_conflicts(1, len(why.names), why.met, every=True, few=why.few)
+    minimal = found.names(why.names)
+    wanted = tuple(dict.fromkeys(itertools.chain(*(minimal if why.of_every_set else minimal[:1]))))
+    values = {n: float(v[0]) for n, v in why.values(ONE, wanted).items()} if wanted else {}
+    feasible = {n: v if math.isfinite(v) else None for n, v in values.items()}
+    every, sure = bool(found.every[0]), bool(found.sure[0])
+    if not every:
+        minimal = (*minimal, *_in_the_way(why, minimal, [n for n, v in feasible.items() if v is None]))
+    ended = why.ended()
+    return Conflicts(minimal, feasible, sure, every, tuple(n for n in wanted if n in ended))
+
+
+def _in_the_way(
+    why: Why, known: Sequence[tuple[str, ...]], names: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
+    """For each limit without a feasible value: a minimal conflict without it, where none is known yet."""
+    named = list(known)
+    for name in names:
+        if all(name in one for one in named):
+            rest = _fewer(why, tuple(n for n in why.names if n != name))
+            more = minimal_conflicts(1, len(rest.names), rest.met, every=False, few=why.few)
+            named += [one for one in more.names(rest.names) if one]
+            yield from named[len(known) :]
+            known = tuple(named)
+
+
+def _fewer(why: Why, names: tuple[str, ...]) -> Why:
+    """The same about some of the limits, without the others."""
+    return replace(why, names=names, met=_in_columns(why.met, names, why.names))
+
+
+def _in_columns(met: Feasible, names: Sequence[str], own: Sequence[str]) -> Feasible:
+    """Ask about the limits ``names`` what knows the limits ``own``; those that only one of them has play no part."""
+    mine = [i for i, n in enumerate(own) if n in names]
+    theirs = [names.index(own[i]) for i in mine]
+
+    def asked(points: Indices, kept: Bools) -> Codes:
+        rows = np.zeros((len(kept), len(own)), bool)
+        rows[:, mine] = kept[:, theirs]
+        return np.asarray(met(points, rows), np.int8)
+
+    return asked
+
+
+def any_of(every: Sequence[Feasible]) -> Feasible:
+    """Limits can hold together where they can in one of several cases."""
+
+    def feasible(points: Indices, kept: Bools) -> Codes:
+        answers = np.stack(side_by_side.run([partial(ask, points, kept) for ask in every]))
+        # what one case leaves open is open unless another one has a design
+        return np.where(
+            (answers == CAN_HOLD).any(0),
+            CAN_HOLD,
+            np.where((answers == CANNOT_HOLD).all(0), CANNOT_HOLD, NOT_KNOWN),
+        )
+
+    return feasible
+
+
+def over_choices(every: Sequence[Why]) -> Why:
+    """Why a question has no design under any choice: limits conflict where they do under every one of them.
+
+    The feasible value is the loosest: of all choices the one for which the limit has to give the least.
+    """
+    if len(every) == 1:
+        return every[0]
+    names = _merged([w.names for w in every])
+
+    def values(points: Indices, wanted: Sequence[str]) -> Mapping[str, Array]:
+        found = side_by_side.run([partial(_where_it_helps, w, points, wanted) for w in every])
+        asked = [w.question(points) for w in every]
+        return {n: loosest(n, [(q, own[n]) for q, own in zip(asked, found, strict=True)]) for n in wanted}
+
+    whole = {n for n in names if all(n in w.whole for w in every if n in w.names)}
+    return Why(
+        names,
+        any_of([_in_columns(w.met, names, w.names) for w in every]),
+        values,
+        every[0].question,
+        min(w.few for w in every),
+        frozenset(whole),
+        any(w.of_every_set for w in every),
+        lambda: frozenset[str]().union(*(w.ended() for w in every)),
+    )
+
+
+def _where_it_helps(why: Why, points: Indices, wanted: Sequence[str]) -> dict[str, Array]:
+    """The feasible values under one choice; infinite where the other limits conflict anyway."""
+    found = {n: np.full(points.size, np.inf) for n in wanted}
+    own = [n for n in wanted if n in why.names]
+    if not own:
+        return found
+    others = np.array([[m != n for m in why.names] for n in own])
+    met = why.met(np.repeat(points, len(own)), np.tile(others, (points.size, 1)))
+    helps = np.asarray(met).reshape(points.size, len(own)).T != CANNOT_HOLD
+    for which, some in groups(helps):
+        if some.any():
+            names = [own[i] for i in which]
+            values = why.values(points[some], names)
+            for n in names:
+                found[n][some] = values[n]
+    return found
+
+
+def _merged(every: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """All names, each behind those that some list has before it."""
+    found: list[str] = []
+    for names in every:
+        place = 0
+        for n in names:
+            if n not in found:
+                found.insert(place, n)
+            place = found.index(n) + 1
+    return tuple(found)
+
+
+def loosest(name: str, found: Sequence[tuple[Question, Array]]) -> Array:
+    """Of the feasible values under several choices the one for which the limit has to give the least.
+
+    NaN where one of them is not known. Each with the question at the points of the values.
+    """
+    best, least = (np.full_like(found[0][1], np.inf) for _ in range(2))
+    unknown = np.isnan([v for _, v in found]).any(0)
+    for question, values in found:
+        given = np.where(np.isfinite(values), _given(question, name, values), np.inf)
+        better = (given < least) | ((given == least) & (values < best))
+        best, least = np.where(better, values, best), np.where(better, given, least)
+    return np.where(unknown, np.nan, best)
+
+
+def _given(question: Question, name: str, values: Array) -> Array:
+    """The factor by which a limit gives where it has these values (inverse of ``value_at``); 1 within its bounds."""
+    if any(own.name == name for own in question.model.limits):
+        return values
+    found = np.ones_like(values)
+    for end, sign in zip(evaluation.bounds(question).get(name, (None, None)), (-1.0, 1.0), strict=True):
+        if end is None:
+            continue
+        bound = np.ravel(np.asarray(plain(end), dtype=float))
+        with np.errstate(all="ignore"):
+            factor = np.where(bound > 0, (values / bound) ** sign, 1.0 + sign * (values - bound))
+        found = np.where(sign * (values - bound) > 0, factor, found)
+    return found

@@ -1,0 +1,116 @@
+"""Questions whose arithmetic is not a ratio of posynomials: which method answers them, surest first."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from functools import partial
+
+from formulations import evaluation
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.problem import Problem
+from formulations.program import is_linear, product
+from formulations.row_keys import RowKey
+from results.solution import LimitState, Solution, Status
+from scenarios.question import Limit, Objective, Question
+from solvers import designs, enumeration
+from solvers.mechanisms.sensitivity import with_limit
+from solvers.outcome import Outcome
+
+FEW_FREE, SHORT_SEARCH = 3, 3000
+
+
+def unstructured(question: Question) -> Outcome:
+    """Enumeration where all is discrete, interval branch and bound where a proof is within reach, else a sampler."""
+    every = designs.grid(question)
+    count = None if every is None else every.size
+    if count is not None and count <= designs.OUTRIGHT:
+        return enumeration.optimum(question, every)
+    found = _answered_as_product(question)
+    if found is not None and found.status is not Status.FEASIBLE:
+        return found
+    if count is not None and count <= enumeration.MOST_ENUMERATED:
+        return enumeration.optimum(question, every)
+    if found is not None:
+        return found
+    free = sum(1 for d in question.decide if not d.integer and d.values is None)
+    from solvers.nonlinear import interval, scip
+
+    tried: list[Outcome] = []
+    # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not
+    short = (partial(interval.solve, work=SHORT_SEARCH),) if free <= FEW_FREE else ()
+    for method in (*short, scip.solve, interval.solve):
+        try:
+            found = method(question)
+        except (ArithmeticError, ValueError) as problem:
+            name = getattr(method, "func", method).__module__
+            found = Outcome(Status.ERROR, message=f"{name}: {problem}")
+        if found.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED):
+            return found
+        tried.append(found)
+    return _sampled(question, tried)
+
+
+def _answered_as_product(question: Question) -> Outcome | None:
+    """The answer where the objective is a product of two ratios over a program; None where it is not."""
+    if not is_linear(question):
+        return None
+    try:
+        from solvers.linear import program_product
+
+        p = product(question)
+        return None if p is None else program_product.minimise(p)
+    except (NotPosynomial, ArithmeticError):
+        return None
+
+
+def _sampled(question: Question, tried: list[Outcome]) -> Outcome:
+    """Sample as the last resort, which says so; hand out the best design that anything found, with the best bound."""
+    from solvers.sampling import sampler
+
+    guess = sampler.solve(question)
+    found = [o for o in (*tried, guess) if o.x is not None]
+    if not found:
+        return dataclasses.replace(guess, message="; ".join(o.message for o in (*tried, guess) if o.message))
+    if not question.objectives:
+        return found[0]
+    sign = -1.0 if question.objectives[0].maximize else 1.0
+
+    def reached(o: Outcome) -> float:
+        x = dict(o.x or {})
+        return sign * float(evaluation.objective(question, x, evaluation.metrics(question, x)))
+
+    bounds = [sign * o.bound for o in (*tried, guess) if o.bound is not None]
+    return dataclasses.replace(min(found, key=reached), bound=sign * max(bounds) if bounds else None)
+
+
+def next_change(
+    problem: Problem, solution: Solution, _state: LimitState, key: RowKey
+) -> tuple[float, float] | None:
+    """Where relaxing a limit first lets a better design in: the least limit value over all better designs."""
+    question = problem.question
+    wanted, now = question.objectives[0], solution.objective
+    assert now is not None, "there is an objective"
+    step = question.gap * max(abs(now), 1e-12)
+    better = (
+        Limit(wanted.name, minimum=now + step) if wanted.maximize else Limit(wanted.name, maximum=now - step)
+    )
+    open_question = with_limit(question, key, None)
+    asked = dataclasses.replace(
+        open_question,
+        limits=(*open_question.limits, better),
+        objectives=(Objective(key.name, maximize=key.side == "min"),),
+    )
+    every = designs.grid(asked)
+    if every is None or every.size > enumeration.MOST_ENUMERATED:
+        return None
+    try:
+        found = enumeration.optimum(asked, every)
+        if found.status is not Status.OPTIMAL or found.bound is None:
+            return None
+        moved = with_limit(question, key, found.bound)
+        # with what must be better, without which there may be no end of designs to list
+        relaxed = enumeration.optimum(dataclasses.replace(moved, limits=(*moved.limits, better)))
+    except OverflowError:  # a design that the answer does not depend on
+        return None
+    return None if relaxed.bound is None or not math.isfinite(relaxed.bound) else (found.bound, relaxed.bound)

@@ -1,0 +1,178 @@
+"""Global solution by SCIP through Pyomo, in a process of its own that can be killed.
+
+An independent cross-check and a fallback. The question goes to the child as the plain data of a log program
+(JSON on standard input); ``python -m solvers.nonlinear.scip`` builds the Pyomo model and solves it. SCIP's bound is a
+number of a floating-point solver (it has been seen to overshoot by 1e-9), and its "infeasible" alone proves
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.pyomo_models.log_data import LogProgram, LogRow, LogVariable, Term
+from formulations.pyomo_models.log_program import log_program
+from formulations.tolerances import HOLDS
+from results.solution import Status
+from scenarios.question import Question
+from solvers import boxes
+from solvers.outcome import Outcome
+from solvers.sampling import descent
+
+SOLVER = "SCIP"
+SCIP_GAP = 1e-7
+TOLERANCE = 1e-9
+GRACE = 20.0
+
+
+def solve(question: Question, *, seconds: float = 60.0, isolated: bool = True) -> Outcome:
+    """Minimise the first objective with SCIP.
+
+    ``seconds``: time limit given to SCIP; the child is killed 20 s later. ``isolated``: solve in a child
+    process (False: in this one, faster by the start of a process, but a stuck SCIP then cannot be stopped).
+    The point is re-evaluated: where it breaks a limit by more than 1e-8, and where SCIP says "infeasible",
+    the outcome is ``error`` with the word of SCIP in ``message``, for the caller to prove or to refute.
+    """
+    where = boxes.space(question)
+    zero = [name for name, low in zip(where.names, where.low, strict=True) if low == 0]
+    if zero:
+        return Outcome(
+            Status.ERROR, solver=SOLVER, message=f"SCIP is asked in logarithms, and {zero[0]} may be 0"
+        )
+    kept = boxes.tighten(question, where)
+    if kept is None:
+        text = "interval arithmetic: no part of the box can meet all limits"
+        return Outcome(Status.INFEASIBLE, certificate=text, solver="interval arithmetic")
+    box = {name: (float(low), float(high)) for name, low, high in zip(where.names, *kept, strict=True)}
+    try:
+        program = log_program(question, box)
+    except NotPosynomial as refusal:
+        return Outcome(Status.ERROR, solver=SOLVER, message=f"SCIP cannot be asked: {refusal}")
+    word = _in_child(program, seconds) if isolated else run(program, seconds)
+    return heard(question, where, program, word)
+
+
+def heard(question: Question, where: boxes.Space, program: LogProgram, word: dict[str, Any]) -> Outcome:
+    """Turn what SCIP said (see ``run``) into an outcome.
+
+    Its point is re-evaluated, its "infeasible" not believed.
+    """
+    if word.get("y") is None:
+        return Outcome(Status.ERROR, solver=SOLVER, message=f"SCIP: {word['status']}")
+    logs = np.array([[min(word["y"][name], 700.0) for name in where.names]])
+    point = where.point(np.exp(logs))
+    worst, goal = boxes.measured(question, point)
+    x = dict(zip(where.names, map(float, point[0]), strict=True))
+    if worst[0] > 1 + HOLDS:
+        point, worst, goal = _repaired(question, where, point)
+        x = dict(zip(where.names, map(float, point[0]), strict=True))
+    if not worst[0] <= 1 + HOLDS:
+        return Outcome(
+            Status.ERROR, solver=SOLVER, message=f"SCIP's design breaks a limit by {worst[0] - 1:.1e}"
+        )
+    if not question.objectives:
+        return Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER)
+    bound = None if word.get("bound") is None else program.objective(word["bound"])
+    value = 1 / goal[0] if question.objectives[0].maximize else goal[0]
+    closed = bound is not None and abs(value - bound) <= question.gap * max(abs(value), 1e-12)
+    text = f"bound of SCIP's branch and bound (status {word['status']}), floating point"
+    return Outcome(Status.OPTIMAL if closed else Status.FEASIBLE, x, bound, text, SOLVER)
+
+
+def _repaired(
+    question: Question, where: boxes.Space, point: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pull a design that uses SCIP's tolerance back inside its limits by a local search."""
+    better = descent.descend(question, where, point[0])
+    point = point if better is None else better[None]
+    return (point, *boxes.measured(question, point))
+
+
+def _in_child(program: LogProgram, seconds: float) -> dict[str, Any]:
+    """Solve in a child process; killed when it does not come back in time."""
+    text = json.dumps({"program": asdict(program), "seconds": seconds})
+    # the child must find the same packages wherever the parent was started
+    path = os.pathsep.join(p or str(Path.cwd()) for p in sys.path)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "solvers.nonlinear.scip"],
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=seconds + GRACE,
+            env={**os.environ, "PYTHONPATH": path},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"status": f"killed: it did not stop within {seconds + GRACE:g} s"}
+    if done.returncode != 0:
+        return {"status": f"the child failed: {done.stderr.strip().splitlines()[-1:]}"}
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def read(data: dict[str, Any]) -> LogProgram:
+    """Rebuild a log program from what ``dataclasses.asdict`` and JSON made of it."""
+    variables = tuple(
+        LogVariable(**{**v, "values": v["values"] and tuple(v["values"])}) for v in data["variables"]
+    )
+    rows = tuple(
+        LogRow(**{**r, "terms": tuple(Term(**{**t, "factors": tuple(t["factors"])}) for t in r["terms"])})
+        for r in data["rows"]
+    )
+    maxima = tuple((m, a, b) for m, a, b in data["maxima"])
+    return LogProgram(variables, rows, maxima, data["goal"], data["sign"], data["plain"])
+
+
+def run(program: LogProgram, seconds: float) -> dict[str, Any]:
+    """Solve a log program here.
+
+    Status, log variables ``y`` (None: no point) and the bound of the goal variable.
+    """
+    import pyomo.environ as pyo
+    from pyomo.contrib.solver.common.factory import SolverFactory
+
+    from formulations.pyomo_models.log_models import log_model
+
+    assert pyo, "Pyomo's solvers are registered by importing its environment"
+    model = log_model(program)
+    solver = SolverFactory("scip_direct")
+    result = solver.solve(
+        model,
+        time_limit=seconds,
+        threads=1,
+        abs_gap=SCIP_GAP if program.goal and not program.plain else None,
+        rel_gap=0.0 if program.goal and not program.plain else SCIP_GAP,
+        load_solutions=False,
+        raise_exception_on_nonoptimal_result=False,
+        solver_options={"numerics/feastol": TOLERANCE},
+    )
+    word: dict[str, Any] = {"status": result.termination_condition.name, "y": None, "bound": None}
+    if result.incumbent_objective is not None:
+        values = result.solution_loader.get_vars([model.y[v.name] for v in program.variables])
+        word["y"] = {v.name: float(values[model.y[v.name]]) for v in program.variables}
+    bound = result.objective_bound
+    if program.goal and bound is not None and math.isfinite(bound):
+        word["bound"] = float(bound)
+    return word
+
+
+def main() -> None:
+    """Read a program from standard input, solve it, write the answer as the last line of standard output."""
+    data = json.load(sys.stdin)
+    word = run(read(data["program"]), data["seconds"])
+    sys.stdout.write("\n" + json.dumps(word) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,399 @@
+"""One design for many worlds, where each world is a geometric program: a master problem that grows by cuts.
+
+The master holds, of each limit, the worlds that are needed so far, and of the objective's measure the cuts made so far
+(``formulations.uncertainty.robust``): it asks for less than the question does, so its proved bound is a bound of
+the question. Its design is judged in every world; what is broken there, and the measure where it lies above the
+master's, is added. When nothing is left to add, the master's design is the question's optimum. This is the
+cutting-set method (Mutapcic and Boyd, Optimization Methods and Software 24, 2009), and for the measure Kelley's
+with posynomials for planes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.system.records import dataclass
+from formulations.arithmetics.maxima import SIDE, Pair
+from formulations.arithmetics.posynomial import ONE, Posynomial
+from formulations.problem import Goal, Kind, Problem, Row, Variable
+from formulations.row_keys import RowKey
+from formulations.uncertainty import robust
+from formulations.uncertainty.measures import WORST, Weighing
+from formulations.uncertainty.robust import Posed, folded
+from formulations.uncertainty.worlds import Array, Cap, Judged, judged
+from results.solution import Status
+from scenarios.question import Decision, Question
+from solvers.geometric import kinks, structured
+from solvers.outcome import Outcome
+from solvers.robust.masters import robust_caps
+
+if TYPE_CHECKING:
+    from solvers.geometric.structured import Optimum
+
+MEASURE = "measure"
+MASTER_ROUNDS = 200
+WORLD_BROKEN = 2e-9
+"""A limit broken by more than this, relative, in some world is added: a little more than the master's own tolerance."""
+MASTER_CLOSE = 2e-8
+"""A measure above the master's by no more than this, relative, needs no further cut: well below the promised gap."""
+CERTAIN = -1
+"""The world of a limit that is the same in all of them, or on a measure over all."""
+Elasticity = tuple[float, bool]
+DISCRETE = "whole numbers and listed values change by jumps"
+UNKNOWN = "the multipliers are not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a method found of a question in many worlds.
+
+    ``outcome``: design and bound of the measure. ``elasticities``: percent of the measure per percent of each limit,
+    where that is known, and whether that holds for relaxing only; ``unweighed``: why it is not. ``needed``: of each
+    limit the worlds that the proof rests on. ``cuts``: how many the measure took. ``left_out``: of each limit with a
+    probability the worlds in which it may fail.
+    """
+
+    outcome: Outcome
+    elasticities: Mapping[RowKey, Elasticity] = field(default_factory=dict)
+    needed: Mapping[RowKey, tuple[int, ...]] = field(default_factory=dict)
+    cuts: int = 1
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    left_out: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    unweighed: str = ""
+
+    def closed(self, question: Question) -> bool:
+        """Whether nothing is left to ask: a proof that there is no design, or a design within the gap asked for."""
+        status = self.outcome.status
+        return status is not Status.ERROR and (status is not Status.FEASIBLE or not question.objectives)
+
+
+@dataclass(slots=True)
+class Master:
+    """The problem that grows: the worlds of each limit that it holds, and the cuts of the measure.
+
+    ``left_out``: of each limit the worlds in which it need not hold.
+    """
+
+    asked: Posed
+    measure: Weighing
+    kept: frozenset[str] | None
+    left_out: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    rows: list[tuple[int, Row]] = field(default_factory=list)
+    cuts: list[Pair] = field(default_factory=list)
+
+    @property
+    def goal(self) -> Goal | None:
+        """What is minimised of the nominal world; None where only limits are asked."""
+        return self.asked.goal
+
+    def held(self) -> list[Row]:
+        """The limits that are asked for."""
+        return [r for r in self.asked.rows if self.kept is None or r.key.name in self.kept]
+
+    def caps(self) -> list[Cap]:
+        """The limits on measures that are asked for."""
+        return [c for c in self.asked.worlds.caps if self.kept is None or c.name in self.kept]
+
+    def worst(self, at: Judged) -> float:
+        """The largest ratio of all limits that are asked for."""
+        keys = [*(r.key for r in self.held()), *(c.key for c in self.caps())]
+        return max((float(self.counted(key, at).max()) for key in keys), default=0.0)
+
+    def add(self, x: Mapping[str, float], at: Judged, *, first: bool = False) -> bool:
+        """Add what is broken at a design (``first``: the worst world of each limit); tell whether there was any."""
+        before = len(self.rows)
+        fixed = {r.key for i, r in self.rows if i == CERTAIN}
+        for row in self.held():
+            if first and robust.certain(row.numerator) and robust.certain(row.denominator):
+                self.rows.append((CERTAIN, robust.row_at(self.asked, row, 0, x)))
+            elif row.key not in fixed:
+                ratio = self.counted(row.key, at)
+                i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
+                if first or not ratio[i] <= 1 + WORLD_BROKEN:
+                    self._hold(i, robust.row_at(self.asked, row, i, x))
+        for cap in self.caps():
+            if first or not at.ratios[cap.key][0] <= 1 + WORLD_BROKEN:
+                values = at.metrics[cap.name][: self.asked.worlds.measured]
+                self._hold(CERTAIN, robust_caps.row(self.asked, cap, x, values))
+        return len(self.rows) > before
+
+    def counted(self, key: RowKey, at: Judged) -> Array:
+        """A limit's ratios by world, minus infinity where it need not hold."""
+        out = self.left_out.get(key.name)
+        if not out:
+            return at.ratios[key]
+        found = np.array(at.ratios[key])
+        found[list(out)] = -np.inf
+        return found
+
+    def _hold(self, i: int, row: Row) -> None:
+        """Hold a limit in a world, unless the very row is there: what is left then is the master's own tolerance."""
+        alike = (r for j, r in self.rows if j == i and r.key == row.key)
+        if not any(r.numerator.same_as(row.numerator) for r in alike):
+            self.rows.append((i, row))
+
+    def cut(self, x: Mapping[str, float], at: Judged) -> None:
+        """Add the cut of the measure that is exact at a design."""
+        goal = self.goal
+        assert goal is not None, "only an objective has a measure"
+        assert at.objective is not None, "and a value in every sample"
+        losses = goal.sign * at.objective if goal.log2 else at.objective**goal.sign
+        whole, weights = folded(goal), self.measure.weights(losses)
+        if whole is not None:
+            self.cuts.append((robust.weighted(robust.settled(self.asked, whole, x), weights), ONE))
+            return
+        # of ratios of sums only the worst can be cut: by the ratio in the world where it is
+        i = int(weights.argmax())
+        top = robust.settled(self.asked, goal.numerator, x)
+        self.cuts.append((robust.at_world(top, i), robust.at_world(goal.denominator, i)))
+
+    def problem(self, exact: Goal | None) -> Problem:
+        """Write the master as a problem; ``exact``: the measure as one posynomial, where it is one."""
+        rows, variables, goal = [r for _, r in self.rows], self.asked.variables, exact
+        if self.goal is not None and exact is None:
+            unknown = Posynomial({((MEASURE, 1.0),): 1.0})
+            variables = (*variables, self._unknown())
+            rows += [
+                Row(RowKey(f"{MEASURE} {k}", SIDE), top, bottom * unknown)
+                for k, (top, bottom) in enumerate(self.cuts)
+            ]
+            goal = dataclasses.replace(self.goal, numerator=unknown, denominator=ONE, log2=False)
+        sums = [r.denominator for r in rows] + ([goal.denominator] if goal is not None else [])
+        discrete = any(v.discrete for v in self.asked.variables)
+        kinds = (Kind.GP, Kind.MIGP) if all(d.is_monomial for d in sums) else (Kind.NLP, Kind.MINLP)
+        nominal = self.asked.worlds.nominal
+        return Problem(nominal, kinds[discrete], variables, goal, tuple(rows), known=self.asked.known)
+
+    def _unknown(self) -> Variable:
+        """The unknown above all cuts, in a box that they never reach."""
+        ends = {v.name: (math.log(v.low), math.log(v.high)) for v in self.asked.variables}
+        low, high = math.inf, -math.inf
+        for top, bottom in self.cuts:
+            (least, most), (small, large) = (
+                _posynomial_log_ends(top, ends),
+                _posynomial_log_ends(bottom, ends),
+            )
+            low, high = min(low, least - large), max(high, most - small)
+        low, high = max(low - 5.0, -680.0), min(high + 5.0, 680.0)
+        return Variable(
+            MEASURE, math.exp(low), math.exp(high), False, False, Decision(MEASURE), auxiliary=True
+        )
+
+
+def _posynomial_log_ends(p: Posynomial, ends: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+    """Ends of log p over a box of logarithms, each term at its own."""
+    lows, highs = [], []
+    for key, c in p.terms.items():
+        sides = [sorted((e * ends[v][0], e * ends[v][1])) for v, e in key]
+        lows.append(math.log(c) + sum(s[0] for s in sides))
+        highs.append(math.log(c) + sum(s[1] for s in sides))
+    return max(lows), max(highs) + math.log(len(highs))
+
+
+def minimise(
+    asked: Posed,
+    measure: Weighing,
+    *,
+    kept: frozenset[str] | None = None,
+    tied: bool = True,
+    left_out: Mapping[str, frozenset[int]] | None = None,
+) -> Found:
+    """Find the design whose objective has the least measure over the worlds, with every limit held in each of them.
+
+    ``kept``: names of the limits that count (None: all). ``tied``: settle ties by the question's rule, at the nominal
+    numbers. ``left_out``: of a limit the worlds in which it need not hold. Raises NotPosynomial where the
+    measure cannot be cut: a mean of ratios of sums.
+    """
+    exact = robust.exact_goal(asked, measure)
+    master = Master(asked, measure, kept, left_out or {})
+    x = middle_design(asked)
+    at = judged(asked.worlds, x)
+    master.add(x, at, first=True)
+    if asked.goal is not None and exact is None:
+        master.cut(x, at)
+    for _ in range(MASTER_ROUNDS):
+        problem = master.problem(exact)
+        searched = structured.search(problem)
+        found = structured.settle(searched, tied=False)
+        if found.outcome.x is None or found.outcome.status not in (Status.OPTIMAL, Status.FEASIBLE):
+            return Found(_answer_of_empty_master(found.outcome, master), needed=needed_worlds(master))
+        x = _design_of_outcome(asked, found.outcome)
+        at = judged(asked.worlds, x)
+        if not _grown(master, found, x, at, exact):
+            break
+    else:
+        words = f"{MASTER_ROUNDS} rounds of cuts did not close the gap"
+        return Found(dataclasses.replace(found.outcome, status=Status.FEASIBLE, x=x, message=words))
+    if tied:
+        found, x = _settled_ties(master, searched, found, x, exact)
+    outcome = dataclasses.replace(found.outcome, x=x, solver="dse cuts over samples")
+    elasticities, why = _weights_of_limits(master, problem, found)
+    return Found(
+        outcome,
+        elasticities,
+        needed_worlds(master),
+        len(master.cuts),
+        _ranges_of_decided(asked, found),
+        unweighed="" if elasticities else why,
+    )
+
+
+def middle_design(asked: Posed) -> dict[str, float]:
+    """A design to begin with: the geometric middle of each variable's bounds, or the nearest value it may have."""
+    found = {}
+    for v in asked.variables:
+        d = v.decision
+        low, high = max(v.low, d.minimum or 0.0), min(v.high, math.inf if d.maximum is None else d.maximum)
+        x = math.sqrt(low) * math.sqrt(max(high, low))
+        if d.values is not None:
+            listed = np.array(d.values)
+            x = float(listed[np.abs(np.log(listed) - math.log(x)).argmin()])
+        found[v.name] = float(round(x)) if d.integer else float(x)
+    return found
+
+
+def _design_of_outcome(asked: Posed, outcome: Outcome) -> dict[str, float]:
+    assert outcome.x is not None, "there is a design"
+    return {v.name: float(outcome.x[v.name]) for v in asked.variables}
+
+
+def _grown(master: Master, found: Optimum, x: Mapping[str, float], at: Judged, exact: Goal | None) -> bool:
+    """Add what the design shows to be missing; tell whether there was anything."""
+    grown = master.add(x, at)
+    goal = master.goal
+    if goal is None or exact is not None:
+        return grown
+    value = float(master.measure.value(_objectives(at), maximize=goal.sign < 0))
+    reached = found.outcome.bound
+    below = reached is None or goal.sign * (value - reached) > MASTER_CLOSE * abs(value)
+    if below and math.isfinite(value) and not _stuck(master, x, at):
+        master.cut(x, at)
+        return True
+    return grown
+
+
+def _stuck(master: Master, x: Mapping[str, float], at: Judged) -> bool:
+    """Whether the cut at a design is there already: what is left of the gap is the master's own tolerance."""
+    before = len(master.cuts)
+    master.cut(x, at)
+    fresh = master.cuts.pop()
+    assert len(master.cuts) == before, "only tried"
+    return any(fresh[0].same_as(p) and fresh[1].same_as(q) for p, q in master.cuts)
+
+
+def _objectives(at: Judged) -> np.ndarray:
+    assert at.objective is not None, "there is an objective"
+    return at.objective
+
+
+def _settled_ties(
+    master: Master, searched: structured.Searched, found: Optimum, x: dict[str, float], exact: Goal | None
+) -> tuple[Optimum, dict[str, float]]:
+    """Settle ties in the last master; what then breaks a world that it does not hold is left."""
+    chosen = structured.settle(searched)
+    if chosen.outcome.x is None:
+        return found, x
+    there = _design_of_outcome(master.asked, chosen.outcome)
+    at = judged(master.asked.worlds, there)
+    if master.worst(at) > 1 + 5 * WORLD_BROKEN:
+        return found, x
+    if exact is None and master.goal is not None:
+        value = float(master.measure.value(_objectives(at), maximize=master.goal.sign < 0))
+        bound = chosen.outcome.bound
+        if bound is None or master.goal.sign * (value - bound) > 2 * MASTER_CLOSE * abs(value):
+            return found, x
+    return chosen, there
+
+
+def _answer_of_empty_master(outcome: Outcome, master: Master) -> Outcome:
+    """What a master without a design says of the question."""
+    if outcome.status is Status.INFEASIBLE:
+        worlds = sorted({i for i, _ in master.rows if i != CERTAIN})
+        word = master.asked.worlds.word
+        some = ", ".join(map(str, worlds[:6])) + (", …" if len(worlds) > 6 else "")
+        text = f"no design meets all limits in {word}s {some}" if worlds else "no design meets all limits"
+        return dataclasses.replace(outcome, certificate=f"{text}; {structured.PROOFS[Kind.GP]}")
+    return outcome
+
+
+def needed_worlds(master: Master) -> dict[RowKey, tuple[int, ...]]:
+    """The worlds whose rows the master holds, by limit."""
+    found: dict[RowKey, tuple[int, ...]] = {}
+    for i, row in master.rows:
+        if i != CERTAIN:
+            found[row.key] = tuple(sorted({*found.get(row.key, ()), i}))
+    return found
+
+
+def _weights_of_limits(
+    master: Master, problem: Problem, found: Optimum
+) -> tuple[dict[RowKey, Elasticity], str]:
+    """Percent of the measure per percent of a limit: its multipliers, summed over the worlds that the master holds.
+
+    Without them, why.
+    """
+    goal = master.goal
+    if any(v.discrete for v in master.asked.variables):
+        return {}, DISCRETE
+    if found.y is None or goal is None or goal.log2:
+        return {}, "the objective is a logarithm" if goal is not None and goal.log2 else UNKNOWN
+    _, duals = kinks.duals(structured.Place(problem, found.y, found.known))
+    if not duals.known.all():
+        return {}, UNKNOWN
+    elasticities: dict[RowKey, Elasticity] = {}
+    for key, multiplier, one_sided in zip(duals.keys, duals.value[0], duals.one_sided[0], strict=True):
+        if key.side in ("max", "min"):
+            toward = -1.0 if key.side == "max" else 1.0
+            before, side = elasticities.get(key, (0.0, False))
+            elasticities[key] = before + toward * goal.sign * float(multiplier), side or bool(one_sided)
+    return elasticities, ""
+
+
+def _ranges_of_decided(asked: Posed, found: Optimum) -> dict[str, tuple[float, float]]:
+    names = {v.name for v in asked.variables}
+    return {n: ends for n, ends in (found.ranges or {}).items() if n in names}
+
+
+def least_limit(asked: Posed, name: str, kept: frozenset[str]) -> float | None:
+    """Return the least factor by which a limit would have to give so that the other ``kept`` ones leave a design.
+
+    The largest of the limit's ratios over all worlds is minimised. None where the others leave none.
+    """
+    rows = [r for r in asked.rows if r.key.name == name]
+    factors = []
+    for row in rows:
+        goal = Goal(name, row.numerator, row.denominator)
+        rest = tuple(r for r in asked.rows if r is not row)
+        other = dataclasses.replace(asked, goal=goal, rows=rest)
+        found = _least_worst(other, kept, row.key)
+        if found is None:
+            return None
+        factors.append(found)
+    return max(factors, default=None)
+
+
+def _least_worst(asked: Posed, kept: frozenset[str], key: RowKey) -> float | None:
+    """Return the least that the largest of a limit's ratios over the worlds can be."""
+    master, x = Master(asked, WORST, kept), middle_design(asked)
+    at, reached = judged(asked.worlds, x), -math.inf
+    for number in range(MASTER_ROUNDS):
+        worst = float(at.ratios[key].max())
+        grown = master.add(x, at, first=number == 0)
+        there = dataclasses.replace(at, objective=at.ratios[key])
+        if not grown and (worst <= reached * (1 + MASTER_CLOSE) or _stuck(master, x, there)):
+            return worst
+        if not _stuck(master, x, there):
+            master.cut(x, there)
+        found = structured.settle(structured.search(master.problem(None)), tied=False)
+        if found.outcome.x is None:
+            return None
+        x = _design_of_outcome(asked, found.outcome)
+        at = judged(asked.worlds, x)
+        reached = -math.inf if found.outcome.bound is None else found.outcome.bound
+    return None
