@@ -41,15 +41,15 @@ class Divisor:
 
     def height(self, z: Array) -> Array:
         """h(z) for z of shape (..., q)."""
-        t = self.logc + z @ self.coordinates.T
+        t = self.logc + np.einsum("...q,tq->...t", z, self.coordinates)
         top = t.max(-1, keepdims=True)
         return np.asarray(top[..., 0] + np.log(np.exp(t - top).sum(-1)))
 
     def slope(self, z: Array) -> Array:
         """Gradient of h at z, shape (..., q)."""
-        t = self.logc + z @ self.coordinates.T
+        t = self.logc + np.einsum("...q,tq->...t", z, self.coordinates)
         w = np.exp(t - t.max(-1, keepdims=True))
-        return np.asarray((w / w.sum(-1, keepdims=True)) @ self.coordinates)
+        return np.asarray(np.einsum("...t,tq->...q", w / w.sum(-1, keepdims=True), self.coordinates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,18 @@ def arrays(
     forms, coordinates = linear_forms([a for _, a, _ in sums], len(names))
     divisors = tuple(Divisor(k, a[0], c, b) for (k, a, b), c in zip(sums, coordinates, strict=True))
     return Canonical(names, exponents, logc, ptr, keys, low, high, divisors, forms, allowed)
+
+
+def of_many(c: Canonical) -> Canonical:
+    """Return the arrays of one point as those of many points, of which there is one."""
+    return dataclasses.replace(
+        c,
+        logc=c.logc[None],
+        low=c.low[None],
+        high=c.high[None],
+        divisors=tuple(dataclasses.replace(d, logc=d.logc[None]) for d in c.divisors),
+        tighter=None if c.tighter is None else of_many(c.tighter),
+    )
 
 
 def _tighter(c: Canonical, pairs: Sequence[tuple[Posynomial, Posynomial]]) -> Canonical | None:
@@ -309,7 +321,7 @@ def relaxation(c: Canonical, z_low: Array, z_high: Array) -> tuple[Array, Array,
 
 def restriction(c: Canonical, y: Array) -> tuple[Array, Array]:
     """Arrays with each divisor replaced by its tangent monomial at y (N, n); their points hold the true rows."""
-    z = y @ c.forms.T
+    z = np.einsum("pi,qi->pq", y, c.forms)
     slopes = [d.slope(z) for d in c.divisors]
     cuts = [d.height(z) - (s * z).sum(1) for d, s in zip(c.divisors, slopes, strict=True)]
     return _divide(c, y.shape[0], slopes, cuts)
@@ -320,23 +332,27 @@ def _divide(c: Canonical, count: int, slopes: Sequence[Array], cuts: Sequence[Ar
     b = np.broadcast_to(c.logc, (count, c.logc.shape[-1])).copy()
     for d, slope, cut in zip(c.divisors, slopes, cuts, strict=True):
         rows = slice(c.ptr[d.row], c.ptr[d.row + 1])
-        a[:, rows] -= (d.base + slope @ c.forms)[:, None, :]
+        a[:, rows] -= (d.base + np.einsum("pq,qi->pi", slope, c.forms))[:, None, :]
         b[:, rows] -= cut[:, None]
     return a, b
 
 
 def values(c: Canonical, y: Array) -> Array:
     """F_k at points y (N, n): (N, m+1), the true functions with their true divisors."""
-    t = c.logc + y @ c.exponents.T
+    # a BLAS product over all points adds up in an order that depends on how many there are
+    t = c.logc + np.einsum("pi,ki->pk", y, c.exponents)
     top = np.maximum.reduceat(t, c.ptr[:-1], axis=1)
     f = top + np.log(np.add.reduceat(np.exp(t - top[:, c.row_of_term]), c.ptr[:-1], axis=1))
-    z = y @ c.forms.T
+    z = np.einsum("pi,qi->pq", y, c.forms)
     for d in c.divisors:
-        f[:, d.row] -= y @ d.base + d.height(z)
+        f[:, d.row] -= np.einsum("pi,i->p", y, d.base) + d.height(z)
     return np.asarray(f)
 
 
 def form_box(c: Canonical, low: Array, high: Array) -> tuple[Array, Array]:
     """The interval of every form over boxes low..high of shape (N, n)."""
     up, down = np.maximum(c.forms, 0.0), np.minimum(c.forms, 0.0)
-    return low @ up.T + high @ down.T, high @ up.T + low @ down.T
+    ends = [
+        np.einsum("pi,qi->pq", a, up) + np.einsum("pi,qi->pq", b, down) for a, b in ((low, high), (high, low))
+    ]
+    return ends[0], ends[1]

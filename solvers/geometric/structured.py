@@ -20,7 +20,7 @@ from formulations.tolerances import SLACK
 from results.solution import Status
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch, multipliers, ties
-from solvers.geometric.programs.crossover import polish
+from solvers.geometric.programs.polishing import polish
 from solvers.geometric.programs.unbounded import at_open_ends, held_by_box, runaway
 from solvers.outcome import Outcome
 
@@ -277,7 +277,7 @@ def _newton_polished(
     if canon.values(c, start[None])[0, 1:].max(initial=-np.inf) > branch.FEASIBLE:
         start = y
     at_end = (known.lower_multipliers[0] > start - c.low) | (known.upper_multipliers[0] > c.high - start)
-    return polish(c, start, known.multipliers[0], at_end), known
+    return polish(canon.of_many(c), start[None], known.multipliers, at_end[None]).y[0], known
 
 
 def _pinned(problem: Problem, goal: Goal, c: Canonical, rows: Array) -> ties.Chosen | None:

@@ -23,8 +23,7 @@ from formulations.tolerances import BINDS, TIE
 from scenarios.question import Decision
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
-from solvers.geometric.points import branching, geometric_whole, relaxed_limits
-from solvers.geometric.points.branching import Searched
+from solvers.geometric.points import geometric_whole, relaxed_limits
 from solvers.geometric.points.geometric_answers import (
     AT_EDGE,
     CONFLICT,
@@ -40,10 +39,12 @@ from solvers.geometric.points.geometric_answers import (
     Reasons,
     asked,
 )
-from solvers.geometric.programs import optimal_face, ties
+from solvers.geometric.programs import branch, optimal_face, ties
+from solvers.geometric.programs.branch import Searched
 from solvers.geometric.programs.crossover import doubtful
 from solvers.geometric.programs.geometric_conflicts import neighbours
 from solvers.geometric.programs.optimal_face import Solver, Stages
+from solvers.geometric.programs.polishing import SHARP_RESIDUAL, UNCLEAR, polish
 from solvers.geometric.programs.ties import SETTLED_WIDTH
 from solvers.geometric.programs.unbounded import held_by_box
 from solvers.geometric.structured import STRAINED
@@ -51,7 +52,6 @@ from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import sensitivity
 from solvers.ratios import divided_conflicts, equally_good
-from solvers.ratios.polishing import SHARP_RESIDUAL, UNCLEAR, polish
 
 Bools = NDArray[np.bool_]
 
@@ -65,7 +65,7 @@ def answered(answers: BlockAnswers, d: Divided, points: NDArray[np.int64], solve
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     discrete = {i: v.decision for i, v in enumerate(d.problem.variables) if v.discrete}
     sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
-    found = branching.minimise(divided.take(d.arrays, sound), solve, discrete)
+    found = branch.search(divided.take(d.arrays, sound), solve, discrete)
     good, why = np.zeros(d.size, bool), np.full(d.size, NOT_FINITE, object)
     why[sound] = np.where(found.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     none = sound[found.status == gp.INFEASIBLE]

@@ -16,7 +16,7 @@ from formulations.grids.divided import Divided, Indices
 from formulations.tolerances import SLACK
 from scenarios.question import Decision
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import branching
+from solvers.geometric.programs import branch
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 
@@ -76,4 +76,4 @@ def _met(
     for i in whole:
         low[:, i], high[:, i] = c.low[:, i], c.high[:, i]
     c = divided.eased(c, np.log1p(SLACK)) if far else c
-    return branching.minimise(replace(c, low=low, high=high), solve, whole, any_design=True).status
+    return branch.search(replace(c, low=low, high=high), solve, whole, any_design=True).status

@@ -2,7 +2,7 @@
 
 The rule is that of ``solvers.geometric.programs.ties``. The goal times a tiny power of a form tells how far the
 optimal designs reach along it. Where that is far, the goal times tiny powers of what ties go to, each less than the one
-before, has the design of the tie rule as its optimum; these searches are those of the goal itself (``branching``).
+before, has the design of the tie rule as its optimum; these searches are those of the goal itself (``branch``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from scenarios.question import Decision
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import branching
+from solvers.geometric.programs import branch
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.programs.ties import NEXT, NUDGE, SETTLED_WIDTH
 
@@ -40,7 +40,7 @@ def reaching(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decis
         ends = []
         for sign in (1.0, -1.0):
             nudged = _goal_times_powers(c, sign * NUDGE * form)
-            there = branching.minimise(nudged, solve, discrete, value_only=True, gap=TIED_GAP, start=y).y
+            there = branch.search(nudged, solve, discrete, value_only=True, gap=TIED_GAP, start=y).y
             alike = np.abs(canon.values(c, there)[:, 0] - best) <= 10 * TIE
             ends.append(np.where(alike[:, None], there, y) @ form)
         found |= ends[1] - ends[0] > SETTLED_WIDTH
@@ -56,7 +56,7 @@ def by_rule(
     proved.
     """
     nudged, start = _with_stages(c, y, [g for g in stages if g.denominator.is_monomial])
-    found = branching.minimise(nudged, solve, discrete, value_only=True, gap=TIED_GAP, start=start)
+    found = branch.search(nudged, solve, discrete, value_only=True, gap=TIED_GAP, start=start)
     return nudged, found.y, found.status == gp.OPTIMAL
 
 

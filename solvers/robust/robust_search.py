@@ -28,7 +28,7 @@ from results.solution import Status
 from scenarios.question import Question
 from solvers.certain import answer
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import branching
+from solvers.geometric.programs import branch
 from solvers.outcome import Outcome
 from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import Found
@@ -102,7 +102,7 @@ def _bounds_of_ratios(worlds: Worlds) -> Array:
     if made is None or made.problem.goal is None or not np.isfinite(made.arrays.logc).all():
         return unknown
     discrete = {i: v.decision for i, v in enumerate(made.problem.variables) if v.discrete}
-    found = branching.minimise(made.arrays, gp.solve, discrete, value_only=True)
+    found = branch.search(made.arrays, gp.solve, discrete, value_only=True)
     return np.where(found.status == gp.OPTIMAL, made.problem.goal.to_user(found.bound), np.nan)
 
 

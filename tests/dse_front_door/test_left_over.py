@@ -22,7 +22,8 @@ from formulations.arithmetics import posynomial
 from solvers import enumeration, paths
 from solvers.counting import tables, whole
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import branching, geometric_answers
+from solvers.geometric.points import geometric_answers
+from solvers.geometric.programs import branch
 from solvers.ratios import line
 
 WRONG = "nonsense is not defined"
@@ -167,8 +168,8 @@ def station() -> dict[str, Any]:
 
 CHOSEN = {
     "ratios of sums": (
-        branching,
-        "minimise",
+        branch,
+        "search",
         lambda: {**nbody(60, power={"max": 1e4}), "machine": "balanced"},
     ),
     "tables": (tables, "answered", lambda: LIBRARY / "roofline_platform_efficiency_sweep.toml"),

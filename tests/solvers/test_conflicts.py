@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dse
-from solvers.geometric.programs import branch
+from solvers.geometric.programs import tree
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import Bools, Indices
 
@@ -163,9 +163,9 @@ def test_a_value_that_no_search_settles_is_named_after_a_few_hundred_nodes():
         "objective": {"minimize": "energy"},
         "limits": {"time": {"max": "0.1 ms"}, "power": {"max": 378040.898 * (1 - 1e-5)}},
     }
-    with mock.patch.object(branch, "_relaxations", side_effect=branch._relaxations) as relaxed:
+    with mock.patch.object(tree, "_relaxations", side_effect=tree._relaxations) as relaxed:
         solution = dse.solve(asked)
-    assert sum(len(call.args[1]) for call in relaxed.call_args_list) < 2000
+    assert sum(call.args[1].point.size for call in relaxed.call_args_list) < 2000
     assert solution.conflicts == (("time", "power", "replication"),)
     assert solution.conflict["replication"] == pytest.approx(1.28812, rel=1e-5)
     assert "for replication, whose search ended early, a smaller change may do" in solution.certificate

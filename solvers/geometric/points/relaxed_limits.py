@@ -20,7 +20,7 @@ from formulations.grids.batch import Batch
 from formulations.grids.divided import Divided, Indices
 from scenarios.question import Decision, Question
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import branching
+from solvers.geometric.programs import branch
 from solvers.geometric.programs.geometric_conflicts import neighbours
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
@@ -137,13 +137,11 @@ def _relaxed_searches(
     Where many nodes are open after a while the goal hardly depends on the design; what divides without a remainder is
     then taken out of its ratio, which needs one more variable, and fewer nodes.
     """
-    r = branching.minimise(
-        c, solve, discrete, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP
-    )
+    r = branch.search(c, solve, discrete, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP)
     status, value = r.status, r.value
     some = np.flatnonzero(status == gp.FAILED)
     if some.size:
         own = divided.take(c, some)
-        r = branching.minimise(quotients.apart(own), solve, discrete, value_only=True, gap=FEASIBLE_VALUE_GAP)
+        r = branch.search(quotients.apart(own), solve, discrete, value_only=True, gap=FEASIBLE_VALUE_GAP)
         status[some], value[some] = r.status, canon.values(own, r.y[:, : len(c.names)])[:, 0]
     return status, value

@@ -10,9 +10,6 @@ limits and box ends as binding, ``F_W(y) = 0``, and goes by Newton's method to t
 set, one that is violated enters it. The set is right where the conditions of Karush, Kuhn and Tucker hold with
 positive multipliers on it. Points with the same set go together. Reference: Nocedal and Wright, Numerical
 Optimization, 2nd edition, sections 16.5 and 18.1.
-
-The same steps sharpen a design whose set is known (``polish``): a gap of 1e-9 leaves the variables to 1e-4 or so. Rows
-may divide by sums there, whose true functions are meant.
 """
 
 from __future__ import annotations
@@ -21,12 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations import canonical as canon
-from formulations.canonical import Canonical
 from formulations.grids.batch import Table
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.formulas import FEASIBLE
-from solvers.geometric.kernel.gp_terms import Array, Terms
+from solvers.geometric.kernel.gp_terms import Array
+from solvers.geometric.programs import newton
 from solvers.patterns import Bools, groups
 
 UNCLEAR_BELOW, SURELY = 1e-3, 1e-9
@@ -42,15 +37,6 @@ LIMIT_ROUNDING = 1e-12
 """Value of a limit that counts as 0: some roundings of sums of logarithms of up to 1e3."""
 NEARBY_SOLUTION = 1e-2
 """A set whose solution is farther away than this (in logs) is not that of the optimum that the kernel found."""
-NO_CURVATURE = 1e-9
-"""Curvature, as a part of the largest, that counts as none (as ``tolerances.TIE`` counts)."""
-FORCED = 1e-10
-"""Multiplier of a limit that a design is sharpened along."""
-ON_THE_BOX = 1e-12
-SETTLED = 1e-13
-"""Residual of the conditions of optimality that no step makes less."""
-LOST = 1e-6
-"""How far the goal may move where a design is sharpened, beside what the slack that it gives back is worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,34 +93,6 @@ def crossover(t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Resul
     bound = gp.lagrangian_bound(t.exponents, t.logc, t.ptr, low[at], high[at], y, lam)
     found["bound"][at] = np.maximum(found["bound"][at], bound)
     return gp.Result(**found), known
-
-
-def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Array:
-    """The optimiser near y: rows with a multiplier above their slack hold with equality, ``at_end`` variables stay.
-
-    Returns y itself where Newton's method does not improve the optimality residual, or leaves the feasible set.
-    """
-    free = ~at_end & (c.high - c.low > 1e-13)
-    if not free.any():
-        return y
-    before = canon.values(c, y[None])[0]
-    rows = np.flatnonzero((multipliers > FORCED) & (multipliers > -before[1:]))
-    T, now, best, goal, least = gp.terms(c.exponents, c.logc, c.ptr), y, y, before[0], np.inf
-    for _ in range(NEWTON_STEPS + 1):
-        s = _inequality_slopes(T, c.low[None], c.high[None], now[None], rows, free, c)
-        lam = _fitted(s)
-        left = np.abs(_left(s, lam)).max() + np.abs(s.values[0, rows]).max(initial=0.0)
-        inside = ((c.low - ON_THE_BOX <= now) & (now <= c.high + ON_THE_BOX)).all()
-        if not (left < least and inside and s.values[0].max(initial=-np.inf) <= FEASIBLE):
-            break
-        best, goal, least = now, s.goal[0], left
-        if left < SETTLED:
-            break
-        now = now.copy()
-        now[free] += _newton_step(T, s, rows, lam, free)[0][0]
-    # giving back the granted slack moves the goal by the price of the limits
-    near = abs(goal - before[0]) < LOST + 2 * FEASIBLE * float(multipliers.sum())
-    return best if near else y
 
 
 def _inequality_slices(m: int, n: int) -> dict[str, slice]:
@@ -198,98 +156,12 @@ def _newton(
     variables; return the points, the multipliers of the rows there, and the largest slope that is left.
     """  # noqa: D205
     T = gp.terms(t.exponents, t.logc, t.ptr)
-    s = _inequality_slopes(T, low, high, y, rows, free)
-    multipliers = _fitted(s)
+    s = newton.slopes(T, low, high, y, rows, free)
+    multipliers = newton.fitted(s)
     for _ in range(NEWTON_STEPS):
-        moved, multipliers = _newton_step(T, s, rows, multipliers, free)
+        moved, multipliers = newton.step(T, s, rows, multipliers, free)
         y = y.copy()
         y[:, free] += np.clip(moved, -NEARBY_SOLUTION, NEARBY_SOLUTION)
-        s = _inequality_slopes(T, low, high, y, rows, free)
-    multipliers = _fitted(s)
-    return y, multipliers, np.abs(_left(s, multipliers)).max(1, initial=0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class _Slopes:
-    """At N points: the ``goal``, ``values`` of limits (and of ends, where rows are some), softmax ``weights``.
-
-    In the free variables: slopes ``over`` of the terms above, ``all`` of goal and limits, ``own`` of the inequalities
-    that are to hold with equality; ``bends``: by row, how the sums below curve at the one point.
-    """
-
-    goal: Array
-    values: Array
-    weights: Array
-    over: Array
-    all: Array
-    own: Array
-    bends: list[tuple[int, Array]]
-
-
-def _inequality_slopes(
-    T: Terms,
-    low: Array,
-    high: Array,
-    y: Array,
-    rows: NDArray[np.intp],
-    free: Bools,
-    divided: Canonical | None = None,
-) -> _Slopes:
-    """Evaluate the inequalities at points; ``divided``: of one point, the program whose rows divide by sums."""
-    F, weights = T.known(y)
-    over = T.slopes(weights)[:, :, free]
-    slopes, bends = over, []
-    if divided is not None and divided.divisors:
-        slopes, forms = over.copy(), divided.forms[:, free]
-        for d in divided.divisors:
-            z = d.logc + d.coordinates @ (divided.forms @ y[0])
-            w = np.exp(z - z.max())
-            total = w.sum()
-            w /= total
-            mean = w @ d.coordinates
-            spread = (d.coordinates - mean) * np.sqrt(w)[:, None] @ forms
-            F[0, d.row] -= d.base @ y[0] + z.max() + np.log(total)
-            slopes[0, d.row] -= d.base[free] + mean @ forms
-            bends.append((d.row, spread.T @ spread))
-    m, n = F.shape[1] - 1, y.shape[1]
-    sides = rows[rows >= m] - m
-    own, values = slopes[:, 1 + rows[rows < m]], F[:, 1:]
-    if sides.size:
-        ends = np.concatenate([-np.eye(n), np.eye(n)])[sides][:, free]
-        own = np.concatenate([own, np.broadcast_to(ends, (len(y), *ends.shape))], axis=1)
-        values = np.concatenate([values, low - y, y - high], axis=1)
-    return _Slopes(F[:, 0], values, weights, over, slopes, own, bends)
-
-
-def _fitted(s: _Slopes) -> Array:
-    """The multipliers that leave the Lagrangian function flattest."""
-    found: Array = -np.einsum("pji,pj->pi", np.linalg.pinv(s.own, rcond=NO_CURVATURE), s.all[:, 0])
-    return found
-
-
-def _left(s: _Slopes, multipliers: Array) -> Array:
-    """The slopes of the Lagrangian function."""
-    found: Array = s.all[:, 0] + np.einsum("pi,pij->pj", multipliers, s.own)
-    return found
-
-
-def _newton_step(
-    T: Terms, s: _Slopes, rows: NDArray[np.intp], multipliers: Array, free: Bools
-) -> tuple[Array, Array]:
-    """One step of Newton's method: by how much the free variables move, and the multipliers there."""
-    count, limits = int(free.sum()), rows[rows < len(T.starts) - 1]
-    size = count + rows.size
-    A = T.A[:, free]
-    force = np.zeros(s.all.shape[:2])
-    force[:, 0], force[:, 1 + limits] = 1.0, multipliers[:, : limits.size]
-    squares = np.einsum("ki,kj->kij", A, A).reshape(-1, count * count)
-    curved = np.einsum("pk,ka->pa", force[:, T.row_of] * s.weights, squares).reshape(-1, count, count)
-    curved -= np.einsum("pr,pri,prj->pij", force, s.over, s.over)
-    for row, bend in s.bends:
-        curved[0] -= force[0, row] * bend
-    system = np.zeros((len(curved), size, size))
-    system[:, :count, :count] = curved
-    system[:, count:, :count], system[:, :count, count:] = s.own, s.own.swapaxes(1, 2)
-    right = -np.concatenate([s.all[:, 0], s.values[:, rows]], axis=1)
-    moved = np.einsum("pij,pj->pi", np.linalg.pinv(system, rcond=NO_CURVATURE, hermitian=True), right)
-    return moved[:, :count], moved[:, count:]
+        s = newton.slopes(T, low, high, y, rows, free)
+    multipliers = newton.fitted(s)
+    return y, multipliers, np.abs(newton.left(s, multipliers)).max(1, initial=0.0)

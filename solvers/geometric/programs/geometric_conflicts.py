@@ -19,6 +19,7 @@ from scenarios.question import Decision
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import ANY, BARE
 from solvers.geometric.kernel.gp_terms import Array, lagrangian, terms
+from solvers.geometric.programs.nodes import listed, values_beside
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 
@@ -200,15 +201,4 @@ class Oracle:
 
 def neighbours(d: Decision, y: Array, least: Array, most: Array) -> tuple[Array, Array]:
     """Logarithms of the allowed values at or below, and at or above, exp(y), between ``least`` and ``most``."""
-    if d.values is None:
-        x = np.exp(y)
-        below, above = (
-            np.log(np.maximum(np.floor(x * (1 + 1e-9)), 1.0)),
-            np.log(np.maximum(np.ceil(x * (1 - 1e-9)), 1.0)),
-        )
-    else:
-        logs = np.log(np.array(d.values))
-        last = logs.size - 1
-        below = logs[np.clip(np.searchsorted(logs, y + 1e-9, side="right") - 1, 0, last)]
-        above = logs[np.clip(np.searchsorted(logs, y - 1e-9), 0, last)]
-    return np.clip(below, least, most), np.clip(above, least, most)
+    return values_beside(listed(d), y, least, most)

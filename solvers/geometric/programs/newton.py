@@ -1,0 +1,105 @@
+"""One step of Newton's method on the conditions of Karush, Kuhn and Tucker, at many points that hold the same rows.
+
+The conditions are ``grad F_0(y) + sum_{k in W} l_k grad F_k(y) = 0`` and ``F_k(y) = 0`` for k in W. Steps are
+least-norm steps, so that nothing moves along an optimal face. Rows may divide by sums; their true functions are meant.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations.canonical import Canonical
+from solvers.geometric.kernel.gp_terms import Array, Terms
+from solvers.patterns import Bools
+
+NO_CURVATURE = 1e-9
+"""Curvature, as a part of the largest, that counts as none (as ``tolerances.TIE`` counts)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slopes:
+    """At N points: the ``goal``, ``values`` of limits (and of ends, where rows are some), softmax ``weights``.
+
+    In the free variables: slopes ``over`` of the terms above, ``all`` of goal and limits, ``own`` of the inequalities
+    that are to hold with equality; ``bends``: by row, how the sums below curve (N, free, free).
+    """
+
+    goal: Array
+    values: Array
+    weights: Array
+    over: Array
+    all: Array
+    own: Array
+    bends: list[tuple[int, Array]]
+
+
+def slopes(
+    T: Terms,
+    low: Array,
+    high: Array,
+    y: Array,
+    rows: NDArray[np.intp],
+    free: Bools,
+    divided: Canonical | None = None,
+) -> Slopes:
+    """Evaluate the inequalities at points; ``divided``: the program of these points whose rows divide by sums."""
+    F, weights = T.known(y)
+    over = T.slopes(weights)[:, :, free]
+    every, bends = over, []
+    if divided is not None and divided.divisors:
+        every, forms = over.copy(), divided.forms[:, free]
+        z = np.einsum("pi,qi->pq", y, divided.forms)
+        for d in divided.divisors:
+            t = d.logc + np.einsum("pq,tq->pt", z, d.coordinates)
+            top = t.max(1, keepdims=True)
+            w = np.exp(t - top)
+            total = w.sum(1, keepdims=True)
+            w /= total
+            mean = np.einsum("pt,tq->pq", w, d.coordinates)
+            spread = (d.coordinates - mean[:, None]) * np.sqrt(w)[:, :, None]
+            apart = np.einsum("ptq,qi->pti", spread, forms)
+            F[:, d.row] -= np.einsum("pi,i->p", y, d.base) + top[:, 0] + np.log(total[:, 0])
+            every[:, d.row] -= d.base[free] + np.einsum("pq,qi->pi", mean, forms)
+            bends.append((d.row, np.einsum("pti,ptj->pij", apart, apart)))
+    m, n = F.shape[1] - 1, y.shape[1]
+    sides = rows[rows >= m] - m
+    own, values = every[:, 1 + rows[rows < m]], F[:, 1:]
+    if sides.size:
+        ends = np.concatenate([-np.eye(n), np.eye(n)])[sides][:, free]
+        own = np.concatenate([own, np.broadcast_to(ends, (len(y), *ends.shape))], axis=1)
+        values = np.concatenate([values, low - y, y - high], axis=1)
+    return Slopes(F[:, 0], values, weights, over, every, own, bends)
+
+
+def fitted(s: Slopes) -> Array:
+    """The multipliers that leave the Lagrangian function flattest."""
+    found: Array = -np.einsum("pji,pj->pi", np.linalg.pinv(s.own, rcond=NO_CURVATURE), s.all[:, 0])
+    return found
+
+
+def left(s: Slopes, multipliers: Array) -> Array:
+    """The slopes of the Lagrangian function."""
+    found: Array = s.all[:, 0] + np.einsum("pi,pij->pj", multipliers, s.own)
+    return found
+
+
+def step(T: Terms, s: Slopes, rows: NDArray[np.intp], multipliers: Array, free: Bools) -> tuple[Array, Array]:
+    """One step of Newton's method: by how much the free variables move, and the multipliers there."""
+    count, limits = int(free.sum()), rows[rows < len(T.starts) - 1]
+    size = count + rows.size
+    A = T.A[:, free]
+    force = np.zeros(s.all.shape[:2])
+    force[:, 0], force[:, 1 + limits] = 1.0, multipliers[:, : limits.size]
+    squares = np.einsum("ki,kj->kij", A, A).reshape(-1, count * count)
+    curved = np.einsum("pk,ka->pa", force[:, T.row_of] * s.weights, squares).reshape(-1, count, count)
+    curved -= np.einsum("pr,pri,prj->pij", force, s.over, s.over)
+    for row, bend in s.bends:
+        curved -= force[:, row, None, None] * bend
+    system = np.zeros((len(curved), size, size))
+    system[:, :count, :count] = curved
+    system[:, count:, :count], system[:, :count, count:] = s.own, s.own.swapaxes(1, 2)
+    right = -np.concatenate([s.all[:, 0], s.values[:, rows]], axis=1)
+    moved = np.einsum("pij,pj->pi", np.linalg.pinv(system, rcond=NO_CURVATURE, hermitian=True), right)
+    return moved[:, :count], moved[:, count:]

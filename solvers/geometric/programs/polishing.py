@@ -1,0 +1,108 @@
+"""Sharpen nearly optimal points by Newton's method on the conditions of optimality of the true functions.
+
+A gap of 1e-9 leaves the variables to 1e-4 or so; the limits that bind at the end of the kernel lead to the optimiser
+itself. Rows may divide by sums. Points with the same binding limits go together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import canonical as canon
+from formulations.canonical import Array, Canonical
+from formulations.grids.divided import take
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.formulas import FEASIBLE
+from solvers.geometric.programs import newton
+from solvers.geometric.programs.crossover import doubtful
+from solvers.patterns import Bools, groups
+
+POLISHING_STEPS = 5
+FORCED = 1e-10
+"""Multiplier of a limit that a design is sharpened along."""
+ON_THE_BOX = 1e-12
+SETTLED = 1e-13
+"""Residual of the conditions of optimality that no step makes less."""
+SHARP_RESIDUAL = 1e-9
+"""Residual at which a point is sharp."""
+FITS = 1e-10
+"""Residual at which limits that may bind are found to: the goals of ties weigh 1e-9 and more."""
+UNCLEAR = 1e-5
+"""A slack and a multiplier that are both smaller do not tell whether a limit binds."""
+LOST = 1e-6
+"""How far the goal may move where a design is sharpened, beside what the slack that it gives back is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Polished:
+    """Points ``y`` (N, n) and ``residual`` (N,): the largest slope of the Lagrangian function that is left, and the
+    largest value of a row that should be 0.
+    """  # noqa: D205
+
+    y: Array
+    multipliers: Array
+    residual: Array
+
+
+def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polished:
+    """Find the optimisers near ``y`` (N, n): rows with a multiplier above their slack hold with equality, ``at_end``
+    variables stay.
+
+    ``c``: of many points, with a row of coefficients for each. A point is y itself where Newton's method does not
+    improve the residual, or leaves the feasible set.
+    """  # noqa: D205
+    f = canon.values(c, y)
+    active = (multipliers > FORCED) & (multipliers > -f[:, 1:])
+    free = ~at_end & (c.high - c.low > 1e-13)
+    first = _held(c, y, active, free)
+    # multiplier and slack of a limit that is hardly felt are both small: it is also taken to hold, if that fits better
+    unclear = doubtful(-f[:, 1:], multipliers, UNCLEAR) & ~active & (first.residual > SHARP_RESIDUAL)[:, None]
+    some = np.flatnonzero(unclear.any(1))
+    if some.size:
+        other = _held(take(c, some), y[some], (active | unclear)[some], free[some])
+        fits = (other.residual < FITS) & (other.multipliers.min(1) >= 0)
+        for name in Polished.__slots__:
+            getattr(first, name)[some[fits]] = getattr(other, name)[fits]
+    # giving back the granted slack moves the goal by the price of the limits
+    change = np.abs(canon.values(c, first.y)[:, 0] - f[:, 0])
+    near = change < LOST + 2 * FEASIBLE * multipliers.sum(1)
+    return Polished(
+        np.where(near[:, None], first.y, y), first.multipliers, np.where(near, first.residual, np.inf)
+    )
+
+
+def _held(c: Canonical, y: Array, active: Bools, free: Bools) -> Polished:
+    """Points with the rows ``active`` held and the variables ``free`` moving; as they are where none moves."""
+    found = Polished(y.copy(), np.zeros(active.shape), np.zeros(len(y)))
+    for which, kind in groups(np.concatenate([active, free], axis=1)):
+        rows, moves = np.flatnonzero(kind[: active.shape[1]]), kind[active.shape[1] :]
+        if moves.any():
+            own = c if len(which) == len(y) else take(c, which)
+            found.y[which], found.multipliers[np.ix_(which, rows)], found.residual[which] = _settled(
+                own, y[which], rows, moves
+            )
+    return found
+
+
+def _settled(c: Canonical, y: Array, rows: NDArray[np.intp], free: Bools) -> tuple[Array, Array, Array]:
+    """Go on while the residual falls and all limits hold: the best points, their multipliers and residuals."""
+    count = len(y)
+    best, force, least = y.copy(), np.zeros((count, rows.size)), np.full(count, np.inf)
+    each, now, T = np.arange(count), y.copy(), gp.terms(c.exponents, c.logc, c.ptr)
+    for _ in range(POLISHING_STEPS):
+        s = newton.slopes(T, c.low, c.high, now, rows, free, c)
+        lam = newton.fitted(s)
+        residual = np.abs(newton.left(s, lam)).max(1) + np.abs(s.values[:, rows]).max(1, initial=0.0)
+        inside = ((now >= c.low - ON_THE_BOX) & (now <= c.high + ON_THE_BOX)).all(1)
+        good = (residual < least[each]) & inside & (s.values.max(1, initial=-np.inf) <= FEASIBLE)
+        at = each[good]
+        best[at], force[at], least[at] = now[good], lam[good], residual[good]
+        moves = good & (residual >= SETTLED)
+        if not moves.any():
+            break
+        now[:, free] += newton.step(T, s, rows, lam, free)[0]
+        if not moves.all():
+            each, now, c, T = each[moves], now[moves], take(c, moves), T.take(moves)
+    return best, force, least

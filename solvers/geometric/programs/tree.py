@@ -1,0 +1,331 @@
+"""Branch and bound over nodes of many points, together: geometric programs with divisors that are sums, whole numbers.
+
+Each node is a geometric program: divisors that are sums are replaced by their secants (monomials above them), whole
+numbers by their interval. Its Lagrangian bound is valid for all designs in the node; tangents and rounding give
+designs. A point's numbers depend on that point alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import canonical as canon
+from formulations.canonical import Array, Canonical
+from formulations.grids.divided import Indices, take
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.gp_together import Programs
+from solvers.geometric.programs import nodes as parts
+from solvers.geometric.programs.nodes import LEAST_WIDTH, Bools, Nodes, Relaxed
+from solvers.geometric.programs.polishing import polish
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+
+FEASIBLE = 1e-9
+NODES_IN_A_ROUND = 64
+"""Of a point, the most promising first."""
+NODES_BEFORE_LOOSE = 400
+LOOSE = 8e-7
+NOISE = 1e-12
+"""Rounding of a bound, for each unit of the multipliers' sum."""
+STRICT = 1e-11
+ALIKE_NODES = 3e-9
+"""Designs so much worse than the best, in logs, are still as good: a tie, and the slack of two solves."""
+DESCENTS = 5
+"""Restrictions that are solved one after the other, each at the optimum of the one before, before a box is cut."""
+WORTH_A_DESCENT = 0.1
+"""What a restriction has to gain, as a part of the gap, so that another one follows."""
+
+Ask = Callable[[list[Programs]], list[gp.Result]]
+"""Solves groups of geometric programs."""
+
+
+@dataclass(slots=True)
+class Reached:
+    """The least log value that some of several searches has reached; what is ``slack`` above it is of no interest."""
+
+    slack: float
+    value: float = np.inf
+
+    @property
+    def level(self) -> float:
+        """What a design has to stay below."""
+        return self.value + self.slack
+
+    def by(self, value: float) -> None:
+        """Note a design's value."""
+        self.value = min(self.value, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What came of N problems in n variables, in logs.
+
+    ``status``: OPTIMAL, INFEASIBLE or FAILED; ``y``, ``value``: the best design (NaN, infinite: none); ``bound``:
+    proven; ``low``, ``high``: all designs as good as the best lie between, where that was asked; ``nodes``: how many
+    it took.
+    """
+
+    status: NDArray[np.int8]
+    y: Array
+    value: Array
+    bound: Array
+    low: Array
+    high: Array
+    nodes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of a search.
+
+    ``gap``: absolute, in the logarithm of the goal. ``most``: nodes of a point. ``below``: only designs under this log
+    value are of interest; the first one found ends the search, and INFEASIBLE then means that there is none.
+    ``any_design``: the first design ends the search, whatever its value. ``reach``: how far the designs reach that are
+    as good as the best. ``fewest_calls``: designs are sought in the same calls as bounds, which takes fewer calls and
+    more programs; otherwise before a node is cut. ``reached``: what is found beside this search (of one point).
+    """
+
+    gap: float
+    most: int
+    below: float = np.inf
+    any_design: bool = False
+    reach: bool = False
+    fewest_calls: bool = False
+    reached: Reached | None = None
+
+
+@dataclass(slots=True)
+class _State:
+    """What is known of every point while the search goes on."""
+
+    c: Canonical
+    tight: Canonical  # nodes live where relaxations are tight; designs are judged by the rows as they stand
+    ask: Ask
+    wanted: Wanted
+    y: Array
+    value: Array
+    strict: Bools
+    closed: Array
+    nodes: NDArray[np.int64]
+    low: Array
+    high: Array
+    leaves: list[Nodes] = field(default_factory=list)
+
+    def none(self) -> Bools:
+        """Points that have no design yet."""
+        return np.isnan(self.y[:, 0])
+
+    def best(self) -> Array:
+        """The least value that is known, here or beside."""
+        beside = self.wanted.reached
+        return self.value if beside is None else np.minimum(self.value, beside.level)
+
+    def level(self) -> Array:
+        """What a node's bound has to stay below to be of interest."""
+        gap = self.wanted.gap
+        return self.best() - np.where(self.nodes > NODES_BEFORE_LOOSE, max(gap, LOOSE), gap)
+
+    def ended(self) -> Bools:
+        """Points whose search has found what is enough."""
+        w = self.wanted
+        enough = w.below if w.below < np.inf else -np.inf
+        return ~self.none() & (w.any_design | (self.value < enough))
+
+
+def search(c: Canonical, ask: Ask, wanted: Wanted, start: Array | None = None) -> Searched:
+    """Minimise the goal of every point of ``c``, which has a row of coefficients for each; ``start``: feasible designs.
+
+    After NODES_BEFORE_LOOSE nodes a point is content with the gap LOOSE, after ``most`` it ends where it is (counted
+    in nodes, not in seconds, so that the same question always gets the same answer).
+    """
+    count, n = c.low.shape
+    s = _State(
+        c, c.tighter or c, ask, wanted, np.full((count, n), np.nan), np.full(count, wanted.below),
+        np.zeros(count, bool), np.full(count, np.inf), np.zeros(count, np.int64),
+        np.full((count, n), np.inf), np.full((count, n), -np.inf),
+    )  # fmt: skip
+    if start is not None:
+        _keep_better(s, np.arange(count), start)
+    waiting, seeds, descents = parts.roots(s.tight), None, DESCENTS
+    while True:
+        now, waiting = _front(s, waiting)
+        if not now.point.size and seeds is None:
+            return _searched(s, waiting)
+        # designs from the nodes of the round before go to the kernel with the relaxations of this one
+        nodes, relaxed = _solved(s, now, seeds)
+        if not wanted.fewest_calls:
+            _descend(s, nodes, relaxed, descents)
+            descents = 1
+        if wanted.reached is not None:
+            wanted.reached.by(float(np.where(s.none(), np.inf, s.value).min()))
+        live = ~_closed(s, nodes, relaxed.noise)
+        nodes, relaxed = nodes.take(live), relaxed.take(live)
+        waiting = parts.joined([waiting, _children(s, nodes, relaxed)])
+        waiting = waiting.take(~_closed(s, waiting))
+        seeds = (nodes, relaxed) if wanted.fewest_calls and nodes.point.size else None
+
+
+def _front(s: _State, nodes: Nodes) -> tuple[Nodes, Nodes]:
+    """The most promising nodes of every point that may have more, and the rest."""
+    order = np.lexsort((nodes.bound, nodes.point))
+    nodes = nodes.take(order)
+    place = np.arange(order.size) - np.searchsorted(nodes.point, nodes.point)
+    first = (place < NODES_IN_A_ROUND) & (s.nodes[nodes.point] < s.wanted.most)
+    np.add.at(s.nodes, nodes.point[first], 1)
+    return nodes.take(first), nodes.take(~first)
+
+
+def _closed(s: _State, nodes: Nodes, noise: Array | float = 0.0) -> Bools:
+    """Tell which nodes hold nothing better, as far as floats can tell, and note their bounds."""
+    gone: Bools = nodes.bound + noise >= s.level()[nodes.point]
+    if s.wanted.reach:
+        # what is alike and wide is cut further, unless that has been tried often enough: then there are many optima
+        alike = gone & (nodes.bound < s.value[nodes.point] + ALIKE_NODES)
+        width = (nodes.z_high - nodes.z_low).max(1, initial=0.0)
+        wide = alike & (width > LEAST_WIDTH) & (s.nodes[nodes.point] < s.wanted.most // 2)
+        _note_reach(s, nodes.take(alike & ~wide))
+        gone &= ~wide
+    np.minimum.at(s.closed, nodes.point[gone], nodes.bound[gone])
+    return gone | s.ended()[nodes.point]
+
+
+def _note_reach(s: _State, nodes: Nodes) -> None:
+    n = s.low.shape[1]
+    np.minimum.at(s.low, nodes.point, nodes.low[:, :n])
+    np.maximum.at(s.high, nodes.point, nodes.high[:, :n])
+
+
+def _searched(s: _State, waiting: Nodes) -> Searched:
+    """What the search ends with; nodes that are left may hold better designs."""
+    none, ended, level = s.none(), s.ended(), s.level()
+    unsure = np.zeros(level.size, bool)
+    unsure[waiting.point] = True
+    for leaf in s.leaves:
+        unsure[leaf.point[leaf.bound < level[leaf.point]]] = True
+    bound, left = np.minimum(s.closed, s.value), parts.joined([waiting, *s.leaves])
+    np.minimum.at(bound, left.point, left.bound)
+    if s.wanted.reach:
+        _note_reach(s, left)
+    status = np.where(unsure & ~ended, FAILED, np.where(none, INFEASIBLE, OPTIMAL)).astype(np.int8)
+    return Searched(
+        status, s.y, np.where(none, np.inf, s.value), np.where(ended, -np.inf, bound), s.low, s.high, s.nodes
+    )
+
+
+def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple[Nodes, Relaxed]:
+    """Nodes that their relaxations leave, with bounds raised; designs near ``seeds`` are judged, too."""
+    asked = [_relaxations(s.tight, now)] if now.point.size else []
+    points = np.zeros(0, np.intp)
+    if seeds is not None:
+        points, programs = _restrictions(s.c, *seeds)
+        asked.append(programs)
+    results = s.ask(asked)
+    if seeds is not None:
+        _judge(s, points, results.pop())
+    if not results:
+        return now, Relaxed(now.low, np.zeros((0, s.tight.ptr.size - 2)), now.bound)
+    r = results[0]
+    bound = np.where((r.status == OPTIMAL) | np.isfinite(r.bound), r.bound, -np.inf)
+    bound = np.where(r.status == FAILED, np.minimum(bound, r.value), bound)
+    if s.wanted.any_design:
+        # the kernel has set the goal aside
+        bound = now.bound
+    noise = np.where(r.status == OPTIMAL, NOISE * r.multipliers.sum(1), 0.0)
+    alive = r.status != INFEASIBLE
+    raised = replace(now, bound=np.maximum(now.bound, bound))
+    return raised.take(alive), Relaxed(r.y, r.multipliers, noise).take(alive)
+
+
+def _relaxations(c: Canonical, nodes: Nodes) -> Programs:
+    a, b, ptr = canon.relaxation(take(c, nodes.point), nodes.z_low, nodes.z_high)
+    return Programs(a if c.divisors else c.exponents, b, ptr, nodes.low, nodes.high, content=True)
+
+
+def _restrictions(c: Canonical, nodes: Nodes, relaxed: Relaxed) -> tuple[Indices, Programs]:
+    """Round what must be whole at relaxed points, and ask for the restriction there; also says of which points."""
+    n = len(c.names)
+    at, points, which = relaxed.y[:, :n], nodes.point, np.arange(len(relaxed.y))
+    if c.allowed:
+        rounded = [at.copy() for _ in range(3)]
+        for v, logs in c.allowed.items():
+            found = parts.rounded(logs, at[:, v], nodes.low[:, v], nodes.high[:, v])
+            for y, value in zip(rounded, found, strict=True):
+                y[:, v] = value
+        every = np.column_stack([np.tile(which, 3), np.concatenate(rounded)])
+        alike = every.view(np.dtype((np.void, every.strides[0]))).ravel()
+        first = np.sort(np.unique(alike, return_index=True)[1])
+        at, points = every[first, 1:], np.tile(points, 3)[first]
+    own, held = take(c, points), np.zeros(n, bool)
+    held[list(c.allowed)] = True
+    low, high = (np.where(held, at, end) for end in (own.low, own.high))
+    a, b = canon.restriction(own, at)
+    return points, Programs(a if c.divisors else c.exponents, b, c.ptr, low, high, content=True)
+
+
+def _descend(s: _State, nodes: Nodes, relaxed: Relaxed, descents: int) -> None:
+    """Look for designs near the most promising node of each point, then near the best design, while that improves."""
+    gap = s.wanted.gap
+    some = np.flatnonzero((nodes.bound < s.value[nodes.point] - gap / 2) & ~s.ended()[nodes.point])
+    some = some[np.lexsort((nodes.bound[some], nodes.point[some]))]
+    first = some[np.unique(nodes.point[some], return_index=True)[1]]
+    nodes, relaxed = nodes.take(first), relaxed.take(first)
+    for _ in range(descents):
+        if not nodes.point.size:
+            return
+        before = s.value[nodes.point]
+        points, programs = _restrictions(s.c, nodes, relaxed)
+        _judge(s, points, s.ask([programs])[0])
+        gains = (s.value[nodes.point] < before - WORTH_A_DESCENT * gap) & ~s.ended()[nodes.point]
+        nodes, relaxed = nodes.take(gains), relaxed.take(gains)
+        relaxed = replace(relaxed, y=s.y[nodes.point])
+
+
+def _judge(s: _State, points: Indices, r: gp.Result) -> None:
+    """Keep the best designs at the ends of restrictions; the first of all has to be better than what is known."""
+    own = take(s.c, points)
+    f = canon.values(own, r.y)
+    level = np.where(s.none(), s.best(), np.inf)[points]
+    some = np.flatnonzero((f[:, 1:].max(1, initial=-np.inf) <= FEASIBLE) & (f[:, 0] < level))
+    some = some[np.lexsort((f[some, 0], points[some]))]
+    while True:
+        some = some[(f[some, 0] < s.value[points[some]]) | ~s.strict[points[some]]]
+        _, first = np.unique(points[some], return_index=True)
+        if not first.size:
+            return
+        best = some[first]
+        c, y = take(own, best), r.y[best]
+        at_end = (r.lower_multipliers[best] > y - c.low) | (r.upper_multipliers[best] > c.high - y)
+        at_end[:, list(c.allowed)] = True
+        # gives back the slack that the kernel grants
+        _keep_better(s, points[best], polish(c, y, r.multipliers[best], at_end).y)
+        some = np.delete(some, first)
+
+
+def _keep_better(s: _State, points: Indices, y: Array) -> None:
+    """Keep designs that are better than the best of their points, which stand there once.
+
+    A design that needs none of the slack that feasibility is granted replaces one that does: where limits are dear,
+    slack looks like a better design.
+    """
+    f = canon.values(take(s.c, points), y)
+    strict = f[:, 1:].max(1, initial=-np.inf) <= STRICT
+    alike = s.none()[points] | (strict == s.strict[points])
+    gain = np.where(alike, f[:, 0] < s.value[points], strict)
+    at = points[gain]
+    s.y[at], s.value[at], s.strict[at] = y[gain], f[gain, 0], strict[gain]
+
+
+def _children(s: _State, nodes: Nodes, relaxed: Relaxed) -> Nodes:
+    """Cut nodes; those that cannot be cut are kept as leaves."""
+    # without a bound anything is missing
+    bounded = nodes.bound > -np.inf
+    missing = np.where(bounded, s.best()[nodes.point] - np.where(bounded, nodes.bound, 0.0), np.inf)
+    c, best = take(s.tight, nodes.point), s.y[nodes.point]
+    children, leaf = parts.cut(c, nodes, relaxed, missing, best, s.wanted.gap)
+    if leaf.any():
+        s.leaves.append(nodes.take(leaf))
+    return children
