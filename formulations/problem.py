@@ -13,6 +13,7 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import maxima, posynomial
+from formulations.arithmetics.linear_row import linear_row
 from formulations.arithmetics.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
 from formulations.program import Program, is_linear, program
 from formulations.row_keys import RowKey
@@ -394,43 +395,6 @@ def _affine(goal: Goal | None, rows: tuple[Row, ...]) -> bool:
     metric, rest = (goal.numerator, goal.denominator) if goal.sign > 0 else (goal.denominator, goal.numerator)
     ok = metric.is_affine and rest.same_as(posynomial.ONE)
     for r in rows:
-        scaled = _linear_row(r)
+        scaled = linear_row(r.numerator, r.denominator)
         ok = ok and scaled[0].is_affine and scaled[1].is_affine
     return ok
-
-
-def _linear_row(row: Row) -> tuple[Posynomial, Posynomial]:
-    """A row multiplied through by one variable where that makes c/x <= d linear."""
-    if set(row.denominator.terms) == {()} and row.numerator.is_monomial:
-        ((key, c),) = row.numerator.terms.items()
-        if len(key) == 1 and key[0][1] == -1.0:
-            return posynomial.constant(c), Posynomial({((key[0][0], 1.0),): row.denominator.terms[()]})
-    return row.numerator, row.denominator
-
-
-def linear_goal(goal: Goal) -> Posynomial:
-    """Return what an LP or MILP minimises, as an affine expression (with minus signs where a metric is maximised)."""
-    if goal.sign > 0:
-        return goal.numerator
-    return Posynomial({key: -c for key, c in goal.denominator.terms.items()})
-
-
-def linear_rows(problem: Problem) -> tuple[tuple[RowKey, Posynomial, Posynomial], ...]:
-    """The rows of an LP or MILP as affine ``numerator <= denominator``."""
-    assert problem.rows is not None, "only problems with structure have linear rows"
-    return tuple((r.key, *_linear_row(r)) for r in problem.rows)
-
-
-def typical_size(problem: Problem, name: str) -> float:
-    """Estimate the typical size of a variable of an LP or MILP: its bounds' middle, or what limits make of it, or 1."""
-    d = next(v.decision for v in problem.variables if v.name == name)
-    ends = [e for e in (d.minimum, d.maximum) if e]
-    if d.values is not None:
-        ends += [v for v in d.values if v > 0]
-    for _, numerator, denominator in linear_rows(problem):
-        sides = (numerator.terms, denominator.terms)
-        own = max((t.get(((name, 1.0),), 0.0) for t in sides), default=0.0)
-        rest = max((t.get((), 0.0) for t in sides), default=0.0)
-        if own > 0 and rest > 0:
-            ends.append(rest / own)
-    return math.exp(sum(math.log(e) for e in ends) / len(ends)) if ends else 1.0

@@ -111,7 +111,7 @@ class _Kept:
 def _answer(
     question: Question, neighbours: bool, *, brief: bool = False, kept: _Kept | None = None
 ) -> Solution:
-    """``brief``: without what stands beside the optimum (ties, worth of limits).
+    """``brief``: without what stands beside the optimum (ties, sensitivities).
 
     Nor, where no neighbours are asked for, with why there is none: of many points nobody reads that of a losing choice.
     ``kept``: what brief answers found, which needs no repeating for the whole answer.

@@ -46,7 +46,7 @@ def main(words: list[str]) -> None:
         found = read(given[machine]) if given else comparison.sample(machine)
         cuts = [comparison.halves(found, seed) for seed in range(many)]
         for which in FORMS:
-            off = [comparison.error(found, which, out, comparison.SHEET[machine], loss) for out in cuts]
+            off = [comparison.error(found, which, out, comparison.rates_of(machine), loss) for out in cuts]
             told(which, machine, off)
         for group, of in (("n, k", 2), ("k", 4)):
             parts = [comparison.apart(found, group, of, seed) for seed in range(many)]

@@ -392,8 +392,7 @@ def _on_axis(q: Scenario, path: str, values: dict[str, Any]) -> Scenario:
     if others:
         right = "take the other axes out of the file"
         raise _mistake(q.file, f"this scenario sweeps {', '.join(others)} too", right, "sweep")
-    data = files.toml(q.text)
-    data["sweep"] = {AXIS: {"path": path, **values}}
+    data = {**files.toml(q.text), "sweep": {AXIS: {"path": path, **values}}}
     return scenarios.from_text(to_toml(data) + pin_lines(q.text), q.file)
 
 

@@ -11,7 +11,8 @@ from pyomo.core.expr.numvalue import NumericValue
 
 from dse.models import arithmetic
 from formulations.arithmetics.posynomial import Posynomial
-from formulations.problem import Problem, linear_goal, linear_rows, typical_size
+from formulations.linear_forms import linear_goal, linear_rows, typical_size
+from formulations.problem import Problem
 
 
 def linear_model(problem: Problem) -> pyo.ConcreteModel:

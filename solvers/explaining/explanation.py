@@ -19,7 +19,7 @@ from solvers.outcome import ENUMERATION
 
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
-    """The solution with what its limits and parameters are worth."""
+    """The solution with the sensitivities of its limits and parameters."""
     solution = dataclasses.replace(solution, ranges=found.ranges or {})
     if not problem.question.objectives or solution.status is not Status.OPTIMAL:
         return solution

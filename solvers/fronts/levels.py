@@ -36,7 +36,7 @@ SOLVER = "dse interior point"
 STEEP = 1e6
 """Largest slope of a front: a miss of 1e-12 in a limit then moves the objective by 1e-6."""
 TOGETHER = "solved together with others of its kind"
-MOVED = "the worth of given numbers at many points at once"
+MOVED = "the sensitivity to given numbers at many points at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _answers_at_level(
 def _sensitivities(
     first: Problem, made: Batch, found: Answers, good: NDArray[np.intp], judged: Judged
 ) -> Sensitivities | None:
-    """What limits and given numbers are worth at the ``good`` points, as far as that is known."""
+    """Sensitivities of limits and given numbers at the ``good`` points, as far as that is known."""
     if made.discrete is not None or not good.size:
         # discrete decisions have no rates
         return None

@@ -1,7 +1,7 @@
 """A design that is best for one of two objectives, stated as best for the other one.
 
 On a front that is convex in logarithms both say the same: the dual bound is a line that no design passes, so it bounds
-either objective where the other one is given, and its slope is what a limit is worth.
+either objective where the other one is given, and its slope is the sensitivity of a limit.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _elasticities_along_front(
 ) -> dict[str, LimitState]:
     """Elasticities with the other objective held in place of the goal: the chain rule along the front.
 
-    ``given``: the limit on the goal that the design was found with, ``slope`` what that one is worth.
+    ``given``: the limit on the goal that the design was found with, ``slope`` its sensitivity.
     """
     limits = dict(solution.limits)
     held = _limit_label(solution, other.name, "min" if other.maximize else "max")

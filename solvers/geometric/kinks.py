@@ -1,4 +1,4 @@
-"""What limits and given numbers are worth at optima that one or more cases of the question's maxima attain.
+"""Sensitivities of limits and given numbers at optima that one or more cases of the question's maxima attain.
 
 A case's rows say how its maxima are held, so the envelope theorem holds for them like for limits. Where several cases
 meet in the optimum, a small change one way is not the mirror of one the other way: then the value for relaxing a

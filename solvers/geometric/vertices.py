@@ -14,7 +14,8 @@ import numpy as np
 
 from formulations.arithmetics.forms import Atom, Entry
 from formulations.arithmetics.posynomial import Posynomial
-from formulations.problem import Goal, Problem, Variable, linear_goal, linear_rows, typical_size
+from formulations.linear_forms import linear_goal, linear_rows, typical_size
+from formulations.problem import Goal, Problem, Variable
 from formulations.program import Program
 from results.solution import Status
 from scenarios.question import Decision

@@ -1,7 +1,7 @@
-"""The answers of a block of geometric programs: status, design, bound and what its limits are worth, as arrays.
+"""The answers of a block of geometric programs: status, design, bound and sensitivities of its limits, as arrays.
 
 The kernel minimises, ``crossover`` tells what binds, ``optimal_face`` breaks ties, ``judgement`` evaluates the designs
-and ``sensitivity`` says what limits are worth, as for a single question. What has a case of its own there (limits
+and ``sensitivity`` has the elasticities of limits, as for a single question. What has a case of its own there (limits
 without a common interior, an optimum on the edge of the search box, a limit about to bind) is left over, with the
 reason.
 """
@@ -53,8 +53,8 @@ class Answers:
     """What is known of the N points of a block.
 
     ``status``: its code at each point, 0 where the point is left over. At points that are optimal: their designs as
-    they are ``judged``, also ``y`` in logs (N, n), and ``multipliers`` (N, limits); ``worth``: of the user's limits the
-    least of these where they are not unique. ``conflict``: (N, names) the limits of ``names`` that stand in the
+    they are ``judged``, also ``y`` in logs (N, n), and ``multipliers`` (N, limits); ``elasticity``: of the user's limits
+    the least of these where they are not unique. ``conflict``: (N, names) the limits of ``names`` that stand in the
     conflict of an infeasible point. ``ranges`` (2, N, n): ends in logs of what is not unique, NaN elsewhere. ``why``:
     for what reason a point is left over.
     """
@@ -63,7 +63,7 @@ class Answers:
     judged: Judged
     y: Array
     multipliers: Array
-    worth: Array
+    elasticity: Array
     ranges: Array
     names: tuple[str, ...]
     conflict: Bools
@@ -93,13 +93,13 @@ def answered(
     status, why_left = np.zeros(size, np.int8), np.full(size, NOT_FINITE, object)
     y = np.full((size, t.exponents.shape[1]), np.nan)
     multipliers = np.zeros((size, len(batch.keys)))
-    worth, value = multipliers.copy(), np.full(size, np.nan)
+    elasticity, value = multipliers.copy(), np.full(size, np.nan)
     ranges = np.full((2, *y.shape), np.nan)
     if near is not None:
         status[near.conflicting] = STATUS_CODES[Status.INFEASIBLE]
         status[near.best] = STATUS_CODES[Status.OPTIMAL]
         y[near.best], value[near.best], multipliers[near.best] = near.y, near.bound, near.multipliers
-        worth[near.best] = near.multipliers
+        elasticity[near.best] = near.multipliers
     points = np.flatnonzero(np.isfinite(t.logc).all(1) & (status == 0))
     r = solve(t.exponents, t.logc[points], t.ptr, batch.low[points], batch.high[points])
     why_left[points] = np.where(r.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
@@ -120,11 +120,11 @@ def answered(
             y,
             value,
             multipliers,
-            worth,
+            elasticity,
             why_left,
             ranges if ranged else None,
         )
-    return _checked(batch, status, y, value, multipliers, worth, ranges, names, conflict, why_left)
+    return _checked(batch, status, y, value, multipliers, elasticity, ranges, names, conflict, why_left)
 
 
 def _put_settled_designs(
@@ -135,7 +135,7 @@ def _put_settled_designs(
     y: Array,
     value: Array,
     multipliers: Array,
-    worth: Array,
+    elasticity: Array,
     why: Reasons,
     ranges: Array | None,
 ) -> None:
@@ -152,7 +152,7 @@ def _put_settled_designs(
         y[best], sure = chosen.y, chosen.sure
         multipliers[best], value[best] = regular.multipliers, regular.bound
         _, d = weighed(batch, best, y[best], regular.multipliers, asked(batch.keys))
-        worth[best], clear = d.value, known & sure & d.known
+        elasticity[best], clear = d.value, known & sure & d.known
         why[best] = np.select([~known, ~sure], [IN_DOUBT, TIED], NOT_UNIQUE)
     status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
 
@@ -186,7 +186,7 @@ def _checked(
     y: Array,
     bound: Array,
     multipliers: Array,
-    worth: Array,
+    elasticity: Array,
     ranges: Array,
     names: tuple[str, ...],
     conflict: Bools,
@@ -203,12 +203,12 @@ def _checked(
     judged = judge(batch.question, x, goal.to_user(bound).reshape(shape), shape)
     missed = (status == STATUS_CODES[Status.OPTIMAL]) & ~judged.good
     status[missed], why[missed] = 0, MISSED
-    return Answers(status, judged, y, multipliers, worth, ranges, names, conflict, why)
+    return Answers(status, judged, y, multipliers, elasticity, ranges, names, conflict, why)
 
 
 def elasticities(batch: Batch, a: Answers) -> dict[str, Array]:
-    """What the user's limits are worth, by their labels; what changes by leaps has no rate."""
-    return {} if batch.discrete is not None else sensitivity.elasticities(a.judged, batch.keys, a.worth)
+    """Elasticities of the user's limits, by their labels; whole numbers have no rate."""
+    return {} if batch.discrete is not None else sensitivity.elasticities(a.judged, batch.keys, a.elasticity)
 
 
 def weighed(
