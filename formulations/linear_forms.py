@@ -1,0 +1,38 @@
+"""Linear and mixed-integer problems as affine expressions: goal, rows, and how large a variable typically is."""
+
+from __future__ import annotations
+
+import math
+
+from formulations.arithmetics.linear_row import linear_row
+from formulations.arithmetics.posynomial import Posynomial
+from formulations.problem import Goal, Problem
+from formulations.row_keys import RowKey
+
+
+def linear_goal(goal: Goal) -> Posynomial:
+    """Return what an LP or MILP minimises, as an affine expression (with minus signs where a metric is maximised)."""
+    if goal.sign > 0:
+        return goal.numerator
+    return Posynomial({key: -c for key, c in goal.denominator.terms.items()})
+
+
+def linear_rows(problem: Problem) -> tuple[tuple[RowKey, Posynomial, Posynomial], ...]:
+    """The rows of an LP or MILP as affine ``numerator <= denominator``."""
+    assert problem.rows is not None, "only problems with structure have linear rows"
+    return tuple((r.key, *linear_row(r.numerator, r.denominator)) for r in problem.rows)
+
+
+def typical_size(problem: Problem, name: str) -> float:
+    """Estimate the typical size of a variable of an LP or MILP: its bounds' middle, or what limits make of it, or 1."""
+    d = next(v.decision for v in problem.variables if v.name == name)
+    ends = [e for e in (d.minimum, d.maximum) if e]
+    if d.values is not None:
+        ends += [v for v in d.values if v > 0]
+    for _, numerator, denominator in linear_rows(problem):
+        sides = (numerator.terms, denominator.terms)
+        own = max((t.get(((name, 1.0),), 0.0) for t in sides), default=0.0)
+        rest = max((t.get((), 0.0) for t in sides), default=0.0)
+        if own > 0 and rest > 0:
+            ends.append(rest / own)
+    return math.exp(sum(math.log(e) for e in ends) / len(ends)) if ends else 1.0
