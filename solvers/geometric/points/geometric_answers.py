@@ -54,9 +54,9 @@ class Answers:
 
     ``status``: its code at each point, 0 where the point is left over. At points that are optimal: their designs as
     they are ``judged``, also ``y`` in logs (N, n), and ``multipliers`` (N, limits); ``elasticity``: of the user's
-    limits the least of these where they are not unique. ``conflict``: (N, names) the limits of ``names`` that stand in the
-    conflict of an infeasible point. ``ranges`` (2, N, n): ends in logs of what is not unique, NaN elsewhere. ``why``:
-    for what reason a point is left over.
+    limits the least of these where they are not unique. ``conflict``: (N, names) the limits of ``names`` that stand
+    in the conflict of an infeasible point. ``ranges`` (2, N, n): ends in logs of what is not unique, NaN elsewhere.
+    ``why``: for what reason a point is left over.
     """
 
     status: NDArray[np.int8]
