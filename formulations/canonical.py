@@ -21,13 +21,12 @@ from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.cuts import cuts
-from formulations.problem import Goal, Problem, Row, Variable
+from formulations.problem import Goal, Problem, Row, Variable, farther
 from formulations.row_keys import RowKey
 
 Array = NDArray[np.float64]
 BOX_MARGIN = 0.5
 LOG_BOX = 690.0
-BEYOND_BOX = math.log(1e25)
 GOAL = "the goal"
 
 
@@ -228,14 +227,14 @@ def boxes(
     """
     ends = np.empty((2, *shape, len(variables)))
     allowed: dict[int, Array | None] = {}
-    for i, v in enumerate(variables):
+    for i, v in enumerate(farther(variables) if far else variables):
         if v.name in fixed:
             ends[..., i] = math.log(fixed[v.name])
             continue
-        d, dropped, edge = v.decision, v.name in drop, far and not v.discrete
+        d, dropped = v.decision, v.name in drop
         least = None if d.minimum is None or not np.all(np.asarray(d.minimum) > 0) else d.minimum
-        lo: Any = np.log(v.low) - (BEYOND_BOX if edge and not v.real_low else 0.0)
-        hi: Any = np.log(v.high) + (BEYOND_BOX if edge and not v.real_high else 0.0)
+        lo: Any = np.log(v.low)
+        hi: Any = np.log(v.high)
         if least is not None:
             below = np.log(least)
             lo = np.minimum(lo, below) if dropped else np.maximum(np.minimum(lo, below), below - BOX_MARGIN)

@@ -31,6 +31,10 @@ ELAPSED |= dict.fromkeys(economics.KEPT, 1)
 
 # ends of a search: what it begins with beside the model's own, and what it never goes beyond
 SEARCH_REACH = 1.0
+FARTHEST_REACH = 1e25
+"""How much farther than that a search goes whose proof could rest on such an end (see ``farthest``)."""
+LARGEST_WHOLE = 1e18
+"""Whole numbers are searched up to here: one more than this is the same number in floats."""
 LEAST_FLOAT, LARGEST_FLOAT = 1e-300, 1e300
 
 
@@ -168,11 +172,29 @@ class Box:
     searched: tuple[bool, bool]
 
 
-def box(question: Question, name: str) -> Box:
-    """The finite box of a decided quantity, in which a search can be made. No proof may rest on its searched ends."""
+def farthest(question: Question) -> Question:
+    """Return a question whose searched ends are as far away as a proof needs them.
+
+    Of a convex problem an optimum inside a smaller box is the optimum everywhere, and what an end forbids or holds
+    shows. Of any other problem a better design beyond the box shows nowhere, so that it is searched this far.
+    """
+    return replace(question, reach=FARTHEST_REACH)
+
+
+def nearest(question: Question) -> Question:
+    """Return a question whose searched ends are where designs are likely: for searches that prove nothing."""
+    return replace(question, reach=1.0)
+
+
+def box(question: Question, name: str, *, whole: bool = False) -> Box:
+    """The finite box of a decided quantity, in which a search can be made. No proof may rest on its searched ends.
+
+    ``whole``: its numbers are whole.
+    """
     q = quantity(question.model, name)
     searched = (q.minimum <= 0.0 < q.floor, not math.isfinite(q.maximum))
     far = question.reach * SEARCH_REACH
     low = max(q.floor / far, LEAST_FLOAT) if searched[0] else max(q.minimum, 0.0)
-    high = min(q.ceiling * far, LARGEST_FLOAT) if searched[1] else q.maximum
+    most = max(q.ceiling, LARGEST_WHOLE) if whole else LARGEST_FLOAT
+    high = min(q.ceiling * far, most) if searched[1] else q.maximum
     return Box(low, high, searched)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any
@@ -19,8 +19,7 @@ from formulations.row_keys import RowKey
 from formulations.stated import Run
 from scenarios.question import Decision, Question
 
-# why a question with maxima is not a ratio of posynomials as it stands
-LARGER = "the larger of two unknown quantities"
+LARGER = "the larger of two unknown quantities"  # why maxima are not ratios of posynomials as they stand
 
 
 class Kind(StrEnum):
@@ -41,7 +40,8 @@ class Variable:
     """A decided number: its domain box (SI, positive) and which ends of it are the domain's own.
 
     ``real_low`` / ``real_high``: the end is mathematical (one processor), not merely there to have a box.
-    ``auxiliary``: it stands for a maximum and is nobody's decision.
+    ``auxiliary``: it stands for a maximum and is nobody's decision. ``far``: the ends that are only there to have a box
+    are as far away as a proof needs them (``evaluation.farthest``).
     """
 
     name: str
@@ -51,6 +51,7 @@ class Variable:
     real_high: bool
     decision: Decision
     auxiliary: bool = False
+    far: bool = False
 
     @property
     def discrete(self) -> bool:
@@ -117,9 +118,10 @@ class Problem:
 def formulate(question: Question, objective: int = 0) -> Problem:
     """Recognise the class of a question by running its model on symbols.
 
-    ``objective``: which of several objectives is minimised. Categorical choices must be fixed beforehand.
+    ``objective``: which of several objectives is minimised. Categorical choices must be fixed beforehand. The ends that
+    only a search has are far away wherever the problem is not convex (see ``evaluation.farthest``).
     """
-    variables = tuple(_variable_of(question, d) for d in question.decide)
+    variables = _variables(question)
     if not variables:
         return Problem(question, Kind.EVALUATION, (), None, None)
     if question.model.black_box:
@@ -127,26 +129,29 @@ def formulate(question: Question, objective: int = 0) -> Problem:
     discrete = any(v.discrete for v in variables)
     if is_linear(question):
         return _linear_problem(question, variables, objective)
+    far = evaluation.farthest(question)
     try:
         taken, known, goal, rows = _with_maxima(question, objective)
-        cases = _cases(question, variables, taken, known, goal, rows)
+        cases = _cases(question, taken, known, goal, rows)
     except NotPosynomial as refusal:
         kind = Kind.MINLP if discrete else Kind.NLP
-        return Problem(question, kind, variables, None, None, str(refusal))
+        return Problem(far, kind, _variables(far), None, None, str(refusal))
     if cases:
+        asked, variables = cases[0].question, tuple(v for v in cases[0].variables if not v.auxiliary)
         kind = cases[0].kind if len(cases) == 1 else Kind.MINLP if discrete else Kind.NLP
         limits = [f"limit {r.key.name} ({r.key.side})" for r in rows if _holds_maximum(r)]
         where = [*limits, *([f"objective {goal.name}"] if goal is not None else [])][0]
         why = f"the {where} holds {LARGER}"
-        return Problem(question, kind, variables, None, None, why, cases=cases, known=known)
+        return Problem(asked, kind, variables, None, None, why, cases=cases, known=known)
     refusal_text = _signomial(goal, rows)
+    asked = far if refusal_text or discrete else question
     if _affine(goal, rows):
         kind = Kind.MILP if discrete else Kind.LP
     elif refusal_text:
         kind = Kind.MINLP if discrete else Kind.NLP
     else:
         kind = Kind.MIGP if discrete else Kind.GP
-    return Problem(question, kind, variables, goal, rows, refusal_text, known=known)
+    return Problem(asked, kind, _variables(asked), goal, rows, refusal_text, known=known)
 
 
 def reaching(problem: Problem, reach: float) -> Problem:
@@ -159,8 +164,7 @@ def reaching(problem: Problem, reach: float) -> Problem:
         return formulate(question)
     if reach == problem.question.reach:
         return problem
-    variables = tuple(_variable_of(question, d) for d in question.decide)
-    return _linear_problem(question, variables, 0, problem.program.run)
+    return _linear_problem(question, _variables(question), 0, problem.program.run)
 
 
 def _linear_problem(
@@ -170,7 +174,8 @@ def _linear_problem(
     try:
         made = program(question, objective, known)
     except NotPosynomial as refusal:
-        return Problem(question, Kind.MINLP if discrete else Kind.NLP, variables, None, None, str(refusal))
+        far, kind = evaluation.farthest(question), Kind.MINLP if discrete else Kind.NLP
+        return Problem(far, kind, _variables(far), None, None, str(refusal))
     kind = Kind.MILP if made.integer.any() else Kind.LP
     return Problem(question, kind, variables, None, None, program=made)
 
@@ -237,10 +242,8 @@ def relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
         rows = tuple(replace(r, numerator=r.numerator * factor) if r.key == key else r for r in rows)
     else:
         rows = tuple(r for r in rows if r.key != key)
-    decided = {d.name: d for d in question.decide}
-    variables = tuple(
-        v if v.auxiliary else _variable_of(question, decided[v.name]) for v in problem.variables
-    )
+    own = {d.name: d for d in question.decide}
+    variables = tuple(v if v.auxiliary else _variable_of(question, own[v.name]) for v in problem.variables)
     return replace(problem, question=question, variables=variables, rows=rows)
 
 
@@ -260,7 +263,6 @@ def _with_maxima(
 
 def _cases(
     question: Question,
-    variables: tuple[Variable, ...],
     taken: maxima.Maxima,
     known: Mapping[str, Ratio],
     goal: Goal | None,
@@ -275,6 +277,11 @@ def _cases(
         maxima.split((known[n].numerator, known[n].denominator)) for n in question.tie_order if n in known
     ]
     ways = maxima.alternatives(taken, pairs, wished)
+    convex = len(ways) == 1 and not _signomial(goal, (*rows, *_held(ways[0])))
+    variables = _variables(question)
+    if not convex or any(v.discrete for v in variables):
+        question = evaluation.farthest(question)
+        variables = _variables(question)
     ends = taken.ends({v.name: (v.low, v.high) for v in variables})
     return tuple(replace(_case(question, goal, rows, variables, way, ends), known=known) for way in ways)
 
@@ -291,22 +298,48 @@ def _case(
     way: maxima.Alternative,
     ends: Mapping[str, tuple[float, float]],
 ) -> Problem:
-    more = tuple(Variable(n, *ends[n], False, False, Decision(n), auxiliary=True) for n in way.names)
-    every = (*rows, *(Row(key, *pair) for key, pair in way.rows.items()))
+    more = tuple(
+        Variable(n, *ends[n], False, False, Decision(n), auxiliary=True, far=_is_far(question))
+        for n in way.names
+    )
+    every = (*rows, *_held(way))
     refusal = _signomial(goal, every)
     discrete = any(v.discrete for v in variables)
     names = (Kind.MINLP, Kind.MIGP) if discrete else (Kind.NLP, Kind.GP)
     return Problem(question, names[not refusal], (*variables, *more), goal, every, refusal)
 
 
+def _held(way: maxima.Alternative) -> tuple[Row, ...]:
+    """The rows that hold maxima in one way."""
+    return tuple(Row(key, *pair) for key, pair in way.rows.items())
+
+
+def _variables(question: Question) -> tuple[Variable, ...]:
+    return tuple(_variable_of(question, d) for d in question.decide)
+
+
+def _is_far(question: Question) -> bool:
+    return question.reach >= evaluation.FARTHEST_REACH
+
+
+def farther(variables: Sequence[Variable]) -> tuple[Variable, ...]:
+    """Return variables with the ends far away that are only there to have a box."""
+    return tuple(v if v.far or v.discrete else _farther(v) for v in variables)
+
+
+def _farther(v: Variable) -> Variable:
+    low = v.low if v.real_low else v.low / evaluation.FARTHEST_REACH
+    return replace(v, low=low, high=v.high if v.real_high else v.high * evaluation.FARTHEST_REACH, far=True)
+
+
 def _variable_of(question: Question, d: Decision) -> Variable:
-    box = evaluation.box(question, d.name)
+    box = evaluation.box(question, d.name, whole=d.integer)
     low, high = box.low, box.high
     if d.minimum is not None and d.minimum > 0:
         low = min(low, d.minimum)
     if d.maximum is not None:
         high = max(high, d.maximum)
-    return Variable(d.name, low, high, not box.searched[0], not box.searched[1], d)
+    return Variable(d.name, low, high, not box.searched[0], not box.searched[1], d, far=_is_far(question))
 
 
 def symbolic(question: Question, objective: int) -> tuple[Goal | None, tuple[Row, ...]]:

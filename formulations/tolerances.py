@@ -2,11 +2,12 @@
 
 They are parts of what users are promised (``docs/certificates.md``). Numbers that only one numerical method needs stand
 beside that method, with the reason. The gap at which an answer is optimal can be asked for in a file: its default is
-``scenarios.question.GAP``.
+``scenarios.question.OPTIMAL_GAP``.
 """
 
-HOLDS = 1e-8
-"""A limit holds where it is missed by at most this, relative to the limit."""
+from dse.system.tolerance import LIMIT_HOLDS
+
+HOLDS = LIMIT_HOLDS
 SLACK = 0.9 * HOLDS
 """What an infeasibility proof gives way to every limit: less than ``HOLDS``, so that rounding cannot make it more."""
 BINDS = 1e-7

@@ -6,8 +6,7 @@ certain: they come from intervals rounded outwards.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from typing import Any
 
@@ -24,17 +23,12 @@ from scenarios.question import Decision, Question
 
 Array = NDArray[np.float64]
 
-DIFFERENCE = 1e-5
-"""Step of a central difference in logarithms: its error and that of rounding are then both about 1e-10."""
-STEEPEST_SLOPE = 1e4  # a slope that only a step has
 LISTED_ROUNDING = 1e-9
 SLABS = 32
 NEXT_TO_NOTHING = 1e-6
 """Of a quantity that may be 0: what part of one, or of its whole range, is next to nothing."""
 DENSER_NEAR_ZERO = 5.0
 """How much denser samples of a quantity that may be 0 are near 0: about e to this power."""
-
-
 Numbers = Callable[[Question, Mapping[str, Any]], tuple[dict[RowKey, Any], Any]]
 
 
@@ -139,7 +133,7 @@ def space(question: Question) -> Space:
 
 
 def _box(question: Question, d: Decision) -> tuple[float, float, tuple[bool, bool]]:
-    box = evaluation.box(question, d.name)
+    box = evaluation.box(question, d.name, whole=d.integer)
     low, high, own = box.low, box.high, box.searched
     if d.minimum is not None and d.minimum > 0:
         low, own = d.minimum * (1 - HOLDS), (False, own[1])
@@ -235,35 +229,6 @@ def steepness(e: Enclosure) -> Array:
     return np.asarray(np.clip(np.nan_to_num(most, nan=1.0, posinf=1e3), 1e-12, 1e3))
 
 
-def tangent(question: Question, x: Array, numbers: Numbers = numbers) -> tuple[Array, Array]:
-    """Return the logarithms of all limit ratios and of what is minimised at one design, and their slopes.
-
-    ``numbers``: how ratios and objective are worked out, where not by the model's equations alone.
-
-    Slopes by central differences in the logarithms of the variables, the mean of both sides at a kink; 0 along a
-    variable that is 0, and where a step leaves nothing to say.
-    """
-    count = x.size
-    points = np.repeat(x[None], 2 * count + 1, axis=0)
-    each = np.arange(count)
-    points[1 + each, each] *= math.exp(DIFFERENCE)
-    points[1 + count + each, each] *= math.exp(-DIFFERENCE)
-    with np.errstate(all="ignore"):
-        rows, goal = numbers(question, {d.name: points[:, j] for j, d in enumerate(question.decide)})
-        found = list(rows.values())
-        if question.objectives:
-            found.append(1.0 / np.asarray(goal, float) if question.objectives[0].maximize else goal)
-        table = [np.broadcast_to(np.asarray(v, float), (len(points),)) for v in found]
-        value = np.log(np.maximum(np.stack(table) if table else np.empty((0, len(points))), 1e-300))
-        now, more, less = value[:, :1], value[:, 1 : 1 + count], value[:, 1 + count :]
-        slope = (more - less) / (2 * DIFFERENCE)
-        for side in ((more - now) / DIFFERENCE, (now - less) / DIFFERENCE):
-            # beyond the end of a domain there is nothing
-            slope = np.where(np.isfinite(slope), slope, side)
-    slope = np.where(np.isfinite(slope) & (np.abs(slope) < STEEPEST_SLOPE), slope, 0.0)
-    return np.clip(np.nan_to_num(now[:, 0], nan=700.0), -700.0, 700.0), slope
-
-
 def _rows_with_slopes(question: Question, inputs: list[Slope]) -> tuple[tuple[RowKey, ...], list[Slope]]:
     """Limits, then what is minimised, with their slopes."""
     x = {d.name: s for d, s in zip(question.decide, inputs, strict=True)}
@@ -336,6 +301,20 @@ def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Arra
             np.fmax(low, middle * np.exp(least.T) * (1 - 1e-12)),
             np.fmin(high, middle * np.exp(most.T) * (1 + 1e-12)),
         )
+
+
+def outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
+    """Go through boxes that cover a box but for what lies within a space."""
+    low, high = low.copy(), high.copy()
+    for j in range(low.size):
+        for bottom, top in ((low[j], min(high[j], near.low[j])), (max(low[j], near.high[j]), high[j])):
+            if bottom < top:
+                lo, hi = low.copy(), high.copy()
+                lo[j], hi[j] = bottom, top
+                yield lo, hi
+        low[j], high[j] = max(low[j], near.low[j]), min(high[j], near.high[j])
+        if low[j] > high[j]:
+            return
 
 
 def tighten(

@@ -7,12 +7,11 @@ the importing module does not bring itself. Any other stands at the top of its m
 import ast
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
+from pathlib import PurePath
 
 import pytest
+from own_modules import OWN, trees
 
-ROOT = Path(__file__).parents[1]
-OWN = ("dse", "scenarios", "formulations", "solvers", "results")
 LIBRARIES = frozenset(
     {
         "cloudpickle",
@@ -92,9 +91,9 @@ def statements(tree: ast.AST, inside: bool = False) -> Iterator[tuple[Import, bo
 def modules() -> dict[str, tuple[tuple[Import, bool], ...]]:
     """The imports of all modules, by the modules' dotted names."""
     found = {}
-    for file in (f for package in OWN for f in sorted((ROOT / package).rglob("*.py"))):
-        name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        found[name] = tuple(statements(ast.parse(file.read_bytes())))
+    for path, tree in trees().items():
+        name = ".".join(PurePath(path).with_suffix("").parts).removesuffix(".__init__")
+        found[name] = tuple(statements(tree))
     return found
 
 
@@ -103,8 +102,8 @@ def put_off() -> dict[str, str]:
     """Names that a package imports when they are asked for, and the modules that this loads."""
     found = {}
     for package in OWN:
-        file = ROOT / package / "__init__.py"
-        for node in ast.parse(file.read_bytes()).body if file.exists() else ():
+        tree = trees().get(f"{package}/__init__.py")
+        for node in tree.body if tree else ():
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in {"_HOMES", "_WHERE"}:
                 for name, home in ast.literal_eval(node.value).items():
                     module = home.partition(":")[0]

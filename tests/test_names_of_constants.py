@@ -2,20 +2,19 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-OWN = ("dse", "scenarios", "formulations", "solvers", "results")
+from own_modules import trees
+
 FUNCTIONS = frozenset({"float", "int", "math.log", "math.log1p", "math.sqrt", "np.log1p"})
 
 
 def constants() -> Iterator[tuple[str, str, str]]:
     """Go through the numbers that modules give a name to: name, file, and the number as it is written."""
-    for path in sorted(p for package in OWN for p in (ROOT / package).rglob("*.py")):
-        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+    for path, tree in trees().items():
+        for statement in tree.body:
             for name, value in named(statement):
                 if name.isupper() and is_number(value):
-                    yield name, str(path.relative_to(ROOT)), ast.unparse(value)
+                    yield name, path, ast.unparse(value)
 
 
 def named(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:

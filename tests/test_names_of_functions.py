@@ -2,10 +2,9 @@
 
 import ast
 from collections import defaultdict
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-OWN = ("dse", "scenarios", "formulations", "solvers", "results")
+from own_modules import trees
+
 MOST_MODULES = 3
 
 
@@ -19,10 +18,10 @@ def implements_its_name(function: ast.FunctionDef) -> bool:
 
 def test_no_private_name_stands_in_many_modules() -> None:
     found: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(p for package in OWN for p in (ROOT / package).rglob("*.py")):
-        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+    for path, tree in trees().items():
+        for statement in tree.body:
             private = isinstance(statement, ast.FunctionDef) and statement.name.startswith("_")
             if private and not implements_its_name(statement):
-                found[statement.name].append(str(path.relative_to(ROOT)))
+                found[statement.name].append(path)
     assert len(found) > 2000
     assert {name: files for name, files in found.items() if len(files) > MOST_MODULES} == {}

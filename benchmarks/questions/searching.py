@@ -58,9 +58,9 @@ class Station:
         """The levels of clock and voltage."""
         return tuple(dict.fromkeys(home.split(".")[1] for home in self.homes))
 
-    def worth(self, kind: int, level: int, card: int, sockets: int) -> tuple[float, float]:
+    def score(self, kind: int, level: int, card: int, sockets: int) -> tuple[float, float]:
         """Return cost (USD) and by how much the limits are missed (0: not at all) of a design."""
-        from solvers.sampling.trials import Design, worth
+        from solvers.sampling.trials import Design, score
 
         chosen = {"machine.socket": self.types[kind]}
         left = _fixed(self.asked, self.types[kind])
@@ -70,7 +70,7 @@ class Station:
         x |= {f"sockets.{home}": float(sockets), f"cards.{home}": float(math.ceil(sockets / size))}
         step = float(left.given["power_step"])
         x["power_steps"] = float(math.ceil(_power(left, x) / step))
-        found = worth(Design(left, chosen, x))
+        found = score(Design(left, chosen, x))
         return found.goals[0], found.violation
 
 
@@ -132,7 +132,7 @@ def _seeds(station: Station, search: Search, budget: float) -> Array:
         def seen(
             kind: int, level: int, card: int, sockets: int, best: list[float] = best
         ) -> tuple[float, float]:
-            cost, missed = station.worth(kind, level, card, sockets)
+            cost, missed = station.score(kind, level, card, sockets)
             if missed == 0 and not best[0] <= cost:
                 best[0] = cost
             return cost, missed
@@ -142,7 +142,7 @@ def _seeds(station: Station, search: Search, budget: float) -> Array:
     return np.array(found)
 
 
-def _optuna(name: str, station: Station, worth: Worth, seed: int, budget: float) -> None:
+def _optuna(name: str, station: Station, score: Worth, seed: int, budget: float) -> None:
     import optuna
 
     from scenarios.question import ONE_OBJECTIVE
@@ -154,7 +154,7 @@ def _optuna(name: str, station: Station, worth: Worth, seed: int, budget: float)
             trial.suggest_categorical(what, range(len(menu)))
             for what, menu in (("type", station.types), ("level", station.levels), ("card", station.cards))
         ]
-        value, missed = worth(*places, trial.suggest_int("sockets", 1, MOST_SOCKETS, log=True))
+        value, missed = score(*places, trial.suggest_int("sockets", 1, MOST_SOCKETS, log=True))
         if name in ONE_OBJECTIVE:
             return value if missed == 0 else PENALTY * (1 + missed)
         trial.set_constraint(sampler.LIMITS, missed)
@@ -169,11 +169,11 @@ def _sizes(station: Station) -> list[int]:
     return [len(station.types), len(station.levels), len(station.cards)]
 
 
-def _evolution(station: Station, worth: Worth, seed: int, budget: float) -> None:
+def _evolution(station: Station, score: Worth, seed: int, budget: float) -> None:
     from scipy.optimize import differential_evolution
 
     def cost(u: Array) -> float:
-        value, missed = worth(*map(int, u[:3]), round(math.exp(u[3])))
+        value, missed = score(*map(int, u[:3]), round(math.exp(u[3])))
         return value if missed == 0 else PENALTY * (1 + missed)
 
     until = time.perf_counter() + budget
@@ -192,7 +192,7 @@ def _evolution(station: Station, worth: Worth, seed: int, budget: float) -> None
         again += 1
 
 
-def _pymoo(station: Station, worth: Worth, seed: int, budget: float) -> None:
+def _pymoo(station: Station, score: Worth, seed: int, budget: float) -> None:
     from pymoo.core.mixed import MixedVariableGA
     from pymoo.core.problem import ElementwiseProblem
     from pymoo.core.variable import Choice, Real
@@ -207,7 +207,7 @@ def _pymoo(station: Station, worth: Worth, seed: int, budget: float) -> None:
             super().__init__(vars=variables, n_obj=1, n_ieq_constr=1)
 
         def _evaluate(self, x: dict[str, Any], out: dict[str, Any], *_: Any, **__: Any) -> None:
-            value, missed = worth(*(int(x[n]) for n in names), round(math.exp(x["log_sockets"])))
+            value, missed = score(*(int(x[n]) for n in names), round(math.exp(x["log_sockets"])))
             out["F"], out["G"] = value, missed
 
     minimize(Cheapest(), MixedVariableGA(pop_size=50), ("time", budget), seed=seed, verbose=False)

@@ -115,7 +115,7 @@ def at(
     if by is not None:
         search = Search(question, report, 3 * most, by.answer)
         found = _front_by_search(search, question, most, tolerance)
-        return replace(found, method=f"{found.method}; every point by {by.told()}".lstrip("; "))
+        return replace(found, method=f"{found.method}; every point by {by.words()}".lstrip("; "))
     if question.uncertain is not None:
         search, trouble = robust_fronts.search(question, report, 3 * most)
         return robust_fronts.finished(_front_by_search(search, question, most, tolerance), trouble)

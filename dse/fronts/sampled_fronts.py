@@ -96,7 +96,7 @@ def _distances(question: Question, found: Found) -> list[str]:
 
     told = []
     for i, goal in enumerate(question.objectives):
-        reached = [t.worth.goals[i] for t in found.held]
+        reached = [t.score.goals[i] for t in found.held]
         alone = replace(question, objectives=(goal,))
         best = max(reached) if goal.maximize else min(reached)
         words = sampled.distance(alone, best, _certified(question, i))
@@ -107,7 +107,7 @@ def _distances(question: Question, found: Found) -> list[str]:
 def _signed(question: Question, tried: Sequence[Tried]) -> Array:
     """What is to be small, (designs, objectives)."""
     sign = np.array([-1.0 if g.maximize else 1.0 for g in question.objectives])
-    return np.asarray(np.array([t.worth.goals for t in tried]) * sign)
+    return np.asarray(np.array([t.score.goals for t in tried]) * sign)
 
 
 def _undominated(values: Array) -> list[int]:
@@ -144,7 +144,7 @@ def _farthest_rows(values: Array, most: int) -> list[int]:
 def _point(question: Question, tried: Tried, effort: str, solver: str) -> Solution:
     """A design as an answer: least first objective, the others limited to what they are there."""
     first, *others = question.objectives
-    own = dict(zip((g.name for g in others), tried.worth.goals[1:], strict=True))
+    own = dict(zip((g.name for g in others), tried.score.goals[1:], strict=True))
     left = replace(tried.design.question, search=None, objectives=question.objectives)
     asked = replace(left, objectives=(first,), limits=limited(left, own))
     text = f"no proof that no design is better: {effort}"

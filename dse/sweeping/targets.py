@@ -47,7 +47,7 @@ def identity(scenario: Scenario, at: Ready) -> dict[str, Any]:
     and what they change is within the gap that every point states.
     """
     # a solver that the user asked for; who asks for none has no such entry
-    by = {} if at.points is None else {SOLVER: at.points.by.told()}
+    by = {} if at.points is None else {SOLVER: at.points.by.words()}
     return {
         **by,
         "scenario": scenario.hash,

@@ -203,10 +203,7 @@ def _collected(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 
 
 def _exponent(t: Term, box: Mapping[str, Interval]) -> Interval:
-    total = Interval.of(t.constant)
-    for name, a in t.exponents.items():
-        total = total + box[name] * a
-    return total
+    return _linear_range({"": t.constant, **t.exponents}, box)
 
 
 def _linear_range(form: Linear, box: Mapping[str, Interval]) -> Interval:

@@ -29,7 +29,7 @@ def of_dataset(parts: Iterable[xr.Dataset]) -> list[tuple[str, str]]:
         sources |= json.loads(part.attrs[SOURCES])
         if name not in part:
             continue
-        answered = part["status"].isin(ANSWERED).values if "status" in part else np.True_
+        answered = np.isin(part["status"].values, ANSWERED) if "status" in part else np.True_
         points += int(np.count_nonzero(np.broadcast_to(answered, part[name].shape)))
         for value, flag in enumerate(flags):
             many = int(np.count_nonzero((part[name].values == value) & answered))

@@ -25,7 +25,7 @@ def counts(parts: Iterable[xr.Dataset]) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for part in parts:
-        answered = part["status"].isin(ANSWERED).values if "status" in part else np.True_
+        answered = np.isin(part["status"].values, ANSWERED) if "status" in part else np.True_
         for name, array in part.data_vars.items():
             if VALIDITY in array.attrs:
                 above = array.values > 1.0 + HOLDS

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from dse.models.described.fitted import NotPositive
 from dse.models.model import evaluate
+from dse.system.draws import FIXED_SEED
 from dse.system.records import dataclass
+from dse.system.tolerance import LIMIT_HOLDS
 from scenarios.define.compiling import compiled, plain_lift
 from scenarios.define.composed import Definition, Guard, definitions_of, guarded
 from scenarios.define.trees import Call, Chain, Expression, Literal, Power, names, parts
@@ -33,11 +35,9 @@ if TYPE_CHECKING:
 
 DESIGNS = 256
 FEW_CORNERS = 8
-UNDEFINED_SEED = 20260101
 PLACES = 3
 # beyond this from its other end a decided quantity without an end of its own is not tried
 FAR_END = 1e12
-LIMIT_HOLDS = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def _designs_in_box(question: Question) -> dict[str, Array]:
     decided = [d for d in question.decide if d.choices is None and d.name != STRETCH.name]
     if not decided:
         return {}
-    draw = np.random.default_rng(UNDEFINED_SEED)
+    draw = np.random.default_rng(FIXED_SEED)
     ends = np.array(list(itertools.islice(itertools.product((0.0, 1.0), repeat=len(decided)), DESIGNS // 4)))
     shares = np.concatenate([ends, draw.uniform(size=(DESIGNS - len(ends), len(decided)))])
     known = {q.name: q for q in question.model.metrics} | question.model.parameters()

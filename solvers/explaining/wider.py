@@ -1,8 +1,10 @@
-"""Ends that only a search has stand in no answer: what they may forbid or hold is asked again, farther out.
+"""Ends that only a search has stand in no answer: what they hold in a program is asked again, farther out.
 
 A decided quantity that neither the user nor mathematics ends has a box all the same, so that it can be searched
-(``formulations.evaluation.box``). "Infeasible" and "unbounded" are then said only where a search that goes much
-farther says so too; a linear or mixed-integer program is in the end asked without any such end.
+(``formulations.evaluation.box``). "Infeasible" and "unbounded" are said of a linear or mixed-integer program only where
+a search that goes much farther says so too; in the end it is asked without any such end. Problems that are not convex
+are searched far beyond these ends from the start (``formulations.evaluation.farthest``), and geometric programs again
+with such ends (``solvers.geometric.structured``).
 """
 
 from __future__ import annotations
@@ -29,10 +31,6 @@ if TYPE_CHECKING:
 
 STEPS = (1e3, 1e6)
 """How much farther programs are searched before they are asked without ends."""
-FARTHEST_REACH = 1e25
-"""How much farther real numbers are searched."""
-FAR_WHOLE = 1e3
-"""How much farther whole numbers are: one more than 1e18 is the same number in floats."""
 MENTIONED = 3
 NEXT_TO_END = 1e-9
 DECIDED = (Status.OPTIMAL, Status.FEASIBLE)
@@ -103,18 +101,9 @@ def held(question: Question, solution: Solution) -> dict[str, str]:
 
 
 def _wider_reaches(problem: Problem) -> Iterator[float]:
-    question = problem.question
-    if problem.program is not None:
-        if np.isfinite(problem.program.high[problem.program.boxed]).any():
-            yield from (*STEPS, math.inf)
-        return
-    ended = [v for v in problem.variables if v.decision.values is None or v.decision.endless]
-    searched = [v for v in ended if any(box(question, v.name).searched)]
-    if any(v.discrete for v in searched):
-        yield FAR_WHOLE
-    elif searched and not (problem.rows is not None or problem.cases):
-        # a structured search has gone as far already
-        yield FARTHEST_REACH
+    program = problem.program
+    if program is not None and np.isfinite(program.high[program.boxed]).any():
+        yield from (*STEPS, math.inf)
 
 
 def farthest(problem: Problem) -> float:

@@ -82,7 +82,7 @@ def solution(
     )
     if slopes and owner.pair is not None and owner.program is not None and not owner.program.integer.any():
         found = replace(found, limits=_sloped(question, owner, vertex, level, found.limits))
-    return told(front, found)
+    return named(front, found)
 
 
 def settled(front: ProgramFront, vertex: Vertex) -> tuple[Vertex, dict[str, tuple[float, float]]]:
@@ -120,7 +120,7 @@ def _number_at(name: str, at: Mapping[str, float], x: Mapping[str, float]) -> fl
     return float(at[name] if name in at else x[name])
 
 
-def told(front: ProgramFront, found: Solution) -> Solution:
+def named(front: ProgramFront, found: Solution) -> Solution:
     """With what is the same at all points: names, units, title."""
     return called_by_name(front.question, found, front.units)
 

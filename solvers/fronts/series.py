@@ -1,6 +1,6 @@
 """Answers along one limit: the exact front of the objective and what is limited, once, and every answer from it.
 
-Values of the limit that no design meets are told from the end of the front, without solving for each.
+Values of the limit that no design meets are known from the end of the front, without solving for each.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _solutions(
     asked = with_limit(question, key, np.array([value for value, _ in met]))
     judged = judge(asked, x, np.array(bounds, dtype=float), (len(met),))
     by = "" if front.owners[0].pair is None else SOLVER
-    stated = front_points.told(front, Solution(Status.OPTIMAL, solver=by))
+    stated = front_points.named(front, Solution(Status.OPTIMAL, solver=by))
     found = []
     for i, (one, good, closed) in enumerate(
         zip(judged.solutions(Status.OPTIMAL), judged.holds, judged.closed, strict=True)

@@ -14,7 +14,7 @@ from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE, joined
 from formulations.arithmetics.posynomial import Posynomial, constant
 from formulations.canonical import Array, Canonical
-from formulations.problem import Goal, Kind, Problem, Row, Variable
+from formulations.problem import Goal, Kind, Problem, Row, farther
 from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from results.solution import Status
@@ -120,19 +120,6 @@ def _eased(problem: Problem) -> Problem:
         for r in problem.rows or ()
     )
     return dataclasses.replace(problem, variables=farther(problem.variables), rows=rows)
-
-
-def farther(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
-    """Return variables with the ends far away that are only there to have a box."""
-    far = math.exp(canon.BEYOND_BOX)
-    return tuple(
-        v
-        if v.decision.integer or v.decision.values is not None
-        else dataclasses.replace(
-            v, low=v.low if v.real_low else v.low / far, high=v.high if v.real_high else v.high * far
-        )
-        for v in variables
-    )
 
 
 def _searched_problem(problem: Problem, reached: branch.Reached | None) -> Searched:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.draws import FIXED_SEED
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Largest, Some
 from formulations.program import Program
@@ -28,7 +29,6 @@ RANK_ROUNDING = 1e-9
 # of what the slack of "no worse" lets a divisible quantity wander
 WANDER_SHARE = 1e-2
 MOST_RANGED = 40
-TIE_SEED = 20260101
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _rest(p: Program, n: Numbers, settled: Chosen) -> Chosen:
 
 def _ends_apart(n: Numbers, of: NDArray[np.bool_]) -> list[Result]:
     """Both ends of a program along a direction in which points differ that differ in the columns ``of``."""
-    weights = np.random.default_rng(TIE_SEED).uniform(1.0, 2.0, len(n.low))
+    weights = np.random.default_rng(FIXED_SEED).uniform(1.0, 2.0, len(n.low))
     w = np.append(np.where(of, weights, 0.0), 0.0)
     return [highs.minimise(n, s * w, worse=-math.inf) for s in (1.0, -1.0)]
 

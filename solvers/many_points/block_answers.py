@@ -126,7 +126,8 @@ class BlockAnswers:
         good = np.zeros(len(points), dtype=bool)
         for some, conflict in found.certain(why.names):
             good[some] = True
-            self.none(points[some], why.values(some, conflict))
+            unknown = dict.fromkeys(conflict, np.full(some.size, np.nan))
+            self.none(points[some], why.values(some, conflict) if self.wants_values else unknown)
         return good
 
     def _put(self, name: str, points: Points, values: Any, good: Mask) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
+from formulations.evaluation import nearest
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question
@@ -56,15 +57,18 @@ class _Search:
         return float(min(self.keys.min(initial=np.inf), self.closed, self.best))
 
 
-def solve(question: Question, *, work: int = 200_000, seconds: float = 60.0) -> Outcome:
+def solve(
+    question: Question, *, work: int = 200_000, seconds: float = 60.0, near: Outcome | None = None
+) -> Outcome:
     """Minimise (or maximise) the first objective, certified, or prove that no design meets all limits.
 
+    ``near``: the answer within the nearest ends of a search (``evaluation.nearest``); only the rest is searched.
     ``work``: boxes examined at most; ``seconds``: time at most. When either ends the search the outcome is
     ``feasible`` with the bound reached, or ``error`` where no design was found. Without an objective the
     outcome is ``feasible`` (any design) or ``infeasible``.
     """
     where = boxes.space(question)
-    found = _interval_search(question, where, work, time.monotonic() + seconds)
+    found = _interval_search(question, where, work, time.monotonic() + seconds, near)
     if found.best_x is None:
         if not found.keys.size and not np.isfinite(found.closed):
             text = f"interval arithmetic: no part of the box can meet all limits ({found.work} boxes)"
@@ -98,14 +102,21 @@ def _outcome(question: Question, found: _Search, x: dict[str, float]) -> Outcome
     return Outcome(Status.FEASIBLE, x, bound if np.isfinite(bound) else None, text, SOLVER)
 
 
-def _interval_search(question: Question, where: Space, work: int, deadline: float) -> _Search:
+def _interval_search(
+    question: Question, where: Space, work: int, deadline: float, near: Outcome | None = None
+) -> _Search:
     none = np.empty((0, len(where.names)))
     s = _Search(none, none, np.empty(0), none)
     kept = boxes.tighten(question, where)
-    if kept is None:
+    first: list[tuple[Array, Array]] = [] if kept is None else [kept]
+    if near is not None:
+        _take_answer(question, where, s, near)
+        first = [shell for part in first for shell in boxes.outside(boxes.space(nearest(question)), *part)]
+    if not first:
         return s
-    _try(question, where, s, boxes.centres(kept[0], kept[1])[None])
-    _examine(question, where, s, kept[0][None], kept[1][None])
+    low, high = (np.array(side) for side in zip(*first, strict=True))
+    _try(question, where, s, boxes.centres(low, high))
+    _examine(question, where, s, low, high)
     polish_at = 1
     tolerance = 0.1 * question.gap
     while s.keys.size and s.work < work and time.monotonic() < deadline:
@@ -125,6 +136,17 @@ def _interval_search(question: Question, where: Space, work: int, deadline: floa
     if s.best_x is None:
         s.best, s.best_x = s.slack, s.slack_x
     return s
+
+
+def _take_answer(question: Question, where: Space, s: _Search, near: Outcome) -> None:
+    """Begin with the design of an answer, whose bound stays in the proof."""
+    if near.x is not None:
+        _try(question, where, s, np.array([[near.x[name] for name in where.names]]))
+        if s.best_x is None:
+            s.best, s.best_x = s.slack, s.slack_x
+    if near.x is not None and question.objectives:
+        bound = -np.inf if near.bound is None else near.bound
+        s.closed = (1.0 / bound if bound > 0 else -np.inf) if question.objectives[0].maximize else bound
 
 
 def _take_design_with_slack(s: _Search) -> None:

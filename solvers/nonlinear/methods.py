@@ -13,7 +13,7 @@ from formulations.program import is_linear, product
 from formulations.row_keys import RowKey
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Objective, Question
-from solvers import designs, enumeration
+from solvers import boxes, designs, enumeration
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import Outcome
 
@@ -34,12 +34,12 @@ def unstructured(question: Question) -> Outcome:
     if found is not None:
         return found
     free = sum(1 for d in question.decide if not d.integer and d.values is None)
-    from solvers.nonlinear import interval, scip
+    from solvers.nonlinear import interval
 
     tried: list[Outcome] = []
     # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not
     short = (partial(interval.solve, work=SHORT_SEARCH),) if free <= FEW_FREE else ()
-    for method in (*short, scip.solve, interval.solve):
+    for method in (*short, _answered_by_scip, interval.solve):
         try:
             found = method(question)
         except (ArithmeticError, ValueError) as problem:
@@ -49,6 +49,21 @@ def unstructured(question: Question) -> Outcome:
             return found
         tried.append(found)
     return _sampled(question, tried)
+
+
+def _answered_by_scip(question: Question) -> Outcome:
+    """SCIP's answer near by, to which 1e20 is infinite, with what intervals say of the rest."""
+    from solvers.nonlinear import interval, scip
+
+    near = scip.solve(evaluation.nearest(question))
+    known = near.x is not None and question.objectives
+    if not (known or near.status is Status.INFEASIBLE) or not any(map(any, boxes.space(question).ends)):
+        return near
+    found = interval.solve(question, work=SHORT_SEARCH, near=near)
+    text = f"{near.certificate}; beyond the box of that search: {found.certificate}"
+    return dataclasses.replace(
+        found, certificate=text, solver=near.solver if found.x == near.x else found.solver
+    )
 
 
 def _answered_as_product(question: Question) -> Outcome | None:

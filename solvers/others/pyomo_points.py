@@ -35,7 +35,7 @@ class By:
     solver: str
     seconds: float = 60.0
 
-    def told(self) -> str:
+    def words(self) -> str:
         """Return all that decides about its answers, in words."""
         return f"{self.solver}{THROUGH}, {self.seconds:g} s for each choice"
 
@@ -50,9 +50,9 @@ def by(solver: str, seconds: float) -> By:
     return By(solver, seconds)
 
 
-def read(told: str) -> By:
-    """Return who solved, from what ``By.told`` said of it."""
-    solver, _, rest = told.partition(THROUGH)
+def read(text: str) -> By:
+    """Return who solved, from what ``By.words`` said of it."""
+    solver, _, rest = text.partition(THROUGH)
     return By(solver, float(rest.split()[1]))
 
 
@@ -80,7 +80,7 @@ class Points:
     @property
     def method(self) -> str:
         """How, in words for the dataset."""
-        return f"each point by {self.by.told()}; its design re-evaluated, optimal where our own bound confirms it"
+        return f"each point by {self.by.words()}; its design re-evaluated, optimal where our own bound confirms it"
 
     @property
     def why(self) -> str:
@@ -93,7 +93,7 @@ class Points:
         several = f", one for each value {'; '.join(each)}" if count > 1 else ""
         opened = ", ".join(self.grid.axes[i].name for i in self.axes.open)
         sets = f" with {opened} as mutable parameter{'s' * (len(self.axes.open) > 1)}" if opened else ""
-        return f"{self.by.told()}, which is slow ({SLOW}); {count} model{'s' * (count > 1)}{sets}{several}"
+        return f"{self.by.words()}, which is slow ({SLOW}); {count} model{'s' * (count > 1)}{sets}{several}"
 
     @property
     def work(self) -> float:

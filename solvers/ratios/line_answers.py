@@ -13,7 +13,7 @@ from formulations.grids import divided
 from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question
 from solvers.boxes import Array, Space
-from solvers.explaining import subsets, wider
+from solvers.explaining import subsets
 from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
 from solvers.judgement import judge
@@ -32,14 +32,12 @@ Indices = NDArray[np.intp]
 
 def answered(answers: BlockAnswers, question: Question, count: int, points: NDArray[np.int64]) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
+    question = evaluation.farthest(question)
     found = _searched_line(question, count)
     good = np.zeros(count, bool)
-    farther = replace(
-        question, reach=wider.FAR_WHOLE if _has_gaps(question.decide[0]) else wider.FARTHEST_REACH
-    )
     none = np.flatnonzero(found.status == gp.INFEASIBLE)
     if none.size:
-        good[none] = _put_conflicts(answers, divided.at(farther, none), points[none])
+        good[none] = _put_conflicts(answers, divided.at(question, none), points[none])
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         asked, x = divided.at(question, best), found.x[best]
@@ -64,7 +62,7 @@ def _searched_line(question: Question, count: int) -> Found:
 def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
     """Draw the boxes of all points (see ``solvers.boxes.space``), and what is allowed anywhere."""
     (d,) = question.decide
-    box = evaluation.box(question, d.name)
+    box = evaluation.box(question, d.name, whole=d.integer)
     low, high = (np.full(count, end) for end in (box.low, box.high))
     if d.minimum is not None:
         asked = np.asarray(d.minimum) * (1 - HOLDS)
@@ -88,7 +86,7 @@ def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
 def _at_edge(question: Question, x: Array) -> Bools:
     """Whether the box alone may hold an optimum."""
     (d,) = question.decide
-    box = evaluation.box(question, d.name)
+    box = evaluation.box(question, d.name, whole=d.integer)
     found = np.zeros(len(x), bool)
     if d.values is not None and not d.endless:
         return found

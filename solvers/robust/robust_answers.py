@@ -37,6 +37,7 @@ from solvers import choices
 from solvers.certain import called_by_name, units, without_design
 from solvers.judgement import bound_of, relative_gap
 from solvers.mechanisms.why import Why, explained
+from solvers.outcome import Conflicts, Outcome
 from solvers.robust import robust_conflicts
 from solvers.robust.chances import Counted, Undecided
 from solvers.robust.masters import ends
@@ -44,7 +45,6 @@ from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.robust_ways import found_by
 
 TAILS = (0.05, 0.95)
-FAR_WHOLE = 1e3
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +126,7 @@ def _farther(asked: Asked, found: Found) -> Found:
     ended = [d for d in question.decide if d.values is None or d.endless]
     if not any(d.integer and any(evaluation.box(question, d.name).searched) for d in ended):
         return found
-    worlds = dataclasses.replace(
-        asked.worlds,
-        nominal=dataclasses.replace(question, reach=FAR_WHOLE),
-        every=dataclasses.replace(asked.worlds.every, reach=FAR_WHOLE),
-    )
-    return found_by(worlds, asked.measure, promised=asked.promised)
+    return found_by(ends.farther(asked.worlds), asked.measure, promised=asked.promised)
 
 
 def judged_answer(asked: Asked, found: Found) -> Solution:
@@ -187,7 +182,11 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
         text = f"{question.objectives[0].name} is infinite in some {worlds.word}"
         return dataclasses.replace(solution, status=Status.ERROR, message=text)
     closed = solution.gap is not None and solution.gap <= question.gap
-    if closed and (at_end := ends.held(question, x)):
+    if outcome.status in (Status.OPTIMAL, Status.FEASIBLE) and (at_end := ends.held(question, x)):
+        if runaway := _runaway(asked, x, objective, maximize=maximize):
+            text = f"{runaway} reaches the end of its search, up to which {asked.words} improves"
+            gone = Outcome(Status.UNBOUNDED, x, certificate=text, solver=outcome.solver, runaway=runaway)
+            return without_design(question, gone, lambda: Conflicts((), {}))
         text = f"{solution.certificate}; {at_end} {ends.NOT_ASKED}"
         return dataclasses.replace(solution, status=Status.FEASIBLE, bound=None, gap=None, certificate=text)
     if outcome.status is Status.FEASIBLE and closed and question.objectives:
@@ -196,6 +195,19 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
         text = f"{solution.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
         return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=text)
     return solution
+
+
+def _runaway(asked: Asked, x: Mapping[str, float], objective: float | None, *, maximize: bool) -> str:
+    """Name a variable along which the measure improves as far as the search goes; empty where none is proved to."""
+    question = asked.worlds.nominal
+    if objective is None:
+        return ""
+    sign = -1.0 if maximize else 1.0
+    for name, worlds in ends.short_of(asked.worlds, x):
+        best = found_by(worlds, asked.measure, tied=False, promised=asked.promised).outcome
+        if best.bound is not None and sign * (best.bound - objective) > question.gap * abs(objective):
+            return name
+    return ""
 
 
 def weighing(measure: Measure) -> Measured:

@@ -27,14 +27,13 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import is_maximum
 from formulations.arithmetics.posynomial import Key, NotPosynomial
-from formulations.problem import Goal, Kind, Problem
+from formulations.problem import Goal, Kind, Problem, farther
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
 from solvers.geometric.kernel import gp
-from solvers.geometric.structured import farther
 from solvers.outcome import Outcome
 from solvers.robust.boxes.robust_boxes import UNTIED
 from solvers.robust.masters.robust_geometric import WORLD_BROKEN, Found, Master, middle_design, needed_worlds

@@ -15,12 +15,10 @@ import cmaes
 import numpy as np
 import optuna
 
+from solvers.sampling.trials import UnreadableState
+
 KEY = "cma:numbers"
 ARRAY, SHAPE = "array", "shape"
-
-
-class UnreadableState(ValueError):
-    """What a study keeps of CMA-ES is not a state of it; the message names the trial."""
 
 
 class CmaEs(optuna.samplers.CmaEsSampler):  # type: ignore[misc]

@@ -7,6 +7,7 @@ Works on any question whose slopes intervals can tell; gives designs, never proo
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array, Space
 
+DIFFERENCE = 1e-5
+"""Step of a central difference in logarithms: its error and that of rounding are then both about 1e-10."""
+STEEPEST_SLOPE = 1e4  # a slope that only a step has
 DESCENT_PENALTY = 1e3
 FIRST_STEP = 0.5
 LAST_STEP = 1e-10
@@ -34,6 +38,35 @@ class _Point:
     merit: float
 
 
+def tangent(question: Question, x: Array, numbers: boxes.Numbers = boxes.numbers) -> tuple[Array, Array]:
+    """Return the logarithms of all limit ratios and of what is minimised at one design, and their slopes.
+
+    ``numbers``: how ratios and objective are worked out, where not by the model's equations alone.
+
+    Slopes by central differences in the logarithms of the variables, the mean of both sides at a kink; 0 along a
+    variable that is 0, and where a step leaves nothing to say.
+    """
+    count = x.size
+    points = np.repeat(x[None], 2 * count + 1, axis=0)
+    each = np.arange(count)
+    points[1 + each, each] *= math.exp(DIFFERENCE)
+    points[1 + count + each, each] *= math.exp(-DIFFERENCE)
+    with np.errstate(all="ignore"):
+        rows, goal = numbers(question, {d.name: points[:, j] for j, d in enumerate(question.decide)})
+        found = list(rows.values())
+        if question.objectives:
+            found.append(1.0 / np.asarray(goal, float) if question.objectives[0].maximize else goal)
+        table = [np.broadcast_to(np.asarray(v, float), (len(points),)) for v in found]
+        value = np.log(np.maximum(np.stack(table) if table else np.empty((0, len(points))), 1e-300))
+        now, more, less = value[:, :1], value[:, 1 : 1 + count], value[:, 1 + count :]
+        slope = (more - less) / (2 * DIFFERENCE)
+        for side in ((more - now) / DIFFERENCE, (now - less) / DIFFERENCE):
+            # beyond the end of a domain there is nothing
+            slope = np.where(np.isfinite(slope), slope, side)
+    slope = np.where(np.isfinite(slope) & (np.abs(slope) < STEEPEST_SLOPE), slope, 0.0)
+    return np.clip(np.nan_to_num(now[:, 0], nan=700.0), -700.0, 700.0), slope
+
+
 def descend(
     question: Question,
     where: Space,
@@ -43,7 +76,7 @@ def descend(
 ) -> Array | None:
     """Go downhill from ``start`` (SI) within the box, discrete variables held.
 
-    None where no variable is free. ``numbers``: see ``boxes.tangent``.
+    None where no variable is free. ``numbers``: see ``tangent``.
 
     Minimises the objective plus a penalty on the worst limit, so that a start outside the limits is led
     inside.
@@ -60,7 +93,7 @@ def descend(
     def look(u: Array) -> _Point:
         x = whole.copy()
         x[free] = u
-        value, slope = boxes.tangent(question, np.exp(x), numbers)
+        value, slope = tangent(question, np.exp(x), numbers)
         if not question.objectives:
             value, slope = np.append(value, 0.0), np.vstack([slope, np.zeros(len(start))])
         return _Point(

@@ -33,7 +33,7 @@ def answer(
     found = studies.search(question, asked)
     best = sampler.polished(question, found)
     compare = asked.compare and not question.model.black_box
-    if best is None or best.worth.violation > 0:
+    if best is None or best.score.violation > 0:
         # what intervals have proved, a certified method explains
         explained = compare or found.empty
         return nothing(question, found, certified(replace(question, search=None)) if explained else None)
@@ -116,6 +116,6 @@ def _alternatives(question: Question, found: Found) -> tuple[Alternative, ...]:
         if len(alternatives) >= MOST_COMBINATIONS:
             break
         mine = best.get(tuple(choice.values()))
-        value = mine.worth.goals[0] if mine is not None and question.objectives else None
+        value = mine.score.goals[0] if mine is not None and question.objectives else None
         alternatives.append(Alternative(choice, Status.ERROR if mine is None else Status.FEASIBLE, value))
     return tuple(alternatives)

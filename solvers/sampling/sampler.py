@@ -14,30 +14,30 @@ import numpy as np
 import optuna
 
 from dse.system.records import dataclass
+from formulations import evaluation
 from results.solution import Status
 from scenarios.question import ONE_OBJECTIVE, Question, Search
 from solvers import boxes
 from solvers.boxes import Array
 from solvers.outcome import Outcome
 from solvers.sampling import descent
-from solvers.sampling.cma_states import CmaEs
-from solvers.sampling.trials import MOST_TIGHTENED, WORST_GOAL, Design, Designs, Worth, worth
+from solvers.sampling.trials import MOST_TIGHTENED, WORST_GOAL, Design, Designs, Score, score
 
 TRIALS = Search().trials
 MOST_POPULATION = 50
 TIGHTENED_STARTS = 3
-WORST_WORTH = 1e290
-"""What a design that breaks a limit is worth to a sampler that knows no limits: more than any that breaks none."""
+WORST_SCORE = 1e290
+"""The score of a design that breaks a limit, for a sampler that knows no limits: more than any that breaks none."""
 LIMITS, FAILURE = "limits", "failure"
 LEAST, GREATEST = "minimize", "maximize"
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A design that was tried, what it is worth, and by which of the finished trials, counted from 0."""
+    """A design that was tried, its score, and by which of the finished trials, counted from 0."""
 
     design: Design
-    worth: Worth
+    score: Score
     trial: int = 0
 
 
@@ -74,18 +74,19 @@ class Found:
 
 
 def solve(question: Question, *, trials: int = TRIALS, seed: int = 0) -> Outcome:
-    """Look for a good design with NSGA-II, then nearby.
+    """Look for a good design with NSGA-II where designs are likely, then nearby.
 
     The outcome is ``feasible``, or ``error`` where none was found. The bound is what intervals prove over the
     whole box: weak, but a bound. ``infeasible`` only where interval arithmetic proves it before the search begins.
     """
-    found = search(replace(question, search=None), Search(trials=trials, seed=seed))
-    if found.empty:
+    near = replace(evaluation.nearest(question), search=None)
+    found = search(near, Search(trials=trials, seed=seed))
+    if found.empty and boxes.tighten(question, boxes.space(question)) is None:
         text = "interval arithmetic: no part of the box can meet all limits"
         return Outcome(Status.INFEASIBLE, certificate=text, solver="interval arithmetic")
-    best = polished(question, found)
+    best = polished(near, found)
     effort = f"{found.effort}, and a local search"
-    if best is None or best.worth.violation > 0:
+    if best is None or best.score.violation > 0:
         return Outcome(
             Status.ERROR, solver=found.solver, message=f"no design that meets all limits in {effort}"
         )
@@ -121,10 +122,17 @@ def made(asked: Search, worker: int, already: int) -> optuna.samplers.BaseSample
         "TPE": lambda: optuna.samplers.TPESampler(seed=seed, constant_liar=asked.workers > 1),
         "NSGA-II": lambda: optuna.samplers.NSGAIISampler(seed=seed, population_size=population),
         "NSGA-III": lambda: optuna.samplers.NSGAIIISampler(seed=seed, population_size=population),
-        "CMA-ES": lambda: CmaEs(seed=seed, warn_independent_sampling=False),
+        "CMA-ES": lambda: _cma_es(seed),
         "random": lambda: optuna.samplers.RandomSampler(seed=seed),
     }
     return kinds[asked.sampler]()
+
+
+def _cma_es(seed: int) -> optuna.samplers.BaseSampler:
+    # the library of this one sampler loads scipy.stats, which takes as long as all that the others load
+    from solvers.sampling.cma_states import CmaEs
+
+    return CmaEs(seed=seed, warn_independent_sampling=False)
 
 
 def objective(designs: Designs, asked: Search) -> Callable[[optuna.Trial], float | tuple[float, ...]]:
@@ -133,7 +141,7 @@ def objective(designs: Designs, asked: Search) -> Callable[[optuna.Trial], float
 
     def value(trial: optuna.Trial) -> float | tuple[float, ...]:
         params = {k.name: k.suggest(trial) for k in designs.knobs}
-        found = worth(designs.design(params))
+        found = score(designs.design(params))
         if found.failure:
             trial.set_user_attr(FAILURE, found.failure[:1000])
         if limited:
@@ -146,7 +154,7 @@ def objective(designs: Designs, asked: Search) -> Callable[[optuna.Trial], float
 
 
 def _penalty(question: Question) -> float:
-    return -WORST_WORTH if directions(question) == [GREATEST] else WORST_WORTH
+    return -WORST_SCORE if directions(question) == [GREATEST] else WORST_SCORE
 
 
 def read(designs: Designs, asked: Search, study: optuna.Study) -> Found:
@@ -158,10 +166,10 @@ def read(designs: Designs, asked: Search, study: optuna.Study) -> Found:
     for number, trial in enumerate(done):
         violation = _violation(trial)
         failures += [str(trial.user_attrs[FAILURE])] if FAILURE in trial.user_attrs else []
-        if violation > 0 and (held or (nearest and nearest.worth.violation <= violation)):
+        if violation > 0 and (held or (nearest and nearest.score.violation <= violation)):
             continue
         goals = tuple(trial.values) if designs.question.objectives else ()
-        tried = Tried(designs.design(trial.params), Worth(violation, goals), number)
+        tried = Tried(designs.design(trial.params), Score(violation, goals), number)
         if violation > 0:
             nearest = tried
         else:
@@ -174,7 +182,7 @@ def _violation(trial: optuna.trial.FrozenTrial) -> float:
     if LIMITS in trial.constraints:
         return float(trial.constraints[LIMITS])
     value = abs(float(trial.values[0]))
-    return value / WORST_WORTH - 1.0 if value >= WORST_WORTH else 0.0
+    return value / WORST_SCORE - 1.0 if value >= WORST_SCORE else 0.0
 
 
 def best_of(found: Found) -> Tried | None:
@@ -185,7 +193,7 @@ def best_of(found: Found) -> Tried | None:
 def _best_different_designs(found: Found, most: int) -> list[Tried]:
     """Return the best different designs that meet all limits, the best first."""
     # what divides by zero somewhere is not an answer as long as there is another
-    finite = [t for t in found.held if not t.worth.goals or abs(t.worth.goals[0]) < WORST_GOAL]
+    finite = [t for t in found.held if not t.score.goals or abs(t.score.goals[0]) < WORST_GOAL]
     kept: dict[tuple[object, ...], Tried] = {}
     for tried in sorted(finite or found.held, key=rank):
         kept.setdefault((*tried.design.chosen.values(), *tried.design.x.values()), tried)
@@ -218,7 +226,7 @@ def _downhill(start: Tried) -> Tried:
     if better is None:
         return start
     point = dict(zip(where.names, map(float, better), strict=True))
-    found = Tried(replace(start.design, x=point), worth(replace(start.design, x=point)))
+    found = Tried(replace(start.design, x=point), score(replace(start.design, x=point)))
     return found if rank(found) < rank(start) else start
 
 
@@ -226,8 +234,8 @@ def rank(tried: Tried) -> tuple[float, float]:
     """Return what is to be small: how far the limits are missed, then the objective."""
     goals = tried.design.question.objectives
     if not goals:
-        return tried.worth.violation, 0.0
-    return tried.worth.violation, tried.worth.goals[0] * (-1.0 if goals[0].maximize else 1.0)
+        return tried.score.violation, 0.0
+    return tried.score.violation, tried.score.goals[0] * (-1.0 if goals[0].maximize else 1.0)
 
 
 def _interval_bound(question: Question) -> float | None:

@@ -20,9 +20,8 @@ from results.stores import identities
 from results.stores.store import StoreError
 from scenarios.question import Question, Search
 from solvers.sampling import sampler
-from solvers.sampling.cma_states import UnreadableState
 from solvers.sampling.sampler import Found
-from solvers.sampling.trials import Designs, worth
+from solvers.sampling.trials import Designs, UnreadableState, score
 
 QUESTION, MADE_BY, SCENARIO, TITLE = "dse:question", "dse:version", "dse:scenario", "dse:title"
 GOALS_AGREE = 1e-9
@@ -166,11 +165,11 @@ def _still_true(study: optuna.Study, designs: Designs, otherwise: str) -> None:
     done = study.get_trials(deepcopy=False, states=(State.COMPLETE,))
     for trial in {t.number: t for t in (*done[:1], *done[-1:])}.values():
         missing = {k.name for k in designs.knobs} - set(trial.params)
-        now = None if missing else worth(designs.design(trial.params))
+        now = None if missing else score(designs.design(trial.params))
         if (
             now is None
             or sampler.FAILURE in trial.user_attrs
-            or max(map(abs, trial.values)) >= sampler.WORST_WORTH
+            or max(map(abs, trial.values)) >= sampler.WORST_SCORE
         ):
             if missing:
                 raise StudyError(otherwise)

@@ -26,18 +26,18 @@ def run(
     finished: Callable[[], bool],
     *,
     pace: Pace = PACE,
-    told: Callable[[tuple[int, ...]], None] | None = None,
+    report: Callable[[tuple[int, ...]], None] | None = None,
 ) -> None:
     """Let ``asked.workers`` processes work on a study until it is ``finished``.
 
-    One that dies is replaced; its trial is tried again by whoever first notices that it is silent. ``told``:
+    One that dies is replaced; its trial is tried again by whoever first notices that it is silent. ``report``:
     called with the process ids whenever they change. Raises StudyError where they die again and again. They
     end with this process.
     """
     task = cloudpickle.dumps((question, asked, pace))
     with tempfile.TemporaryFile() as log, _crowd() as crowd:
         crowd.extend(_started_worker(task, number, log) for number in range(asked.workers))
-        _report_processes(told, crowd)
+        _report_processes(report, crowd)
         restarts = 0
         while any(p.poll() is None for p in crowd):
             time.sleep(LOOK_EVERY)
@@ -49,7 +49,7 @@ def run(
                     raise StudyError(f"{asked.storage}: workers end again and again: {_last_words(log)}")
                 # a number of its own: it must not draw what the one that died has drawn
                 crowd[place] = _started_worker(task, asked.workers + restarts, log)
-                _report_processes(told, crowd)
+                _report_processes(report, crowd)
         if not finished():
             raise StudyError(f"{asked.storage}: all workers have ended early: {_last_words(log)}")
 
@@ -84,10 +84,10 @@ def _started_worker(task: bytes, number: int, log: IO[bytes]) -> subprocess.Pope
 
 
 def _report_processes(
-    told: Callable[[tuple[int, ...]], None] | None, crowd: list[subprocess.Popen[bytes]]
+    report: Callable[[tuple[int, ...]], None] | None, crowd: list[subprocess.Popen[bytes]]
 ) -> None:
-    if told is not None:
-        told(tuple(p.pid for p in crowd))
+    if report is not None:
+        report(tuple(p.pid for p in crowd))
 
 
 def _last_words(log: IO[bytes]) -> str:

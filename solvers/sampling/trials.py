@@ -1,4 +1,4 @@
-"""Designs as a sampler sees them: a parameter for each decision, and what a design is worth."""
+"""Designs as a sampler sees them: a parameter for each decision, and the score of a design."""
 
 from __future__ import annotations
 
@@ -31,6 +31,10 @@ UNKNOWN_VIOLATION = 1e3
 Distribution = Any
 
 
+class UnreadableState(ValueError):
+    """What a study keeps of a sampler is not a state of it; the message names the trial."""
+
+
 @dataclass(frozen=True, slots=True)
 class Knob:
     """A parameter of a study: its name there, the decision it stands for, its distribution, and back to the value."""
@@ -61,8 +65,8 @@ class Design:
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
-    """What a design is worth.
+class Score:
+    """The score of a design.
 
     ``violation``: 0 where all limits hold, else the sum of the logarithms of their ratios; ``goals``: the
     objectives in their own senses. ``failure``: why the model could not be evaluated, empty where it could.
@@ -98,8 +102,8 @@ class Designs:
         return Design(left, chosen, {d.name: float(values[d.name]) for d in left.decide})
 
 
-def worth(design: Design) -> Worth:
-    """Evaluate a design in plain floats; a model that fails makes it worthless."""
+def score(design: Design) -> Score:
+    """Evaluate a design in plain floats; a model that fails gives it the worst score."""
     question = design.question
     x = {n: np.float64(v) for n, v in design.x.items()}
     worst = tuple(-WORST_GOAL if g.maximize else WORST_GOAL for g in question.objectives)
@@ -109,13 +113,13 @@ def worth(design: Design) -> Worth:
             rows = [float(r) for r in evaluation.ratios(question, x, at).values()]
             goals = [float(evaluation.objective(question, x, at, i)) for i in range(len(worst))]
     except Exception as problem:  # a stranger's code may raise anything
-        return Worth(2 * UNKNOWN_VIOLATION, worst, f"{type(problem).__name__}: {problem}")
+        return Score(2 * UNKNOWN_VIOLATION, worst, f"{type(problem).__name__}: {problem}")
     missed = sum(_violation_of_ratio(r) for r in rows) + UNKNOWN_VIOLATION * sum(math.isnan(g) for g in goals)
     reached = (
         w if math.isnan(g) else min(max(g, -WORST_GOAL), WORST_GOAL)
         for g, w in zip(goals, worst, strict=True)
     )
-    return Worth(missed, tuple(reached))
+    return Score(missed, tuple(reached))
 
 
 def _violation_of_ratio(ratio: float) -> float:

@@ -108,7 +108,7 @@ def a_full_disk(place: Place) -> None:
             pass
         place.ended(process, 1, "the disk is full")
         ballast.unlink()
-        place.ended(place.sweep(), 0)
+        place.ended(place.sweep(1), 0)
         shutil.copytree(place.store, place.folder / "s.zarr")
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
@@ -120,7 +120,7 @@ def a_store_turned_read_only(place: Place) -> None:
     place.moment(process)
     with unwritable(Path(place.store)):
         place.ended(process, 2, "choose a path that can be written")
-    place.ended(place.sweep(), 0)
+    place.ended(place.sweep(1), 0)
 
 
 @contextmanager
@@ -157,7 +157,7 @@ def a_store_that_disappears(place: Place) -> None:
     # a worker that was ended at once may have left half a file where the store is now
     shutil.rmtree(place.folder / "elsewhere")
     place.journal.unlink()
-    place.ended(place.sweep(), 0)
+    place.ended(place.sweep(1), 0)
 
 
 def slow_storage(place: Place) -> None:

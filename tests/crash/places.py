@@ -65,7 +65,7 @@ class Place:
         self.store: Path | str = folder / "s.zarr"
         self.journal = folder / "journal.txt"
         self.surroundings: dict[str, str] = {}
-        self.look = 0.02
+        self.look = 0.05
         self.started: list[subprocess.Popen[bytes]] = []
         (folder / "grid.toml").write_text(GRID)
 

@@ -25,3 +25,13 @@ def test_a_geometric_program_needs_no_heavy_library(name: str):
 def test_a_linear_program_needs_its_solver_alone():
     solved = "import dse; assert dse.solve('partition_twelve_regions_divisible').status == 'optimal'"
     assert loaded(solved) == {"highspy"}
+
+
+def test_a_search_loads_the_library_of_no_other_sampler():
+    """The one of CMA-ES loads scipy.stats, which takes longer than a short search."""
+    searched = (
+        "import dse, tomllib; asked = tomllib.loads(dse.load('nbody_deadline').text); "
+        "search = {'sampler': 'random', 'trials': 40}; found = dse.solve({**asked, 'search': search}); "
+        "assert found.status == 'feasible'; import sys; assert 'cmaes' not in sys.modules"
+    )
+    assert {"optuna"} <= loaded(f"{searched}; assert 'scipy.stats' not in sys.modules")

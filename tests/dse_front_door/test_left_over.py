@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,13 @@ def test_else_it_is_logged_once_counted_and_stored(
     assert WRONG in capsys.readouterr().out
 
 
+def station() -> dict[str, Any]:
+    """Least cost of a station, over throughputs; its counts are whole numbers."""
+    asked = tomllib.loads((LIBRARY / "station_least_cost_in_10_kw.toml").read_text(encoding="utf-8"))
+    axis = {"path": "limits.throughput.min", "start": "8e12 op/s", "stop": "70e12 op/s", "num": 40}
+    return {**asked, "sweep": {"demand": axis}}
+
+
 CHOSEN = {
     "ratios of sums": (
         branching,
@@ -164,7 +172,7 @@ CHOSEN = {
         lambda: {**nbody(60, power={"max": 1e4}), "machine": "balanced"},
     ),
     "tables": (tables, "answered", lambda: LIBRARY / "roofline_platform_efficiency_sweep.toml"),
-    "whole numbers": (whole, "answered", lambda: LIBRARY / "station_cost_sweep.toml"),
+    "whole numbers": (whole, "answered", station),
     "one decided number": (
         line,
         "answered",

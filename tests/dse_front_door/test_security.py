@@ -219,7 +219,7 @@ def test_jobs_look_for_no_modules_in_the_working_folder(run: Any, jobs: None, gr
 
 @pytest.mark.slow
 def test_a_sweep_is_reached_from_this_machine_only_from_beginning_to_end(start: Any, grid_file: Any):
-    process = start("sweep", str(grid_file(40)), "-o", "s.zarr", "--workers", "2", "--audit", "1")
+    process = start("sweep", str(grid_file(16)), "-o", "s.zarr", "--workers", "2", "--audit", "1")
     found = Ended(process)
     assert process.returncode == 0, found.err
     # the last one answers a point again, and is told which through a pipe

@@ -140,6 +140,23 @@ def test_a_dense_scan_of_all_designs_finds_the_same(decide: dict[str, Any], allo
     assert 0.05 < (~found).mean() < 0.6
 
 
+def test_points_at_which_several_limits_bind_are_answered_together():
+    """A deadline, and the least performance that the best design within it has: both bind at every cap on power."""
+    within = grid({"limits.time.max": [2.5e-5, 5e-5]}, LEAST_ENERGY)
+    best = answer(within.question((0,)), neighbours=False)
+    assert best.limits["time"].binding
+    axes = {"limits.power.max": log(1e9, 1e10, 40), "limits.time.max": [2.5e-5]}
+    of = grid({**axes, "limits.performance.min": [float(best.metrics["performance"])]}, LEAST_ENERGY)
+    arrays, left = at_once(of)
+    assert not left.any()
+    alone = answer(of.question((0, 0, 0)), neighbours=False)
+    assert [n for n, s in alone.limits.items() if s.binding] == ["time", "performance"]
+    # which of two limits that bind together is said to matter is not determined
+    rate = sum(abs(s.elasticity) for s in alone.limits.values() if s.elasticity is not None)
+    assert rate > 0.01
+    assert np.nansum(np.abs(arrays["elasticity"]), axis=-1) == pytest.approx(rate, abs=1e-5)
+
+
 def test_a_sweep_goes_this_way_and_is_verified(tmp_path: Any):
     asked = {
         "model": "fft",

@@ -82,7 +82,10 @@ def test_a_sweep_of_ten_thousand_stations_takes_this_way_and_agrees_with_the_ora
     assert grid.size == 10_000
     way = paths.path(grid)
     assert isinstance(way, whole.Whole)
-    arrays, left = way.solve(results.dataset.layout(grid), tuple(slice(0, n) for n in grid.shape))
+    plan = results.dataset.layout(grid)
+    # optima and bounds are compared here, feasible values of fewer stations above
+    plan = results.dataset.only(plan, {v.name for v in plan.variables if v.role != "would_do"})
+    arrays, left = way.solve(plan, tuple(slice(0, n) for n in grid.shape))
     assert not left.any()
     source = tomllib.loads((LIBRARY / "station_cost_sweep.toml").read_text(encoding="utf-8"))
     generator = np.random.default_rng(1)

@@ -164,14 +164,14 @@ def test_a_penalty_ranks_what_breaks_limits_behind_all_else() -> None:
     asked = nbody("time", p=Decision("processors", maximum=13300), power=(None, 52.9468))
     found = sampler.search(asked, Search("CMA-ES", 200, 1))
     assert found.held
-    assert all(t.worth.violation == 0 for t in found.held)
+    assert all(t.score.violation == 0 for t in found.held)
     best = sampler.best_of(found)
     assert best is not None
-    assert best.worth.goals[0] == min(t.worth.goals[0] for t in found.held)
+    assert best.score.goals[0] == min(t.score.goals[0] for t in found.held)
     most = sampler.search(replace(asked, objectives=(Objective("performance", maximize=True),)), found.search)
     best = sampler.best_of(most)
     assert best is not None
-    assert best.worth.goals[0] == max(t.worth.goals[0] for t in most.held) < sampler.WORST_WORTH
+    assert best.score.goals[0] == max(t.score.goals[0] for t in most.held) < sampler.WORST_SCORE
 
 
 SMALL = st.tuples(
@@ -203,7 +203,7 @@ def test_random_restarts_agree_with_enumeration(
     if found.held:
         assert best is not None
         # enumeration calls equal what differs by 1e-9
-        assert best.worth.goals[0] == pytest.approx(exact.objective, rel=2e-9)
+        assert best.score.goals[0] == pytest.approx(exact.objective, rel=2e-9)
 
 
 # Black boxes

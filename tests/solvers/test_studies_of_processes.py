@@ -102,7 +102,7 @@ def survive_a_kill(folder: Path, storage: str) -> None:
             asked,
             lambda: studies.finished(study, database) >= asked.trials,
             pace=pace,
-            told=told,
+            report=told,
         )
         killer.join()
         found = study.get_trials()

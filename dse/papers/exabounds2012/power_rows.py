@@ -17,6 +17,8 @@ FIT = 1e-9 / HOUR
 CELLS = printed("table3_hw")
 VOLTAGE, THRESHOLD = CELLS["V_0"], CELLS["V_t"]
 K_V, K_ALPHA = 5e9, 1.3
+"""Examples of ours: section 4.5.1 prints no value, only figure 13 plots those of many designs, and leaves the choice to
+those who design. What is compared with (18) holds for any."""
 # what the source of (21) measured, mW by Gb/s
 REFERENCE_6 = {5.0: answers.printed("e21_source"), 15.0: answers.printed("e21_source:15")}
 

@@ -27,8 +27,8 @@ NAMES = {"h100": "H100", "a100": "A100"}
 answers = Answers(PAPER, name=lambda case: NAMES[case["machine"]])
 COLUMNS = ("m", "n", "k")
 
-# dense bf16 flops and memory bandwidth by the vendor's data sheets of the SXM modules with 80 GB
-SHEET = {"h100": (989.4e12, 3.35e12), "a100": (312e12, 2.039e12)}
+SHEETS = {"h100": "h100-sxm", "a100": "a100-sxm-80gb"}
+"""The machines of the catalogue that state the vendor's data sheets of the modules that were measured."""
 BYTES = "(m * k + k * n + m * n)"
 ROOFLINE = f"max(b * m * n * k, c * {BYTES})"
 WRITTEN = {
@@ -78,6 +78,12 @@ def halves(found: Sample, seed: int = 0) -> Mask:
     return np.asarray(folds(found.family, 2, seed=seed) == 0)
 
 
+def rates_of(machine: str) -> tuple[float, float]:
+    """Dense bf16 flops and bytes a second by the data sheet of a machine."""
+    figures = machines.get(SHEETS[machine]).figures
+    return float(figures["peak_bf16"].value), float(figures["memory_bandwidth"].value)
+
+
 def sheet(found: Sample, rates: tuple[float, float]) -> Array:
     """Times by a data sheet's rates (flops and bytes a second): the longer of flops and bytes."""
     c, (flops, bandwidth) = found.columns, rates
@@ -94,7 +100,7 @@ def missed(modelled: Array, measured: Array) -> float:
 def errors_of(machine: str, which: str) -> Array:
     """Mean errors in percent on halves of the families held out, one for each; ``which``: a statement."""
     found = sample(machine)
-    return np.array([error(found, which, halves(found, seed), SHEET[machine]) for seed in range(HALVES)])
+    return np.array([error(found, which, halves(found, seed), rates_of(machine)) for seed in range(HALVES)])
 
 
 def error(found: Sample, which: str, out: Mask, rates: tuple[float, float], loss: Loss = "tukey") -> float:
@@ -180,7 +186,7 @@ def _elsewhere(least: str, most: str) -> Found:
     fit = machines.get("a100-sxm-80gb-measured").parameters
     rates = (1 / fit["time_per_flop"], 1 / fit["time_per_byte"])
     ours = missed(fit["launch_time"] + sheet(found, rates), found.latency)
-    theirs = missed(sheet(found, SHEET["a100"]), found.latency)
+    theirs = missed(sheet(found, rates_of("a100")), found.latency)
     holds = all(float(least) <= off <= float(most) for off in (ours, theirs))
     return Found(holds, told={"fitted": ours, "sheet": theirs})
 

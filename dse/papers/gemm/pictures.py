@@ -55,7 +55,7 @@ def _against(folder: Path) -> Picture:
         made, off, inside = comparison.fitted(machine, "n, k")
         modelled = np.asarray(made.fitted.value({c: v[out] for c, v in found.columns.items()}))
         measured = found.latency[out]
-        sheet = comparison.sheet(found, comparison.SHEET[machine])[out]
+        sheet = comparison.sheet(found, comparison.rates_of(machine))[out]
         axis.loglog(1e3 * measured, sheet / measured, ".", color=ORANGE, alpha=0.4, label="data sheet")
         axis.loglog(1e3 * measured, modelled / measured, ".", color=BLUE, alpha=0.5, label="softmax of 8")
         axis.axhspan(1 / made.held.high, 1 / made.held.low, color=GREEN, alpha=0.2, label="90 % interval")

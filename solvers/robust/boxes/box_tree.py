@@ -7,19 +7,19 @@ once the box is closed, what lies beyond them is searched too, with the best des
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations import evaluation
 from formulations.row_keys import RowKey
 from formulations.uncertainty.worlds import judged
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Space
-from solvers.explaining.wider import FARTHEST_REACH
 from solvers.nonlinear import interval
 from solvers.robust.boxes import box_lines
 from solvers.robust.boxes.box_lines import Wanted
@@ -135,10 +135,10 @@ class Tree:
 
     def _beyond(self) -> None:
         """Search what lies between the ends of the box and others far away."""
-        near, certain = self.where, replace(self._certain(), reach=FARTHEST_REACH)
+        near, certain = self.where, evaluation.farthest(self._certain())
         self.where = boxes.space(certain)
         kept = boxes.tighten(certain, self.where)
-        shells = [] if kept is None else list(_outside(near, *kept))
+        shells = [] if kept is None else list(boxes.outside(near, *kept))
         if kept is None or not shells:
             return
         self._examine(*map(np.array, zip(*shells, strict=True)))
@@ -277,17 +277,3 @@ class Tree:
             steps = width * dice.standard_normal((count, self.best_x.size))
             self._try(np.where(self.where.discrete, self.best_x, self.best_x * np.exp(steps)))
             width *= 2.0 if self.best < before else 0.4
-
-
-def _outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
-    """Go through boxes that cover a box but for what lies within another."""
-    low, high = low.copy(), high.copy()
-    for j in range(low.size):
-        for bottom, top in ((low[j], min(high[j], near.low[j])), (max(low[j], near.high[j]), high[j])):
-            if bottom < top:
-                lo, hi = low.copy(), high.copy()
-                lo[j], hi[j] = bottom, top
-                yield lo, hi
-        low[j], high[j] = max(low[j], near.low[j]), min(high[j], near.high[j])
-        if low[j] > high[j]:
-            return

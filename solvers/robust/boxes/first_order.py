@@ -30,6 +30,7 @@ from solvers import boxes
 from solvers.boxes import Array
 from solvers.robust.boxes.box_lines import Wanted
 from solvers.robust.masters.robust_geometric import DISCRETE, Elasticity
+from solvers.sampling import descent
 
 CLOSE = 1e-3
 """Of the slope of the objective, what the first-order conditions may leave."""
@@ -107,7 +108,7 @@ def _slopes_of_binding(
         assert at.objective is not None, "there is an objective"
         return rows, np.asarray(wanted.measure.value(at.objective, maximize=wanted.sign < 0))
 
-    _, slope = boxes.tangent(worlds.nominal, np.exp(point), numbers)
+    _, slope = descent.tangent(worlds.nominal, np.exp(point), numbers)
     return slope[:-1], slope[-1]
 
 

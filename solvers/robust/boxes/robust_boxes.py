@@ -116,8 +116,6 @@ def _found_in_tree(tree: Tree) -> Found:
             left_out=left_out,
         )
     least, ended = box_lines.objective_at(wanted, tree.bound), ends.held(nominal, x)
-    if ended:
-        text = f"{text}; {ended} {ends.NOT_ASKED}"
     bound = _allowed(wanted, x, least) if np.isfinite(least) and not ended else None
     gap = np.inf if bound is None else float(relative_gap(box_lines.objective_at(wanted, tree.best), bound))
     status = Status.OPTIMAL if gap <= nominal.gap else Status.FEASIBLE

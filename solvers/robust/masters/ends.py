@@ -1,21 +1,23 @@
 """Ends that only a search has: how far beyond them a proof over many worlds looks, and what is held by them.
 
 A decided quantity that neither the user nor mathematics ends has a box all the same (``formulations.evaluation.box``).
-"Optimal" and "infeasible" are said of many worlds if a search ``FARTHEST_REACH`` beyond these ends says so, as they
-are of one world (``solvers.explaining.wider``). A design at such an end is not called "optimal".
+"Optimal" and "infeasible" are said of many worlds if a search far beyond these ends says so, as they are of one world
+(``formulations.evaluation.farthest``). A design at such an end is not called "optimal".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from formulations import evaluation
 from formulations.uncertainty.worlds import Worlds
-from scenarios.question import Question
+from scenarios.question import Decision, Question
 from solvers import boxes
-from solvers.explaining.wider import FARTHEST_REACH
 
 AT_END = 1e-6
+WELL_BEFORE = 1e3
+"""What improves by more than the gap over the last part of a search, as wide as this, improves for ever."""
 NOT_ASKED = "lies at an end of the search box that the question does not state, so nothing is proved"
 
 
@@ -23,18 +25,39 @@ def farther(worlds: Worlds) -> Worlds:
     """Return the same worlds with the ends of the search far away."""
     return replace(
         worlds,
-        nominal=replace(worlds.nominal, reach=FARTHEST_REACH),
-        every=replace(worlds.every, reach=FARTHEST_REACH),
+        nominal=evaluation.farthest(worlds.nominal),
+        every=evaluation.farthest(worlds.every),
     )
 
 
 def held(question: Question, x: Mapping[str, float]) -> str:
     """Name the variables of a design that lie at an end of the search, the near one or the far one."""
-    found: dict[str, None] = {}
-    for asked in (question, replace(question, reach=FARTHEST_REACH)):
-        where = boxes.space(asked)
-        for name, low, high, own in zip(where.names, where.low, where.high, where.ends, strict=True):
-            sides = [end for end, mine in zip((low, high), own, strict=True) if mine]
-            if any(abs(x[name] - end) <= AT_END * end for end in sides):
-                found[name] = None
-    return ", ".join(found)
+    found = [*_ends_at(question, x), *_ends_at(evaluation.farthest(question), x)]
+    return ", ".join(dict.fromkeys(name for name, _ in found))
+
+
+def short_of(worlds: Worlds, x: Mapping[str, float]) -> Iterator[tuple[str, Worlds]]:
+    """Go through the variables of a design that lie at a far end, each with the worlds that stop well before it."""
+    for name, end in _ends_at(evaluation.farthest(worlds.nominal), x):
+        nominal, every = (_stopped(q, name, end) for q in (worlds.nominal, worlds.every))
+        yield name, replace(worlds, nominal=nominal, every=every)
+
+
+def _stopped(question: Question, name: str, end: float) -> Question:
+    """A question whose variable stops well before an end."""
+
+    def stopped(d: Decision) -> Decision:
+        if d.name != name:
+            return d
+        return replace(d, maximum=end / WELL_BEFORE) if end > 1 else replace(d, minimum=end * WELL_BEFORE)
+
+    return replace(question, decide=tuple(map(stopped, question.decide)))
+
+
+def _ends_at(question: Question, x: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    """Go through the variables of a design that lie at an end of the search, each with that end."""
+    where = boxes.space(question)
+    for name, low, high, own in zip(where.names, where.low, where.high, where.ends, strict=True):
+        for end, mine in zip((low, high), own, strict=True):
+            if mine and abs(x[name] - end) <= AT_END * end:
+                yield name, float(end)

@@ -55,7 +55,8 @@ def pausing(module: Any) -> None:
     def paused(store: Any, *arguments: Any, **options: Any) -> Any:
         time.sleep(PAUSE)
         while HOLD and len(module.done(store)) >= HOLD and not (RELEASE and Path(RELEASE).exists()):
-            time.sleep(0.02)
+            # looking takes the processor from those that are waited for
+            time.sleep(0.1)
         return write(store, *arguments, **options)
 
     module.write_chunk = paused
