@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dse.names import did_you_mean
-from dse.quantities import Quantity, to_si
+from dse.quantities import Quantity, UnitError, is_inverse, to_si_or_inverse
 from dse.system.records import dataclass
 
 EVIDENCE = {
@@ -59,7 +59,7 @@ def read(q: Quantity, entry: Any, evidence: str = "", word_size: float | None = 
         raise ValueError(
             f"{q.name}: there is no {strange[0]!r}{did_you_mean(strange[0], _SAID)}; there are {', '.join(_SAID)}"
         )
-    value = table["value"] if q.choices == TEXT else inside(q, to_si(table["value"], q.unit, word_size))
+    value = table["value"] if q.choices == TEXT else inside(q, _number(q, table["value"], word_size))
     if isinstance(value, str) and not value.strip():
         raise ValueError(f"{q.name} is empty; write a text, or leave it out")
     if not isinstance(value, str | float):
@@ -90,6 +90,14 @@ def kind(evidence: Any, name: str = "") -> str:
     return str(evidence)
 
 
+def _number(q: Quantity, value: float | str, word_size: float | None) -> float:
+    """Read a number, a rate as well as its reciprocal; the message of an UnitError names the quantity."""
+    try:
+        return to_si_or_inverse(value, q.unit, word_size)
+    except UnitError as error:
+        raise UnitError(f"{q.name}: {error}") from None
+
+
 def inside(q: Quantity, value: float) -> float:
     """Return ``value`` (SI); raises ValueError where it lies outside the quantity's domain."""
     if not q.minimum <= value <= q.maximum:
@@ -104,7 +112,9 @@ def _interval(q: Quantity, stated: Any, value: float | str, word_size: float | N
         raise ValueError(f"{q.name} is a text and has no interval")  # noqa: TRY004
     if not isinstance(stated, list) or len(stated) != 2:
         raise ValueError(f"interval of {q.name} = {stated!r} is not [least, greatest]")
-    low, high = (inside(q, to_si(end, q.unit, word_size)) for end in stated)
+    # the ends of rates are those of times in the other order
+    ends = stated[::-1] if all(is_inverse(end, q.unit) for end in stated) else stated
+    low, high = (inside(q, _number(q, end, word_size)) for end in ends)
     if not low <= value <= high or math.isinf(high):
         raise ValueError(
             f"interval of {q.name}: its value {value:g} {q.unit} lies outside {low:g} to {high:g} {q.unit}"

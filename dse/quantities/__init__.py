@@ -6,10 +6,12 @@ from dse.quantities.reading import (
     UnitError,
     dimension,
     examples,
+    is_inverse,
     kind,
     si_unit,
     si_units,
     to_si,
+    to_si_or_inverse,
     written_unit,
 )
 from dse.quantities.units import registry
@@ -23,6 +25,7 @@ __all__ = [
     "UnitError",
     "dimension",
     "examples",
+    "is_inverse",
     "kind",
     "long_time",
     "registry",
@@ -30,5 +33,6 @@ __all__ = [
     "si_unit",
     "si_units",
     "to_si",
+    "to_si_or_inverse",
     "written_unit",
 ]

@@ -41,6 +41,37 @@ def to_si(value: float | str, unit: str, word_size: float | None = None) -> floa
     return _finite_number(number, repr(value))
 
 
+def to_si_or_inverse(value: float | str, unit: str, word_size: float | None = None) -> float:
+    """Read ``value`` as ``to_si`` does, and a rate where a time or energy per amount is needed, or the other way round.
+
+    So "1 GFLOPS" is 1e-9 s/flop. For numbers of machines, which data sheets state either way. Raises UnitError.
+
+    >>> to_si_or_inverse("200 MB/s", "s/word", word_size=8)
+    4e-08
+    """
+    try:
+        return to_si(value, unit, word_size)
+    except UnitError:
+        inverse = is_inverse(value, unit)
+        number = to_si(value, inverse, word_size) if inverse else 0.0
+        if number <= 0:
+            raise
+        return _finite_number(1.0 / number, repr(value))
+
+
+def is_inverse(value: object, unit: str) -> str:
+    """Return the inverse of ``unit`` ("s/flop": "flop/s") if ``value`` is a text in it, else ""."""
+    above, slash, below = unit.partition("/")
+    if not isinstance(value, str) or not slash or above == "1" or "/" in below:
+        return ""
+    inverse = f"{below}/{above}"
+    try:
+        written = written_unit(value)
+        return inverse if written and _conversion(written, inverse) is not None else ""
+    except UnitError:
+        return ""
+
+
 def _finite_number(number: float, text: str) -> float:
     if not math.isfinite(number):
         raise UnitError(f"{text} is not a finite number")

@@ -14,7 +14,7 @@ from dse.models.shared.economics import ACCOUNTS, refusal
 from dse.models.shared.spaces import grouped
 from dse.models.shared.structure import Parts
 from dse.names import did_you_mean
-from dse.quantities import Quantity, UnitError, examples, show, to_si
+from dse.quantities import Quantity, UnitError, examples, show, to_si, to_si_or_inverse
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.question import HALVINGS
 
@@ -68,10 +68,12 @@ class Reader:
         """Whether ``name`` is a parameter that is a number, not a choice among names."""
         return name in self.parameters and not self.parameters[name].choices
 
-    def number(self, key: str, value: Any, q: Quantity, word_size: float | None) -> float | None:
+    def number(
+        self, key: str, value: Any, q: Quantity, word_size: float | None, *, inverse: bool = False
+    ) -> float | None:
         """Read ``value`` in SI units of ``q``; None, and a mistake noted at ``key``, where it cannot be.
 
-        A name from the menu of ``q`` is read as its number.
+        A name from the menu of ``q`` is read as its number. ``inverse``: a rate stands for a time too.
         """
         if q.menu and isinstance(value, str):
             return self._entry(key, value, q)
@@ -86,7 +88,8 @@ class Reader:
             self.findings.add(key, f"{q.name} is one number, not {what}", _example(q))
             return None
         try:
-            return to_si(cast("float | str", value), q.unit, word_size)
+            read = to_si_or_inverse if inverse else to_si
+            return read(cast("float | str", value), q.unit, word_size)
         except UnitError as error:
             wrong, *right = _REPAIR.split(str(error), maxsplit=1)
             self.findings.add(key, wrong, right[0] if right else _example(q))

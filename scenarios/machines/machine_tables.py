@@ -61,7 +61,7 @@ def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] 
     # the word size first: other entries may be in bytes
     for name in sorted(own, key=lambda n: n != "word_size"):
         q = reader.machine[name]
-        value = reader.number(f"{key}.{name}", own[name], q, merged.get("word_size"))
+        value = reader.number(f"{key}.{name}", own[name], q, merged.get("word_size"), inverse=True)
         value = reader.inside(f"{key}.{name}", value, q)
         if value is not None:
             merged[name] = value

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse import machines
-from dse.machines import derivation, serving, starters, writing
+from dse.machines import catalogue, derivation, serving, starters, writing
 from dse.machines.figures import FIGURES
 from dse.machines.values import EVIDENCE, Value
 
@@ -24,7 +24,8 @@ SOURCES = FOLDER / "sources"
     ("text", "words"),
     [
         ('[figures]\npeak_fp33 = { value = "1 TFLOPS" }', "no figure 'peak_fp33'; did you mean 'peak_fp32'"),
-        ('[figures]\npeak_fp32 = { value = "1 W" }', "peak_fp32|W"),
+        ('[figures]\npeak_fp32 = { value = "1 W" }', "peak_fp32: '1 W' is a power"),
+        ('[figures]\npeak_fp32 = "1 TB"', "peak_fp32: '1 TB' is an amount of data"),
         ('[figures]\nprice = { value = "-1 USD" }', "price = -1 USD lies outside its domain"),
         ("[figures]\nprocess = { value = 7 }", "process = 7 is not text"),
         ('[figures]\nprocess = { value = " " }', "process is empty"),
@@ -57,6 +58,19 @@ def test_a_file_with_a_mistake_is_told_so(text: str, words: str, tmp_path: Path)
     file.write_text(text, encoding="utf-8")
     with pytest.raises(machines.MachineError, match=words):
         machines.get(str(file))
+
+
+def test_a_rate_and_its_reciprocal_say_the_same():
+    sheet = catalogue.parse("sheet", '[figures]\npeak_fp32 = "0.5 ps/flop"\nmemory_bandwidth = "2 TB/s"')
+    assert sheet.figures["peak_fp32"].value == pytest.approx(2e12)
+    rates = """word_size = 8
+    time_per_flop = { value = "1 GFLOPS", interval = ["0.5 GFLOPS", "2 GFLOPS"] }
+    energy_per_flop = "5 GFLOPS/W"
+    time_per_word = "200 MB/s\""""
+    found = catalogue.parse("own", f"[parameters]\n{rates}")
+    times = {"time_per_flop": 1e-9, "energy_per_flop": 2e-10, "time_per_word": 4e-8, "word_size": 8.0}
+    assert found.parameters == pytest.approx(times)
+    assert found.intervals["time_per_flop"] == pytest.approx((5e-10, 2e-9))
 
 
 @pytest.mark.parametrize(
