@@ -25,7 +25,7 @@ VALUED = ["-o", "--machine", "--points"]
         ("models", "dse models nbody"),
         ("models matmul", "dse new matmul"),
         ("solve mine.toml --json", ""),
-        ("front mine.toml", ""),
+        ("front mine.toml", "dse report mine.toml -o front.html"),
         ("front mine.toml --points 8 -o front.png", "dse report mine.toml -o front.html"),
         ("solve 'my file.toml'", "dse explain 'my file.toml'"),
     ],

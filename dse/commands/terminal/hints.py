@@ -52,9 +52,7 @@ def after(words: Sequence[str], valued: Sequence[str]) -> str:
 
     ``valued``: the options of the command that take a value, so that a value is not taken for an argument.
     """
-    written = not {"-o", "--output"}.isdisjoint(words)
-    # `dse front` without a file says its next step itself
-    if not words or _SILENT & set(words) or (words[0], written) == ("front", False):
+    if not words or _SILENT & set(words):
         return ""
     given, options = _arguments_and_options(words[1:], valued)
     template = ("" if given else BARE.get(words[0], "")) or NEXT.get(words[0], "")
