@@ -136,7 +136,7 @@ def _fixed_rows(found: Worlds) -> Iterator[list[str]]:
     yield ["  in 95 % of them at most", percent(r.high.value), between(r.high)]
     yield ["  at worst", percent(r.worst), ""]
     value = _low_to_high(r.absolute.low, r.absolute.high, unit)
-    yield ["perfect information is worth at most", _number_with_unit(r.absolute.value, unit), value]
+    yield ["value of perfect information, at most", _number_with_unit(r.absolute.value, unit), value]
 
 
 def to_text(found: Worlds) -> str:
