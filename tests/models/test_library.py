@@ -1,6 +1,5 @@
 """The models as a plain library: nothing above is loaded, defaults are filled in, arrays go through whole."""
 
-import doctest
 import subprocess
 import sys
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 
 from dse import machines, models
-from dse.models.described import library
 
 TITAN = {f"machine.{n}": v for n, v in machines.get("gtx-titan-choi2014").parameters.items()}
 ALONE = """
@@ -26,10 +24,6 @@ print(sorted(n for n in sys.modules if n.startswith("dse.") and n.split(".")[1] 
 def test_nothing_above_the_models_is_loaded():
     run = subprocess.run([sys.executable, "-c", ALONE], check=True, capture_output=True, text=True)
     assert run.stdout.split("\n")[:2] == ["[]", "[]"]
-
-
-def test_the_example_of_the_docstring_is_what_comes_out():
-    assert doctest.testmod(library).failed == 0
 
 
 def test_arrays_of_any_shape_broadcast_and_are_what_floats_are():
