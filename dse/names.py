@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 # letters of a beginning that says which name was meant
 _BEGINNING = 4
+# names that a message lists
+_MOST_NAMED = 40
 # what the field calls our quantities too, in small letters; of several the known ones are named
 _WORDS = {
     "energy_delay": ("edp", "ed", "et", "energy_delay_product", "energydelay", "energy*delay"),
@@ -66,7 +68,8 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
 
 
 def unknown(kind: str, wrong: str, known: Iterable[str]) -> UnknownName:
-    """Build the error for a name that does not exist among ``known``."""
+    """Build the error for a name that does not exist among ``known``; of more than 40 it names the first ones."""
     known = list(known)
-    hint = did_you_mean(wrong, known) or f"; there are {', '.join(known)}"
+    more = f", … ({len(known)} in all)" if len(known) > _MOST_NAMED else ""
+    hint = did_you_mean(wrong, known) or f"; there are {', '.join(known[:_MOST_NAMED])}{more}"
     return UnknownName(f"no {kind} is called {wrong!r}{hint}")

@@ -345,7 +345,7 @@ class _Builder:
     def _there(self, atom: Some, most: float) -> tuple[Affine, Affine]:
         """The row that says that there is some of an amount, which is at most ``most``."""
         if not most <= self._big:
-            text = "whether there is any of an amount without an upper limit: give what it is made of a max"
+            text = "whether there is any of an amount without an upper limit: give each of its parts a max"
             raise NotPosynomial(text)
         return atom.amount, Affine({atom: most})
 

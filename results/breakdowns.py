@@ -70,12 +70,11 @@ def breakdown(source: xr.Dataset | Facts, metric: str | None = None, by: str | N
     ways = every(source)
     found = [b for b in ways if metric in {None, b.metric} and by in {None, b.by}]
     if not found:
-        asked = (
-            f"what {metric or 'the totals'} {'is' if metric else 'are'} made of{f' by {by}' if by else ''}"
-        )
+        asked = f"{f' of {metric}' if metric else ''}{f' by {by}' if by else ''}"
         known = "; ".join(f"{b.metric} by {b.by}" for b in ways)
         raise ValueError(
-            f"it is not known {asked}: " + (f"there is {known}" if known else "no sums are declared")
+            f"there is no breakdown{asked}: "
+            + (f"there is {known}" if known else "the model declares no sums")
         )
     goals = [source.objective_name] if isinstance(source, Facts) else list(objectives(source))
     return next((b for goal in goals for b in found if b.metric == goal), found[0])

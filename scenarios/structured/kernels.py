@@ -256,7 +256,9 @@ def _ways(shape: Shape, kernels: Sequence[Kernel], findings: Findings) -> None:
     timed = "energy" in composing.untold(kernels) and len(untold) == len(kernels)
     for key, asked in (("overlap", shape.overlap and not timed), ("idle", shape.idle == "on")):
         if asked and untold:
-            wrong = f"{untold[0]} does not say what its energy is made of, so what is drawn over time is not known"
+            wrong = (
+                f"{untold[0]} does not declare the parts of its energy, so the power over time is not known"
+            )
             findings.add(key, wrong, "leave it out")
 
 

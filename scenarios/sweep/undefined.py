@@ -237,7 +237,7 @@ def _nowhere(d: Definition, suspects: list[Suspect], tried: _Tried, findings: Fi
     zero = any(s.divisor and not v.any() for s, v in zip(suspects, own, strict=True))
     why = "it divides by 0" if zero else "it takes a root or a logarithm of what is negative"
     if not any(np.isfinite(v).any() for v in own):
-        why = "what it is made of has none"
+        why = "a part of it has none"
     wrong = f"{shown(d.text)} has no value{where}: {why}"
     findings.add(f"define.{d.name}", wrong, "correct the expression, or the numbers and bounds it depends on")
 
@@ -274,5 +274,7 @@ def _poles(question: Question, suspects: list[Suspect], tried: list[_Tried], fin
                 f"{shown(s.definition.text)} divides by what is negative at some designs and positive at others, "
                 "so that there is no best value"
             )
-            right = "keep the divisor on one side of 0: by bounds under [decide], or by a limit on what it is made of"
+            right = (
+                "keep the divisor on one side of 0: by bounds under [decide], or by a limit on a part of it"
+            )
             findings.add(f"define.{s.definition.name}", wrong, right)

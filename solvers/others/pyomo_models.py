@@ -228,7 +228,7 @@ def read(model: Any, asked: Scenario, solver: str | None = None, seconds: float 
             "take the model from dse.pyomo(scenario)",
         )
     if origin.scenario != asked.hash:
-        _refuse(asked, "model", "the model is of another scenario", "give the one that it was made of")
+        _refuse(asked, "model", "the model is of another scenario", "give the scenario of the model")
     changed = changes(model, origin.said)
     if solver is not None:
         said = pyomo_solvers.run(model, solver, seconds)

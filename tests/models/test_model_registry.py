@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pages import as_made
 
-from dse import models
+from dse import machines, models
 from dse.models import registry
 from dse.models.described.pages import documented, page
 from dse.quantities import Quantity, kind
@@ -40,6 +40,12 @@ def test_an_unknown_model_is_told_what_was_meant():
         models.get("nbdy")
     with pytest.raises(KeyError, match="there are nbody, matmul"):
         models.get("weather")
+
+
+def test_of_many_names_a_message_has_the_first_ones():
+    with pytest.raises(KeyError, match=r"there are a100-pcie-40gb, .*, … \(\d+ in all\)") as told:
+        machines.get("weather")
+    assert len(str(told.value)) < 1000
 
 
 def test_every_quantity_declares_a_readable_unit_a_meaning_and_a_source():

@@ -78,7 +78,7 @@ def test_what_no_part_accounts_for_is_said(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_breakdown_that_is_not_declared_is_refused_with_those_that_are():
-    with pytest.raises(ValueError, match="energy by what it is spent on"):
+    with pytest.raises(ValueError, match=r"no breakdown of .*: there is .*energy by what it is spent on"):
         breakdowns.breakdown(answers("nbody_deadline"), "memory")
 
 

@@ -120,7 +120,7 @@ def test_a_kernel_that_says_no_energy_is_asked_for_its_time(folder: Path):
         with pytest.raises(ScenarioError, match=said):
             scenarios.load(path)
     path.write_text('idle = "on"\n' + WITHOUT_ENERGY)
-    with pytest.raises(ScenarioError, match="does not say what its energy is made of"):
+    with pytest.raises(ScenarioError, match="does not declare the parts of its energy"):
         scenarios.load(path)
     (folder / "gemm.toml").write_text(without.replace('name = "performance"', 'name = "rate"'))
     path.write_text(WITHOUT_ENERGY)
