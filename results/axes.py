@@ -212,9 +212,10 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     def written(number: float, _: object) -> str:
         return amount(number, array) if factor is None else f"{number * factor:.10g}"
 
-    # side by side there is room for about 29 letters, over the decades, between 1 and 2; three are digits
+    # across, the names of 1 and 2 of a decade stand closest: three digits, a unit, and a space on either side
     units = {written(float(end), None).partition(" ")[2] for end in (finite.min(), finite.max())}
-    room = 3 if axis.axis_name == "y" else min(3, 29 / (len(max(units, key=len)) + 5))
+    letters = LETTERS * axis.axes.get_position().width * axis.get_figure(root=True).get_figwidth()
+    room = 3 if axis.axis_name == "y" else min(3, math.log10(2) * letters / (len(max(units, key=len)) + 5))
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < room else (1.0,), numticks=10))
     axis.set_major_formatter(FuncFormatter(written))
     axis.set_minor_formatter(NullFormatter())

@@ -252,12 +252,15 @@ def test_cells_meet_half_way(log: bool, make_axis: Callable[..., object]):
     assert found[1:-1] == pytest.approx(np.sqrt([10.0, 1000.0]) if log else [1.5, 2.5])
 
 
-@pytest.mark.parametrize(("unit", "ends"), [("USD/J", (2.8e-9, 1.4e-6)), ("s", (1e-2, 1.0))])
-def test_labels_of_a_logarithmic_axis_stand_apart(unit: str, ends: tuple[float, float]):
+@pytest.mark.parametrize(
+    ("unit", "ends", "panels"),
+    [("USD/J", (2.8e-9, 1.4e-6), 1), ("s", (1e-2, 1.0), 1), ("W", (1e2, 1e4), 2)],
+)
+def test_labels_of_a_logarithmic_axis_stand_apart(unit: str, ends: tuple[float, float], panels: int):
     import matplotlib.pyplot as plt
 
     values = xr.DataArray(np.geomspace(*ends, 5), attrs={"units": unit})
-    figure, panel = plt.subplots(figsize=(9, 5))
+    figure, ((panel, *_),) = plt.subplots(1, panels, figsize=(9, 5), squeeze=False)
     panel.plot(values.values, values.values)
     panel.set_xscale("log")
     axes.log_ticks(panel.xaxis, values.values, values)
@@ -267,4 +270,5 @@ def test_labels_of_a_logarithmic_axis_stand_apart(unit: str, ends: tuple[float, 
     boxes = [t.get_window_extent() for t in shown]
     plt.close(figure)
     assert len(boxes) >= 3
-    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+    space = 3  # pixels
+    assert all(a.x1 + space < b.x0 for a, b in pairwise(boxes))
