@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from program_questions import kinds, regions, toy
 
 from dse.models.arithmetic import differs, maximum, minimum, per, pick, some
+from formulations.arithmetics.forms import Some
 from formulations.program import program
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Question
@@ -320,3 +321,18 @@ def test_designs_that_are_as_good_may_have_other_indicators_of_what_can_be_divid
     proved(s, 1.0)
     assert [s.variables[n] for n in "abcd"] == pytest.approx([0.0, 1.0, 1.0, 0.0])
     assert {n: pytest.approx(ends) for n, ends in s.ranges.items()} == dict.fromkeys("bcd", (0.0, 1.0))
+
+
+def test_one_amount_is_there_once_however_often_it_is_asked_for() -> None:
+    """An indicator of each mention let one say "none" and another one "some" of next to nothing."""
+
+    def run(g: Any) -> dict[str, Any]:
+        return {"a": 1.0 + g.x, "time": per(8.0 + 5.0 * some(g.y), 16.0 + some(g.y))}
+
+    q = toy(run, {"y": Decision("y"), "x": Decision("x")}, "a", tops={"x": 1.0, "y": 1e5})
+    assert sum(isinstance(c, Some) for c in program(q).columns) == 1
+    s = answer(q, neighbours=False)
+    proved(s, 1.0)
+    assert s.variables["y"] == 0.0
+    assert s.metrics["time"] == pytest.approx(0.5)
+    assert s.ranges["y"] == pytest.approx((0.0, 1e5))
