@@ -144,7 +144,7 @@ def _other_choices(p: Program, kept: Numbers, u: Array) -> list[Array]:
     if (kept.low == kept.high)[of | shares].all():
         return []
     found = [e.u for e in _ends_apart(kept, of | shares) if e.u is not None]
-    return found if any(_elsewhere(kept, v, u, of, shares) for v in found) else []
+    return found if any(_other_share(kept, v, u, of, shares) for v in found) else []
 
 
 def _divisible_indicators(p: Program, n: Numbers) -> bool:
@@ -156,7 +156,7 @@ def _divisible_indicators(p: Program, n: Numbers) -> bool:
     )
 
 
-def _elsewhere(n: Numbers, v: Array, u: Array, of: NDArray[np.bool_], shares: NDArray[np.bool_]) -> bool:
+def _other_share(n: Numbers, v: Array, u: Array, of: NDArray[np.bool_], shares: NDArray[np.bool_]) -> bool:
     """Whether points have other whole numbers, or what can be divided is farther apart than slack lets it wander."""
     apart = np.abs(v - u)[:-1]
     span = np.where(np.isfinite(n.high), n.high - n.low, 0.0)
