@@ -48,7 +48,7 @@ def the_parent(place: Place) -> None:
     place.moment(process)
     process.kill()
     # at once: what the dead one leaves behind may still be at work
-    place.ended(place.sweep(), 0)
+    place.ended(place.sweep(1), 0)
 
 
 def the_group(place: Place) -> None:
@@ -57,7 +57,7 @@ def the_group(place: Place) -> None:
     every = [psutil.Process(process.pid), *children(process.pid)]
     for one in every:
         one.send_signal(signal.SIGKILL)
-    place.ended(place.sweep(), 0)
+    place.ended(place.sweep(1), 0)
 
 
 def the_scheduler(place: Place) -> None:
@@ -66,8 +66,7 @@ def the_scheduler(place: Place) -> None:
         place.moment(process)
         processes[-1].kill()
         place.ended(process, 1, "connection to the Dask scheduler is lost")
-    with cluster(place) as (_, address):
-        place.ended(place.sweep(WORKERS, "--scheduler", address), 0)
+    place.ended(place.sweep(1), 0)
 
 
 def a_frozen_worker(place: Place) -> None:

@@ -4,9 +4,9 @@ import doctest
 import importlib
 
 import pytest
-from own_modules import ROOT, trees
+from own_modules import files
 
-EXAMPLES = [path for path in trees() if ">>> " in (ROOT / path).read_text(encoding="utf-8")]
+EXAMPLES = [path for path, file in files().items() if b">>> " in file.read_bytes()]
 
 
 @pytest.mark.parametrize("path", EXAMPLES)

@@ -1,6 +1,7 @@
 """A store in an object store: made, filled, cut off, continued and verified, against a server of this machine."""
 
 import functools
+import importlib.util
 import json
 import os
 import time
@@ -21,7 +22,8 @@ from results.stores.files.object_storage import MAKING, ObjectFolder
 from results.stores.store import StoreBusy, StoreError
 
 pytest.importorskip("s3fs", reason="the extra s3 is not installed")
-server = pytest.importorskip("moto.server", reason="the extra test is not installed")
+if importlib.util.find_spec("moto") is None:
+    pytest.skip("the extra test is not installed", allow_module_level=True)
 
 IDENTITY = {"scenario": "abc123", "dse": "0.1.0"}
 KEPT = ("objective", "bound", "status", "message", "energy")
@@ -38,6 +40,7 @@ def plan(grid: Any) -> Layout:
 def service() -> Iterator[str]:
     """An S3 server with one bucket; what it is and who we are is said as everywhere, by the environment."""
     import fsspec
+    from moto import server
 
     running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     running.start()
