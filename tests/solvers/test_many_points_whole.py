@@ -85,17 +85,23 @@ def test_a_sweep_of_ten_thousand_stations_takes_this_way_and_agrees_with_the_ora
     plan = results.dataset.layout(grid)
     # optima and bounds are compared here, feasible values of fewer stations above
     plan = results.dataset.only(plan, {v.name for v in plan.variables if v.role != "would_do"})
-    arrays, left = way.solve(plan, tuple(slice(0, n) for n in grid.shape))
-    assert not left.any()
+    # a sweep asks block by block: two of them, at the ends of every axis
     source = tomllib.loads((LIBRARY / "station_cost_sweep.toml").read_text(encoding="utf-8"))
     generator = np.random.default_rng(1)
-    for _ in range(12):
-        place = tuple(int(generator.integers(n)) for n in grid.shape)
-        value = station.answer(listed.at_point(source, place)).objective
-        assert (arrays["status"][place] == OPTIMAL) == (value is not None)
-        if value is not None:
-            assert arrays["objective"][place] == pytest.approx(value, rel=1e-9)
-            assert arrays["bound"][place] == pytest.approx(value, rel=1e-9)
+    for block in (
+        tuple(slice(0, n // 4) for n in grid.shape),
+        tuple(slice(n - n // 4, n) for n in grid.shape),
+    ):
+        arrays, left = way.solve(plan, block)
+        assert not left.any()
+        for _ in range(6):
+            place = tuple(int(generator.integers(n)) for n in left.shape)
+            at = tuple(s.start + i for s, i in zip(block, place, strict=True))
+            value = station.answer(listed.at_point(source, at)).objective
+            assert (arrays["status"][place] == OPTIMAL) == (value is not None)
+            if value is not None:
+                assert arrays["objective"][place] == pytest.approx(value, rel=1e-9)
+                assert arrays["bound"][place] == pytest.approx(value, rel=1e-9)
 
 
 def test_the_sweep_itself_tells_the_same():
