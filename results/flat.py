@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.system.records import dataclass
+from results.along_fronts.variable_names import FRONT, PLACE_STATUS
 from results.axes import codes
 from results.dataset import LIMIT
 from results.stores.chunks import block, chunk_slices
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-FRONT = "front"
-PLACE_STATUS = "front_status"
 BLOCK_ROWS = 100_000
 MOST_BLOCK = 1_000_000
 

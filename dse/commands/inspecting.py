@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import scenarios
-from dse.commands.answering import AS_JSON, SCENARIO, mistakes
+from dse.commands.answering import mistakes
 from dse.commands.terminal import hints
 from dse.commands.terminal.door import ANSWERED, WRONG, folder_for
+from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json
 from dse.system.records import dataclass

@@ -19,6 +19,7 @@ from dse.fronts.front_search import Front, Search
 from dse.system.progress import Report
 from results.solution import Solution, Status
 from results.telling.limits import base_name
+from results.variables import ENDS
 from scenarios.question import Objective, Question
 from scenarios.uncertainty import uncertain_words
 from solvers.robust import decide_now
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 ROBUST_POINTS = 9
 """Points unless asked otherwise: each takes one to three answers over all worlds."""
-ENDS = ("low", "high")
 SAMPLED = "of the sampled problem"
 
 

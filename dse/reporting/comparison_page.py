@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dse.system.pictures import GREY
 from results import axes, page, plot
 from results.page import Page, Section
-from results.pictures.canvas import GREY
 
 if TYPE_CHECKING:
     from results.side_by_side.comparison import Comparison

@@ -32,6 +32,7 @@ from results.uncertainty import kept, matters_text, worlds, worlds_text
 from scenarios import questions
 from scenarios.language.machine_files import held
 from scenarios.question import combinations
+from scenarios.uncertainty.chances import AXIS
 from solvers.designs import count_of_few
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ def _pictures(drawn: Callable[..., Figure], words: str) -> list[tuple[str, str, 
 
 def _worlds(dataset: xr.Dataset, study: worlds.Worlds | None) -> Iterator[Section]:
     """Tell how the answers of worlds that were drawn are distributed."""
-    if "status" not in dataset or tuple(dataset["status"].dims) != (worlds.AXIS,):
+    if "status" not in dataset or tuple(dataset["status"].dims) != (AXIS,):
         return
 
     found = study or worlds.summarised(dataset)

@@ -13,10 +13,10 @@ from dse.sweeping.points import fixed_designs
 from results import flat
 from results.axes import ANSWERED, unit_of
 from results.dataset import objectives
-from results.designs import LEFT_OUT
 from results.uncertainty import indices
 from results.uncertainty.indices import Indices
 from results.uncertainty.matters import Matters
+from results.uncertainty.worlds import NOT_TOLD
 from scenarios import Problem, Scenario, ScenarioError
 from scenarios.questions import question
 from scenarios.uncertain import at_samples, uncertain_of
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 INDEX_ROWS = 1024
 FEWEST_ROWS = 16
 OPTIMUM, DESIGN = "the optimum of each sample", "a fixed design"
-_NOT_TOLD = frozenset({*LEFT_OUT, "objective", "status"})
 
 
 def matters(
@@ -125,7 +124,7 @@ def _indices(
         goal = next(iter(goals))
         numbers.append((goal, unit_of(found["objective"]), found["objective"].values))
     for c in flat.columns(found):
-        if c.axis or c.text or c.words is not None or c.name in _NOT_TOLD or c.name in goals or c.labels:
+        if c.axis or c.text or c.words is not None or c.name in NOT_TOLD or c.name in goals or c.labels:
             continue
         numbers.append((c.label, "" if c.unit == "1" else c.unit, flat.values(found, c)))
     for name, unit, values in numbers:

@@ -14,15 +14,16 @@ import numpy as np
 from dse.quantities import show
 from dse.system.records import dataclass
 from results import axes, flat
+from results.along_fronts.variable_names import FRONT
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.fresh_layout import KEPT, MEAN, PROMISED
 from results.page import fronts
-from results.page.fronts import FRONT, Place, Progress
+from results.page.fronts import Place, Progress
 from results.page.insides import Insides
 from results.page.insides import of_dataset as insides_of
 from results.solution import Status
-from results.uncertainty.worlds import AXIS
 from results.variables import ENDS, LIMIT_UNITS
+from scenarios.uncertainty.chances import AXIS
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,6 +9,7 @@ import numpy as np
 
 from dse.system.records import dataclass
 from results import axes, designs, flat
+from results.along_fronts.variable_names import FRONT
 from results.dataset import objectives
 from results.pictures.canvas import COLOURS, MEDIUM, SMALL_POINTS, colour_bar, colour_scale, sheet, title_of
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FRONT = "front"
 MOST_PARALLEL = 10
 MOST_DESIGN_LINES = 2000
 MOST_TEXTS = 8

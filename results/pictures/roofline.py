@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.pictures import GREY
 from results import axes, rooflines
-from results.pictures.canvas import GREY, LINES, MEDIUM, SMALL_POINTS, sheet, title_of
+from results.pictures.canvas import LINES, MEDIUM, SMALL_POINTS, sheet, title_of
 from results.telling.facts import Facts
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.pictures import BLUE, GREEN, GREY, VERMILLION
 from results import axes, flat
 from results.axes import ANSWERED
-from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL_POINTS, VERMILLION, sheet
+from results.pictures.canvas import MEDIUM, SMALL_POINTS, sheet
 
 if TYPE_CHECKING:
     import xarray as xr

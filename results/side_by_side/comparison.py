@@ -12,7 +12,9 @@ from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
 from results.solution import Status
+from results.stores.baselines import RATIO
 from results.telling import words
+from results.telling.words import NOTHING
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,10 +23,8 @@ if TYPE_CHECKING:
     from results.solution import Solution
 
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)
-NOTHING = "—"
 GAP_LEFT_OUT = 1e-6
 QUESTION = "question"
-RATIO = "ratio."
 SIDE_BY_SIDE, DESIGN, METRICS = "certificate", "design", "metrics"
 Number = float | str | None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from results import axes
+from results.along_fronts.variable_names import FRONT
 from results.dataset import STATUS_CODES, objectives
 from results.telling import words
 from results.telling.facts import Status
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from results.telling.facts import Facts
 
-FRONT = "front"
 MOST_IN_SENTENCE = 4
 """Decided numbers that a sentence names; a list of more is a table."""
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from results.telling.facts import Facts, LimitState, NextBest
 
 VALUE_DIGITS = 6
+NOTHING = "—"
+"""What stands in a cell of a table that has no value."""
 MOST_VALUE_DIGITS = 12
 NOTICEABLE = 5e-7
 SIGNS = {"max": "≤", "min": "≥", "model": "≤"}
