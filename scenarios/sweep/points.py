@@ -10,7 +10,7 @@ from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity, examples
-from scenarios import better, menus, needs, places
+from scenarios import better, menus, needs, places, sizes
 from scenarios.axes import axes, table_values
 from scenarios.axes.axes import Target
 from scenarios.axes.chance_axes import SPREAD
@@ -167,6 +167,7 @@ def _question(shape: Shape, roles: Roles, place: Place, told: Mapping[str, float
         search=search(shape),
         ties=roles.ties,
         sources=_sources(roles, place),
+        bytes_per_word=sizes.bytes_per_word(shape, roles, place.word_size),
     )
     return chances.with_chances(shape, roles, place, question)
 
