@@ -47,6 +47,8 @@ def build(shape: Shape, roles: Roles) -> Grid | None:
         bases[tuple(outer[s][i] for s, i in at.items())] = made
         readings.append(_axis_values(shape, roles, aims, place, made))
     _same_for_all(shape, roles, readings)
+    shown = sizes.common(q.bytes_per_word for q in bases.values())
+    bases = {at: replace(q, bytes_per_word=shown) for at, q in bases.items()}
     found = {s: v for s in roles.targets if (v := outer.get(s, readings[0].get(s))) is not None}
     return _grid_of_axes(shape, roles, found, bases) if len(found) == len(roles.targets) else None
 

@@ -66,8 +66,8 @@ MAPPING: dict[str, Any] = {
 
 
 def bare(asked: Question) -> Question:
-    """The question without the text it came from, and without which numbers that text writes in bytes."""
-    return replace(asked, scenario_text="", scenario_hash="", bytes_per_word={})
+    """The question without the text it came from."""
+    return replace(asked, scenario_text="", scenario_hash="")
 
 
 def test_file_mapping_keywords_and_text_ask_the_same(tmp_path: Path) -> None:
