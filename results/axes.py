@@ -15,7 +15,7 @@ from results.solution import Status
 from results.telling import sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import xarray as xr
     from matplotlib.axes import Axes
@@ -217,10 +217,20 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     units = {written(float(end), None).partition(" ")[2] for end in (finite.min(), finite.max())}
     letters = LETTERS * axis.axes.get_position().width * axis.get_figure(root=True).get_figwidth()
     room = 3 if axis.axis_name == "y" else min(3, math.log10(2) * letters / (len(max(units, key=len)) + 5))
-    shown = np.divide((1.0, 2.0, 5.0) if decades < room else (1.0,), shown_unit(unit)[0])
-    axis.set_major_locator(LogLocator(subs=sorted(shown / 10.0 ** np.floor(np.log10(shown))), numticks=10))
+    other = shown_unit(unit)[0]
+    axis.set_major_locator(
+        LogLocator(subs=_within_decade((1, 2, 5) if decades < room else (1,), other), numticks=10)
+    )
+    if other != 1.0:
+        axis.set_minor_locator(LogLocator(subs=_within_decade(range(2, 10), other)))
     axis.set_major_formatter(FuncFormatter(written))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _within_decade(steps: Sequence[int], factor: float) -> list[float]:
+    """Return where in a decade of the numbers these steps of a decade of ``factor`` times the numbers lie."""
+    found = np.asarray(steps, float) / factor
+    return sorted(found / 10.0 ** np.floor(np.log10(found)))
 
 
 def edges(middles: Any, log: bool) -> Any:

@@ -15,6 +15,7 @@ from results.solution import Status
 from results.telling import sizes
 from results.telling.limits import base_name
 from scenarios.question import HALVINGS
+from scenarios.sizes import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -334,17 +335,15 @@ def sized(variable: Variable, question: Question) -> Variable:
     told = variable.attributes
     found: Any = None
     if LIMIT_UNITS in told:
-        of = {
-            n: sizes.size(question, base_name(n))
-            for n, unit in json.loads(told[LIMIT_UNITS]).items()
-            if unit == "word"
-        }
-        found = json.dumps({n: size for n, size in of.items() if size}) if any(of.values()) else None
+        units = json.loads(told[LIMIT_UNITS])
+        each = {n: size(question, base_name(n)) for n, unit in units.items() if unit == "word"}
+        kept = {n: one for n, one in each.items() if one}
+        found = json.dumps(kept) if kept else None
     elif told.get("units") == "word":
         goal = question.objectives[0].name if question.objectives else ""
         own = told.get("path") or (goal if variable.role in OF_OBJECTIVE else variable.key)
         names = variable.elements.values() or (own,)
-        found = next((size for n in names if (size := sizes.size(question, n))), None)
+        found = next((one for n in names if (one := size(question, n))), None)
     return replace(variable, attributes={**told, sizes.BYTES_PER_WORD: found}) if found else variable
 
 

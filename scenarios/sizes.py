@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dse.quantities import UnitError, dimension, written_unit
+from dse.models.model import MACHINE_PREFIX
+from dse.quantities import UnitError, dimension, in_bytes, written_unit
 from scenarios.language import axis_slots
 from scenarios.language.schema import Shape
 from scenarios.names import Roles
+from scenarios.question import Question
 
 _VALUES = frozenset({"given", "limit", "decide"})
 """The kinds of axes whose values are numbers of the quantity that they change."""
@@ -20,9 +22,10 @@ def bytes_per_word(shape: Shape, roles: Roles, word_size: float | None) -> dict[
         return {}
     reader = roles.reader
     swept = (t.name for t in roles.targets.values() if t.kind in _VALUES)
+    own = (n for n in _of_machines(shape) if n in reader.parameters)
     return {
         name: word_size
-        for name in dict.fromkeys((*roles.given, *roles.decide, *roles.limits, *swept))
+        for name in dict.fromkeys((*roles.given, *roles.decide, *roles.limits, *swept, *own))
         if not reader.is_machine(name)
         and reader.quantity(name).unit == "word"
         and any(map(_in_bytes, _stated(shape, roles, name)))
@@ -35,9 +38,23 @@ def common(sizes: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return {n: size for n, size in first.items() if all(other.get(n) == size for other in others)}
 
 
+def size(question: Question, name: str) -> float | None:
+    """Return the bytes per word of a number that is shown in bytes; ``name``: its own, or the path of an axis."""
+    section, _, rest = name.partition(".")
+    if section in {"limits", "decide"}:
+        rest = rest.rpartition(".")[0]
+    return question.bytes_per_word.get(rest if section in {"given", "limits", "decide"} else name)
+
+
+def unit_in_question(question: Question, name: str, unit: str) -> str:
+    """Return the unit with which a number of a question is shown; ``unit``: the SI unit that it is in."""
+    return in_bytes("" if unit == "1" else unit, size(question, name))
+
+
 def _stated(shape: Shape, roles: Roles, name: str) -> Iterator[Any]:
     """Go through what the file says of one name, as it stands there."""
     yield shape.given.get(name)
+    yield _of_machines(shape).get(name)
     for entry in (shape.decide.get(name), shape.limits.get(name)):
         if entry is not None:
             yield from (entry.min, entry.max)
@@ -51,6 +68,16 @@ def _stated(shape: Shape, roles: Roles, name: str) -> Iterator[Any]:
         else:
             _, axis = axis_slots.listed(shape, slot)
             yield from (axis.start, axis.stop, *(axis.values or ()))
+
+
+def _of_machines(shape: Shape) -> dict[str, Any]:
+    """Return what the file's own machine table says, or those of a map of machines, by the names of parameters."""
+    found: dict[str, Any] = {}
+    for key, value in shape.machine.items() if isinstance(shape.machine, Mapping) else ():
+        within = value if isinstance(value, Mapping) else {}
+        found |= {MACHINE_PREFIX + key: value}
+        found |= {f"{MACHINE_PREFIX}{key}.{inner}": own for inner, own in within.items()}
+    return found
 
 
 def _in_bytes(value: Any) -> bool:

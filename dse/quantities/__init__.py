@@ -14,7 +14,7 @@ from dse.quantities.reading import (
     written_unit,
 )
 from dse.quantities.units import registry
-from dse.quantities.writing import in_bytes, long_time, show, shown_unit
+from dse.quantities.writing import in_bytes, long_time, show, shown_unit, without_size
 
 __all__ = [
     "Quantity",
@@ -32,5 +32,6 @@ __all__ = [
     "si_units",
     "to_si",
     "to_si_or_inverse",
+    "without_size",
     "written_unit",
 ]

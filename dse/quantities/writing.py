@@ -104,6 +104,11 @@ def in_bytes(unit: str, bytes_per_word: float | None) -> str:
     return f"{_WORD_OF}{bytes_per_word:.17g} byte" if bytes_per_word and unit == _WORD else unit
 
 
+def without_size(unit: str) -> str:
+    """Return the unit that numbers are in: "word" of those that ``in_bytes`` shows in bytes."""
+    return _WORD if unit.startswith(_WORD_OF) else unit
+
+
 def shown_unit(unit: str) -> tuple[float, str]:
     """Return the unit that ``show`` writes for numbers of a unit, prefixes aside, and the factor to it."""
     if unit.startswith(_WORD_OF):

@@ -12,7 +12,7 @@ from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
 from results.solution import Status
-from results.telling import words
+from results.telling import sizes, words
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -207,7 +207,8 @@ class Comparison:
                 yield NOTHING
                 continue
             side = self.sides[k]
-            told = words.named(side.solution, row.name, value) or words.value(value, row.unit)
+            name = self.goal if row.section == SIDE_BY_SIDE else row.name
+            told = words.metric(sizes.as_asked(side.solution), name, value)
             yield told if by is None or k == self.baseline else f"{told} ({ratio_words(by)})"
 
     def __str__(self) -> str:
@@ -315,7 +316,7 @@ def _proved_ends(s: Solution) -> tuple[float, float] | None:
 def _proved(s: Solution) -> str:
     if s.objective is None or s.bound is None or s.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return NOTHING
-    unit = s.units.get(s.objective_name, "")
+    unit = sizes.unit_of(s, s.objective_name)
     side = "at most" if s.maximize else "at least"
     gap = s.gap or 0.0
     return (

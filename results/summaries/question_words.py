@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from dse.quantities import show
 from formulations.evaluation import quantity
 from results.axes import words
-from results.telling import sizes
 from results.telling.families import family_name
+from scenarios.sizes import unit_in_question
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.promises import promises
 
@@ -80,7 +80,7 @@ def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
 
 
 def _value_in_question(question: Question, name: str, value: float) -> str:
-    return show(value, sizes.unit_asked(question, name, quantity(question.model, name).unit), 4)
+    return show(value, unit_in_question(question, name, quantity(question.model, name).unit), 4)
 
 
 def _decision_texts(question: Question) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _limit_text(question: Question, x: Limit, swept: Mapping[tuple[str, str], st
 def _axis_text(question: Question, axis: GridAxis) -> str:
     if axis.columns:
         return f"row of {words(axis.name)} ({len(axis.values)}: {', '.join(words(c.name) for c in axis.columns)})"
-    unit = sizes.unit_asked(question, axis.path, axis.unit)
+    unit = unit_in_question(question, axis.path, axis.unit)
     values = [v if isinstance(v, str) else show(v, unit, 4) for v in axis.values]
     few = len(values) <= MOST_LISTED
     return f"{words(axis.name)} ({', '.join(values) if few else f'{values[0]} to {values[-1]}, {len(values)} values'})"

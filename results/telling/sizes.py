@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from results.telling.facts import Facts
-    from scenarios.question import Question
 
 BYTES_PER_WORD = "bytes_per_word"
 """Attribute of a variable in words that is shown in bytes; of one with a unit for each limit JSON, a size by limit."""
@@ -37,19 +36,6 @@ def as_asked(solution: Answer) -> Answer:
 def unit_of(solution: Facts, name: str) -> str:
     """Return the unit with which one number of an answer is shown."""
     return in_bytes(solution.units.get(name, ""), solution.bytes_per_word.get(name))
-
-
-def unit_asked(question: Question, name: str, unit: str) -> str:
-    """Return the unit with which a number of a question is shown; ``name``: its own, or the path of an axis."""
-    return in_bytes("" if unit == "1" else unit, size(question, name))
-
-
-def size(question: Question, name: str) -> float | None:
-    """Return the bytes per word of a number that is shown in bytes; ``name``: its own, or the path of an axis."""
-    section, _, rest = name.partition(".")
-    if section in {"limits", "decide"}:
-        rest = rest.rpartition(".")[0]
-    return question.bytes_per_word.get(rest if section in {"given", "limits", "decide"} else name)
 
 
 def unit_of_array(attributes: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from dse.fronts.front_search import Front
 from results.along_fronts.along import knee
 from results.summaries import outside
 from results.telling import sizes, sources, words
+from scenarios.sizes import unit_in_question
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +66,7 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
 
 
 def _place_cells(found: Fronts, place: Place) -> list[str]:
-    units = (sizes.unit_asked(found.question(), c.of.path, c.of.unit) for c in found.grid.changes)
+    units = (unit_in_question(found.question(), c.of.path, c.of.unit) for c in found.grid.changes)
     values = (c.of.values[place[c.along]] for c in found.grid.changes)
     return [words.value(v, unit, PLACE_DIGITS) for v, unit in zip(values, units, strict=True)]
 
