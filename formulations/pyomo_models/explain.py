@@ -17,7 +17,6 @@ from formulations.pyomo_models.program_text import Formulas, method
 from formulations.row_keys import RowKey
 from scenarios.define.composed import definitions_of
 from scenarios.question import Question
-from scenarios.sizes import unit_in_question
 
 EXPECT = {
     Kind.EVALUATION: ("one evaluation of the model", "none needed: nothing is decided"),
@@ -163,15 +162,13 @@ def _shown_value(question: Question, name: str, value: float | str) -> str:
     return (
         value
         if isinstance(value, str)
-        else show(
-            float(value), unit_in_question(question, name, evaluation.quantity(question.model, name).unit)
-        )
+        else show(float(value), evaluation.quantity(question.model, name).unit)
     )
 
 
 def _variable_line(question: Question, v: Variable) -> str:
     q, d = evaluation.quantity(question.model, v.name), v.decision
-    unit = unit_in_question(question, v.name, q.unit)
+    unit = q.unit
     low = show(d.minimum if d.minimum is not None else v.low, unit)
     high = show(d.maximum if d.maximum is not None else v.high, unit)
     kept = [x for x in d.values or () if (d.minimum or 0.0) <= x <= (d.maximum or math.inf)]
@@ -214,7 +211,7 @@ def _limit_lines(problem: Problem, formulas: Formulas | None = None) -> list[str
     question = problem.question
     lines = []
     for name, (low, high) in evaluation.bounds(question).items():
-        unit = unit_in_question(question, name, evaluation.quantity(question.model, name).unit)
+        unit = evaluation.quantity(question.model, name).unit
         for side, end, sign in (("min", low, "≥"), ("max", high, "≤")):
             if end is not None:
                 lines.append(
