@@ -1,5 +1,6 @@
 """Amounts of words that a file states in bytes are shown in bytes; numbers of answers and datasets stay in words."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ from dse import machines
 from dse.cli import main
 from dse.commands.terminal import sweep_summary
 from dse.quantities import to_si
+from dse.reporting import reports
 from results import axes
 from results.export.answer_files import from_json
 from results.export.jsonable import to_json
@@ -231,3 +233,23 @@ def test_answers_side_by_side_are_told_alike(tmp_path: Path, sizes_: tuple[int, 
     design = dict(found.table()[1])["design"]
     assert next(cells for cells in design if cells[0] == "memory") == ["memory", *told]
     assert next(r for r in found.record()["rows"] if r["name"] == "memory")["unit"] == "word"
+
+
+def test_over_samples_bytes_are_told_and_records_have_words(tmp_path: Path):
+    decide = {"processors": {"max": 4096}, "memory": {"max": "16 kB"}}
+    unknown = {"machine.energy_per_word": {"uniform": ["1 uJ/word", "5 uJ/word"]}, "sampling": {"samples": 8}}
+    (tmp_path / "u.toml").write_text(
+        to_toml({**NBODY, "decide": decide, "uncertain": unknown}), encoding="utf-8"
+    )
+    told = CliRunner().invoke(main, ["uncertainty", str(tmp_path / "u.toml")]).output
+    assert re.search(r"^memory +16 kB", told, re.MULTILINE)
+    record = CliRunner().invoke(main, ["uncertainty", str(tmp_path / "u.toml"), "--json"]).stdout
+    memory = json.loads(record)["numbers"]["memory"]
+    assert (memory["unit"], memory["greatest"]) == ("word", pytest.approx(2000.0))
+
+
+def test_a_machine_s_memory_in_bytes_is_told_in_bytes_on_the_page():
+    found = asked(machine={"base": "balanced", "word_size": WORD, "memory_capacity": "16 kB"})
+    page = reports.of_solution(found)
+    told = {row[0]: row[1] for s in page.sections for _, _, rows in s.tables for row in rows}
+    assert told["memory_capacity"] == "16 kB"
