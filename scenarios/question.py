@@ -149,7 +149,7 @@ class Question:
     joint: Joint | None = None
     measures: Mapping[str, Measure] = field(default_factory=dict)
     sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    bytes_per_word: Mapping[str, float] = field(default_factory=dict, compare=False)
+    bytes_per_word: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def tie_order(self) -> tuple[str, ...]:
