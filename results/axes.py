@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.quantities import FAILURES, FIT_PER_FAILURE_RATE, OF_ELECTRICITY, show
+from dse.quantities import show, shown_unit
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES, objectives
 from results.solution import Status
+from results.telling import sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import xarray as xr
     from matplotlib.axes import Axes
@@ -61,14 +62,14 @@ def shorten(text: str, most: int) -> str:
 
 
 def unit_of(array: xr.DataArray) -> str:
-    """Return the unit of an array as ``dse.quantities.show`` takes it."""
+    """Return the SI unit of an array as ``dse.quantities.show`` takes it."""
     unit = str(array.attrs.get("units", ""))
     return "" if unit == "1" else unit
 
 
 def amount(number: float, array: xr.DataArray, digits: int = 3) -> str:
     """Write a number of an array with its unit."""
-    return show(number, unit_of(array), digits)
+    return show(number, sizes.unit_of_array(array.attrs), digits)
 
 
 def is_text(array: xr.DataArray) -> bool:
@@ -123,7 +124,7 @@ def _finite_values(values: Any) -> Any:
 
 def prefix(values: Any, array: xr.DataArray) -> tuple[float, str]:
     """Return a factor and a unit with a prefix, so that the largest number reads between 1 and 1000."""
-    return prefix_of(values, unit_of(array))
+    return prefix_of(values, sizes.unit_of_array(array.attrs))
 
 
 def prefix_of(values: Any, unit: str) -> tuple[float, str]:
@@ -132,7 +133,7 @@ def prefix_of(values: Any, unit: str) -> tuple[float, str]:
     if not unit or largest == 0:
         return 1.0, unit
     number, _, shown = show(largest, unit, 15).partition(" ")
-    base = FIT_PER_FAILURE_RATE if unit == FAILURES else OF_ELECTRICITY.get(unit, (1.0, ""))[0]
+    base = shown_unit(unit)[0]
     return base * 10.0 ** (3 * round(math.log10(float(number) / (largest * base)) / 3)), shown
 
 
@@ -205,7 +206,7 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     finite = _finite_values(values)
-    decades = math.log10(finite.max() / finite.min())
+    decades, unit = math.log10(finite.max() / finite.min()), sizes.unit_of_array(array.attrs)
     # a tick beyond the numbers is written with their unit, too, where the title of the axis names it
     factor = prefix(values, array)[0] if shared_unit(values, array) else None
 
@@ -216,9 +217,20 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     units = {written(float(end), None).partition(" ")[2] for end in (finite.min(), finite.max())}
     letters = LETTERS * axis.axes.get_position().width * axis.get_figure(root=True).get_figwidth()
     room = 3 if axis.axis_name == "y" else min(3, math.log10(2) * letters / (len(max(units, key=len)) + 5))
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < room else (1.0,), numticks=10))
+    other = shown_unit(unit)[0]
+    axis.set_major_locator(
+        LogLocator(subs=_within_decade((1, 2, 5) if decades < room else (1,), other), numticks=10)
+    )
+    if other != 1.0:
+        axis.set_minor_locator(LogLocator(subs=_within_decade(range(2, 10), other)))
     axis.set_major_formatter(FuncFormatter(written))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _within_decade(steps: Sequence[int], factor: float) -> list[float]:
+    """Return where in a decade of the numbers these steps of a decade of ``factor`` times the numbers lie."""
+    found = np.asarray(steps, float) / factor
+    return sorted(found / 10.0 ** np.floor(np.log10(found)))
 
 
 def edges(middles: Any, log: bool) -> Any:

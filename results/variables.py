@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -12,8 +12,10 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations.evaluation import quantity
 from results.solution import Status
+from results.telling import sizes
 from results.telling.limits import base_name
 from scenarios.question import HALVINGS
+from scenarios.sizes import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,6 +42,8 @@ COLUMNS, TABLE = "columns", "table"
 """Attributes of an axis of rows: the coordinates that say what stands in them (JSON), and the name of their table."""
 LIMIT_UNITS = "limit_units"
 """Attribute of a variable whose numbers have a unit for each limit: JSON, unit by limit."""
+OF_OBJECTIVE = frozenset({"objective", "bound", "fresh"})
+"""Roles of variables in the unit of the objective."""
 VALIDITY = "validity"
 """Attribute of a ratio that is at most 1 in the range in which the model was derived."""
 RESERVED = frozenset(
@@ -324,6 +328,23 @@ def about(q: Quantity) -> dict[str, Any]:
     elif q.menu:
         found |= _picked(q.menu)
     return found | ({"source": q.source} if q.source else {})
+
+
+def sized(variable: Variable, question: Question) -> Variable:
+    """Return a variable with the bytes per word, where people are shown its words in bytes."""
+    told = variable.attributes
+    found: Any = None
+    if LIMIT_UNITS in told:
+        units = json.loads(told[LIMIT_UNITS])
+        each = {n: size(question, base_name(n)) for n, unit in units.items() if unit == "word"}
+        kept = {n: one for n, one in each.items() if one}
+        found = json.dumps(kept) if kept else None
+    elif told.get("units") == "word":
+        goal = question.objectives[0].name if question.objectives else ""
+        own = told.get("path") or (goal if variable.role in OF_OBJECTIVE else variable.key)
+        names = variable.elements.values() or (own,)
+        found = next((one for n in names if (one := size(question, n))), None)
+    return replace(variable, attributes={**told, sizes.BYTES_PER_WORD: found}) if found else variable
 
 
 def _picked(menu: Sequence[str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dse import machines
 from dse.machines import MachineError
 from dse.models import machine_parameter
 from dse.names import UnknownName
-from dse.quantities import show
+from dse.quantities import in_bytes, show
 from dse.uncertain import worlds as all_worlds
 from formulations.problem import formulate
 from results import asked as asked_of
@@ -120,7 +120,10 @@ def of_solution(solution: Solution, command: str = "") -> Page:
         first=[Section("Answer", tables=tables)],
         sections=[
             *_machine_sections(
-                _given_machines(question), _machines_by_entry(solution.scenario), held(solution.scenario)
+                _given_machines(question),
+                asked,
+                _machines_by_entry(solution.scenario),
+                held(solution.scenario),
             ),
             _reproduction(solution.scenario, provenance.versions(), command),
         ],
@@ -150,6 +153,7 @@ def of_dataset(dataset: xr.Dataset, command: str = "", study: worlds.Worlds | No
             *_limits_section(dataset),
             *_machine_sections(
                 json.loads(about.get("machine_parameters", "{}")),
+                asked,
                 _machines_by_entry(text, tables),
                 held(text),
             ),
@@ -316,9 +320,13 @@ def _machines_by_entry(text: str, tables: Sequence[Table] = ()) -> dict[str, str
 
 
 def _machine_sections(
-    parameters: Mapping[str, Any], named: Mapping[str, str], files: Mapping[str, str]
+    parameters: Mapping[str, Any],
+    asked: tuple[scenarios.Grid, Question] | None,
+    named: Mapping[str, str],
+    files: Mapping[str, str],
 ) -> Iterator[Section]:
-    """Tell the machines' numbers in SI units, those of each machine in a table; ``files``: those the question holds."""
+    """Tell the machines' numbers, those of each machine in a table; ``files``: those the question holds."""
+    sizes = {} if asked is None else asked[1].bytes_per_word
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping):
@@ -332,13 +340,14 @@ def _machine_sections(
             of[name.removeprefix(f"{entry}.")] = value
     if groups:
         tables = [
-            _machine_table(entry, files.get(name, name), values) for (entry, name), values in groups.items()
+            _machine_table(entry, files.get(name, name), values, sizes)
+            for (entry, name), values in groups.items()
         ]
         yield Section("Machine parameters", (), tables)
 
 
 def _machine_table(
-    entry: str, name: str, values: Mapping[str, Any]
+    entry: str, name: str, values: Mapping[str, Any], sizes: Mapping[str, float]
 ) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
     try:
         known = machines.get(name) if name else None
@@ -346,18 +355,24 @@ def _machine_table(
         known = None
     columns = ("parameter", "value", "source")
     heading = ": ".join(n for n in (entry, name) if n)
+    start = f"machine.{entry}." if entry else "machine."
+    told = [(n, _parameter_with_unit(n, v, sizes.get(start + n)), v) for n, v in sorted(values.items())]
     if known is None:
-        return heading, columns, [(n, _parameter_with_unit(n, v), "") for n, v in sorted(values.items())]
-    rows = [(n, _parameter_with_unit(n, v), _origin(known, n, v)) for n, v in sorted(values.items())]
+        return heading, columns, [(n, text, "") for n, text, _ in told]
+    rows = [(n, text, _origin(known, n, v)) for n, text, v in told]
     return f"{heading}, {known.title} ({known.source})", columns, rows
 
 
-def _parameter_with_unit(name: str, value: Any) -> str:
+def _parameter_with_unit(name: str, value: Any, bytes_per_word: float | None) -> str:
     """Write a machine parameter with its unit; one that no model declares stands in SI units."""
     if not isinstance(value, float):
         return str(value)
     q = machine_parameter(name)
-    return f"{value:.6g}" if q is None else show(value, "" if q.unit == "1" else q.unit, 6)
+    return (
+        f"{value:.6g}"
+        if q is None
+        else show(value, in_bytes("" if q.unit == "1" else q.unit, bytes_per_word), 6)
+    )
 
 
 def _origin(machine: Machine, name: str, value: Any) -> str:

@@ -11,8 +11,9 @@ import scenarios
 from dse.sweeping import sweeps
 from dse.sweeping.points import fixed_designs
 from results import flat
-from results.axes import ANSWERED, unit_of
+from results.axes import ANSWERED
 from results.dataset import objectives
+from results.telling import sizes
 from results.uncertainty import indices
 from results.uncertainty.indices import Indices
 from results.uncertainty.matters import Matters
@@ -122,11 +123,11 @@ def _indices(
     numbers = []
     if goals and "objective" in found:
         goal = next(iter(goals))
-        numbers.append((goal, unit_of(found["objective"]), found["objective"].values))
+        numbers.append((goal, sizes.unit_of_array(found["objective"].attrs), found["objective"].values))
     for c in flat.columns(found):
         if c.axis or c.text or c.words is not None or c.name in NOT_TOLD or c.name in goals or c.labels:
             continue
-        numbers.append((c.label, "" if c.unit == "1" else c.unit, flat.values(found, c)))
+        numbers.append((c.label, c.shown_unit, flat.values(found, c)))
     for name, unit, values in numbers:
         y: Any = np.where(good, np.asarray(values, float), np.nan).reshape(len(names) + 2, count)
         y = y[:, indices.usable(y)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -22,6 +21,7 @@ from results.page.fronts import Place, Progress
 from results.page.insides import Insides
 from results.page.insides import of_dataset as insides_of
 from results.solution import Status
+from results.telling import sizes
 from results.variables import ENDS, LIMIT_UNITS
 from scenarios.uncertainty.chances import AXIS
 
@@ -238,7 +238,7 @@ def _telling_limits(dataset: xr.Dataset, dims: Sequence[str], kept: Array) -> tu
     telling: list[list[bool]] = np.isin(codes, (BINDING, CONFLICTING)).tolist()
     told: list[tuple[str, ...]] = [tuple(itertools.compress(names, row)) for row in telling]
     if "would_do" in dataset:
-        units = json.loads(str(dataset["would_do"].attrs.get(LIMIT_UNITS, "{}")))
+        units = sizes.units_of_limits(dataset["would_do"].attrs, LIMIT_UNITS)
         needed = dataset["would_do"].transpose(*dims, LIMIT).values.reshape(-1, len(names))[kept]
         for point in np.flatnonzero(np.isfinite(needed).any(-1)).tolist():
             values = dict(zip(names, needed[point].tolist(), strict=True))
@@ -250,4 +250,4 @@ def _with_needed(name: str, value: float, unit: str) -> str:
     """Write a limit in conflict with the value at which the problem is feasible, where there is one."""
     if not math.isfinite(value):
         return name
-    return f"{name} (feasible at {show(value, '' if unit == '1' else unit, 4)})"
+    return f"{name} (feasible at {show(value, unit, 4)})"

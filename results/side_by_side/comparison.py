@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from dse.quantities import in_bytes
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
@@ -189,7 +190,7 @@ class Comparison:
         head = ["", *(s.label for s in self.sides)]
         facts = [
             ["status", *(s.solution.status.value for s in self.sides)],
-            ["proved", *(_proved(s.solution) for s in self.sides)],
+            ["proved", *(self._proved(s.solution) for s in self.sides)],
             *([["measure", *(_measure(s.solution) for s in self.sides)]] if self._measured() else []),
         ]
         found = [(SIDE_BY_SIDE, facts)]
@@ -201,13 +202,28 @@ class Comparison:
                 found.append((section, rows))
         return head, found
 
+    def _shown_unit(self, name: str, unit: str) -> str:
+        """Return the unit with which a number is shown, the same on all sides: ratios are those of words."""
+        sizes = {s.solution.bytes_per_word.get(name) for s in self.sides}
+        return in_bytes(unit, sizes.pop()) if len(sizes) == 1 else unit
+
+    def _proved(self, s: Solution) -> str:
+        if s.objective is None or s.bound is None or s.status not in (Status.OPTIMAL, Status.FEASIBLE):
+            return NOTHING
+        unit = self._shown_unit(s.objective_name, s.units.get(s.objective_name, ""))
+        side = "at most" if s.maximize else "at least"
+        gap = s.gap or 0.0
+        said = "< 1e-6" if gap < GAP_LEFT_OUT else f"{100 * gap:.2g} %"
+        return f"{side} {words.value(s.bound, unit)}, gap {said}"
+
     def _cells(self, row: Row) -> Iterator[str]:
+        unit = self._shown_unit(self.goal if row.section == SIDE_BY_SIDE else row.name, row.unit)
         for k, (value, by) in enumerate(zip(row.values, row.ratios, strict=True)):
             if value is None:
                 yield NOTHING
                 continue
             side = self.sides[k]
-            told = words.named(side.solution, row.name, value) or words.value(value, row.unit)
+            told = words.named(side.solution, row.name, value) or words.value(value, unit)
             yield told if by is None or k == self.baseline else f"{told} ({ratio_words(by)})"
 
     def __str__(self) -> str:
@@ -310,17 +326,6 @@ def _proved_ends(s: Solution) -> tuple[float, float] | None:
         return None
     bound = s.objective if s.status is Status.EVALUATED else s.bound
     return None if bound is None else (min(bound, s.objective), max(bound, s.objective))
-
-
-def _proved(s: Solution) -> str:
-    if s.objective is None or s.bound is None or s.status not in (Status.OPTIMAL, Status.FEASIBLE):
-        return NOTHING
-    unit = s.units.get(s.objective_name, "")
-    side = "at most" if s.maximize else "at least"
-    gap = s.gap or 0.0
-    return (
-        f"{side} {words.value(s.bound, unit)}, gap {'< 1e-6' if gap < GAP_LEFT_OUT else f'{100 * gap:.2g} %'}"
-    )
 
 
 def _wanted(s: Solution) -> str:

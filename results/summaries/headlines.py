@@ -9,7 +9,7 @@ import numpy as np
 from results import axes
 from results.along_fronts.variable_names import FRONT
 from results.dataset import STATUS_CODES, objectives
-from results.telling import words
+from results.telling import sizes, words
 from results.telling.facts import Status
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ MOST_IN_SENTENCE = 4
 
 def of_solution(solution: Facts) -> str:
     """Say what is best and by which design, or why there is none."""
+    solution = sizes.as_asked(solution)
     if solution.status is Status.INFEASIBLE:
         limits = [row[0] for row in words.conflict(solution)]
         if not limits:

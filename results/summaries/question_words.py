@@ -9,6 +9,7 @@ from dse.quantities import show
 from formulations.evaluation import quantity
 from results.axes import words
 from results.telling.families import family_name
+from scenarios.sizes import unit_in_question
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.promises import promises
 
@@ -53,7 +54,7 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
         told.append(f"within {', '.join(limits)}")
     told += _uncertain(question, {c.target.name for c in grid.changes if c.target.kind == "probability"})
     if grid.axes:
-        told.append(f"for every {' × '.join(_axis_text(a) for a in grid.axes)}")
+        told.append(f"for every {' × '.join(_axis_text(question, a) for a in grid.axes)}")
     sentence_ = "; ".join(told)
     return f"{sentence_[0].upper()}{sentence_[1:]}."
 
@@ -79,8 +80,7 @@ def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
 
 
 def _value_in_question(question: Question, name: str, value: float) -> str:
-    unit = quantity(question.model, name).unit
-    return show(value, "" if unit == "1" else unit, 4)
+    return show(value, unit_in_question(question, name, quantity(question.model, name).unit), 4)
 
 
 def _decision_texts(question: Question) -> Iterator[str]:
@@ -125,9 +125,10 @@ def _limit_text(question: Question, x: Limit, swept: Mapping[tuple[str, str], st
     return f"{words(x.name)} {' and '.join(sides)}" if sides else ""
 
 
-def _axis_text(axis: GridAxis) -> str:
+def _axis_text(question: Question, axis: GridAxis) -> str:
     if axis.columns:
         return f"row of {words(axis.name)} ({len(axis.values)}: {', '.join(words(c.name) for c in axis.columns)})"
-    values = [v if isinstance(v, str) else show(v, axis.unit, 4) for v in axis.values]
+    unit = unit_in_question(question, axis.path, axis.unit)
+    values = [v if isinstance(v, str) else show(v, unit, 4) for v in axis.values]
     few = len(values) <= MOST_LISTED
     return f"{words(axis.name)} ({', '.join(values) if few else f'{values[0]} to {values[-1]}, {len(values)} values'})"

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dse.system.streams import visible
-from results.telling import family_tables, limit_rows, sources, words
+from results.telling import family_tables, limit_rows, sizes, sources, words
 from results.telling.facts import Status
 from results.telling.fresh import percent
 from results.telling.limits import of_range
@@ -38,6 +38,7 @@ COLOURS = {
 
 def head(solution: Facts) -> list[tuple[str, str]]:
     """Return the facts above the tables: status, objective, certificate, as (label, text)."""
+    solution = sizes.as_asked(solution)
     goal = solution.objective_name
     least = "greatest" if solution.maximize else "least"
     found = [("status", words.status(solution))]
@@ -74,6 +75,7 @@ def head(solution: Facts) -> list[tuple[str, str]]:
 
 def parts(solution: Facts) -> list[Part]:
     """Return the tables of an answer, those without rows left out."""
+    solution = sizes.as_asked(solution)
     found = [
         Part(_clash(solution), ("limit", "feasible if"), tuple(words.conflict(solution))),
         _decided_table(solution),

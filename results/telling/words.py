@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dse.quantities import long_time, show
+from dse.quantities import long_time, show, shown_unit
 from results.telling import division
 from results.telling.facts import Status
 from results.telling.limits import base_name
@@ -236,7 +236,7 @@ def bound(state: LimitState) -> str:
 
 def _generous_value(needed: float, state: LimitState) -> str:
     """Write a feasible value so that it is still feasible when typed in: rounded to the generous side."""
-    shown_in = long_time(needed) if state.unit == "s" else 1.0
+    shown_in = long_time(needed) if state.unit == "s" else 1.0 / shown_unit(state.unit)[0]
     for digits in range(4, 16):
         text = value(
             shown_in * _outward(needed / shown_in, digits, up=state.side != "min"), state.unit, digits

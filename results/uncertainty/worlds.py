@@ -20,10 +20,10 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations.tolerances import TIE
 from results import asked, flat
-from results.axes import ANSWERED, unit_of
+from results.axes import ANSWERED
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.designs import LEFT_OUT
-from results.telling import estimates
+from results.telling import estimates, sizes
 from results.telling.estimates import LEVELS
 from results.telling.facts import Status
 from results.telling.fresh import Estimate
@@ -205,7 +205,7 @@ def _numbers_of_worlds(dataset: xr.Dataset, answered: Any, decided: Mapping[str,
     if goals:
         name = next(iter(goals))
         values = dataset["objective"].values[answered]
-        yield number(name, "objective", unit_of(dataset["objective"]), values)
+        yield number(name, "objective", sizes.unit_of_array(dataset["objective"].attrs), values)
     rows = []
     for c in flat.columns(dataset):
         if c.axis or c.text or c.words is not None or c.name in NOT_TOLD or c.name in goals:
@@ -213,7 +213,7 @@ def _numbers_of_worlds(dataset: xr.Dataset, answered: Any, decided: Mapping[str,
         values = np.asarray(flat.values(dataset, c), float)[answered]
         dotted = ".".join((c.name, *c.labels.values()))
         role = "decided" if dotted.removeprefix("decided.") in decided else "metric"
-        rows.append(number(c.label, role, "" if c.unit == "1" else c.unit, values))
+        rows.append(number(c.label, role, c.shown_unit, values))
     yield from sorted(rows, key=lambda n: n.role)
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dse.quantities import show
+from dse.quantities import show, without_size
 from dse.system.columns import aligned
 from results import axes, flat
 from results.telling.estimates import LEVELS
@@ -173,7 +173,7 @@ def to_json(found: Worlds) -> dict[str, Any]:
         "numbers": {
             n.name: {
                 "role": n.role,
-                "unit": n.unit,
+                "unit": without_size(n.unit),
                 "mean": estimate_record(n.mean),
                 "quantiles": [
                     {"probability": p} | estimate_record(q) for p, q in zip(LEVELS, n.quantiles, strict=True)

@@ -12,7 +12,8 @@ from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
 from dse.fronts.front_search import Front
 from results.along_fronts.along import knee
 from results.summaries import outside
-from results.telling import sources, words
+from results.telling import sizes, sources, words
+from scenarios.sizes import unit_in_question
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +66,9 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
 
 
 def _place_cells(found: Fronts, place: Place) -> list[str]:
-    return [words.value(c.of.values[place[c.along]], c.of.unit, PLACE_DIGITS) for c in found.grid.changes]
+    units = (unit_in_question(found.question(), c.of.path, c.of.unit) for c in found.grid.changes)
+    values = (c.of.values[place[c.along]] for c in found.grid.changes)
+    return [words.value(v, unit, PLACE_DIGITS) for v, unit in zip(values, units, strict=True)]
 
 
 def _print_fronts(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
@@ -159,7 +162,7 @@ def _reasons(found: Fronts) -> Iterator[str]:
         where = ", ".join(
             f"{c.of.name} = {v}" for c, v in zip(found.grid.changes, _place_cells(found, place), strict=True)
         )
-        said = "; ".join(f"{name}: {text}" for name, text in words.conflict(refusal))
+        said = "; ".join(f"{name}: {text}" for name, text in words.conflict(sizes.as_asked(refusal)))
         yield f"{where}: {refusal.status.value}" + (
             f": {said or refusal.message}" if said or refusal.message else ""
         )
