@@ -7,16 +7,17 @@ folder and on another computer, and its hash says which machine or model was mea
 
 from __future__ import annotations
 
+import collections
 import copy
 import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from dse.machines import is_file
+from dse.machines import MachineError, get, is_file, names
 from dse.system import files
 from dse.system.files import Held
 from scenarios.language.errors import Findings
@@ -53,6 +54,31 @@ def held(text: str) -> dict[str, Held]:
     return found
 
 
+@lru_cache(maxsize=64)
+def shown_names(text: str) -> Mapping[str, str]:
+    """Return how people are shown the machine files that a scenario's text holds, by their paths: by their titles.
+
+    Where a title is that of another file too, or a machine of the catalogue is called so, the path's last part stands
+    behind it in brackets, or the whole path where these are equal too. A file without a title is not among them.
+    """
+    titles = {path: title for path, file in held(text).items() if (title := _machine_title(file))}
+    if not titles:
+        return {}
+    taken = collections.Counter([*titles.values(), *names()])
+    found = {p: t if taken[t] == 1 else f"{t} ({Path(p).name})" for p, t in titles.items()}
+    alike = collections.Counter(found.values())
+    return {p: t if alike[t] == 1 else f"{titles[p]} ({p})" for p, t in found.items()}
+
+
+def _machine_title(file: Held) -> str:
+    """Return the title of a machine file; empty where it has none, and for a model file."""
+    try:
+        title = get(file).title
+    except MachineError:
+        return ""
+    return "" if title == file else " ".join(title.split())
+
+
 def pinned(
     data: dict[str, Any], folder: Path, text: str | None, findings: Findings, *, stored: bool = False
 ) -> tuple[dict[str, Any], str | None]:
@@ -69,13 +95,13 @@ def pinned(
     kept, before = held(text or ""), dict(pins(text or ""))
     found: dict[str, Held] = {}
     missing: dict[str, str] = {}
-    names = _names_of_paths([p for p in written if not isinstance(p, Held)], folder)
+    called = _names_of_paths([p for p in written if not isinstance(p, Held)], folder)
     places = _model_places(data)
     for path in written:
         if isinstance(path, Held):
             found[path] = path
             continue
-        name = names[path]
+        name = called[path]
         read = kept.get(name) if stored else None
         if read is None:
             now = _held_file(folder / path, name)
@@ -92,7 +118,7 @@ def pinned(
             findings.add(places.get(path, kind), wrong, right)
     made = _replaced(data, lambda p: found.get(p) or missing.get(p, p))
     try:
-        told = to_toml(made) if text is None else rewritten(text, names | missing, made)
+        told = to_toml(made) if text is None else rewritten(text, called | missing, made)
     except TypeError:
         # whoever reads the data says what is wrong with it
         return made, text
@@ -139,18 +165,18 @@ def _held_file(path: Path, name: str) -> Held | None:
 
 def _names_of_paths(paths: Iterable[str], folder: Path) -> dict[str, str]:
     """Return how each path is called in the question: no name tells where the folder is, and no two are the same."""
-    names = {p: p for p in paths if not Path(p).is_absolute()}
+    called = {p: p for p in paths if not Path(p).is_absolute()}
     top = folder.resolve()
     for path in paths:
-        if path in names:
+        if path in called:
             continue
         whole = Path(path).resolve()
         below = whole.relative_to(top).parts if whole.is_relative_to(top) else whole.parts[-1:]
         last = len(below)
-        while (name := "/".join(whole.parts[-last:])) in names.values() and last < len(whole.parts) - 1:
+        while (name := "/".join(whole.parts[-last:])) in called.values() and last < len(whole.parts) - 1:
             last += 1
-        names[path] = name
-    return names
+        called[path] = name
+    return called
 
 
 def _model_places(data: Mapping[str, Any]) -> dict[str, str]:

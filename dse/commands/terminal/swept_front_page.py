@@ -13,6 +13,7 @@ from dse.fronts.front_search import Front
 from results.along_fronts.along import knee
 from results.summaries import outside
 from results.telling import sources, words
+from scenarios.language.machine_files import shown_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +66,9 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
 
 
 def _place_cells(found: Fronts, place: Place) -> list[str]:
-    return [words.value(c.of.values[place[c.along]], c.of.unit, PLACE_DIGITS) for c in found.grid.changes]
+    values = ((c.of.values[place[c.along]], c.of.unit) for c in found.grid.changes)
+    known = shown_names(found.question().scenario_text)
+    return [known.get(v, v) if isinstance(v, str) else words.value(v, u, PLACE_DIGITS) for v, u in values]
 
 
 def _print_fronts(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
