@@ -31,7 +31,9 @@ from scenarios.question import Decision, Question
 Array = NDArray[np.float64]
 BIG = 1e7
 BOX, BOX_END = 1e12, 1e18
-SPAN_ROUNDING = 1e-9
+SPAN_ROUNDING = 1e-3
+"""How far beyond what a maximum can be its end is: much more than solvers take for rounding, which else call a maximum
+that must be one of its terms infeasible."""
 PRESOLVE_PASSES = 6
 
 
@@ -273,7 +275,7 @@ class _Builder:
             if isinstance(atom, Maximum):
                 spans = [self._range(f) for f in atom.arguments]
                 self.low[i] = many.largest(e[0] for e in spans)
-                # a hair more, so that rounding forbids nothing
+                # more, so that rounding forbids nothing
                 self.high[i] = many.largest(e[1] for e in spans)
                 self.high[i] = self.high[i] + SPAN_ROUNDING * many.largest(abs(e[1]) for e in spans)
 

@@ -1,17 +1,26 @@
-"""Models as a question asks them: more metrics with some parameters, more limits with ``valid = true``."""
+"""Models as a question asks them: more metrics with some parameters, more limits with ``valid = true``.
+
+And fewer metrics where the machine lacks what only these need, and the question asks for none of them.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dse import machines, workloads
-from dse.models.model import MACHINE_PREFIX, Model, extended
+from dse.models.model import MACHINE_PREFIX, Model, extended, sparing
 from dse.models.shared import validity
 from dse.names import UnknownName
 from scenarios.language.errors import Findings
+from scenarios.language.parts import Part
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Shape
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_SECTION = re.compile(r"^(given|limits|decide|uncertain)\.")
+_SIDE = re.compile(r"\.(min|max|within|spread)$")
 
 
 def of_question(model: Model, shape: Shape, findings: Findings, *, swept: bool) -> Model:
@@ -19,9 +28,10 @@ def of_question(model: Model, shape: Shape, findings: Findings, *, swept: bool) 
 
     ``swept``: whether [sweep] counts.
     """
-    if not model.further:
+    if not model.further and model.spared is None:
         return model
-    return _extended(model, set(_names_in_file(shape, swept=swept)), findings)
+    stated = set(_names_in_file(shape, swept=swept))
+    return sparing(_extended(model, stated, findings), stated, _names_asked(shape, swept=swept))
 
 
 def of_kernel(model: Model, i: int, shape: Shape, findings: Findings, *, swept: bool) -> Model:
@@ -57,6 +67,24 @@ def _extended(model: Model, stated: set[str], findings: Findings) -> Model:
         wrong, _, right = str(error).partition("; ")
         findings.add("machine", wrong, right)
         return model
+
+
+def _names_asked(shape: Shape, *, swept: bool) -> frozenset[str]:
+    """Return the names that a file ranks, limits, defines, decides and sweeps, and those in its expressions."""
+    axes = [*shape.sweep.values()] if swept else []
+    open_ones: list[Any] = [shape.objective, shape.limits, shape.define, shape.decide, shape.uncertain, axes]
+    found: set[str] = set()
+    while open_ones:
+        told = open_ones.pop()
+        if isinstance(told, str):
+            found.update(_SECTION.sub("", _SIDE.sub("", n)) for n in _NAME.findall(told))
+        elif isinstance(told, Part):
+            open_ones += [value for _, value in told]
+        elif isinstance(told, Mapping):
+            open_ones += [*told, *told.values()]
+        elif isinstance(told, list | tuple):
+            open_ones += told
+    return frozenset(found)
 
 
 def _names_in_file(shape: Shape, *, swept: bool) -> Iterator[str]:

@@ -304,17 +304,25 @@ def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Arra
 
 
 def outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
-    """Go through boxes that cover a box but for what lies within a space."""
+    """Go through boxes that cover a box but for what lies within a space; a side may have one value only."""
     low, high = low.copy(), high.copy()
     for j in range(low.size):
-        for bottom, top in ((low[j], min(high[j], near.low[j])), (max(low[j], near.high[j]), high[j])):
-            if bottom < top:
-                lo, hi = low.copy(), high.copy()
-                lo[j], hi[j] = bottom, top
-                yield lo, hi
-        low[j], high[j] = max(low[j], near.low[j]), min(high[j], near.high[j])
+        if low[j] < near.low[j]:
+            yield low, _with_side(high, j, min(high[j], near.low[j]))
+        if high[j] > near.high[j]:
+            yield _with_side(low, j, max(low[j], near.high[j])), high
+        low, high = (
+            _with_side(low, j, max(low[j], near.low[j])),
+            _with_side(high, j, min(high[j], near.high[j])),
+        )
         if low[j] > high[j]:
             return
+
+
+def _with_side(ends: Array, j: int, end: float) -> Array:
+    found = ends.copy()
+    found[j] = end
+    return found
 
 
 def tighten(

@@ -53,6 +53,8 @@ def served(machine: Machine) -> list[str]:
     missing = serving.missing(machine)
     models = serving.serves(machine)
     lines = [f"Serves: {', '.join(models)}" if models else "Serves no model as it is"]
+    for model, (told, names) in serving.in_part(machine).items():
+        lines.append(f"Lacks for {told} of {model}: {', '.join(sorted(names))}")
     near: dict[frozenset[str], list[str]] = {}
     for model, names in missing.items():
         near.setdefault(frozenset(names) if len(names) <= _FEW_MISSING else frozenset(), []).append(model)

@@ -14,6 +14,7 @@ from dse.models.shared.structure import Parts, Row
 def lacking(machine: Machine, model: Model) -> tuple[str, ...]:
     """Return the machine parameters that a model needs and a machine does not state; none: the machine serves it.
 
+    What only some of its metrics need is not counted (``in_part``).
     Of a model with choices (precision, level) the way of asking counts that lacks least. A model over a menu of
     settings needs a machine with settings, called "settings".
     """
@@ -22,7 +23,17 @@ def lacking(machine: Machine, model: Model) -> tuple[str, ...]:
         return () if machine.settings else ("settings",)
     ways = [[n for n in needed if n not in machine.parameters] for needed in _ways(model)]
     fewest = min(ways, key=len)
-    return tuple(fewest)
+    return () if model.spared is not None and set(fewest) <= {*model.spared.parameters} else tuple(fewest)
+
+
+def in_part(machine: Machine) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+    """Return, by the names of models that a machine serves, the metrics in words for which it lacks parameters."""
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for model in models.every():
+        if model.spared is not None and not lacking(machine, model):
+            lacked = tuple(n for n in model.spared.parameters if n not in machine.parameters)
+            found |= {model.name: (model.spared.told, lacked)} if lacked else {}
+    return found
 
 
 def _ways(model: Model) -> Iterator[tuple[str, ...]]:

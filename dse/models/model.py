@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from dse.models.shared.spaces import Space
 from dse.models.shared.starts import Start
 from dse.models.shared.structure import Parts, Structure
 from dse.models.shared.sums import Held, Sum
+from dse.names import UnknownName
 from dse.quantities import Quantity
 from dse.system.records import dataclass
 
@@ -48,6 +49,21 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True)
+class Spared:
+    """What a question may do without: machine ``parameters`` that only some metrics need.
+
+    ``told``: these metrics in words; ``without``: takes the model and returns it with these parameters optional, and
+    without these metrics. Its equations leave them out where the machine lacks one of the parameters. In the model of
+    such a question ``parameters`` are those that its machine lacks, and ``metrics`` what is left out.
+    """
+
+    parameters: tuple[str, ...]
+    told: str
+    without: Callable[[Model], Model]
+    metrics: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """A model: its inputs, machine parameters, metrics and limits, and the equations between them.
 
@@ -66,6 +82,8 @@ class Model:
     ``further``: optional parameters ("bytes_L2", "machine.torus_dimensions") with which it is another model, with other
     metrics, that may need more of a machine; ``extend`` takes the model and those of them that a question states, and
     returns the model of this question. It raises ValueError ("wrong; right") if they cannot be combined.
+    ``spared``: machine parameters that a question does without which asks for no metric that needs them, if its
+    machine lacks one of them.
     ``hardware``: what a run keeps busy, from which its cost and its carbon follow (``dse.models.shared.economics``);
     empty: not declared. ``valid``: the range in which the model was derived, as limits that apply only if a
     question asks for it (``dse.models.shared.validity``); each has the name of a metric that is a ratio <= 1 inside.
@@ -95,6 +113,7 @@ class Model:
     work: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
     extend: Callable[[Model, frozenset[str]], Model] | None = None
+    spared: Spared | None = None
     hardware: tuple[Held, ...] = ()
     valid: tuple[ModelLimit, ...] = ()
     start: Start | None = field(default=None, compare=False)
@@ -119,6 +138,36 @@ def extended(model: Model, stated: Iterable[str]) -> Model:
         return model
     rest = tuple(n for n in model.further if n not in found)
     return replace(model.extend(model, found), further=rest, extend=None)
+
+
+def sparing(model: Model, stated: Container[str], asked: Collection[str]) -> Model:
+    """Return the model of a question without the metrics for which its machine states too little.
+
+    ``stated``: names of all that the question and its machine state; ``asked``: names that the question uses. Where
+    one of these is such a metric, or a parameter that only they need, it is the whole model.
+    """
+    spared = model.spared
+    if spared is None or all(MACHINE_PREFIX + n in stated for n in spared.parameters):
+        return model
+    less = spared.without(model)
+    names = {q.name for q in model.metrics}.difference(q.name for q in less.metrics)
+    left_out = names | {n.partition(".")[0] for n in names}
+    if not left_out.union(MACHINE_PREFIX + n for n in spared.parameters).isdisjoint(asked):
+        return model
+    lacking = tuple(n for n in spared.parameters if MACHINE_PREFIX + n not in stated)
+    return replace(less, spared=replace(spared, parameters=lacking, metrics=frozenset(left_out)))
+
+
+def refuse_left_out(model: Model, names: Iterable[str]) -> None:
+    """Raise UnknownName for the first of these metrics that is left out since the machine lacks what it needs."""
+    spared = model.spared
+    if spared is None:
+        return
+    for name in names:
+        if name in spared.metrics:
+            lacking = ", ".join(spared.parameters)
+            right = f"supply it, as in machine = {{ base = …, {spared.parameters[0]} = … }}, or ask for other metrics"
+            raise UnknownName(f"the machine has no {lacking}, which {model.name} needs for {name}; {right}")
 
 
 def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[str, Any]:

@@ -61,7 +61,7 @@ def evaluate(
         raise scenarios.ScenarioError([scenarios.Problem(asked.file, "decide", wrong, right)])
     _possible(asked, grid)
     whole = results.dataset.layout(grid, {"method": "evaluated as arrays"})
-    names = results.dataset.metrics_named(whole, metrics)
+    names = sweeps.metrics_named(metrics, grid, whole)
     if store is not None:
         return sweeps.run(asked, grid, store, client, workers, progress, names, patience, extend=extend)
     plan = results.dataset.only(whole, names)

@@ -20,6 +20,7 @@ import results.stores.files.locks
 import results.stores.files.storage
 import results.stores.store
 import scenarios
+from dse.models.model import refuse_left_out
 from dse.sweeping import audits, extending, grid_way
 from dse.sweeping.cluster.workers import LocalWorkers
 from dse.sweeping.dispatch import through_dask, through_threads
@@ -96,9 +97,19 @@ def sweep(
     )
 
 
+def metrics_named(metrics: Sequence[str] | None, grid: scenarios.Grid, plan: Layout) -> tuple[str, ...]:
+    """Return the names of the variables that hold these metrics (None: all that there are).
+
+    Raises UnknownName for a name that is not a metric of the question, with what its machines lack for it.
+    """
+    for base in grid.bases.values():
+        refuse_left_out(base.model, metrics or ())
+    return results.dataset.metrics_named(plan, metrics)
+
+
 def _answers_and(metrics: Sequence[str], grid: scenarios.Grid, plan: Layout) -> tuple[str, ...]:
     """Return the variables of answers and of these metrics; what is decided stays, as the audit needs it."""
-    kept = results.dataset.metrics_named(plan, metrics)
+    kept = metrics_named(metrics, grid, plan)
     decided = {d.name for base in grid.bases.values() for d in base.decide}
     return tuple(
         v.name

@@ -33,9 +33,15 @@ class Maximum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Some:
-    """1 where there is any of an amount, else 0."""
+    """1 where there is any of an amount, else 0; of one amount there is one, however often it is asked for."""
 
     amount: Affine
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Some) and self.amount.same_numbers(other.amount))
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.amount.terms))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +81,15 @@ class Affine:
         if factor == 0.0:
             return Affine({})
         return Affine({a: c * factor for a, c in self.terms.items()}, self.constant * factor)
+
+    def same_numbers(self, other: Affine) -> bool:
+        """Whether all numbers are the same; those of many points only where they are the same arrays."""
+        if self.terms.keys() != other.terms.keys():
+            return False
+        pairs = [(self.constant, other.constant), *((c, other.terms[a]) for a, c in self.terms.items())]
+        return all(
+            a is b or not (isinstance(a, many.Many) or isinstance(b, many.Many) or a != b) for a, b in pairs
+        )
 
     def over(self, other: Affine) -> float | None:
         """Return the number that self is of other, where it is a multiple of it."""

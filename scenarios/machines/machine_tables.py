@@ -128,7 +128,8 @@ def _who(reader: Reader, lacking: Collection[str]) -> str:
     users = [optional_users(model, reader.prefix + n) for n in lacking]
     told = [f"define.{d}" for d in dict.fromkeys(d for some in users for d in some)]
     if not told:
-        return f"{model.name} needs"
+        spared = model.spared if model.spared and set(lacking) <= {*model.spared.parameters} else None
+        return f"{model.name} needs" + (f" for {spared.told}" if spared else "")
     return f"{' and '.join(told)} use{'s' * (len(told) == 1)}" + (
         "" if all(users) else f", or {model.name} needs"
     )

@@ -68,8 +68,10 @@ def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0, worse: float =
         return large
     found = _called_highs(n, cost, gap)
     # any point will do where nothing is to be small
-    sought = found.u is None or cost[:-1].any()
-    if sought and (n.high - n.low)[n.integer].max() > MANY_WHOLE_VALUES:
+    sought = found.u is not None and cost[:-1].any()
+    many = sought and (n.high - n.low)[n.integer].max() > MANY_WHOLE_VALUES
+    # at tight tolerances maxima that are held to one of their terms have been called infeasible
+    if many or found.end is End.INFEASIBLE or found.end is End.FAILED:
         found = _agreed(n, cost, found, _called_highs(n, cost, gap, tight=False))
     if found.u is None:
         return _without_end(n, cost) if found.end is not End.INFEASIBLE else found
@@ -85,19 +87,17 @@ def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0, worse: float =
 
 
 def _agreed(n: Numbers, cost: Array, tight: Result, loose: Result) -> Result:
-    """The tight search, unless the other finds a better point that holds in plain floats: the first bound was false."""
+    """The tight search, unless the other's whole numbers leave a better point: the first bound was false then."""
     if loose.u is None:
         return tight
-    u = np.where(np.append(n.integer, False), np.round(loose.u), loose.u)
-    over = n.rows @ u
-    slack = HIGHS_FEASIBLE * (np.abs(n.rows) @ np.abs(u))
-    holds = bool(((over <= slack) & (~n.equal | (over >= -slack))).all())
-    value = float(cost @ u)
+    rest = _called_highs(n.fixed(loose.u), cost, 0.0)
+    if rest.u is None:
+        return tight
     if tight.u is None:
-        # one search that finds what the other calls infeasible is believed where its point holds
-        return replace(loose, u=u, value=value) if holds else tight
-    better = holds and value < tight.value - MIP_GAP * abs(tight.value)
-    return Result(End.FOUND, u, value, min(tight.bound, loose.bound, value)) if better else tight
+        return Result(End.FOUND, rest.u, rest.value, min(loose.bound, rest.value))
+    if rest.value >= tight.value - MIP_GAP * abs(tight.value):
+        return tight
+    return Result(End.FOUND, rest.u, rest.value, min(tight.bound, loose.bound, rest.value))
 
 
 def _without_end(n: Numbers, cost: Array) -> Result:

@@ -27,7 +27,7 @@ AT_QUANTITY_END = 1e-12
 MOST_PARTS_SOLVED = 8
 RANK_ROUNDING = 1e-9
 # of what the slack of "no worse" lets a divisible quantity wander
-WANDER_SHARE = 1e-2
+WANDER_SHARE, WANDER_SPAN = 1e-2, 1e-4
 MOST_RANGED = 40
 
 
@@ -137,11 +137,31 @@ def _other_choices(p: Program, kept: Numbers, u: Array) -> list[Array]:
     terms of a maximum either is the largest.
     """
     decided = np.array([not isinstance(c, Some | Largest) for c in p.columns], dtype=bool)
-    of = kept.integer & decided
-    if (kept.low == kept.high)[of].all():
+    of, shares = kept.integer & decided, np.zeros(len(decided), dtype=bool)
+    if _divisible_indicators(p, kept):
+        # what is left of them need not be there with the same indicators
+        shares = ~kept.integer & np.array([isinstance(c, str) for c in p.columns], dtype=bool)
+    if (kept.low == kept.high)[of | shares].all():
         return []
-    found = [e.u for e in _ends_apart(kept, of) if e.u is not None]
-    return found if any(np.abs(v - u)[:-1][of].max(initial=0.0) > WHOLE_APART for v in found) else []
+    found = [e.u for e in _ends_apart(kept, of | shares) if e.u is not None]
+    return found if any(_other_share(kept, v, u, of, shares) for v in found) else []
+
+
+def _divisible_indicators(p: Program, n: Numbers) -> bool:
+    """Whether some indicator of an amount that can be divided is open."""
+    whole = dict(zip(p.columns, p.integer, strict=True))
+    return any(
+        isinstance(c, Some) and low < high and not all(whole[a] for a in c.amount.terms)
+        for c, low, high in zip(p.columns, n.low, n.high, strict=True)
+    )
+
+
+def _other_share(n: Numbers, v: Array, u: Array, of: NDArray[np.bool_], shares: NDArray[np.bool_]) -> bool:
+    """Whether points have other whole numbers, or what can be divided is farther apart than slack lets it wander."""
+    apart = np.abs(v - u)[:-1]
+    span = np.where(np.isfinite(n.high), n.high - n.low, 0.0)
+    near = np.maximum(WANDER_SHARE * np.maximum(np.abs(v), np.abs(u))[:-1], WANDER_SPAN * span)
+    return bool((apart[of] > WHOLE_APART).any() or (apart > near)[shares].any())
 
 
 def alone(n: Numbers, u: Array) -> bool:

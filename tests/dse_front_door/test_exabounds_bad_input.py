@@ -42,7 +42,7 @@ WRONG = {
     "missing technology parameter": (
         {"base": "power7-exabounds2012"},
         2,
-        "has no voltage, dynamic_capacitance, which exabounds needs",
+        "has no voltage, dynamic_capacitance, which exabounds needs for power, energy, total cost",
     ),
     "cap that no system keeps": ({"limits": 'power = { max = "10 kW" }'}, 3, "(asked: ≤ 10 kW)"),
 }
@@ -62,6 +62,34 @@ def test_what_is_wrong_is_said_in_words(tmp_path: Path, name: str):
     said = " ".join(done.output.split())
     assert done.exit_code == code, said
     assert words in said
+
+
+STACK = """
+model   = "exabounds"
+machine = "power7-exabounds2012"
+
+[given]
+instructions = 1e12
+
+[sweep.clock]
+path = "machine.frequency"
+values = ["2 GHz", "4 GHz"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("metrics", "code"), [("time,cpi.branch", 0), ("power", 2), ("time,power_added.die", 2)]
+)
+def test_metrics_of_a_sweep_that_the_machine_says_too_little_for(tmp_path: Path, metrics: str, code: int):
+    file = tmp_path / "stack.toml"
+    file.write_text(STACK, encoding="utf-8")
+    done = CliRunner().invoke(
+        main, ["sweep", str(file), "-o", str(tmp_path / "s.zarr"), "--metrics", metrics]
+    )
+    assert done.exit_code == code, done.output
+    name = metrics.rpartition(",")[2]
+    refused = f"has no voltage, dynamic_capacitance, which exabounds needs for {name}" in done.output
+    assert refused == (code == 2)
 
 
 def test_the_question_itself_is_answered(tmp_path: Path):

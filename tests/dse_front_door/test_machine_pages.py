@@ -28,6 +28,18 @@ def test_the_list_says_which_models_each_machine_serves():
     assert "no model as it is" in dse_("machines").stdout
 
 
+def test_a_machine_that_serves_a_model_in_part_says_what_the_rest_needs():
+    """POWER7 has cycles and times, and no power: the paper prints no voltage of it."""
+    told = " ".join(CliRunner().invoke(main, ["machines", "power7-exabounds2012"]).output.split())
+    assert (
+        "Serves: exabounds Lacks for power, energy, total cost and the fastest clock of exabounds: " in told
+    )
+    record = json.loads(CliRunner().invoke(main, ["machines", "power7-exabounds2012", "--json"]).stdout)
+    assert record["serves"] == ["exabounds"]
+    some = record["lacks_for_some_metrics"]["exabounds"]
+    assert some["parameters"] == ["voltage", "dynamic_capacitance"]
+
+
 def test_a_machine_says_what_it_lacks_and_where_its_values_lie():
     told = json.loads(dse_("machines", "h200-sxm", "--json").stdout)
     assert "time_per_message" in told["lacks"]["nbody"]

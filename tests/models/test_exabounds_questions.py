@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -10,7 +11,10 @@ import oracle_exabounds as loops
 import pytest
 
 import dse
-from dse import machines
+from dse import machines, models
+from dse.models.described import units_of_equations
+from dse.models.model import sparing
+from dse.papers.sources import table
 from dse.quantities import show, to_si
 from scenarios.language.errors import ScenarioError
 
@@ -107,6 +111,78 @@ def base(**changes: Any) -> dict[str, Any]:
     return question(machine={"base": "contrived-exabounds", **changes})
 
 
+def power7(**changes: Any) -> dict[str, Any]:
+    return question(machine="power7-exabounds2012", **changes)
+
+
+DIES = {"machine.count.die": {"integer": True, "max": 8}}
+NO_POWER = "has no voltage, dynamic_capacitance, which exabounds needs for power, energy"
+OF_POWER = (
+    power7(decide=DIES, objective={"minimize": "energy"}),
+    power7(decide=DIES, objective={"weights": {"time": "1 1/s", "cost": "1 1/USD"}}),
+    power7(decide=DIES, objective={"maximize": "1 / energy"}),
+    power7(limits={"power": {"max": "100 W"}}),
+    power7(limits={"power.socket": {"max": "100 W"}}),
+    power7(define={"warmth": "2 * power_added.die"}),
+    power7(
+        limits={"power": {"max": "1 W"}},
+        sweep={"cap": {"path": "limits.power.max", "values": ["1 W", "2 W"]}},
+    ),
+)
+
+
+def test_a_machine_without_a_voltage_has_its_stack_of_cycles():
+    """Table 4's POWER7 with miss rates of our own, each part typed again from the printed table."""
+    chip = {row["symbol"]: float(row["value_SI"]) for row in table("exabounds2012/table4_power7")}
+    rates = {"miss_rate.L1I": 0.01, "miss_rate.ITLB": 1e-4, "miss_rate.L1D": 0.05, "miss_rate.L2": 0.01}
+    given = {"instructions": 1e12, "misprediction_rate": 0.05} | APPLICATION | rates
+    answer = dse.solve(power7(given=given))
+    l2, dram = chip["T_0_dmo"], chip["T_2_dmo"]
+    # the capacity of the pipeline over a width of 6 is its length
+    refilled = chip["n_0_pipe"] / 6 + (chip["n_0_front"] + chip["n_0_ROB"]) / 4
+    stack = {
+        "base": 1 / 4,
+        "icache": l2 * 0.01 + dram * 1e-4,
+        "branch": refilled * 0.15 * 0.05,
+        "l1data": l2 * 0.05 * 0.5,
+        "l2data": 0.01 * 0.5 * (dram - chip["n_0_ROB"] / 4),
+        "bandwidth": 0.0,
+    }
+    m = answer.metrics
+    assert {part: m[f"cpi.{part}"] for part in stack} == pytest.approx(stack, rel=1e-9)
+    assert m["cpi"] == pytest.approx(sum(stack.values()), rel=1e-9)
+    assert m["time"] == pytest.approx(1e12 / chip["n_1_cor"] * sum(stack.values()) / chip["f_0"], rel=1e-9)
+    absent = {"power", "energy", "efficiency", "cost", "max_frequency", "power.die", "power_added.core"}
+    assert not absent & set(m)
+
+
+def test_what_is_left_out_leaves_the_rest_as_it_is():
+    """With a voltage and a capacitance all other metrics are the same, and only power and its like are added."""
+    alone = dse.solve(power7()).metrics
+    supplied = {"base": "power7-exabounds2012", "voltage": "1.1 V", "dynamic_capacitance": "1 nF"}
+    whole = dse.solve(question(machine=supplied)).metrics
+    assert {n: whole[n] for n in alone} == pytest.approx(dict(alone), rel=1e-12)
+    assert {"power", "energy", "cost", "cost_energy"} <= set(whole) - set(alone)
+    asked = dse.solve(power7(decide=DIES, objective={"minimize": "time"}))
+    assert asked.status == "optimal"
+    assert asked.variables["machine.count.die"] == 8
+
+
+def test_a_voltage_alone_is_held_to_its_threshold():
+    machine = {"base": "power7-exabounds2012", "voltage": "0.3 V", "threshold_voltage": "0.35 V"}
+    with pytest.raises(ScenarioError, match="dynamic_capacitance, which exabounds needs for power"):
+        dse.solve(question(machine=machine, limits={"power": {"max": "1 W"}}))
+    answer = dse.solve(question(machine=machine))
+    assert answer.status == "infeasible"
+    assert answer.limits["threshold"].value > 1
+
+
+def test_units_agree_without_power():
+    less = sparing(models.get("exabounds"), (), ())
+    machine = tuple(q for q in less.machine if q.name not in {"voltage", "dynamic_capacitance"})
+    assert not units_of_equations.wrong(replace(less, machine=machine))
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
@@ -118,11 +194,8 @@ def base(**changes: Any) -> dict[str, Any]:
         (base(**{"power_efficiency.card": 0.0}), r"power_efficiency\.card .* at least 0\.01"),
         (base(**{"failure_rate.socket": "100"}), r"has no unit: a failure rate .*write \"100 FIT\""),
         (base(**{"failure_rate.socket": "100 W"}), r"is a power \(W\), but a failure rate"),
-        (
-            question(machine="power7-exabounds2012"),
-            "has no voltage, dynamic_capacitance, which exabounds needs",
-        ),
-        (question(machine="wimpy-exabounds2012"), "has no frequency, voltage, dynamic_capacitance"),
+        *((asked, NO_POWER) for asked in OF_POWER),
+        (question(machine="wimpy-exabounds2012"), "has no frequency, which exabounds needs\n"),
         (
             question(given=GIVEN | {"count.die": 8}),
             r'count\.die is a machine parameter.*write machine = \{ base = "…", "count\.die" = … \}',

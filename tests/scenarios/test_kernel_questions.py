@@ -185,7 +185,7 @@ def test_a_model_that_does_not_say_what_its_energy_is_made_of_runs_apart(
     # without a declared product the flops are performance times time
     assert mine.metrics["performance"] == pytest.approx(ours.metrics["performance"], rel=1e-14)
     for more in ({"overlap": True}, {"idle": "on"}):
-        with pytest.raises(ScenarioError, match="silent does not say"):
+        with pytest.raises(ScenarioError, match="silent does not declare"):
             dse.load({**question, **more})
 
 

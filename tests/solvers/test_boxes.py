@@ -86,3 +86,16 @@ def test_domain_ends_are_told_from_the_users() -> None:
     assert where.names == ("processors", "memory")
     # one processor and one word are mathematical, the largest memory is only there to have a box
     assert where.ends == ((False, False), (False, True))
+
+
+def test_a_side_of_one_value_may_lie_outside_of_a_space() -> None:
+    """A whole number that limits leave at one value, beyond the near ends, is no part of what was searched near by."""
+    ends = np.array([1.0, 1.0]), np.array([10.0, 10.0])
+    near = boxes.Space(("a", "b"), *ends, np.zeros(2, bool), (None, None), ((False, True),) * 2)
+    low, high = np.array([20.0, 2.0]), np.array([20.0, 30.0])
+    ((lo, hi),) = boxes.outside(near, low, high)
+    assert (lo == low).all()
+    assert (hi == high).all()
+    assert not list(boxes.outside(near, np.array([1.0, 2.0]), np.array([10.0, 2.0])))
+    every = list(boxes.outside(near, np.array([0.5, 0.5]), np.array([20.0, 20.0])))
+    assert len(every) == 4

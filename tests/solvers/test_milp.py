@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from program_questions import kinds, regions, toy
 
-from dse.models.arithmetic import differs, maximum, per, pick, some
+from dse.models.arithmetic import differs, maximum, minimum, per, pick, some
+from formulations.arithmetics.forms import Some
 from formulations.program import program
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Question
@@ -277,3 +279,60 @@ def test_a_denominator_that_can_be_zero_is_led_away_from_it() -> None:
     none = milp.ratio(milp.numbers(p, more=(np.array([1.0, 0.0]),)), p.goal, p.under)  # type: ignore[arg-type]
     assert none.end is End.INFEASIBLE
     assert math.isinf(none.ratio)
+
+
+def test_a_maximum_at_its_end_is_not_called_infeasible() -> None:
+    """Searches with tolerances as narrow as the room at the end of a maximum found no design, or a worse one."""
+
+    def small(g: Any) -> dict[str, Any]:
+        return {"b": 3.0 + g.x, "c": minimum(3.0, 3.0 - g.x)}
+
+    q = toy(small, {"x": Decision("x", integer=True)}, "b", tops={"x": 1.0})
+    q = replace(q, limits=(Limit("b", maximum=2.7), Limit("c", maximum=3.3)))
+    assert answer(q, neighbours=False).conflict == {"b": pytest.approx(3.0)}
+
+    def thousandths(g: Any) -> dict[str, Any]:
+        top = maximum(0.004 - 0.001 * g.x, 0.003)
+        other = maximum(0.003 + 0.001 * g.x - 0.001 * some(g.x), 0.004 - 0.001 * some(g.x))
+        return {"b": maximum(0.001, 0.002 - 0.0 * g.x), "energy": top, "cost": other}
+
+    q = toy(thousandths, {"x": Decision("x", integer=True)}, "cost", tops={"x": 2.0})
+    q = replace(q, limits=(Limit("b", minimum=0.0022), Limit("energy", minimum=0.004)))
+    s = answer(q, neighbours=False)
+    assert s.conflicts == (("b",),)
+    assert s.conflict == {"b": pytest.approx(0.002)}
+
+
+def test_designs_that_are_as_good_may_have_other_indicators_of_what_can_be_divided() -> None:
+    """Ties were settled, and ranges told, with the indicators of one optimum only."""
+
+    def run(g: Any) -> dict[str, Any]:
+        there = sum(some(getattr(g, n)) for n in "abcd")
+        return {
+            "time": 1.0 + g.a,
+            "energy": 5.0 - 0.5 * g.b - 0.25 * g.c,
+            "room": g.b + g.c + g.d,
+            "things": there,
+        }
+
+    decide = {n: Decision(n) for n in "abcd"}
+    limits = [Limit("room", maximum=2.0), Limit("things", maximum=2.0)]
+    s = answer(toy(run, decide, "time", limits=limits, tops=dict.fromkeys("abcd", 1.0)), neighbours=False)
+    proved(s, 1.0)
+    assert [s.variables[n] for n in "abcd"] == pytest.approx([0.0, 1.0, 1.0, 0.0])
+    assert {n: pytest.approx(ends) for n, ends in s.ranges.items()} == dict.fromkeys("bcd", (0.0, 1.0))
+
+
+def test_one_amount_is_there_once_however_often_it_is_asked_for() -> None:
+    """An indicator of each mention let one say "none" and another one "some" of next to nothing."""
+
+    def run(g: Any) -> dict[str, Any]:
+        return {"a": 1.0 + g.x, "time": per(8.0 + 5.0 * some(g.y), 16.0 + some(g.y))}
+
+    q = toy(run, {"y": Decision("y"), "x": Decision("x")}, "a", tops={"x": 1.0, "y": 1e5})
+    assert sum(isinstance(c, Some) for c in program(q).columns) == 1
+    s = answer(q, neighbours=False)
+    proved(s, 1.0)
+    assert s.variables["y"] == 0.0
+    assert s.metrics["time"] == pytest.approx(0.5)
+    assert s.ranges["y"] == pytest.approx((0.0, 1e5))

@@ -56,6 +56,10 @@ def as_record(machine: Machine) -> dict[str, Any]:
         "settings": [dict(s) for s in machine.settings],
         "serves": list(serving.serves(machine)),
         "lacks": {model: list(names) for model, names in serving.missing(machine).items()},
+        "lacks_for_some_metrics": {
+            model: {"metrics": told, "parameters": list(names)}
+            for model, (told, names) in serving.in_part(machine).items()
+        },
     }
 
 

@@ -27,9 +27,9 @@ from dse.models.exabounds import (
 )
 from dse.models.exabounds.application import INPUTS
 from dse.models.exabounds.levels import LEVELS, SOURCE, of, product, units
-from dse.models.exabounds.metrics import LIMITS, METRICS, SUMS
+from dse.models.exabounds.metrics import LIMITS, METRICS, SUMS, of_power
 from dse.models.exabounds.quantities import MACHINE
-from dse.models.model import Model
+from dse.models.model import Model, Spared
 from dse.models.shared.families import nothing, row_inputs
 from dse.models.shared.structure import Parts, Structure
 
@@ -42,16 +42,12 @@ def equations(g: Any) -> Mapping[str, Any]:
     parts = work.shares(g)
     extra = work.overhead(g)
     time = performance.duration(g, parts, extra)
-    drawn = power.metrics(g, parts)
     built = technology.metrics(g.machine)
-    full = drawn["power"]
-    energy = full * time
+    drawn = power.metrics(g, parts) if power.known(g.machine) else {}
     return {
         "time": time,
-        "energy": energy,
         "performance": per(g.instructions, time),
-        "efficiency": per(g.instructions, energy),
-        "energy_delay": energy * time,
+        **power.of_run(g, drawn, time),
         "cores": units(g.machine)["core"],
         **performance.labelled(g, parts),
         **_metrics_per_level(g, parts, time),
@@ -61,7 +57,7 @@ def equations(g: Any) -> Mapping[str, Any]:
         **reliability.metrics(g.machine),
         **reliability.limits(g.machine),
         **power.limits(g.machine),
-        **cost.metrics(g, built["transistors_per_core"], time, full, drawn["idle_power"]),
+        **cost.metrics(g, built["transistors_per_core"], time, drawn),
     }
 
 
@@ -98,6 +94,16 @@ def expand(parts: Parts) -> Model:
     )
 
 
+def without_power(model: Model) -> Model:
+    """Return the model for a machine that does not say what its cores draw: time, hardware and failures alone."""
+    return replace(
+        model,
+        machine=tuple(replace(q, optional=True) if q.name in power.NEEDED else q for q in model.machine),
+        metrics=tuple(q for q in model.metrics if not of_power(q.name)),
+        sums=tuple(s for s in model.sums if not of_power(s.metric)),
+    )
+
+
 EXABOUNDS = Model(
     name="exabounds",
     title="Performance, power, reliability and cost of a hierarchy",
@@ -110,6 +116,7 @@ EXABOUNDS = Model(
     sums=SUMS,
     structure=Structure(reuse.TABLES),
     expand=expand,
+    spared=Spared(power.NEEDED, "power, energy, total cost and the fastest clock", without_power),
     notes="\n\n".join(
         f"{m.__doc__}"
         for m in (work, performance, reuse, scaling, power, technology, reliability, cost, workloads)

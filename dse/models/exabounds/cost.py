@@ -40,40 +40,53 @@ def hardware(m: Any, transistors: Any) -> Mapping[str, Any]:
     return found
 
 
-def metrics(g: Any, transistors: Any, time: Any, full: Any, idle: Any) -> Mapping[str, Any]:
-    """Return the cost with its parts, USD. ``time`` of the run, power of the whole system at peak and idle."""
+def metrics(g: Any, transistors: Any, time: Any, drawn: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the cost with its parts, USD. ``time`` of the run, ``drawn``: power, if known.
+
+    Without power there is no price of energy and supply, and no sum.
+    """
     m, many = g.machine, units(g.machine)
     each = hardware(m, transistors)
     paid = getattr(g, "lifetime", None)
-    drawn = full * time if paid is None else (g.peak_share * full + g.idle_share * idle) * paid
     span = time if paid is None else paid
-    energy = g.energy_price * g.cooling_factor * drawn
+    of_energy = _energy_prices(g, time, drawn) if drawn else {}
     # nothing of a price is a price, which has a unit like the others
-    none = 0.0 * energy
+    none = 0.0 * of_energy["cost_energy"] if drawn else 0.0 * m.silicon_cost * m.frequency
     again = [
         rate * each[level] * span
         for level, rate in failures(m).items()
         if not nothing(rate) and not nothing(each[level])
     ]
-    supply = total([none, 0.0 if nothing(m.supply_cost) else m.supply_cost * full])
     parts = {
         "cost_hardware": total([none, each["system"]]),
-        "cost_supply": supply,
+        **_supply_price(m, drawn, none),
         "cost_nre": total([none, *(of(g, "nre_cost", level) for level in LEVELS)]),
-        "cost_energy": energy,
+        **of_energy,
         "cost_spares": total([none, *again]),
     }
     packaging = {
         f"cost_added.{level}": total([none, many[level] * _unit_cost_alone(m, each, level)])
         for level in LEVELS
     }
-    return {
-        "cost": total(parts.values()),
-        **parts,
-        **packaging,
-        "run_energy_cost": g.energy_price * g.cooling_factor * full * time,
-        "duty": g.peak_share + g.idle_share,
-    }
+    whole = {"cost": total(parts.values()), "run_energy_cost": _of_run(g, time, drawn)} if drawn else {}
+    return {**whole, **parts, **packaging, "duty": g.peak_share + g.idle_share}
+
+
+def _energy_prices(g: Any, time: Any, drawn: Mapping[str, Any]) -> Mapping[str, Any]:
+    full, idle = drawn["power"], drawn["idle_power"]
+    paid = getattr(g, "lifetime", None)
+    energy = full * time if paid is None else (g.peak_share * full + g.idle_share * idle) * paid
+    return {"cost_energy": g.energy_price * g.cooling_factor * energy}
+
+
+def _supply_price(m: Any, drawn: Mapping[str, Any], none: Any) -> Mapping[str, Any]:
+    if not drawn:
+        return {}
+    return {"cost_supply": total([none, 0.0 if nothing(m.supply_cost) else m.supply_cost * drawn["power"]])}
+
+
+def _of_run(g: Any, time: Any, drawn: Mapping[str, Any]) -> Any:
+    return g.energy_price * g.cooling_factor * drawn["power"] * time
 
 
 def _unit_cost_alone(m: Any, each: Mapping[str, Any], level: str) -> Any:

@@ -193,6 +193,26 @@ METRICS = (
     *_LEVELS,
     *_SCALING,
 )
+_BY_POWER = frozenset(
+    (
+        "energy",
+        "efficiency",
+        "energy_delay",
+        "cost",
+        "cost_supply",
+        "cost_energy",
+        "run_energy_cost",
+        "max_frequency",
+    )
+)
+
+
+def of_power(name: str) -> bool:
+    """Whether a metric needs the power of the cores, or their voltage."""
+    drawn = {q.name for q in _POWER}
+    return name in _BY_POWER | drawn or name.partition(".")[0] in ("power", "power_added")
+
+
 SUMS = (
     sum_of(
         "cpi",

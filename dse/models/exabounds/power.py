@@ -10,7 +10,8 @@ known, the demand of its cores is used. Both forms of (20) agree; its 5 W at 300
 while Table 3 has a resistance of 1 µΩ. All n_i units draw power, with or without work:
 this is the paper's bound.
 
-Idle power is the same sum with the leakage of the cores alone.
+Idle power is the same sum with the leakage of the cores alone. A machine that lacks a voltage or the
+capacitance that switches has no power; questions about time, hardware and failures do without.
 """
 
 from __future__ import annotations
@@ -24,6 +25,26 @@ from dse.models.exabounds.performance import bandwidth, demand
 from dse.models.exabounds.technology import leakage, pin_energy
 from dse.models.shared.families import nothing
 from dse.system.records import dataclass
+
+NEEDED = ("voltage", "dynamic_capacitance")
+"""Machine parameters without which no power is known."""
+
+
+def known(m: Any) -> bool:
+    """Whether a machine states what its cores draw."""
+    return all(hasattr(m, name) for name in NEEDED)
+
+
+def of_run(g: Any, drawn: Mapping[str, Any], time: Any) -> Mapping[str, Any]:
+    """Return the energy of the run and what follows from it; nothing where no power is known."""
+    if not drawn:
+        return {}
+    energy = drawn["power"] * time
+    return {
+        "energy": energy,
+        "efficiency": per(g.instructions, energy),
+        "energy_delay": energy * time,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,12 +38,14 @@ def at_caches(q: Quantity, caches: tuple[str, ...] = CACHES) -> tuple[Quantity, 
 
 CORE = (
     stated("frequency", "f_0", "Hz", "clock of the cores", f"{_TABLE3}, 4"),
-    stated("voltage", "V_0", "V", "supply voltage of the cores", f"{SOURCE} (17)"),
+    stated(
+        "voltage", "V_0", "V", "supply voltage of the cores; absent: no power and no energy", f"{SOURCE} (17)"
+    ),
     stated(
         "dynamic_capacitance",
         "K_pdyn",
         "F",
-        "capacitance that one core switches per cycle at full activity",
+        "capacitance that one core switches per cycle at full activity; absent: no power and no energy",
         f"{SOURCE} (17)",
     ),
     stated(

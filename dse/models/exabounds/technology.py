@@ -98,17 +98,23 @@ def metrics(m: Any) -> Mapping[str, Any]:
     counted, dense, room = transistors(m), density(m), effective_area(m)
     many = getattr(m, "transistors.die", counted["die"])
     found = {
-        "max_frequency": fastest_clock(m),
         "transistors_per_core": counted["core"],
         "transistors_per_die": many,
         "unit_to_cache_area": per(counted["units"], counted["caches"]),
         "area_needed": 0.0 if dense is None else per(counted["die"], dense),
         "area_available": 0.0 if room is None else room,
     }
+    if hasattr(m, "voltage"):
+        found |= _clock_and_voltage(m)
+    if dense is not None and room is not None:
+        found["area"] = per(found["area_needed"], room)
+    return found
+
+
+def _clock_and_voltage(m: Any) -> Mapping[str, Any]:
+    found = {"max_frequency": fastest_clock(m)}
     if not nothing(m.threshold_voltage):
         found["threshold"] = per(m.threshold_voltage, m.voltage)
     if hasattr(m, "clock_constant"):
         found["clock"] = clock_limit(m)
-    if dense is not None and room is not None:
-        found["area"] = per(found["area_needed"], room)
     return found
