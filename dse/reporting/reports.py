@@ -30,7 +30,7 @@ from results.summaries import checked, headlines, outside, question_words
 from results.telling import render
 from results.uncertainty import kept, matters_text, worlds, worlds_text
 from scenarios import questions
-from scenarios.language.machine_files import held
+from scenarios.language.machine_files import held, shown_names
 from scenarios.question import combinations
 from solvers.designs import count_of_few
 
@@ -119,7 +119,7 @@ def of_solution(solution: Solution, command: str = "") -> Page:
         first=[Section("Answer", tables=tables)],
         sections=[
             *_machine_sections(
-                _given_machines(question), _machines_by_entry(solution.scenario), held(solution.scenario)
+                _given_machines(question), _machines_by_entry(solution.scenario), solution.scenario
             ),
             _reproduction(solution.scenario, provenance.versions(), command),
         ],
@@ -150,7 +150,7 @@ def of_dataset(dataset: xr.Dataset, command: str = "", study: worlds.Worlds | No
             *_machine_sections(
                 json.loads(about.get("machine_parameters", "{}")),
                 _machines_by_entry(text, tables),
-                held(text),
+                text,
             ),
             _reproduction(text, versions, command),
         ],
@@ -286,10 +286,9 @@ def _in_words(question: Question) -> str:
     from formulations.pyomo_models.explain import explain
 
     chosen, first = next(combinations(question))
-    before = (
-        f"For {', '.join(f'{n} = {c}' for n, c in chosen.items())}, the first choice:\n\n" if chosen else ""
+    return question_words.first_choice(question, chosen) + explain(
+        formulate(first), designs=count_of_few(first)
     )
-    return before + explain(formulate(first), designs=count_of_few(first))
 
 
 def _given_machines(question: Question | None) -> dict[str, Any]:
@@ -315,9 +314,9 @@ def _machines_by_entry(text: str, tables: Sequence[Table] = ()) -> dict[str, str
 
 
 def _machine_sections(
-    parameters: Mapping[str, Any], named: Mapping[str, str], files: Mapping[str, str]
+    parameters: Mapping[str, Any], named: Mapping[str, str], text: str
 ) -> Iterator[Section]:
-    """Tell the machines' numbers in SI units, those of each machine in a table; ``files``: those the question holds."""
+    """Tell the machines' numbers, those of each machine in a table; ``text``: the question, which holds its files."""
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping):
@@ -330,25 +329,28 @@ def _machine_sections(
             of = groups.setdefault((entry, named.get(entry, "")), {})
             of[name.removeprefix(f"{entry}.")] = value
     if groups:
+        files, titles = held(text), shown_names(text)
         tables = [
-            _machine_table(entry, files.get(name, name), values) for (entry, name), values in groups.items()
+            _machine_table(entry, files.get(name, name), titles.get(name, ""), values)
+            for (entry, name), values in groups.items()
         ]
         yield Section("Machine parameters", (), tables)
 
 
 def _machine_table(
-    entry: str, name: str, values: Mapping[str, Any]
+    entry: str, name: str, title: str, values: Mapping[str, Any]
 ) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
     try:
         known = machines.get(name) if name else None
     except (UnknownName, MachineError):
         known = None
     columns = ("parameter", "value", "source")
-    heading = ": ".join(n for n in (entry, name) if n)
+    heading = ": ".join(n for n in (entry, title or name) if n)
     if known is None:
         return heading, columns, [(n, _parameter_with_unit(n, v), "") for n, v in sorted(values.items())]
     rows = [(n, _parameter_with_unit(n, v), _origin(known, n, v)) for n, v in sorted(values.items())]
-    return f"{heading}, {known.title} ({known.source})", columns, rows
+    told = heading if machines.is_file(name) else f"{heading}, {known.title}"
+    return f"{told} ({known.source})" if known.source else told, columns, rows
 
 
 def _parameter_with_unit(name: str, value: Any) -> str:

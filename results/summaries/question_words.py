@@ -59,6 +59,12 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     return f"{sentence_[0].upper()}{sentence_[1:]}."
 
 
+def first_choice(question: Question, chosen: Mapping[str, str]) -> str:
+    """Say for which of the choices among names a question is told, with an empty line behind; empty without choices."""
+    told = ", ".join(f"{n} = {_shown(question, c)}" for n, c in chosen.items())
+    return f"For {told}, the first choice:\n\n" if chosen else ""
+
+
 def _shown(question: Question, name: str) -> str:
     return shown_names(question.scenario_text).get(name, name)
 

@@ -7,7 +7,6 @@ folder and on another computer, and its hash says which machine or model was mea
 
 from __future__ import annotations
 
-import collections
 import copy
 import json
 import re
@@ -17,7 +16,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from dse.machines import MachineError, get, is_file, names
+from dse import machines
 from dse.system import files
 from dse.system.files import Held
 from scenarios.language.errors import Findings
@@ -55,28 +54,22 @@ def held(text: str) -> dict[str, Held]:
 
 
 @lru_cache(maxsize=64)
-def shown_names(text: str) -> Mapping[str, str]:
-    """Return how people are shown the machine files that a scenario's text holds, by their paths: by their titles.
+def shown_names(*texts: str) -> Mapping[str, str]:
+    """Return how people are shown the machine files that scenarios' texts hold, by their paths: by their titles.
 
-    Where a title is that of another file too, or a machine of the catalogue is called so, the path's last part stands
-    behind it in brackets, or the whole path where these are equal too. A file without a title is not among them.
+    See ``dse.machines.shown_names``. A path under which two texts hold files with different titles is left out.
     """
-    titles = {path: title for path, file in held(text).items() if (title := _machine_title(file))}
-    if not titles:
-        return {}
-    taken = collections.Counter([*titles.values(), *names()])
-    found = {p: t if taken[t] == 1 else f"{t} ({Path(p).name})" for p, t in titles.items()}
-    alike = collections.Counter(found.values())
-    return {p: t if alike[t] == 1 else f"{titles[p]} ({p})" for p, t in found.items()}
-
-
-def _machine_title(file: Held) -> str:
-    """Return the title of a machine file; empty where it has none, and for a model file."""
-    try:
-        title = get(file).title
-    except MachineError:
-        return ""
-    return "" if title == file else " ".join(title.split())
+    found: dict[str, machines.Machine] = {}
+    apart = set()
+    for file in (file for text in texts for file in held(text).values()):
+        try:
+            read = machines.get(file)
+        except machines.MachineError:
+            # a model file
+            continue
+        if found.setdefault(str(file), read).title != read.title:
+            apart.add(str(file))
+    return machines.shown_names(m for path, m in found.items() if path not in apart)
 
 
 def pinned(
@@ -95,13 +88,13 @@ def pinned(
     kept, before = held(text or ""), dict(pins(text or ""))
     found: dict[str, Held] = {}
     missing: dict[str, str] = {}
-    called = _names_of_paths([p for p in written if not isinstance(p, Held)], folder)
+    names = _names_of_paths([p for p in written if not isinstance(p, Held)], folder)
     places = _model_places(data)
     for path in written:
         if isinstance(path, Held):
             found[path] = path
             continue
-        name = called[path]
+        name = names[path]
         read = kept.get(name) if stored else None
         if read is None:
             now = _held_file(folder / path, name)
@@ -118,7 +111,7 @@ def pinned(
             findings.add(places.get(path, kind), wrong, right)
     made = _replaced(data, lambda p: found.get(p) or missing.get(p, p))
     try:
-        told = to_toml(made) if text is None else rewritten(text, called | missing, made)
+        told = to_toml(made) if text is None else rewritten(text, names | missing, made)
     except TypeError:
         # whoever reads the data says what is wrong with it
         return made, text
@@ -165,18 +158,18 @@ def _held_file(path: Path, name: str) -> Held | None:
 
 def _names_of_paths(paths: Iterable[str], folder: Path) -> dict[str, str]:
     """Return how each path is called in the question: no name tells where the folder is, and no two are the same."""
-    called = {p: p for p in paths if not Path(p).is_absolute()}
+    names = {p: p for p in paths if not Path(p).is_absolute()}
     top = folder.resolve()
     for path in paths:
-        if path in called:
+        if path in names:
             continue
         whole = Path(path).resolve()
         below = whole.relative_to(top).parts if whole.is_relative_to(top) else whole.parts[-1:]
         last = len(below)
-        while (name := "/".join(whole.parts[-last:])) in called.values() and last < len(whole.parts) - 1:
+        while (name := "/".join(whole.parts[-last:])) in names.values() and last < len(whole.parts) - 1:
             last += 1
-        called[path] = name
-    return called
+        names[path] = name
+    return names
 
 
 def _model_places(data: Mapping[str, Any]) -> dict[str, str]:
@@ -261,7 +254,7 @@ def _change_at(table: Any, place: Place, change: Callable[[str], str]) -> None:
 
 
 def _changed(value: Any, change: Callable[[str], str]) -> Any:
-    if is_file(value):
+    if machines.is_file(value):
         return change(value)
     if isinstance(value, Mapping):
         return {k: _changed(v, change) for k, v in value.items()}
