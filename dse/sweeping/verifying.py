@@ -215,21 +215,6 @@ def _identity(
         verdict.tell(Trouble(None, None, "scenario", "the stored question is not the one that was swept"))
 
 
-def _other_titles(stored: str | None, now: str | None) -> bool:
-    """Whether a store has other titles of machine files; one made before titles were kept has none.
-
-    What stands in brackets behind a title depends on the catalogue, which grows.
-    """
-    if stored is None or now is None:
-        return stored is not now and stored is not None
-    told, known = json.loads(stored), json.loads(now)
-    titles = [
-        {p: str(t).removesuffix(f" ({p})").removesuffix(f" ({Path(p).name})") for p, t in some.items()}
-        for some in (told, known)
-    ]
-    return titles[0] != titles[1]
-
-
 def _metadata(verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any]) -> None:
     """Hold metadata against what was written, and against what the question makes of them here."""
     damaged = results.stores.store.damaged_metadata(path)
@@ -243,8 +228,8 @@ def _metadata(verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any
         try:
             array = group[variable.name]
             here = json.loads(json.dumps(dict(variable.attributes)))
-            there = dict(array.attrs)
-            other = _other_titles(there.pop(SHOWN_NAMES, None), here.pop(SHOWN_NAMES, None)) or there != here
+            # titles are absent from older stores, and what stands behind them depends on the catalogue
+            other = dict(array.attrs) | {SHOWN_NAMES: ""} != here | {SHOWN_NAMES: ""}
             values = None if variable.values is None else np.asarray(array[...]).tolist()
         except Exception as problem:  # a decoder may raise anything on damaged bytes
             verdict.tell(Trouble(None, None, variable.name, f"cannot be read: {problem}"))

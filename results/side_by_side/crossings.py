@@ -59,7 +59,8 @@ class Curve:
 
     ``path``: what changes, in ``unit`` at ``values``: those searched, of which there are ``searched``, and both ends of
     each crossing; ``name`` and ``name_unit``: what is compared. ``numbers``, ``bounds`` and ``status``: of each
-    question at each value; ``spacing``: how the values are spaced, in words. ``names`` and ``labels``: as of a ``Side``.
+    question at each value; ``spacing``: how the values are spaced, in words. ``names`` and ``labels``: as of a
+    ``Side``.
     """
 
     path: str
