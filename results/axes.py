@@ -13,6 +13,7 @@ from dse.system.records import dataclass
 from results.dataset import STATUS_CODES, objectives
 from results.solution import Status
 from results.telling import sizes
+from results.variables import SHOWN_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,6 +85,17 @@ def codes(array: xr.DataArray) -> dict[float, str]:
     return dict(zip(np.atleast_1d(array.attrs["flag_values"]).tolist(), meanings, strict=True))
 
 
+def shown_codes(array: xr.DataArray) -> dict[float, str]:
+    """Return what the codes of an array mean, as people are shown it: machine files by their titles."""
+    choices = json.loads(array.attrs.get("choices", "[]")) if SHOWN_NAMES in array.attrs else []
+    return codes(array) | {float(i): shown_name(array, name) for i, name in enumerate(choices)}
+
+
+def shown_name(array: xr.DataArray, name: object) -> str:
+    """Return how people are shown a name that an array has: a machine file by its title."""
+    return str(json.loads(array.attrs.get(SHOWN_NAMES, "{}")).get(str(name), name))
+
+
 def places(axis: xr.DataArray) -> Any:
     """Return where the values of an axis lie: themselves, or 0, 1, 2, ... for names."""
     return np.arange(axis.size, dtype=float) if is_text(axis) else np.asarray(axis.values, float)
@@ -92,7 +104,9 @@ def places(axis: xr.DataArray) -> Any:
 def value_label(axis: xr.DataArray, place: int) -> str:
     """Write one value of an axis, as a legend names a line."""
     value = axis.values[place]
-    return f"{words(str(axis.name))}: {value if is_text(axis) else amount(float(value), axis)}"
+    return (
+        f"{words(str(axis.name))}: {shown_name(axis, value) if is_text(axis) else amount(float(value), axis)}"
+    )
 
 
 def name_of(dataset: xr.Dataset, variable: str) -> str:
@@ -143,14 +157,14 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
 
     axis = panel.xaxis if which == "x" else panel.yaxis
     if is_text(array):
-        names = [str(v) for v in array.values]
+        names = [shown_name(array, v) for v in array.values]
         axis.set_ticks(range(array.size), names)
         turn_crowded(panel)
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)
     if "flag_values" in array.attrs:
         seen = set(_finite_values(values).tolist())
-        named = [(v, text) for v, text in codes(array).items() if v in seen]
+        named = [(v, text) for v, text in shown_codes(array).items() if v in seen]
         axis.set_ticks([v for v, _ in named], [shorten(text, MOST_LETTERS) for _, text in named])
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)

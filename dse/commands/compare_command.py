@@ -138,7 +138,7 @@ def _show(found: Comparison, outputs: tuple[str, ...]) -> None:
         say(name)
         show(table(head, rows, numbers))
         say("")
-    say(f"Ratios are to {found.sides[found.baseline].label}.")
+    say(f"Ratios are to {found.sides[found.baseline].name}.")
     for note in found.not_shared():
         say(textwrap.fill(f"Not compared: {note}.", PAGE_WIDTH, break_on_hyphens=False))
     if found.curve is not None:

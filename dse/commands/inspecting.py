@@ -235,6 +235,7 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     from formulations import failures
     from formulations.problem import formulate
     from formulations.pyomo_models.explain import explain as in_words
+    from results.summaries import question_words
     from scenarios.uncertainty import uncertain_words
     from solvers import anchors, designs
     from solvers.answer import answer
@@ -256,9 +257,8 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
         raise failures.refused(asked.file, question, failure) from failure
     if grid.axes:
         say(f"At the first of {grid.size} points of the grid:\n")
-    if choice:
-        say(f"For {', '.join(f'{n} = {c}' for n, c in choice.items())}, the first choice:\n")
-    say(in_words(problem, full=full, designs=designs.count_of_few(question)))
+    told = question_words.first_choice(question, choice)
+    say(told + in_words(problem, full=full, designs=designs.count_of_few(question)))
     unsure = uncertain_words.record(question)
     if unsure:
         say("\nuncertain (the numbers above are nominal)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
@@ -133,6 +134,22 @@ def every() -> Iterator[Machine]:
             yield get(name)
         except MachineError:
             continue
+
+
+def shown_names(machines: Iterable[Machine]) -> dict[str, str]:
+    """Return how people are shown machines that are files, by their paths: by their titles.
+
+    Where a title is that of another file too, or a machine of the catalogue is called so, the path's last part stands
+    behind it in brackets, or the whole path where these are equal too. A file without a title is not among them.
+    """
+    found = {m.name: m for m in machines if is_file(m.name)}
+    titles = {
+        path: " ".join(m.title.split()) for path, m in found.items() if m.title.strip() not in ("", path)
+    }
+    taken = collections.Counter([*titles.values(), *names(), *found])
+    shown = {p: t if taken[t] == 1 else f"{t} ({Path(p).name})" for p, t in titles.items()}
+    alike = collections.Counter(shown.values())
+    return {p: t if alike[t] == 1 else f"{titles[p]} ({p})" for p, t in shown.items()}
 
 
 def broken() -> tuple[str, ...]:

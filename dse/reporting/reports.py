@@ -30,7 +30,7 @@ from results.summaries import checked, headlines, outside, question_words
 from results.telling import render
 from results.uncertainty import kept, matters_text, worlds, worlds_text
 from scenarios import questions
-from scenarios.language.machine_files import held
+from scenarios.language.machine_files import held, shown_names
 from scenarios.question import combinations
 from scenarios.uncertainty.chances import AXIS
 from solvers.designs import count_of_few
@@ -120,10 +120,7 @@ def of_solution(solution: Solution, command: str = "") -> Page:
         first=[Section("Answer", tables=tables)],
         sections=[
             *_machine_sections(
-                _given_machines(question),
-                asked,
-                _machines_by_entry(solution.scenario),
-                held(solution.scenario),
+                _given_machines(question), asked, _machines_by_entry(solution.scenario), solution.scenario
             ),
             _reproduction(solution.scenario, provenance.versions(), command),
         ],
@@ -155,7 +152,7 @@ def of_dataset(dataset: xr.Dataset, command: str = "", study: worlds.Worlds | No
                 json.loads(about.get("machine_parameters", "{}")),
                 asked,
                 _machines_by_entry(text, tables),
-                held(text),
+                text,
             ),
             _reproduction(text, versions, command),
         ],
@@ -291,10 +288,9 @@ def _in_words(question: Question) -> str:
     from formulations.pyomo_models.explain import explain
 
     chosen, first = next(combinations(question))
-    before = (
-        f"For {', '.join(f'{n} = {c}' for n, c in chosen.items())}, the first choice:\n\n" if chosen else ""
+    return question_words.first_choice(question, chosen) + explain(
+        formulate(first), designs=count_of_few(first)
     )
-    return before + explain(formulate(first), designs=count_of_few(first))
 
 
 def _given_machines(question: Question | None) -> dict[str, Any]:
@@ -323,9 +319,9 @@ def _machine_sections(
     parameters: Mapping[str, Any],
     asked: tuple[scenarios.Grid, Question] | None,
     named: Mapping[str, str],
-    files: Mapping[str, str],
+    text: str,
 ) -> Iterator[Section]:
-    """Tell the machines' numbers, those of each machine in a table; ``files``: those the question holds."""
+    """Tell the machines' numbers, those of each machine in a table; ``text``: the question, which holds its files."""
     sizes = {} if asked is None else asked[1].bytes_per_word
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     for name, value in parameters.items():
@@ -339,28 +335,30 @@ def _machine_sections(
             of = groups.setdefault((entry, named.get(entry, "")), {})
             of[name.removeprefix(f"{entry}.")] = value
     if groups:
+        files, titles = held(text), shown_names(text)
         tables = [
-            _machine_table(entry, files.get(name, name), values, sizes)
+            _machine_table(entry, files.get(name, name), titles.get(name, ""), values, sizes)
             for (entry, name), values in groups.items()
         ]
         yield Section("Machine parameters", (), tables)
 
 
 def _machine_table(
-    entry: str, name: str, values: Mapping[str, Any], sizes: Mapping[str, float]
+    entry: str, name: str, title: str, values: Mapping[str, Any], sizes: Mapping[str, float]
 ) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
     try:
         known = machines.get(name) if name else None
     except (UnknownName, MachineError):
         known = None
     columns = ("parameter", "value", "source")
-    heading = ": ".join(n for n in (entry, name) if n)
+    heading = ": ".join(n for n in (entry, title or name) if n)
     start = f"machine.{entry}." if entry else "machine."
     told = [(n, _parameter_with_unit(n, v, sizes.get(start + n)), v) for n, v in sorted(values.items())]
     if known is None:
         return heading, columns, [(n, text, "") for n, text, _ in told]
     rows = [(n, text, _origin(known, n, v)) for n, text, v in told]
-    return f"{heading}, {known.title} ({known.source})", columns, rows
+    head = heading if machines.is_file(name) else f"{heading}, {known.title}"
+    return f"{head} ({known.source})" if known.source else head, columns, rows
 
 
 def _parameter_with_unit(name: str, value: Any, bytes_per_word: float | None) -> str:

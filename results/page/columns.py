@@ -193,7 +193,8 @@ def _page_column(array: xr.DataArray, name: str, role: str, values: Array) -> Co
     label = axes.words(name)
     if values.dtype.kind not in "fiub":
         texts = {text: float(i) for i, text in enumerate(dict.fromkeys(map(str, values.tolist())))}
-        return Column(name, label, "", role, tuple(texts[str(v)] for v in values), tuple(texts), about=about)
+        shown = tuple(axes.shown_name(array, text) for text in texts)
+        return Column(name, label, "", role, tuple(texts[str(v)] for v in values), shown, about=about)
     numbers = values.astype(float)
     if "flag_values" in array.attrs or "choices" in array.attrs:
         found = _coded(array, numbers)
@@ -220,7 +221,7 @@ def _length(sizes: Array) -> float:
 
 
 def _coded(array: xr.DataArray, numbers: Any) -> tuple[tuple[float | None, ...], tuple[str, ...]]:
-    texts = axes.codes(array)
+    texts = axes.shown_codes(array)
     places = {code: float(i) for i, code in enumerate(texts)}
     return tuple(places.get(float(v)) for v in numbers), tuple(texts.values())
 

@@ -12,6 +12,7 @@ from dse.quantities import in_bytes
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
+from results.side_by_side.crossings import coordinate
 from results.solution import Status
 from results.stores.baselines import RATIO
 from results.telling import words
@@ -32,9 +33,14 @@ Number = float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One question and its answer; ``label``: what it is called here, ``file`` and ``machine`` where it comes from."""
+    """One question and its answer; ``file`` and ``machine``: where it comes from.
+
+    ``label``: what it is called in datasets and JSON, ``name``: what people are shown it as, a machine file by its
+    title.
+    """
 
     label: str
+    name: str
     file: str
     machine: str
     solution: Solution
@@ -145,15 +151,15 @@ class Comparison:
 
     def _not_shared(self) -> Iterator[str]:
         if not self.goal and any(s.solution.objective_name for s in self.sides):
-            goals = [f"{s.label}: {_wanted(s.solution)}" for s in self.sides]
+            goals = [f"{s.name}: {_wanted(s.solution)}" for s in self.sides]
             yield f"objectives differ ({'; '.join(goals)}), so that only metrics are compared"
         if self.goal and len({_measure_kind(s.solution) for s in self.sides}) > 1:
-            told = "; ".join(f"{s.label}: {_measure(s.solution)}" for s in self.sides)
+            told = "; ".join(f"{s.name}: {_measure(s.solution)}" for s in self.sides)
             yield f"measures differ ({told}), so that a ratio of objectives compares different measures"
         answered = [s for s in self.sides if s.answered]
         for s in self.sides:
             if not s.answered:
-                yield f"{s.label} has no answer: {words.status(s.solution)}"
+                yield f"{s.name} has no answer: {words.status(s.solution)}"
         for name in dict.fromkeys(n for s in answered for n in s.solution.metrics):
             units = self._units(name)
             if len(units) > 1:
@@ -162,7 +168,7 @@ class Comparison:
             others = [o for o in answered if o is not s]
             own = [n for n in s.solution.metrics if any(n not in o.solution.metrics for o in others)]
             if own:
-                yield f"{s.label} has {', '.join(own)}, and others have not"
+                yield f"{s.name} has {', '.join(own)}, and others have not"
 
     def record(self) -> dict[str, Any]:
         """Return all of it as JSON has it, numbers in SI units."""
@@ -187,7 +193,7 @@ class Comparison:
 
     def table(self) -> tuple[list[str], list[tuple[str, list[list[str]]]]]:
         """Return the columns' names, and the rows as text, by section."""
-        head = ["", *(s.label for s in self.sides)]
+        head = ["", *(s.name for s in self.sides)]
         facts = [
             ["status", *(s.solution.status.value for s in self.sides)],
             ["proved", *(self._proved(s.solution) for s in self.sides)],
@@ -223,7 +229,9 @@ class Comparison:
                 yield NOTHING
                 continue
             side = self.sides[k]
-            told = words.named(side.solution, row.name, value) or words.value(value, unit)
+            named = words.named(side.solution, row.name, value)
+            text = isinstance(value, str)
+            told = words.metric(side.solution, row.name, value) if text else named or words.value(value, unit)
             yield told if by is None or k == self.baseline else f"{told} ({ratio_words(by)})"
 
     def __str__(self) -> str:
@@ -268,7 +276,7 @@ class Comparison:
             unit = goal.unit if name == "bound" and goal is not None else "1"
             about = {"units": unit or "1", "long_name": f"{name} of the objective"}
             found[name] = (QUESTION, [math.nan if v is None else v for v in values], about)
-        base = self.sides[self.baseline].label
+        base = self.sides[self.baseline].name
         for row in self.rows:
             name = "objective" if row.section == SIDE_BY_SIDE else row.name
             if any(isinstance(v, str) for v in row.values):
@@ -284,9 +292,10 @@ class Comparison:
                 told = {"units": "1", "long_name": f"{row.name}, as a multiple of that of {base}"}
                 numbers = [math.nan if r is None else r for r in row.ratios]
                 found[RATIO + name] = (QUESTION, numbers, told)
-        labels = {QUESTION: (QUESTION, [s.label for s in self.sides], {"long_name": "question"})}
-        title = f"{' and '.join(s.label for s in self.sides)}, with ratios to {base}"
-        return xr.Dataset(found, labels, {"title": title, "baseline": base})
+        labels = coordinate([s.label for s in self.sides], [s.name for s in self.sides])
+        title = f"{' and '.join(s.name for s in self.sides)}, with ratios to {base}"
+        about = {"title": title, "baseline": self.sides[self.baseline].label}
+        return xr.Dataset(found, {QUESTION: labels}, about)
 
 
 def _measure(solution: Solution) -> str:

@@ -251,7 +251,7 @@ def _choice(solution: Facts, told: Alternative) -> tuple[str, ...]:
     remark = told.status.value + words.unless(solution, told.conflict)
     chosen = all(solution.variables.get(n) == c for n, c in told.choice.items())
     beside = "" if chosen else _ratio_to_chosen(solution, told.objective)
-    named = ", ".join(told.choice.values())
+    named = ", ".join(words.metric(solution, n, c) for n, c in told.choice.items())
     if all(a.objective is None for a in solution.alternatives):
         return named, remark
     return named, reached, beside, remark + (" (chosen)" if chosen else "")

@@ -9,6 +9,7 @@ from dse.quantities import long_time, show, shown_unit
 from results.telling import division
 from results.telling.facts import Status
 from results.telling.limits import base_name
+from scenarios.language.machine_files import shown_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,9 +64,14 @@ def end(solution: Facts, name: str, side: str) -> str:
     return f"{name} is at the {which} value that the model allows ({metric(solution, name, solution.variables[name])})"
 
 
-def metric(solution: Facts, name: str, amount: float | str) -> str:
-    """Write a number by its name: the case it stands for, or the entry of a menu it picks, as such."""
-    return named(solution, name, amount) or value(amount, solution.units.get(name, ""))
+def metric(solution: Facts, name: str, amount: float | str, digits: int = VALUE_DIGITS) -> str:
+    """Write a number by its name: the case it stands for, or the entry of a menu it picks, as such.
+
+    A machine file is written by its title.
+    """
+    if isinstance(amount, str):
+        return shown_names(solution.scenario).get(amount, amount)
+    return named(solution, name, amount) or value(amount, solution.units.get(name, ""), digits)
 
 
 def named(solution: Facts, name: str, amount: float | str) -> str:

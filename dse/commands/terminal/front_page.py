@@ -140,8 +140,7 @@ def _value_at_point(point: Solution, name: str) -> float | str:
 
 
 def _amount_cell(point: Solution, name: str) -> str:
-    amount = _value_at_point(point, name)
-    return words.named(point, name, amount) or words.value(amount, point.units.get(name, ""), FRONT_DIGITS)
+    return words.metric(point, name, _value_at_point(point, name), FRONT_DIGITS)
 
 
 def column(points: Sequence[Solution], name: str, heading: str = "") -> Column:

@@ -79,7 +79,7 @@ def show_best(dataset: xr.Dataset, told: dict[str, Any] | None) -> None:
 def _axis_value_text(axis: xr.DataArray, value: Any) -> str:
     from results import axes
 
-    return str(value) if axes.is_text(axis) else axes.amount(float(value), axis, 6)
+    return axes.shown_name(axis, value) if axes.is_text(axis) else axes.amount(float(value), axis, 6)
 
 
 def show_ranges(dataset: xr.Dataset) -> None:
@@ -96,7 +96,9 @@ def _variable_rows(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
     for name, array in dataset.data_vars.items():
         about = str(array.attrs.get("long_name", ""))
         if name in found:
-            met = [meant for code, meant in axes.codes(array).items() if code in found[name] and code >= 0]
+            met = [
+                meant for code, meant in axes.shown_codes(array).items() if code in found[name] and code >= 0
+            ]
             rows.append((str(name), ", ".join(met), "", about))
         elif name in ends:
             least, greatest = (axes.amount(end, array, 6) for end in ends[name])

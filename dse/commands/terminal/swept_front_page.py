@@ -13,6 +13,7 @@ from dse.fronts.front_search import Front
 from results.along_fronts.along import knee
 from results.summaries import outside
 from results.telling import sizes, sources, words
+from scenarios.language.machine_files import shown_names
 from scenarios.sizes import unit_in_question
 
 if TYPE_CHECKING:
@@ -66,9 +67,11 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
 
 
 def _place_cells(found: Fronts, place: Place) -> list[str]:
-    units = (unit_in_question(found.question(), c.of.path, c.of.unit) for c in found.grid.changes)
-    values = (c.of.values[place[c.along]] for c in found.grid.changes)
-    return [words.value(v, unit, PLACE_DIGITS) for v, unit in zip(values, units, strict=True)]
+    asked = found.question()
+    units = (unit_in_question(asked, c.of.path, c.of.unit) for c in found.grid.changes)
+    values = zip((c.of.values[place[c.along]] for c in found.grid.changes), units, strict=True)
+    known = shown_names(asked.scenario_text)
+    return [known.get(v, v) if isinstance(v, str) else words.value(v, u, PLACE_DIGITS) for v, u in values]
 
 
 def _print_fronts(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
