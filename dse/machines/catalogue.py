@@ -39,7 +39,7 @@ class Machine:
     ``provenance`` says where each value comes from, ``doubts`` what is doubtful about it, if anything;
     ``evidence`` of which kind the source is (``dse.machines.values.EVIDENCE``), ``intervals`` between which ends
     (SI) a value lies whose source leaves it open. ``figures``: what data sheets print and no model takes as it
-    is, by the names of ``dse.machines.figures``; of a file without parameters they follow from its figures
+    is, by the names of ``dse.machines.figures``; parameters that a file does not state follow from its figures
     (``dse.machines.derivation``), with flops at the ``rate`` that it names. ``year``: when the machine came on the
     market, if stated. A price and an embodied carbon among the figures are parameters too.
     ``settings``: the menu of a machine that can be set (frequencies, voltages), each a mapping of texts
@@ -220,8 +220,9 @@ def parse(name: str, text: str) -> Machine:
         k: _figure_of_file(k, e, evidence) for k, e in figures.items()
     }
     rate = str(data.get("rate", ""))
-    derived = {} if stated else derivation.parameters(shown, rate)
-    found = derived | derivation.owned(shown) | _parameters_of_file(stated, evidence)
+    own = _parameters_of_file(stated, evidence)
+    derived = derivation.parameters(shown, rate, {k: float(v.value) for k, v in own.items()})
+    found = derived | derivation.owned(shown) | own
     return Machine(
         name=name,
         title=str(data.get("title", name)),
