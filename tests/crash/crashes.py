@@ -66,7 +66,8 @@ def the_scheduler(place: Place) -> None:
         place.moment(process)
         processes[-1].kill()
         place.ended(process, 1, "connection to the Dask scheduler is lost")
-    place.ended(place.sweep(1), 0)
+    with cluster(place) as (_, address):
+        place.ended(place.sweep(WORKERS, "--scheduler", address), 0)
 
 
 def a_frozen_worker(place: Place) -> None:
