@@ -172,6 +172,7 @@ def take(c: Canonical, points: Any) -> Canonical:
         low=c.low[points],
         high=c.high[points],
         divisors=tuple(replace(d, logc=d.logc[points]) for d in c.divisors),
+        tighter=None if c.tighter is None else take(c.tighter, points),
     )
 
 

@@ -8,7 +8,6 @@ divisors are their tangents at the design. Wherever the single path has a case o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +19,6 @@ from formulations.canonical import Array, Canonical
 from formulations.grids import divided
 from formulations.grids.divided import Divided, Indices
 from formulations.tolerances import BINDS, TIE
-from scenarios.question import Decision
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.points import geometric_whole, relaxed_limits
@@ -42,7 +40,7 @@ from solvers.geometric.points.geometric_answers import (
 from solvers.geometric.programs import branch, optimal_face, ties
 from solvers.geometric.programs.branch import Searched
 from solvers.geometric.programs.crossover import doubtful
-from solvers.geometric.programs.geometric_conflicts import neighbours
+from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.geometric.programs.polishing import SHARP_RESIDUAL, UNCLEAR, polish
 from solvers.geometric.programs.ties import SETTLED_WIDTH
@@ -51,7 +49,7 @@ from solvers.geometric.structured import STRAINED
 from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import sensitivity
-from solvers.ratios import divided_conflicts, equally_good
+from solvers.ratios import divided_conflicts
 
 Bools = NDArray[np.bool_]
 
@@ -63,22 +61,21 @@ SETTLING_ROUNDS = 3
 
 def answered(answers: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
-    discrete = {i: v.decision for i, v in enumerate(d.problem.variables) if v.discrete}
     sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
-    found = branch.search(divided.take(d.arrays, sound), solve, discrete)
+    found = branch.search(divided.take(d.arrays, sound), solve)
     good, why = np.zeros(d.size, bool), np.full(d.size, NOT_FINITE, object)
     why[sound] = np.where(found.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     none = sound[found.status == gp.INFEASIBLE]
-    for members, conflict in divided_conflicts.first_minimal(d, none, solve, discrete):
+    for members, conflict in divided_conflicts.first_minimal(d, none, solve):
         values = dict.fromkeys(conflict, np.full(members.size, np.nan))
         if answers.wants_values:
-            values = relaxed_limits.of_divided(d, members, conflict, solve, discrete)
+            values = relaxed_limits.of_divided(d, members, conflict, solve)
         answers.none(points[members], values)
         good[members] = True
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         own = sound[best]
-        good[own], why[own] = _optima(answers, d, own, points, _rows_of_found(found, best), solve, discrete)
+        good[own], why[own] = _optima(answers, d, own, points, _rows_of_found(found, best), solve)
     for reason, count in Counter(why[~good]).items():
         handover.hand_over(reason, count)
     return good
@@ -95,15 +92,14 @@ def _optima(
     points: NDArray[np.int64],
     found: Searched,
     solve: Solver,
-    discrete: Mapping[int, Decision],
 ) -> tuple[Bools, Reasons]:
     """Settle the design of points ``own`` that have an optimum, and say what it is worth; tells for which, and why not
     for the others.
     """  # noqa: D205
     why = np.full(own.size, "", object)
     c = divided.take(d.arrays, own)
-    y = _sharpened_by_tangents(c, found.y, solve, discrete)
-    y, clear = _chosen_by_ties(d, own, c, y, found, solve, discrete)
+    y = _sharpened_by_tangents(c, found.y, solve)
+    y, clear = _chosen_by_ties(d, own, c, y, found, solve)
     _mark(why, clear, FAR_APART)
     held = d.held(own, y[:, d.forms])
     rule = ties.of_batch(held, solve)
@@ -113,23 +109,23 @@ def _optima(
     r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
     clear &= r.status == gp.OPTIMAL
     _mark(why, clear, UNSOLVED)
-    if discrete:
+    if c.allowed:
         some = everyone[clear]
         y[some], _, sure = geometric_whole.settled(rule, some, optimal_face.taken(r, some))
         clear[some] &= sure
-        for v, decision in discrete.items():
-            _beside(d, own, rule, y, found.value, solve, v, decision)
+        for v in c.allowed:
+            _beside(d, own, rule, y, found.value, solve, v)
     else:
         settled = optimal_face.choose(rule, everyone, r)
         y, clear = settled.y, clear & settled.sure
-    _mark(why, clear, WHOLE if discrete else TIED)
-    multipliers = _multipliers(d, c, y, solve, clear, discrete, why)
+    _mark(why, clear, WHOLE if c.allowed else TIED)
+    multipliers = _multipliers(d, c, y, solve, clear, why)
     x = {v.name: canon.si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
     goal = d.problem.goal
     assert goal is not None, "it has a goal"
     judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
     # what changes by leaps has no rate
-    elasticities = {} if discrete else sensitivity.elasticities(judged, c.keys, multipliers)
+    elasticities = {} if c.allowed else sensitivity.elasticities(judged, c.keys, multipliers)
     good = judged.good & clear
     answers.put(points[own], judged, good, elasticities)
     _mark(why, good, MISSED)
@@ -149,7 +145,6 @@ def _beside(
     best: Array,
     solve: Solver,
     v: int,
-    decision: Decision,
 ) -> None:
     """Move designs to a neighbouring value of variable ``v`` where that is as good and the tie rule prefers it.
 
@@ -157,7 +152,7 @@ def _beside(
     """
     for up in (1, 0):
         c = divided.take(d.arrays, own)
-        aside = neighbours(decision, y[:, v] + (1e-8 if up else -1e-8), c.low[:, v], c.high[:, v])[up]
+        aside = values_beside(c.allowed[v], y[:, v] + (1e-8 if up else -1e-8), c.low[:, v], c.high[:, v])[up]
         low, high = c.low.copy(), c.high.copy()
         low[:, v] = high[:, v] = aside
         tried = np.flatnonzero(np.abs(aside - y[:, v]) > 1e-13)
@@ -185,7 +180,6 @@ def _chosen_by_ties(
     y: Array,
     found: Searched,
     solve: Solver,
-    discrete: Mapping[int, Decision],
 ) -> tuple[Array, Bools]:
     """Choose by the tie rule where designs are equally good that lie far apart along some form; tells where it is
     certain.
@@ -193,23 +187,21 @@ def _chosen_by_ties(
     sure = np.ones(own.size, bool)
     some = np.flatnonzero((found.high - found.low)[:, d.forms].max(1) > SETTLED_WIDTH)
     if some.size:
-        far = equally_good.reaching(divided.take(c, some), y[some], solve, discrete)
-        some = some[far]
+        ends = ties.reaches(divided.take(c, some), y[some], c.forms, solve)
+        some = some[(ends[1] - ends[0] > SETTLED_WIDTH).any(1)]
     if some.size:
         problem = d.problem_at(own[some])
         assert problem.goal is not None, "it has a goal"
         stages = ties.tie_goals(problem, problem.goal.name)
-        nudged, there, sure[some] = equally_good.by_rule(
-            divided.take(c, some), y[some], stages, solve, discrete
-        )
-        y[some] = _sharpened_by_tangents(nudged, there, solve, discrete)[:, : y.shape[1]]
+        nudged, there, sure[some] = ties.by_rule(divided.take(c, some), y[some], stages, solve)
+        y[some] = _sharpened_by_tangents(nudged, there, solve)[:, : y.shape[1]]
     return y, sure
 
 
-def _sharpened_by_tangents(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
+def _sharpened_by_tangents(c: Canonical, y: Array, solve: Solver) -> Array:
     """Solve with tangents where the last one was least, and sharpen that, until it is; discrete variables stay."""
     low, high = c.low.copy(), c.high.copy()
-    for v in discrete:
+    for v in c.allowed:
         low[:, v] = high[:, v] = y[:, v]
     c, y, rest = replace(c, low=low, high=high), y.copy(), np.arange(len(y))
     for _ in range(SETTLING_ROUNDS):
@@ -238,21 +230,20 @@ def _multipliers(
     y: Array,
     solve: Solver,
     clear: Bools,
-    discrete: Mapping[int, Decision],
     why: Reasons,
 ) -> Array:
     """The multipliers of the limits; takes points off ``clear`` where they are not known, and notes ``why``."""
     a, b = canon.restriction(c, y)
     low, high = c.low.copy(), c.high.copy()
-    for v in discrete:
+    for v in c.allowed:
         low[:, v] = high[:, v] = y[:, v]
     r = solve(a, b, c.ptr, low, high)
     pull = np.maximum(r.lower_multipliers, r.upper_multipliers)
     # what is held at a whole number is pulled by nothing else
-    pull[:, list(discrete)] = np.inf
+    pull[:, list(c.allowed)] = np.inf
     clear &= ~held_by_box(d.problem.variables, (c.low, c.high), y, pull).any(1)
     _mark(why, clear, AT_EDGE)
-    if discrete:
+    if c.allowed:
         return r.multipliers
     f = canon.values(c, y)
     clear &= (r.status == gp.OPTIMAL) & (np.abs(r.value - f[:, 0]) <= AGREES)

@@ -5,7 +5,7 @@ What ``solvers.mechanisms.conflicts`` does for one point; whether limits can hol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from formulations.grids import divided
 from formulations.grids.divided import Divided, Indices
 from formulations.tolerances import SLACK
-from scenarios.question import Decision
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch
 from solvers.geometric.programs.optimal_face import Solver
@@ -23,22 +22,20 @@ from solvers.mechanisms import conflicts
 Bools = NDArray[np.bool_]
 
 
-def first_minimal(
-    d: Divided, points: Indices, solve: Solver, discrete: Mapping[int, Decision]
-) -> Iterator[tuple[Indices, tuple[str, ...]]]:
+def first_minimal(d: Divided, points: Indices, solve: Solver) -> Iterator[tuple[Indices, tuple[str, ...]]]:
     """Find the first minimal conflict of points, by size and then by the order of the limits.
 
     Yields points that share one, and its names; only points whose limits conflict also with the slack they are
     granted, and far out of the box.
     """
-    names = limit_names(d, discrete)
+    names = limit_names(d)
     if not points.size:
         return
     every = np.ones(len(names), bool)
-    points = points[_met(d, points, names, every, solve, discrete, far=True) == gp.INFEASIBLE]
+    points = points[_met(d, points, names, every, solve, far=True) == gp.INFEASIBLE]
 
     def ask(own: Indices, kept: Bools) -> conflicts.Codes:
-        return conflicts.codes(_met(d, points[own], names, kept, solve, discrete))
+        return conflicts.codes(_met(d, points[own], names, kept, solve))
 
     found = conflicts.minimal_conflicts(
         points.size, len(names), conflicts.by_set(ask), every=False, few=conflicts.FEW_SEARCHED
@@ -47,9 +44,9 @@ def first_minimal(
         yield points[members], conflict
 
 
-def limit_names(d: Divided, discrete: Mapping[int, Decision]) -> tuple[str, ...]:
+def limit_names(d: Divided) -> tuple[str, ...]:
     """Names of all limits; that a variable is discrete goes under its own name."""
-    own = [d.problem.variables[i].name for i in discrete]
+    own = [d.problem.variables[i].name for i in d.arrays.allowed]
     return tuple(dict.fromkeys([*(key.name for key in d.arrays.keys), *own]))
 
 
@@ -59,7 +56,6 @@ def _met(
     names: tuple[str, ...],
     kept: Bools,
     solve: Solver,
-    discrete: Mapping[int, Decision],
     *,
     far: bool = False,
 ) -> NDArray[np.int8]:
@@ -71,9 +67,9 @@ def _met(
     wanted = {n for n, k in zip(names, kept, strict=True) if k}
     c = divided.any_design(divided.take(d.arrays, points))
     c = divided.kept(c, [key.name in wanted for key in c.keys])
-    whole = {i: x for i, x in discrete.items() if d.problem.variables[i].name in wanted}
+    whole = {i: x for i, x in c.allowed.items() if c.names[i] in wanted}
     low, high = (end[points] for end in d.box(far=far))
     for i in whole:
         low[:, i], high[:, i] = c.low[:, i], c.high[:, i]
     c = divided.eased(c, np.log1p(SLACK)) if far else c
-    return branch.search(replace(c, low=low, high=high), solve, whole, any_design=True).status
+    return branch.search(replace(c, low=low, high=high, allowed=whole), solve, any_design=True).status

@@ -18,14 +18,15 @@ from formulations.canonical import Array, Canonical
 from formulations.grids import divided, quotients
 from formulations.grids.batch import Batch
 from formulations.grids.divided import Divided, Indices
-from scenarios.question import Decision, Question
+from scenarios.question import Question
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch
-from solvers.geometric.programs.geometric_conflicts import neighbours
+from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 
 Bools = NDArray[np.bool_]
+Allowed = Mapping[int, Array | None]
 NODES_BEFORE_DIVISION = 40
 """Nodes of a point after which its ratio is looked at."""
 FEASIBLE_VALUE_GAP = 1e-7
@@ -40,7 +41,6 @@ class _Rows:
     c: Canonical
     low: Array
     high: Array
-    discrete: Mapping[int, Decision]
     solve: Solver
 
 
@@ -54,21 +54,18 @@ def of_batch(batch: Batch, names: tuple[str, ...], members: Bools, solve: Solver
     return found
 
 
-def of_divided(
-    d: Divided, points: Indices, names: Iterable[str], solve: Solver, discrete: Mapping[int, Decision]
-) -> dict[str, Array]:
+def of_divided(d: Divided, points: Indices, names: Iterable[str], solve: Solver) -> dict[str, Array]:
     """The feasible values at points whose conflict has these names, for ratios of sums."""
     low, high = (end[points] for end in d.box())
     asked = divided.at(d.question, points)
-    return _feasible_sides(_Rows(asked, divided.take(d.arrays, points), low, high, discrete, solve), names)
+    return _feasible_sides(_Rows(asked, divided.take(d.arrays, points), low, high, solve), names)
 
 
 def _geometric(batch: Batch, points: Indices, solve: Solver) -> _Rows:
-    variables, v = batch.problem.variables, batch.discrete
     c = divided.take(batch.arrays, points)
     low, high = (end[points] for end in batch.box(own=False))
     asked = divided.at(divided.flat(batch.question, batch.shape), points)
-    return _Rows(asked, c, low, high, {} if v is None else {v: variables[v].decision}, solve)
+    return _Rows(asked, c, low, high, solve)
 
 
 def _feasible_sides(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:
@@ -89,10 +86,10 @@ def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     own = rows.c.names.index(name) if name in rows.c.names else -1
     goal = divided.aimed(rows.c, which)
     found, open_ones = np.full(len(rows.c.logc), np.inf), np.arange(len(rows.c.logc))
-    for kept in (rows.discrete, {i: d for i, d in rows.discrete.items() if i != own}):
+    for kept in (rows.c.allowed, _without(rows.c.allowed, own)):
         found[open_ones] = _least_log_goal(rows, goal, open_ones, own, kept)
         open_ones = open_ones[np.isposinf(found[open_ones])]
-        if own not in rows.discrete or not open_ones.size:
+        if own not in rows.c.allowed or not open_ones.size:
             break
     return np.asarray(np.exp(found))
 
@@ -102,13 +99,15 @@ def _least_value(rows: _Rows, name: str) -> Array:
     own = rows.c.names.index(name)
     goal = divided.any_design(rows.c)
     goal.exponents[0, own] = 1.0
-    kept = {i: d for i, d in rows.discrete.items() if i != own}
+    kept = _without(rows.c.allowed, own)
     return np.asarray(np.exp(_least_log_goal(rows, goal, np.arange(len(goal.logc)), own, kept)))
 
 
-def _least_log_goal(
-    rows: _Rows, goal: Canonical, points: Indices, own: int, discrete: Mapping[int, Decision]
-) -> Array:
+def _without(allowed: Allowed, own: int) -> Allowed:
+    return {i: logs for i, logs in allowed.items() if i != own}
+
+
+def _least_log_goal(rows: _Rows, goal: Canonical, points: Indices, own: int, allowed: Allowed) -> Array:
     """The least log goal at points, variable ``own`` (-1: none) without bounds.
 
     Infinite where there is no design, NaN where the search was not closed.
@@ -117,31 +116,29 @@ def _least_log_goal(
     low, high = c.low.copy(), c.high.copy()
     if own >= 0:
         low[:, own], high[:, own] = rows.low[points, own], rows.high[points, own]
-    if own in discrete:
+    if own in allowed:
         everywhere = np.full(len(low), -np.inf), np.full(len(low), np.inf)
-        low[:, own] = neighbours(discrete[own], low[:, own], *everywhere)[1]
-        high[:, own] = neighbours(discrete[own], high[:, own], *everywhere)[0]
-    if c.divisors or discrete:
-        status, value = _relaxed_searches(replace(c, low=low, high=high), rows.solve, discrete)
+        low[:, own] = values_beside(allowed[own], low[:, own], *everywhere)[1]
+        high[:, own] = values_beside(allowed[own], high[:, own], *everywhere)[0]
+    if c.divisors or allowed:
+        status, value = _relaxed_searches(replace(c, low=low, high=high, allowed=allowed), rows.solve)
     else:
         plain = rows.solve(c.exponents, c.logc, c.ptr, low, high)
         status, value = plain.status, plain.value
     return np.select([status == gp.OPTIMAL, status == gp.INFEASIBLE], [value, np.inf], np.nan)
 
 
-def _relaxed_searches(
-    c: Canonical, solve: Solver, discrete: Mapping[int, Decision]
-) -> tuple[NDArray[np.int8], Array]:
+def _relaxed_searches(c: Canonical, solve: Solver) -> tuple[NDArray[np.int8], Array]:
     """Status and the least log goal of every point.
 
     Where many nodes are open after a while the goal hardly depends on the design; what divides without a remainder is
     then taken out of its ratio, which needs one more variable, and fewer nodes.
     """
-    r = branch.search(c, solve, discrete, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP)
+    r = branch.search(c, solve, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP)
     status, value = r.status, r.value
     some = np.flatnonzero(status == gp.FAILED)
     if some.size:
         own = divided.take(c, some)
-        r = branch.search(quotients.apart(own), solve, discrete, value_only=True, gap=FEASIBLE_VALUE_GAP)
+        r = branch.search(quotients.apart(own), solve, value_only=True, gap=FEASIBLE_VALUE_GAP)
         status[some], value[some] = r.status, canon.values(own, r.y[:, : len(c.names)])[:, 0]
     return status, value

@@ -7,7 +7,8 @@ Whole numbers and forms that divisors depend on are settled by branching, the re
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -18,19 +19,23 @@ from formulations.arithmetics.maxima import names_in, split
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Array, Canonical
 from formulations.grids.batch import Batch, Table
-from formulations.problem import Goal, Problem, Row, Variable, symbols
+from formulations.problem import Goal, Problem, Row, symbols
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
-from scenarios.question import Decision
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch, multipliers, optimal_face
 from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.outcome import ENUMERATION
+from solvers.patterns import Bools
 
 SETTLED_WIDTH = 1e-2
 NUDGE = 1e-7
 NEXT = 0.1
+TIED_GAP = NUDGE * SETTLED_WIDTH / 10
+"""What a nudge has to show through."""
+EVERYWHERE = math.log(1e30)
+"""A stage that gives way to an earlier one may grow by any factor."""
 MOST_TIE_NODES = 300
 
 
@@ -117,7 +122,7 @@ def choose(
     ranges: dict[str, tuple[float, float]] = {}
     if c.allowed or c.divisors:
         first = y
-        y, ranges = _settled_by_ties(problem, goal, c, stages, y, ranged)
+        y, ranges = _settled_by_branching(c, stages, y, ranged)
         known = known if y is first else None
     fixed = {c.names[i]: float(np.exp(y[i])) for i in c.allowed}
     settled = canon.canonical(problem, goal, fixed=fixed) if fixed else c
@@ -160,70 +165,104 @@ def of_batch(batch: Batch, solve: Solver) -> Stages | None:
     return optimal_face.stages(batch, [batch.of([(g.numerator, g.denominator)]) for g in wanted], solve)
 
 
-def _settled_by_ties(
-    problem: Problem, goal: Goal | None, c: Canonical, stages: Sequence[Goal], y: Array, ranged: bool
+def _settled_by_branching(
+    c: Canonical, stages: Sequence[Goal], y: Array, ranged: bool
 ) -> tuple[Array, dict[str, tuple[float, float]]]:
-    """Range of every whole number and form over the optimal designs; where not unique, the tie rule by branching.
-
-    The goal is nudged by a tiny power of what decides the tie: unlike a row that holds the goal at its optimum
-    this leaves the feasible set as wide as it is.
-    """
-    ranges: dict[str, tuple[float, float]] = {}
-    loose = not ranged
+    """Range of every whole number and form over the optimal designs; where not unique, the tie rule by branching."""
+    many, ranges, loose = canon.of_many(c), dict[str, tuple[float, float]](), not ranged
     directions = [*np.eye(len(c.names))[list(c.allowed)], *c.forms] if ranged else []
-    reach = partial(_least_of_form, problem, goal, c, y)
-    lows = side_by_side.run([partial(reach, sign * d) for d in directions for sign in (1.0, -1.0)])
-    for direction, low, high in zip(directions, lows[::2], [-x for x in lows[1::2]], strict=True):
+    lows, highs = reaches(many, y[None], directions, side_by_side.solve)[:, 0]
+    for direction, low, high in zip(directions, lows, highs, strict=True):
         alone = np.flatnonzero(direction)
         whole = alone.size == 1 and int(alone[0]) in c.allowed
         if high - low > (1e-12 if whole else SETTLED_WIDTH):
             loose = True
             if alone.size == 1:
                 ranges[c.names[alone[0]]] = (float(np.exp(low)), float(np.exp(high)))
-    if not loose:
-        return y, ranges
-    nudged_problem, nudged_goal = _nudged(problem, goal, stages, y)
-    found = branch.minimise(canon.canonical(nudged_problem, nudged_goal), most=MOST_TIE_NODES)
-    return (y if found.y is None else found.y[: y.size]), ranges
+    if loose:
+        y = by_rule(many, y[None], stages, side_by_side.solve)[1][0, : y.size]
+    return y, ranges
 
 
-def _least_of_form(problem: Problem, goal: Goal | None, c: Canonical, y: Array, direction: Array) -> float:
-    """The least value of a linear form over the optimal designs."""
-    names = [v.name for v in problem.variables]
-    power = 1.0 if goal is None else NUDGE
-    key = tuple(sorted((n, power * float(e)) for n, e in zip(names, direction, strict=True) if e != 0))
-    nudged = _goal_times(goal, Posynomial({key: 1.0}))
-    c_nudged = canon.canonical(problem, nudged)
-    found = branch.minimise(c_nudged, gap=NUDGE * SETTLED_WIDTH / 10, incumbent=y, most=MOST_TIE_NODES)
-    if found.y is None or (goal and np.ptp(canon.values(c, np.stack([y, found.y]))[:, 0]) > 10 * TIE):
-        return float(direction @ y)
-    return float(direction @ found.y)
+def reaches(c: Canonical, y: Array, directions: Iterable[Array], solve: Solver) -> Array:
+    """The ends (2, N, q) of linear forms (q, n) over the designs that are as good as ``y`` (N, n), at many points.
+
+    The goal is nudged by a tiny power of the form: unlike a row that holds the goal at its optimum this leaves the
+    feasible set as wide as it is. Where nothing is to be minimised, the form itself is.
+    """
+    free = not c.exponents[: c.ptr[1]].any()
+    best, directions = canon.values(c, y)[:, 0], list(directions)
+
+    def least(direction: Array) -> Array:
+        there = _least_nudged(_goal_times_powers(c, direction * (1.0 if free else NUDGE)), y, solve).y
+        alike = np.abs(canon.values(c, there)[:, 0] - best) <= 10 * TIE
+        return np.asarray(np.einsum("pi,i->p", np.where(alike[:, None], there, y), direction))
+
+    found = side_by_side.run([partial(least, sign * d) for d in directions for sign in (1.0, -1.0)])
+    ends = np.array(found).reshape(len(directions), 2, len(y)) * np.array([1.0, -1.0])[:, None]
+    return np.moveaxis(ends, 0, 2)
 
 
-def _nudged(problem: Problem, goal: Goal | None, stages: Sequence[Goal], y: Array) -> tuple[Problem, Goal]:
-    """Add one variable per stage, above that stage's value; the goal times tiny powers of them."""
-    point = {v.name: float(x) for v, x in zip(problem.variables, np.exp(y), strict=True)}
-    variables, rows, weight = (
-        list(problem.variables),
-        list(problem.rows or ()),
-        1.0 if goal is None else NUDGE,
+def by_rule(c: Canonical, y: Array, stages: Sequence[Goal], solve: Solver) -> tuple[Canonical, Array, Bools]:
+    """Search the designs that the tie rule wants, from optimal designs ``y``; ``stages``: what ties go to.
+
+    Returns the problem with its goal nudged and one more variable for each stage, its best designs, and where they are
+    proved to be its optima.
+    """
+    nudged, start = _with_stages(c, y, [g for g in stages if g.denominator.is_monomial])
+    found = _least_nudged(nudged, start, solve)
+    return nudged, found.y, found.status == gp.OPTIMAL
+
+
+def _least_nudged(c: Canonical, y: Array, solve: Solver) -> branch.Searched:
+    return branch.search(c, solve, value_only=True, gap=TIED_GAP, most=MOST_TIE_NODES, start=y)
+
+
+def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canonical, Array]:
+    """Add one variable for each stage, above that stage's value; the goal times tiny powers of them."""
+    if not stages:
+        return c, y
+    count, n = y.shape
+    more = tuple(f"least {g.name}" for g in stages)
+    point = dict(zip(c.names, np.exp(y).T, strict=True))
+    # a stage of numbers alone is one number for all points
+    now = np.stack(
+        [np.log(np.broadcast_to(g.numerator(**point) / g.denominator(**point), (count,))) for g in stages], 1
     )
-    powers = []
-    for stage in stages:
-        if not stage.denominator.is_monomial:
-            continue
-        name, now = f"least {stage.name}", stage.numerator(**point) / stage.denominator(**point)
-        # wide on both sides: a stage that gives way to an earlier one may grow by any factor
-        variables.append(Variable(name, now * 1e-30, now * 1e30, True, True, Decision(name)))
-        above = Posynomial({((name, 1.0),): 1.0})
-        rows.append(Row(RowKey(name, "model"), stage.numerator, stage.denominator * above))
-        powers.append((name, weight))
-        weight *= NEXT
-    wider = dataclasses.replace(problem, variables=tuple(variables), rows=tuple(rows))
-    return wider, _goal_times(goal, Posynomial({tuple(sorted(powers)): 1.0}))
+    above = [Posynomial({((name, 1.0),): 1.0}) for name in more]
+    pairs = [(g.numerator, g.denominator * own) for g, own in zip(stages, above, strict=True)]
+    keys = tuple(RowKey(name, "model") for name in more)
+    low, high = now - EVERYWHERE, now + EVERYWHERE
+    added = canon.arrays((*c.names, *more), pairs, keys, low, high, {}, (count,))
+    powers = NUDGE * NEXT ** np.arange(len(more))
+    free = not c.exponents[: c.ptr[1]].any()
+    weights = np.concatenate([np.zeros(n), powers / NUDGE if free else powers])
+    return _goal_times_powers(_joined(c, added), weights), np.column_stack([y, now])
 
 
-def _goal_times(goal: Goal | None, factor: Posynomial) -> Goal:
-    one = Posynomial({(): 1.0})
-    base = goal or Goal("tie", one, one)
-    return dataclasses.replace(base, numerator=base.numerator * factor)
+def _joined(c: Canonical, added: Canonical) -> Canonical:
+    """The arrays of a problem with more variables, behind its own, and more rows."""
+    n, wide = len(added.names) - added.low.shape[1], len(c.names)
+    at = np.full(added.low.shape[1], n)
+    rows = np.pad(added.exponents, ((0, 0), (0, wide - n)))
+    return dataclasses.replace(
+        c,
+        names=(*added.names, *c.names[n:]),
+        exponents=np.concatenate([np.insert(c.exponents, at, 0.0, axis=1), rows]),
+        logc=np.concatenate([c.logc, added.logc], axis=1),
+        ptr=np.concatenate([c.ptr, c.ptr[-1] + added.ptr[1:]]),
+        keys=(*c.keys, *added.keys),
+        low=np.concatenate([c.low[:, :n], added.low, c.low[:, n:]], axis=1),
+        high=np.concatenate([c.high[:, :n], added.high, c.high[:, n:]], axis=1),
+        divisors=tuple(dataclasses.replace(d, base=np.insert(d.base, at, 0.0)) for d in c.divisors),
+        forms=np.insert(c.forms, at, 0.0, axis=1),
+        tighter=None if c.tighter is None else _joined(c.tighter, added),
+    )
+
+
+def _goal_times_powers(c: Canonical, powers: Array) -> Canonical:
+    """Return the same problem with its goal times powers of its first variables."""
+    exponents = c.exponents.copy()
+    exponents[: c.ptr[1], : powers.size] += powers
+    tighter = None if c.tighter is None else _goal_times_powers(c.tighter, powers)
+    return dataclasses.replace(c, exponents=exponents, tighter=tighter)
