@@ -59,18 +59,14 @@ class Divided:
 
         ``others``: further variables that are held, by place.
         """
-        c = take(self.arrays, points)
-        exponents, logc = c.exponents.copy(), c.logc.copy()
-        for d in c.divisors:
-            rows = slice(c.ptr[d.row], c.ptr[d.row + 1])
-            exponents[rows] -= d.base
-            logc[:, rows] -= d.height(z)[:, None]
+        y = np.zeros((len(points), len(self.arrays.names)))
+        y[:, self.forms] = z
+        c = canon.forms_held(take(self.arrays, points), y)
         low, high = c.low.copy(), c.high.copy()
         low[:, self.forms] = high[:, self.forms] = z
         for i, values in (others or {}).items():
             low[:, i] = high[:, i] = values
-        problem, none = self.problem_at(points), np.zeros((0, low.shape[1]))
-        c = replace(c, exponents=exponents, logc=logc, low=low, high=high, divisors=(), forms=none)
+        problem, c = self.problem_at(points), replace(c, low=low, high=high)
         return Batch(problem.question, problem, (len(points),), c)
 
     def problem_at(self, points: Indices) -> Problem:
@@ -208,6 +204,7 @@ def _ordered(c: Canonical, rows: Sequence[int]) -> Canonical:
         logc=c.logc[:, columns],
         ptr=np.cumsum([0, *(c.ptr[k + 1] - c.ptr[k] for k in rows)]),
         keys=tuple(c.keys[k - 1] for k in rows[1:]),
+        tighter=None,
         divisors=tuple(replace(d, row=place[d.row]) for d in c.divisors if d.row in place),
     )
 

@@ -41,11 +41,11 @@ from solvers.geometric.programs import branch, optimal_face, ties
 from solvers.geometric.programs.branch import Searched
 from solvers.geometric.programs.crossover import doubtful
 from solvers.geometric.programs.nodes import values_beside
+from solvers.geometric.programs.optima import STRAINED
 from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.geometric.programs.polishing import SHARP_RESIDUAL, UNCLEAR, polish
 from solvers.geometric.programs.ties import SETTLED_WIDTH
 from solvers.geometric.programs.unbounded import held_by_box
-from solvers.geometric.structured import STRAINED
 from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import sensitivity

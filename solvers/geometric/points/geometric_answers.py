@@ -25,9 +25,9 @@ from solvers.geometric.neighbours.neighbour_proofs import Found
 from solvers.geometric.points import geometric_whole
 from solvers.geometric.programs import geometric_conflicts, optimal_face, ties
 from solvers.geometric.programs.crossover import crossover
+from solvers.geometric.programs.optima import STRAINED
 from solvers.geometric.programs.optimal_face import Solver, Stages, taken
 from solvers.geometric.programs.unbounded import held_by_box, runaway
-from solvers.geometric.structured import STRAINED
 from solvers.judgement import Judged, judge
 from solvers.mechanisms import sensitivity
 from solvers.mechanisms.sensitivity import Duals, Optima

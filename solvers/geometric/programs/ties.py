@@ -13,19 +13,19 @@ from functools import partial
 
 import numpy as np
 
-from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import names_in, split
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Array, Canonical
 from formulations.grids.batch import Batch, Table
+from formulations.grids.divided import Indices, take
 from formulations.problem import Goal, Problem, Row, symbols
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch, multipliers, optimal_face
-from solvers.geometric.programs.optimal_face import Solver, Stages
+from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages
 from solvers.outcome import ENUMERATION
 from solvers.patterns import Bools
 
@@ -37,18 +37,6 @@ TIED_GAP = NUDGE * SETTLED_WIDTH / 10
 EVERYWHERE = math.log(1e30)
 """A stage that gives way to an earlier one may grow by any factor."""
 MOST_TIE_NODES = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The design handed out (log variables), and the interval of optimal values of each variable that is not unique.
-
-    ``first``: proven lower bound (log) of the first tie breaker over the optimal face.
-    """
-
-    y: Array
-    ranges: dict[str, tuple[float, float]]
-    first: float
 
 
 def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
@@ -99,61 +87,54 @@ def no_worse(goal: Goal, log_value: float) -> Row:
 
 
 def choose(
-    problem: Problem,
-    goal: Goal | None,
+    batch: Batch,
+    points: Indices,
     y: Array,
-    stages: Sequence[Goal] | None = None,
+    stages: Sequence[Goal],
+    solve: Solver,
     known: gp.Result | None = None,
     *,
-    ranged: bool = True,
-    after: int = 0,
+    rule: Stages | None = None,
+    after: int | None = 0,
 ) -> Chosen:
-    """Break ties among the designs that are as good as ``y``; ``stages``: what decides, by default the tie rule.
+    """Break ties among the designs of ``points`` that are as good as ``y``; ``stages``: what decides.
 
-    ``known``: what the kernel says of the goal's optimum, with the whole numbers of ``y`` held, where that is at hand.
-    ``ranged``: whether anybody asks how far variables range, which for whole numbers and forms is two searches each.
-    ``after``: ranges are those among the designs that are best by so many of the stages (1 where the first one is the
-    objective itself).
+    ``known``: what the kernel says of the optima, with the whole numbers of ``y`` held, where that is at hand.
+    ``rule``: the stages as tables, if they are at hand. ``after``: see ``optimal_face.choose``; ranges of whole
+    numbers and forms are two searches each.
 
-    Whole numbers and the forms that make a problem signomial are settled first by branching, the rest in the face.
+    Whole numbers and the forms that make a problem signomial are settled first by branching (of all points of the
+    batch), the rest in the face.
     """
-    c = canon.canonical(problem, goal)
-    stages = tie_goals(problem, goal.name if goal else "") if stages is None else stages
-    ranges: dict[str, tuple[float, float]] = {}
+    c, ends = take(batch.arrays, points), np.full((2, *y.shape), np.nan)
     if c.allowed or c.divisors:
-        first = y
-        y, ranges = _settled_by_branching(c, stages, y, ranged)
-        known = known if y is first else None
-    fixed = {c.names[i]: float(np.exp(y[i])) for i in c.allowed}
-    settled = canon.canonical(problem, goal, fixed=fixed) if fixed else c
-    r = multipliers.at(settled, y) if known is None else known
-    rule, here = _rule(problem, settled, stages, y), np.zeros(1, np.intp)
-    found = optimal_face.choose(
-        rule, here, dataclasses.replace(r, y=y[None]), after=after if ranged else None
+        y, loose = _settled_by_branching(c, stages, y, solve, None if after is None else ends)
+        known = None if loose.any() else known
+        c = multipliers.held_whole(c, y)
+    r = multipliers.at(c, y, solve)[0] if known is None else known
+    rule = _rule(batch, c, stages, y, solve) if rule is None else rule
+    found = optimal_face.choose(rule, points, dataclasses.replace(r, y=y), after=after)
+    low, high = (
+        np.where(np.isnan(own), e, own) for own, e in zip((found.low, found.high), ends, strict=True)
     )
-    for name, low, high in zip(c.names, found.low[0], found.high[0], strict=True):
-        if low < high:
-            ranges[name] = (float(np.exp(low)), float(np.exp(high)))
-    return Chosen(found.y[0], ranges, float(found.first[0]))
+    return dataclasses.replace(found, low=low, high=high)
 
 
-def _rule(problem: Problem, c: Canonical, stages: Sequence[Goal], y: Array) -> Stages:
-    """The tie rule at one optimum; the divisors' forms keep their value, those of stages are their tangents there."""
-    table, wanted, none = _tangents(c, y), [], np.zeros((0, y.size))
-    for stage in stages:
-        one = canon.canonical(dataclasses.replace(problem, rows=()), stage)
-        wanted.append(_tangents(one, y))
-    low, high = c.low[None], c.high[None]
-    tangents = dataclasses.replace(
-        c, exponents=table.exponents, logc=table.logc, low=low, high=high, divisors=(), forms=none
-    )
-    batch = Batch(problem.question, problem, (1,), tangents)
-    return optimal_face.stages(batch, wanted, side_by_side.solve, c.forms)
+def _rule(batch: Batch, c: Canonical, stages: Sequence[Goal], y: Array, solve: Solver) -> Stages:
+    """The tie rule at optima y; the divisors' forms keep their value, and those of stages are their tangents there."""
+    tables = [_table(batch, stage, y) for stage in stages]
+    if c.divisors or batch.arrays.allowed:
+        batch = dataclasses.replace(batch, arrays=canon.forms_held(c, y))
+    return optimal_face.stages(batch, tables, solve, c.forms)
 
 
-def _tangents(c: Canonical, y: Array) -> Table:
-    a, b = canon.restriction(c, y[None])
-    return Table(a[0], b, c.ptr)
+def _table(batch: Batch, stage: Goal, y: Array) -> Table:
+    if stage.denominator.is_monomial:
+        return batch.of([(stage.numerator, stage.denominator)])
+    assert batch.size == 1, "tangents have exponents of their own at every point"
+    one = canon.canonical(dataclasses.replace(batch.problem, rows=()), stage, shape=(1,))
+    a, b = canon.restriction(one, y)
+    return Table(a[0], b, one.ptr)
 
 
 def of_batch(batch: Batch, solve: Solver) -> Stages | None:
@@ -166,22 +147,27 @@ def of_batch(batch: Batch, solve: Solver) -> Stages | None:
 
 
 def _settled_by_branching(
-    c: Canonical, stages: Sequence[Goal], y: Array, ranged: bool
-) -> tuple[Array, dict[str, tuple[float, float]]]:
-    """Range of every whole number and form over the optimal designs; where not unique, the tie rule by branching."""
-    many, ranges, loose = canon.of_many(c), dict[str, tuple[float, float]](), not ranged
-    directions = [*np.eye(len(c.names))[list(c.allowed)], *c.forms] if ranged else []
-    lows, highs = reaches(many, y[None], directions, side_by_side.solve)[:, 0]
-    for direction, low, high in zip(directions, lows, highs, strict=True):
-        alone = np.flatnonzero(direction)
-        whole = alone.size == 1 and int(alone[0]) in c.allowed
-        if high - low > (1e-12 if whole else SETTLED_WIDTH):
-            loose = True
+    c: Canonical, stages: Sequence[Goal], y: Array, solve: Solver, ends: Array | None
+) -> tuple[Array, Bools]:
+    """Where whole numbers and forms are not unique, the tie rule by branching; also tells where that is.
+
+    ``ends`` (2, N, n): takes the ranges of those that are single variables; None: nobody asks for ranges.
+    """
+    loose = np.full(len(y), ends is None)
+    if ends is not None:
+        directions = np.array([*np.eye(y.shape[1])[list(c.allowed)], *c.forms])
+        reached = reaches(c, y, directions, solve)
+        for i, direction in enumerate(directions):
+            own, alone = reached[:, :, i], np.flatnonzero(direction)
+            whole = alone.size == 1 and int(alone[0]) in c.allowed
+            wide = own[1] - own[0] > (1e-12 if whole else SETTLED_WIDTH)
+            loose |= wide
             if alone.size == 1:
-                ranges[c.names[alone[0]]] = (float(np.exp(low)), float(np.exp(high)))
-    if loose:
-        y = by_rule(many, y[None], stages, side_by_side.solve)[1][0, : y.size]
-    return y, ranges
+                ends[:, wide, alone[0]] = own[:, wide]
+    y, some = y.copy(), np.flatnonzero(loose)
+    if some.size:
+        y[some] = by_rule(take(c, some), y[some], stages, solve)[1][:, : y.shape[1]]
+    return y, loose
 
 
 def reaches(c: Canonical, y: Array, directions: Iterable[Array], solve: Solver) -> Array:
