@@ -8,7 +8,7 @@ divisors are their tangents at the design. Wherever the single path has a case o
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,10 @@ from formulations import handover
 from formulations.canonical import Array, Canonical
 from formulations.grids import divided
 from formulations.grids.divided import Divided, Indices
+from formulations.problem import Variable
 from formulations.tolerances import BINDS, TIE
+from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.points import geometric_whole, relaxed_limits
 from solvers.geometric.points.geometric_answers import (
     AT_EDGE,
@@ -29,7 +30,6 @@ from solvers.geometric.points.geometric_answers import (
     MISSED,
     NO_COMMON_INTERIOR,
     NOT_FINITE,
-    NOT_UNIQUE,
     OTHER_TIES,
     TIED,
     UNSOLVED,
@@ -37,13 +37,13 @@ from solvers.geometric.points.geometric_answers import (
     Reasons,
     asked,
 )
-from solvers.geometric.programs import branch, optimal_face, ties
+from solvers.geometric.programs import branch, multipliers, optima, optimal_face, ties
 from solvers.geometric.programs.branch import Searched
 from solvers.geometric.programs.crossover import doubtful
 from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optima import STRAINED
 from solvers.geometric.programs.optimal_face import Solver, Stages
-from solvers.geometric.programs.polishing import SHARP_RESIDUAL, UNCLEAR, polish
+from solvers.geometric.programs.polishing import UNCLEAR
 from solvers.geometric.programs.ties import SETTLED_WIDTH
 from solvers.geometric.programs.unbounded import held_by_box
 from solvers.judgement import judge
@@ -56,7 +56,6 @@ Bools = NDArray[np.bool_]
 FAR_APART = "designs equally good that lie far from each other"
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
-SETTLING_ROUNDS = 3
 
 
 def answered(answers: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
@@ -98,7 +97,7 @@ def _optima(
     """  # noqa: D205
     why = np.full(own.size, "", object)
     c = divided.take(d.arrays, own)
-    y = _sharpened_by_tangents(c, found.y, solve)
+    y, *_ = optima.sharpened(c, found.y, solve)
     y, clear = _chosen_by_ties(d, own, c, y, found, solve)
     _mark(why, clear, FAR_APART)
     held = d.held(own, y[:, d.forms])
@@ -119,13 +118,13 @@ def _optima(
         settled = optimal_face.choose(rule, everyone, r)
         y, clear = settled.y, clear & settled.sure
     _mark(why, clear, WHOLE if c.allowed else TIED)
-    multipliers = _multipliers(d, c, y, solve, clear, why)
+    force = _multipliers_at(d.problem.variables, c, y, solve, clear, why)
     x = {v.name: canon.si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
     goal = d.problem.goal
     assert goal is not None, "it has a goal"
     judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
     # what changes by leaps has no rate
-    elasticities = {} if c.allowed else sensitivity.elasticities(judged, c.keys, multipliers)
+    elasticities = {} if c.allowed else sensitivity.elasticities(judged, c.keys, force)
     good = judged.good & clear
     answers.put(points[own], judged, good, elasticities)
     _mark(why, good, MISSED)
@@ -194,54 +193,26 @@ def _chosen_by_ties(
         assert problem.goal is not None, "it has a goal"
         stages = ties.tie_goals(problem, problem.goal.name)
         nudged, there, sure[some] = ties.by_rule(divided.take(c, some), y[some], stages, solve)
-        y[some] = _sharpened_by_tangents(nudged, there, solve)[:, : y.shape[1]]
+        y[some] = optima.sharpened(nudged, there, solve)[0][:, : y.shape[1]]
     return y, sure
 
 
-def _sharpened_by_tangents(c: Canonical, y: Array, solve: Solver) -> Array:
-    """Solve with tangents where the last one was least, and sharpen that, until it is; discrete variables stay."""
-    low, high = c.low.copy(), c.high.copy()
-    for v in c.allowed:
-        low[:, v] = high[:, v] = y[:, v]
-    c, y, rest = replace(c, low=low, high=high), y.copy(), np.arange(len(y))
-    for _ in range(SETTLING_ROUNDS):
-        own = divided.take(c, rest)
-        y[rest], residual = _polished(own, y[rest], solve)
-        rest = rest[residual > SHARP_RESIDUAL]
-        if not rest.size:
-            break
-    return y
-
-
-def _polished(c: Canonical, y: Array, solve: Solver) -> tuple[Array, Array]:
-    """The optimum of the program with tangents at y, sharpened, and what is left to sharpen."""
-    r = solve(*canon.restriction(c, y), c.ptr, c.low, c.high)
-    start = np.where((r.status == gp.OPTIMAL)[:, None], r.y, y)
-    held = canon.values(c, start)[:, 1:].max(1, initial=-np.inf) <= FEASIBLE
-    start = np.where(held[:, None], start, y)
-    at_end = (r.lower_multipliers > start - c.low) | (r.upper_multipliers > c.high - start)
-    found = polish(c, start, r.multipliers, at_end)
-    return found.y, found.residual
-
-
-def _multipliers(
-    d: Divided,
+def _multipliers_at(
+    variables: Sequence[Variable],
     c: Canonical,
     y: Array,
     solve: Solver,
     clear: Bools,
     why: Reasons,
 ) -> Array:
-    """The multipliers of the limits; takes points off ``clear`` where they are not known, and notes ``why``."""
-    a, b = canon.restriction(c, y)
-    low, high = c.low.copy(), c.high.copy()
-    for v in c.allowed:
-        low[:, v] = high[:, v] = y[:, v]
-    r = solve(a, b, c.ptr, low, high)
+    """The multipliers of the limits, NaN where they have no end; takes points off ``clear`` where that is in doubt,
+    and notes ``why``.
+    """  # noqa: D205
+    r, _ = multipliers.at(multipliers.held_whole(c, y), y, solve)
     pull = np.maximum(r.lower_multipliers, r.upper_multipliers)
     # what is held at a whole number is pulled by nothing else
     pull[:, list(c.allowed)] = np.inf
-    clear &= ~held_by_box(d.problem.variables, (c.low, c.high), y, pull).any(1)
+    clear &= ~held_by_box(variables, (c.low, c.high), y, pull).any(1)
     _mark(why, clear, AT_EDGE)
     if c.allowed:
         return r.multipliers
@@ -254,9 +225,5 @@ def _multipliers(
     open_ones = doubtful(-f[:, 1:], r.multipliers, UNCLEAR) & (asked(c.keys) | (f[:, 1:] < -BINDS))
     clear &= ~open_ones.any(1)
     _mark(why, clear, IN_DOUBT)
-    weighed = sensitivity.duals(
-        sensitivity.optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear
-    )
-    clear &= weighed.known
-    _mark(why, clear, NOT_UNIQUE)
-    return weighed.value
+    _, d = kinks.at_rows(c, y, r.multipliers, wanted=asked(c.keys), proved=clear)
+    return np.where(d.known[:, None], d.value, np.nan)

@@ -141,6 +141,7 @@ class Geometric:
         if found is None or rule is None:
             return None
         best, conflicting = (found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
+        best &= found.plain
         conflict = found.conflict & conflicting[:, None]
         settled = None if start is None or near is None else (start, near)
         return Anchors(
