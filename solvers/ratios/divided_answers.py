@@ -22,7 +22,7 @@ from formulations.problem import Variable
 from formulations.tolerances import BINDS, TIE
 from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import geometric_whole, relaxed_limits
+from solvers.geometric.points import geometric_whole
 from solvers.geometric.points.geometric_answers import (
     AT_EDGE,
     CONFLICT,
@@ -37,7 +37,7 @@ from solvers.geometric.points.geometric_answers import (
     Reasons,
     asked,
 )
-from solvers.geometric.programs import branch, multipliers, optima, optimal_face, ties
+from solvers.geometric.programs import branch, multipliers, optima, optimal_face, relaxed_limits, ties
 from solvers.geometric.programs.branch import Searched
 from solvers.geometric.programs.crossover import doubtful
 from solvers.geometric.programs.nodes import values_beside

@@ -1,4 +1,6 @@
-"""How far one limit would have to give, the others kept: geometric programs and ratios of sums, many points together.
+"""How far one limit would have to give, the others kept: geometric programs and ratios of sums.
+
+Of many points together, and of one question, which may have cases.
 
 A limit is a row ``F(y) <= 0`` in logs; with the row as the goal, exp of its least value is the least ratio of the limit
 (see ``conflicts.feasible_values``).
@@ -6,8 +8,10 @@ A limit is a row ``F(y) <= 0`` in logs; with the row as the goal, exp of its lea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +19,14 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
-from formulations.grids import divided, quotients
+from formulations.grids import batch, divided, quotients
 from formulations.grids.batch import Batch
 from formulations.grids.divided import Divided, Indices
+from formulations.problem import Problem
 from scenarios.question import Question
+from solvers import side_by_side
 from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import branch
 from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optimal_face import Solver
@@ -35,22 +42,54 @@ FEASIBLE_VALUE_GAP = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The limits of some points as rows; ``low``, ``high``: their boxes without the user's bounds."""
+    """The limits of some points as rows; ``low``, ``high``: their boxes without the user's bounds.
+
+    ``ended``: of one question, takes the names of limits for which a search ended early, so that less may do.
+    """
 
     question: Question
     c: Canonical
     low: Array
     high: Array
     solve: Solver
+    ended: set[str] | None = None
 
 
-def of_batch(batch: Batch, names: tuple[str, ...], members: Bools, solve: Solver) -> Array:
+def of_cases(problem: Problem, name: str, ended: set[str]) -> float | None:
+    """The feasible value of a limit of one question, over all its cases; None where another conflict remains.
+
+    For a model's limit the factor by which it is missed. ``ended``: takes the name where a search ended before it had
+    proved that nothing less is feasible.
+    """
+    parts = [_of_case(case, ended) for case in problem.cases or (problem,)]
+    keys = tuple(dict.fromkeys(key for rows in parts for key in rows.c.keys))
+
+    def least(of: Callable[[_Rows], Array], some: Sequence[_Rows]) -> Array:
+        return np.asarray(np.min(side_by_side.run([partial(of, rows) for rows in some]), axis=0))
+
+    def factor(k: int) -> Array:
+        own = [rows for rows in parts if keys[k] in rows.c.keys]
+        return least(lambda rows: _least_factor_of_rows(rows, rows.c.keys.index(keys[k])), own)
+
+    if any(key.name == name for key in keys):
+        found = conflicts.feasible_values(problem.question, keys, [name], factor)[name]
+    else:
+        found = least(lambda rows: _least_value(rows, name), parts)
+    return float(found[0]) if math.isfinite(found[0]) else None
+
+
+def _of_case(case: Problem, ended: set[str]) -> _Rows:
+    low, high = batch.boxes(case.variables, (1,), own=False)
+    return _Rows(case.question, batch.alone(case, None).arrays, low, high, side_by_side.solve, ended)
+
+
+def of_batch(b: Batch, names: tuple[str, ...], members: Bools, solve: Solver) -> Array:
     """The feasible values (points, names) for geometric programs; ``members``: which names are in conflict."""
     found = np.full(members.shape, np.nan)
     for i, name in enumerate(names):
         points = np.flatnonzero(members[:, i])
         if points.size:
-            found[points, i] = _feasible_sides(_geometric(batch, points, solve), [name])[name]
+            found[points, i] = _feasible_sides(_geometric(b, points, solve), [name])[name]
     return found
 
 
@@ -61,10 +100,10 @@ def of_divided(d: Divided, points: Indices, names: Iterable[str], solve: Solver)
     return _feasible_sides(_Rows(asked, divided.take(d.arrays, points), low, high, solve), names)
 
 
-def _geometric(batch: Batch, points: Indices, solve: Solver) -> _Rows:
-    c = divided.take(batch.arrays, points)
-    low, high = (end[points] for end in batch.box(own=False))
-    asked = divided.at(divided.flat(batch.question, batch.shape), points)
+def _geometric(b: Batch, points: Indices, solve: Solver) -> _Rows:
+    c = divided.take(b.arrays, points)
+    low, high = (end[points] for end in b.box(own=False))
+    asked = divided.at(divided.flat(b.question, b.shape), points)
     return _Rows(asked, c, low, high, solve)
 
 
@@ -87,7 +126,7 @@ def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     goal = divided.aimed(rows.c, which)
     found, open_ones = np.full(len(rows.c.logc), np.inf), np.arange(len(rows.c.logc))
     for kept in (rows.c.allowed, _without(rows.c.allowed, own)):
-        found[open_ones] = _least_log_goal(rows, goal, open_ones, own, kept)
+        found[open_ones] = _least_log_goal(rows, goal, open_ones, own, kept, name)
         open_ones = open_ones[np.isposinf(found[open_ones])]
         if own not in rows.c.allowed or not open_ones.size:
             break
@@ -100,17 +139,19 @@ def _least_value(rows: _Rows, name: str) -> Array:
     goal = divided.any_design(rows.c)
     goal.exponents[0, own] = 1.0
     kept = _without(rows.c.allowed, own)
-    return np.asarray(np.exp(_least_log_goal(rows, goal, np.arange(len(goal.logc)), own, kept)))
+    return np.asarray(np.exp(_least_log_goal(rows, goal, np.arange(len(goal.logc)), own, kept, name)))
 
 
 def _without(allowed: Allowed, own: int) -> Allowed:
     return {i: logs for i, logs in allowed.items() if i != own}
 
 
-def _least_log_goal(rows: _Rows, goal: Canonical, points: Indices, own: int, allowed: Allowed) -> Array:
+def _least_log_goal(
+    rows: _Rows, goal: Canonical, points: Indices, own: int, allowed: Allowed, name: str
+) -> Array:
     """The least log goal at points, variable ``own`` (-1: none) without bounds.
 
-    Infinite where there is no design, NaN where the search was not closed.
+    Infinite where there is no design, NaN where the search was not closed; of one question then the best that is known.
     """
     c = divided.take(goal, points)
     low, high = c.low.copy(), c.high.copy()
@@ -124,7 +165,10 @@ def _least_log_goal(rows: _Rows, goal: Canonical, points: Indices, own: int, all
         status, value = _relaxed_searches(replace(c, low=low, high=high, allowed=allowed), rows.solve)
     else:
         plain = rows.solve(c.exponents, c.logc, c.ptr, low, high)
-        status, value = plain.status, plain.value
+        status, value = plain.status, np.where(plain.violation <= FEASIBLE, plain.value, np.inf)
+    if rows.ended is not None:
+        rows.ended.update([name] if gp.FAILED in status else [])
+        return np.where(status == gp.INFEASIBLE, np.inf, value)
     return np.select([status == gp.OPTIMAL, status == gp.INFEASIBLE], [value, np.inf], np.nan)
 
 
@@ -140,5 +184,6 @@ def _relaxed_searches(c: Canonical, solve: Solver) -> tuple[NDArray[np.int8], Ar
     if some.size:
         own = divided.take(c, some)
         r = branch.search(quotients.apart(own), solve, value_only=True, gap=FEASIBLE_VALUE_GAP)
-        status[some], value[some] = r.status, canon.values(own, r.y[:, : len(c.names)])[:, 0]
+        value[some] = np.where(np.isnan(r.y[:, 0]), np.inf, canon.values(own, r.y[:, : len(c.names)])[:, 0])
+        status[some] = r.status
     return status, value
