@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from formulations import canonical as canon
 from formulations import handover
 from formulations.canonical import Array, Canonical
 from formulations.grids import divided
-from formulations.grids.divided import Divided, Indices
+from formulations.grids.batch import Batch
+from formulations.grids.divided import Indices
 from formulations.problem import Variable
 from formulations.tolerances import BINDS, TIE
 from solvers.geometric import kinks
@@ -58,7 +60,7 @@ AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
 
 
-def answered(answers: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
+def answered(answers: BlockAnswers, d: Batch, points: NDArray[np.int64], solve: Solver) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
     sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
     found = branch.search(divided.take(d.arrays, sound), solve)
@@ -68,7 +70,7 @@ def answered(answers: BlockAnswers, d: Divided, points: NDArray[np.int64], solve
     for members, conflict in divided_conflicts.first_minimal(d, none, solve):
         values = dict.fromkeys(conflict, np.full(members.size, np.nan))
         if answers.wants_values:
-            values = relaxed_limits.of_divided(d, members, conflict, solve)
+            values = relaxed_limits.at(d, members, conflict, solve)
         answers.none(points[members], values)
         good[members] = True
     best = np.flatnonzero(found.status == gp.OPTIMAL)
@@ -86,7 +88,7 @@ def _rows_of_found(found: Searched, which: Indices) -> Searched:
 
 def _optima(
     answers: BlockAnswers,
-    d: Divided,
+    d: Batch,
     own: Indices,
     points: NDArray[np.int64],
     found: Searched,
@@ -96,33 +98,24 @@ def _optima(
     for the others.
     """  # noqa: D205
     why = np.full(own.size, "", object)
-    c = divided.take(d.arrays, own)
-    y, *_ = optima.sharpened(c, found.y, solve)
-    y, clear = _chosen_by_ties(d, own, c, y, found, solve)
-    _mark(why, clear, FAR_APART)
-    held = d.held(own, y[:, d.forms])
-    rule = ties.of_batch(held, solve)
-    if rule is None:
+    d, goal = divided.part(d, own), d.problem.goal
+    assert goal is not None, "it has a goal"
+    c, stages = d.arrays, ties.tie_goals(d.problem, goal.name)
+    if not all(g.denominator.is_monomial for g in stages):
         return np.zeros(own.size, bool), np.full(own.size, OTHER_TIES, object)
-    t, everyone = held.table, np.arange(own.size)
-    r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
-    clear &= r.status == gp.OPTIMAL
-    _mark(why, clear, UNSOLVED)
+    y, *_ = optima.sharpened(c, found.y, solve)
+    y, clear = _chosen_by_ties(d, y, found, solve)
+    _mark(why, clear, FAR_APART)
     if c.allowed:
-        some = everyone[clear]
-        y[some], _, sure = geometric_whole.settled(rule, some, optimal_face.taken(r, some))
-        clear[some] &= sure
-        for v in c.allowed:
-            _beside(d, own, rule, y, found.value, solve, v)
+        y, settled = _settled_whole(d, y, clear, found.value, solve)
+        clear &= settled
     else:
-        settled = optimal_face.choose(rule, everyone, r)
-        y, clear = settled.y, clear & settled.sure
+        chosen = ties.in_face(d, np.arange(own.size), y, stages, solve, after=None)
+        y, clear = chosen.y, clear & chosen.sure
     _mark(why, clear, WHOLE if c.allowed else TIED)
     force = _multipliers_at(d.problem.variables, c, y, solve, clear, why)
     x = {v.name: canon.si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
-    goal = d.problem.goal
-    assert goal is not None, "it has a goal"
-    judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
+    judged = judge(d.question, x, goal.to_user(found.bound), (own.size,))
     # what changes by leaps has no rate
     elasticities = {} if c.allowed else sensitivity.elasticities(judged, c.keys, force)
     good = judged.good & clear
@@ -136,32 +129,50 @@ def _mark(why: Reasons, good: Bools, reason: str) -> None:
     why[(why == "") & ~good] = reason
 
 
-def _beside(
-    d: Divided,
-    own: Indices,
-    rule: Stages,
-    y: Array,
-    best: Array,
-    solve: Solver,
-    v: int,
-) -> None:
+def _settled_whole(d: Batch, y: Array, clear: Bools, best: Array, solve: Solver) -> tuple[Array, Bools]:
+    """Choose the whole number with the variables of the forms held, then beside it; tells where that is certain."""
+    held = _held(d, y, ())
+    rule = ties.of_batch(held, solve)
+    assert rule is not None, "its stages have monomial divisors"
+    t, y, sure = held.table, y.copy(), np.zeros(len(y), bool)
+    r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
+    some = np.flatnonzero(clear & (r.status == gp.OPTIMAL))
+    y[some], _, sure[some] = geometric_whole.settled(rule, some, optimal_face.taken(r, some))
+    for v in d.arrays.allowed:
+        _beside(d, rule, y, best, solve, v)
+    return y, sure
+
+
+def _held(d: Batch, y: Array, others: Sequence[int]) -> Batch:
+    """Geometric programs: the variables of the divisors' forms, and others by place, held at their values of ``y``."""
+    c, held = canon.forms_held(d.arrays, y), [*_places(d.arrays), *others]
+    low, high = c.low.copy(), c.high.copy()
+    low[:, held] = high[:, held] = y[:, held]
+    return replace(d, arrays=replace(c, low=low, high=high))
+
+
+def _places(c: Canonical) -> Indices:
+    """The variables that the divisors' shapes depend on: each form is one alone."""
+    return np.asarray(np.argmax(c.forms != 0, axis=1))
+
+
+def _beside(d: Batch, rule: Stages, y: Array, best: Array, solve: Solver, v: int) -> None:
     """Move designs to a neighbouring value of variable ``v`` where that is as good and the tie rule prefers it.
 
     What the variables of the forms give up for it is too little to count.
     """
+    c = d.arrays
     for up in (1, 0):
-        c = divided.take(d.arrays, own)
         aside = values_beside(c.allowed[v], y[:, v] + (1e-8 if up else -1e-8), c.low[:, v], c.high[:, v])[up]
-        low, high = c.low.copy(), c.high.copy()
-        low[:, v] = high[:, v] = aside
         tried = np.flatnonzero(np.abs(aside - y[:, v]) > 1e-13)
-        a, b = canon.restriction(divided.take(c, tried), y[tried])
-        r = solve(a, b, c.ptr, low[tried], high[tried])
+        own, there = divided.take(c, tried), y[tried]
+        there[:, v] = aside[tried]
+        r, _ = multipliers.at(multipliers.held_whole(own, there), y[tried], solve)
         tied = np.flatnonzero((r.status == gp.OPTIMAL) & (r.value <= best[tried] + TIE))
         some = tried[tied]
         if not some.size:
             continue
-        held = d.held(own[some], r.y[tied][:, d.forms], {v: aside[some]})
+        held = _held(divided.part(d, some), r.y[tied], (v,))
         at_it = ties.of_batch(held, solve)
         assert at_it is not None, "the same stages as before"
         t = held.table
@@ -172,27 +183,19 @@ def _beside(
         y[some[better]] = settled.y[better]
 
 
-def _chosen_by_ties(
-    d: Divided,
-    own: Indices,
-    c: Canonical,
-    y: Array,
-    found: Searched,
-    solve: Solver,
-) -> tuple[Array, Bools]:
+def _chosen_by_ties(d: Batch, y: Array, found: Searched, solve: Solver) -> tuple[Array, Bools]:
     """Choose by the tie rule where designs are equally good that lie far apart along some form; tells where it is
     certain.
     """  # noqa: D205
-    sure = np.ones(own.size, bool)
-    some = np.flatnonzero((found.high - found.low)[:, d.forms].max(1) > SETTLED_WIDTH)
+    c, sure = d.arrays, np.ones(len(y), bool)
+    some = np.flatnonzero((found.high - found.low)[:, _places(c)].max(1) > SETTLED_WIDTH)
     if some.size:
         ends = ties.reaches(divided.take(c, some), y[some], c.forms, solve)
         some = some[(ends[1] - ends[0] > SETTLED_WIDTH).any(1)]
     if some.size:
-        problem = d.problem_at(own[some])
-        assert problem.goal is not None, "it has a goal"
-        stages = ties.tie_goals(problem, problem.goal.name)
-        nudged, there, sure[some] = ties.by_rule(divided.take(c, some), y[some], stages, solve)
+        own = divided.part(d, some)
+        stages = ties.tie_goals(own.problem, own.problem.goal.name if own.problem.goal else "")
+        nudged, there, sure[some] = ties.by_rule(own.arrays, y[some], stages, solve)
         y[some] = optima.sharpened(nudged, there, solve)[0][:, : y.shape[1]]
     return y, sure
 

@@ -12,23 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.grids import divided
-from formulations.grids.divided import Divided, Indices
+from formulations.grids.batch import Batch
+from formulations.grids.divided import Indices
 from formulations.tolerances import SLACK
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch
+from solvers.geometric.programs.geometric_conflicts import limit_names
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 
 Bools = NDArray[np.bool_]
 
 
-def first_minimal(d: Divided, points: Indices, solve: Solver) -> Iterator[tuple[Indices, tuple[str, ...]]]:
+def first_minimal(d: Batch, points: Indices, solve: Solver) -> Iterator[tuple[Indices, tuple[str, ...]]]:
     """Find the first minimal conflict of points, by size and then by the order of the limits.
 
     Yields points that share one, and its names; only points whose limits conflict also with the slack they are
     granted, and far out of the box.
     """
-    names = limit_names(d)
+    names = limit_names(d.problem)
     if not points.size:
         return
     every = np.ones(len(names), bool)
@@ -44,14 +46,8 @@ def first_minimal(d: Divided, points: Indices, solve: Solver) -> Iterator[tuple[
         yield points[members], conflict
 
 
-def limit_names(d: Divided) -> tuple[str, ...]:
-    """Names of all limits; that a variable is discrete goes under its own name."""
-    own = [d.problem.variables[i].name for i in d.arrays.allowed]
-    return tuple(dict.fromkeys([*(key.name for key in d.arrays.keys), *own]))
-
-
 def _met(
-    d: Divided,
+    d: Batch,
     points: Indices,
     names: tuple[str, ...],
     kept: Bools,
@@ -68,7 +64,7 @@ def _met(
     c = divided.any_design(divided.take(d.arrays, points))
     c = divided.kept(c, [key.name in wanted for key in c.keys])
     whole = {i: x for i, x in c.allowed.items() if c.names[i] in wanted}
-    low, high = (end[points] for end in d.box(far=far))
+    low, high = (end[points] for end in d.box(own=False, far=far))
     for i in whole:
         low[:, i], high[:, i] = c.low[:, i], c.high[:, i]
     c = divided.eased(c, np.log1p(SLACK)) if far else c

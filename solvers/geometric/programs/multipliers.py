@@ -39,6 +39,8 @@ def at(c: Canonical, y: Array, solve: Solver, known: gp.Result | None = None) ->
 
 def held_whole(c: Canonical, y: Array) -> Canonical:
     """The same problems with the discrete variables held at their values of ``y``."""
+    if not c.allowed:
+        return c
     low, high, whole = c.low.copy(), c.high.copy(), list(c.allowed)
     low[:, whole] = high[:, whole] = y[:, whole]
     return dataclasses.replace(c, low=low, high=high, allowed={})

@@ -21,7 +21,7 @@ from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.grids import batch, divided, quotients
 from formulations.grids.batch import Batch
-from formulations.grids.divided import Divided, Indices
+from formulations.grids.divided import Indices
 from formulations.problem import Problem
 from scenarios.question import Question
 from solvers import side_by_side
@@ -61,7 +61,8 @@ def of_cases(problem: Problem, name: str, ended: set[str]) -> float | None:
     For a model's limit the factor by which it is missed. ``ended``: takes the name where a search ended before it had
     proved that nothing less is feasible.
     """
-    parts = [_of_case(case, ended) for case in problem.cases or (problem,)]
+    every = [batch.alone(case, None) for case in problem.cases or (problem,)]
+    parts = [_rows(b, conflicts.ONE, side_by_side.solve, ended) for b in every]
     keys = tuple(dict.fromkeys(key for rows in parts for key in rows.c.keys))
 
     def least(of: Callable[[_Rows], Array], some: Sequence[_Rows]) -> Array:
@@ -78,33 +79,25 @@ def of_cases(problem: Problem, name: str, ended: set[str]) -> float | None:
     return float(found[0]) if math.isfinite(found[0]) else None
 
 
-def _of_case(case: Problem, ended: set[str]) -> _Rows:
-    low, high = batch.boxes(case.variables, (1,), own=False)
-    return _Rows(case.question, batch.alone(case, None).arrays, low, high, side_by_side.solve, ended)
-
-
 def of_batch(b: Batch, names: tuple[str, ...], members: Bools, solve: Solver) -> Array:
-    """The feasible values (points, names) for geometric programs; ``members``: which names are in conflict."""
+    """The feasible values (points, names) at all points of a batch; ``members``: which names are in conflict."""
     found = np.full(members.shape, np.nan)
     for i, name in enumerate(names):
         points = np.flatnonzero(members[:, i])
         if points.size:
-            found[points, i] = _feasible_sides(_geometric(b, points, solve), [name])[name]
+            found[points, i] = at(b, points, [name], solve)[name]
     return found
 
 
-def of_divided(d: Divided, points: Indices, names: Iterable[str], solve: Solver) -> dict[str, Array]:
-    """The feasible values at points whose conflict has these names, for ratios of sums."""
-    low, high = (end[points] for end in d.box())
-    asked = divided.at(d.question, points)
-    return _feasible_sides(_Rows(asked, divided.take(d.arrays, points), low, high, solve), names)
+def at(b: Batch, points: Indices, names: Iterable[str], solve: Solver) -> dict[str, Array]:
+    """The feasible values at points whose conflict has these names."""
+    return _feasible_sides(_rows(b, points, solve), names)
 
 
-def _geometric(b: Batch, points: Indices, solve: Solver) -> _Rows:
-    c = divided.take(b.arrays, points)
+def _rows(b: Batch, points: Indices, solve: Solver, ended: set[str] | None = None) -> _Rows:
     low, high = (end[points] for end in b.box(own=False))
     asked = divided.at(divided.flat(b.question, b.shape), points)
-    return _Rows(asked, c, low, high, solve)
+    return _Rows(asked, divided.take(b.arrays, points), low, high, solve, ended)
 
 
 def _feasible_sides(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:

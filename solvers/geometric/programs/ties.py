@@ -110,14 +110,29 @@ def choose(
     if c.allowed or c.divisors:
         y, loose = _settled_by_branching(c, stages, y, solve, None if after is None else ends)
         known = None if loose.any() else known
-        c = multipliers.held_whole(c, y)
-    r = multipliers.at(c, y, solve)[0] if known is None else known
-    rule = _rule(batch, c, stages, y, solve) if rule is None else rule
-    found = optimal_face.choose(rule, points, dataclasses.replace(r, y=y), after=after)
+    found = in_face(batch, points, y, stages, solve, known, rule=rule, after=after)
     low, high = (
         np.where(np.isnan(own), e, own) for own, e in zip((found.low, found.high), ends, strict=True)
     )
     return dataclasses.replace(found, low=low, high=high)
+
+
+def in_face(
+    batch: Batch,
+    points: Indices,
+    y: Array,
+    stages: Sequence[Goal],
+    solve: Solver,
+    known: gp.Result | None = None,
+    *,
+    rule: Stages | None = None,
+    after: int | None = 0,
+) -> Chosen:
+    """Break ties in the optimal faces (see ``choose``): whole numbers and the divisors' forms stay as they are."""
+    c = multipliers.held_whole(take(batch.arrays, points), y)
+    r = multipliers.at(c, y, solve)[0] if known is None else known
+    rule = _rule(batch, c, stages, y, solve) if rule is None else rule
+    return optimal_face.choose(rule, points, dataclasses.replace(r, y=y), after=after)
 
 
 def _rule(batch: Batch, c: Canonical, stages: Sequence[Goal], y: Array, solve: Solver) -> Stages:
