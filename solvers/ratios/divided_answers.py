@@ -22,6 +22,7 @@ from formulations.grids.batch import Batch
 from formulations.grids.divided import Indices
 from formulations.problem import Variable
 from formulations.tolerances import BINDS, TIE
+from solvers.explaining import structured_conflicts
 from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric_whole
@@ -39,7 +40,7 @@ from solvers.geometric.points.geometric_answers import (
     Reasons,
     asked,
 )
-from solvers.geometric.programs import branch, multipliers, optima, optimal_face, relaxed_limits, ties
+from solvers.geometric.programs import branch, multipliers, optima, optimal_face, ties
 from solvers.geometric.programs.branch import Searched
 from solvers.geometric.programs.crossover import doubtful
 from solvers.geometric.programs.nodes import values_beside
@@ -51,7 +52,6 @@ from solvers.geometric.programs.unbounded import held_by_box
 from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import sensitivity
-from solvers.ratios import divided_conflicts
 
 Bools = NDArray[np.bool_]
 
@@ -67,12 +67,9 @@ def answered(answers: BlockAnswers, d: Batch, points: NDArray[np.int64], solve: 
     good, why = np.zeros(d.size, bool), np.full(d.size, NOT_FINITE, object)
     why[sound] = np.where(found.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     none = sound[found.status == gp.INFEASIBLE]
-    for members, conflict in divided_conflicts.first_minimal(d, none, solve):
-        values = dict.fromkeys(conflict, np.full(members.size, np.nan))
-        if answers.wants_values:
-            values = relaxed_limits.at(d, members, conflict, solve)
-        answers.none(points[members], values)
-        good[members] = True
+    if none.size:
+        none = none[structured_conflicts.hopeless(d, none, solve)]
+        good[none] = answers.conflicts(points[none], structured_conflicts.of_points(d, none, solve))
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         own = sound[best]
