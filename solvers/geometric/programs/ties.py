@@ -143,10 +143,10 @@ def _rule(batch: Batch, c: Canonical, stages: Sequence[Goal], y: Array, solve: S
     return optimal_face.stages(batch, tables, solve, c.forms)
 
 
-def _table(batch: Batch, stage: Goal, y: Array) -> Table:
+def _table(batch: Batch, stage: Goal, y: Array | None = None) -> Table:
     if stage.denominator.is_monomial:
         return batch.of([(stage.numerator, stage.denominator)])
-    assert batch.size == 1, "tangents have exponents of their own at every point"
+    assert y is not None, "the stages of many points have monomial divisors"
     one = canon.canonical(dataclasses.replace(batch.problem, rows=()), stage, shape=(1,))
     a, b = canon.restriction(one, y)
     return Table(a[0], b, one.ptr)
@@ -158,7 +158,7 @@ def of_batch(batch: Batch, solve: Solver) -> Stages | None:
     wanted = tie_goals(batch.problem, batch.problem.goal.name)
     if not all(g.denominator.is_monomial for g in wanted):
         return None
-    return optimal_face.stages(batch, [batch.of([(g.numerator, g.denominator)]) for g in wanted], solve)
+    return optimal_face.stages(batch, [_table(batch, g) for g in wanted], solve)
 
 
 def _settled_by_branching(
