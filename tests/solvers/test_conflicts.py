@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -175,8 +176,12 @@ def test_a_value_at_a_border_where_designs_degenerate_is_settled_in_a_few_hundre
 
 
 def test_a_value_that_no_search_settles_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(relaxed_limits, "FEASIBLE_VALUE_GAP", 1e-16)
-    monkeypatch.setattr(relaxed_limits.quotients, "apart", lambda c: c)
+    search = relaxed_limits.branch.search
+
+    def in_few_nodes(*values: Any, **named: Any) -> Any:
+        return search(*values, **{**named, "most": 40})
+
+    monkeypatch.setattr(relaxed_limits.branch, "search", in_few_nodes)
     solution = dse.solve(
         {
             "model": "nbody",
