@@ -133,7 +133,7 @@ def _searched_problem(problem: Problem, reached: branch.Reached | None) -> Searc
         box, y = (c.low, c.high), found.y[None]
         # with whole numbers the multipliers are found again later: here they only tell what an open end holds
         if not gone and (not c.allowed or at_open_ends(problem.variables, box, y).any()):
-            known, _ = multipliers.at(c, y, side_by_side.solve, found.alone)
+            known = found.alone or multipliers.at(c, y, side_by_side.solve)[0]
             pull = np.maximum(known.lower_multipliers, known.upper_multipliers)
             held = held_by_box(problem.variables, box, y, pull)[0]
             gone = next((v.name for v, h in zip(problem.variables, held, strict=True) if h), "")

@@ -27,10 +27,10 @@ def at(c: Canonical, y: Array, solve: Solver, known: gp.Result | None = None) ->
     some = np.flatnonzero((r.status == gp.OPTIMAL) & (not c.divisors))
     if not some.size:
         return r, settled
+    if some.size == len(y):
+        return crossover(Table(c.exponents, c.logc, c.ptr), c.low, c.high, r)
     own = take(c, some)
     crossed, settled[some] = crossover(Table(c.exponents, own.logc, c.ptr), own.low, own.high, taken(r, some))
-    if some.size == len(y):
-        return crossed, settled
     found = {n: np.array(getattr(r, n)) for n in gp.Result.__slots__}
     for name, values in found.items():
         values[some] = getattr(crossed, name)
