@@ -320,7 +320,12 @@ def relaxation(c: Canonical, z_low: Array, z_high: Array) -> tuple[Array, Array,
 
 
 def restriction(c: Canonical, y: Array) -> tuple[Array, Array]:
-    """Arrays with each divisor replaced by its tangent monomial at y (N, n); their points hold the true rows."""
+    """Arrays with each divisor replaced by its tangent monomial at y (N, n); their points hold the true rows.
+
+    Exponents are (N, K, n), without divisors (K, n).
+    """
+    if not c.divisors:
+        return c.exponents, np.broadcast_to(c.logc, (len(y), c.logc.shape[-1]))
     z = np.einsum("pi,qi->pq", y, c.forms)
     slopes = [d.slope(z) for d in c.divisors]
     cuts = [d.height(z) - (s * z).sum(1) for d, s in zip(c.divisors, slopes, strict=True)]
@@ -335,6 +340,18 @@ def _divide(c: Canonical, count: int, slopes: Sequence[Array], cuts: Sequence[Ar
         a[:, rows] -= (d.base + np.einsum("pq,qi->pi", slope, c.forms))[:, None, :]
         b[:, rows] -= cut[:, None]
     return a, b
+
+
+def forms_held(c: Canonical, y: Array) -> Canonical:
+    """Arrays of many points, right where the forms of their divisors have the values that they have at y (N, n)."""
+    exponents, logc = c.exponents.copy(), c.logc.copy()
+    z = np.einsum("pi,qi->pq", y, c.forms)
+    for d in c.divisors:
+        rows = slice(c.ptr[d.row], c.ptr[d.row + 1])
+        exponents[rows] -= d.base
+        logc[:, rows] -= d.height(z)[:, None]
+    none = np.zeros((0, c.forms.shape[1]))
+    return dataclasses.replace(c, exponents=exponents, logc=logc, divisors=(), forms=none, tighter=None)
 
 
 def values(c: Canonical, y: Array) -> Array:

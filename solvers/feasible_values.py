@@ -22,8 +22,9 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import choices, designs
 from solvers.answer import answer
-from solvers.explaining import structured_conflicts, subsets, wider
+from solvers.explaining import subsets, wider
 from solvers.geometric import cases
+from solvers.geometric.programs import relaxed_limits
 from solvers.linear import milp_conflicts
 from solvers.mechanisms.conflicts import ONE
 from solvers.mechanisms.why import loosest
@@ -82,5 +83,5 @@ def _feasible_value_of(question: Question, name: str) -> float | None:
         programs = wider.ended(problem) if p.open else [lambda: p]
         return milp_conflicts.loosest_feasible_value(programs, name)
     if problem.rows is not None or cases.apply_to(problem):
-        return structured_conflicts.structured_feasible_value(problem, name)
+        return relaxed_limits.of_cases(problem, name, set())
     return subsets.feasible_value(question, name)

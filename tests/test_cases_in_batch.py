@@ -50,7 +50,7 @@ ALONE = {
     "c37": DIVIDED,
     "e18": CHOICE,
 }
-LEFT = {**dict.fromkeys(["nbody-25", "nbody-41"], SINGLE), "e10": LEAST}
+LEFT = dict.fromkeys(["nbody-25", "nbody-41"], SINGLE)
 
 
 @dataclass(frozen=True)

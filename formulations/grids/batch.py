@@ -267,6 +267,11 @@ def of_problem(problem: Problem, goal: Goal | None, shape: tuple[int, ...] = ())
     return None if c.divisors else Batch(problem.question, problem, shape, c)
 
 
+def alone(problem: Problem, goal: Goal | None) -> Batch:
+    """Return a problem of plain numbers as a batch of one; it may divide by sums."""
+    return Batch(problem.question, problem, (), canon.of_many(canon.canonical(problem, goal)))
+
+
 def table(names: tuple[str, ...], pairs: Sequence[Pair], shape: tuple[int, ...]) -> Table:
     """Write ratios of a posynomial and a monomial as rows of terms."""
     exponents, logc, ptr, sums = canon.tables(pairs, names, shape)

@@ -8,17 +8,16 @@ points at once are made by the same functions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.posynomial import Posynomial
-from formulations.canonical import Array, Canonical
+from formulations.canonical import Canonical
 from formulations.grids import batch
 from formulations.grids.batch import Batch
 from formulations.grids.over_grid import Region, Spread
@@ -30,62 +29,6 @@ MOST_FORMS = 2
 
 Held = TypeVar("Held", Limit, Decision)
 Indices = NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True)
-class Divided:
-    """The questions of the N points of a block, in C order, as ratios of sums.
-
-    ``question`` holds arrays along the points; ``arrays``: with coefficients (N, K), boxes (N, n) and divisors' terms
-    (N, t); ``forms``: the places of the variables that the divisors' shapes depend on.
-    """
-
-    question: Question
-    problem: Problem
-    arrays: Canonical
-    forms: Indices
-
-    @property
-    def size(self) -> int:
-        """Number of points."""
-        return len(self.arrays.logc)
-
-    def box(self, *, far: bool = False) -> tuple[Array, Array]:
-        """Logarithmic boxes without the user's bounds; ``far``: ends that only make a box are far away."""
-        return batch.boxes(self.problem.variables, (self.size,), own=False, far=far)
-
-    def held(self, points: Indices, z: Array, others: Mapping[int, Array] | None = None) -> Batch:
-        """Return some points with the variables of the forms held at z (points, forms): geometric programs.
-
-        ``others``: further variables that are held, by place.
-        """
-        c = take(self.arrays, points)
-        exponents, logc = c.exponents.copy(), c.logc.copy()
-        for d in c.divisors:
-            rows = slice(c.ptr[d.row], c.ptr[d.row + 1])
-            exponents[rows] -= d.base
-            logc[:, rows] -= d.height(z)[:, None]
-        low, high = c.low.copy(), c.high.copy()
-        low[:, self.forms] = high[:, self.forms] = z
-        for i, values in (others or {}).items():
-            low[:, i] = high[:, i] = values
-        problem, none = self.problem_at(points), np.zeros((0, low.shape[1]))
-        c = replace(c, exponents=exponents, logc=logc, low=low, high=high, divisors=(), forms=none)
-        return Batch(problem.question, problem, (len(points),), c)
-
-    def problem_at(self, points: Indices) -> Problem:
-        """The problem of a choice of points."""
-        p, asked = self.problem, at(self.question, points)
-        assert p.goal is not None, "it has a goal"
-        rows = tuple(
-            replace(r, numerator=_at(r.numerator, points), denominator=_at(r.denominator, points))
-            for r in p.rows or ()
-        )
-        goal = replace(
-            p.goal, numerator=_at(p.goal.numerator, points), denominator=_at(p.goal.denominator, points)
-        )
-        variables = tuple(replace(v, decision=d) for v, d in zip(p.variables, asked.decide, strict=True))
-        return Problem(asked, p.kind, variables, goal, rows)
 
 
 def structure(question: Question) -> Problem | None:
@@ -105,7 +48,7 @@ def structure(question: Question) -> Problem | None:
     return problem if c.divisors and alone.all() and len(c.forms) <= MOST_FORMS else None
 
 
-def divided(spread: Spread, region: Region) -> Divided | None:
+def divided(spread: Spread, region: Region) -> Batch | None:
     """Run the model's arithmetic once for a piece; None where it has another structure."""
     first = structure(spread.grid.question(tuple(s.start for s in region)))
     if first is None:
@@ -114,7 +57,7 @@ def divided(spread: Spread, region: Region) -> Divided | None:
     return of_arrays(first, flat(batch.asked(spread, region), shape), math.prod(shape))
 
 
-def of_arrays(first: Problem, question: Question, count: int) -> Divided | None:
+def of_arrays(first: Problem, question: Question, count: int) -> Batch | None:
     """Run the model's arithmetic once for ``count`` points; None where a point has another structure than ``first``.
 
     ``question``: with numbers, or arrays (count,).
@@ -125,7 +68,23 @@ def of_arrays(first: Problem, question: Question, count: int) -> Divided | None:
     c = canon.canonical(problem, problem.goal, shape=(count,))
     if not len(c.forms) or not ((c.forms != 0).sum(1) == 1).all() or len(c.forms) > MOST_FORMS:
         return None
-    return Divided(question, problem, c, np.argmax(c.forms != 0, axis=1))
+    return Batch(question, problem, (count,), c)
+
+
+def part(b: Batch, points: Indices) -> Batch:
+    """Return some points of a batch that has one axis."""
+    p, asked = b.problem, at(b.question, points)
+    assert p.goal is not None, "a batch has a goal"
+    rows = tuple(
+        replace(r, numerator=_at(r.numerator, points), denominator=_at(r.denominator, points))
+        for r in p.rows or ()
+    )
+    goal = replace(
+        p.goal, numerator=_at(p.goal.numerator, points), denominator=_at(p.goal.denominator, points)
+    )
+    variables = tuple(replace(v, decision=d) for v, d in zip(p.variables, asked.decide, strict=True))
+    problem = Problem(asked, p.kind, variables, goal, rows)
+    return Batch(asked, problem, (len(points),), take(b.arrays, points))
 
 
 def flat(question: Question, shape: tuple[int, ...]) -> Question:
@@ -172,6 +131,7 @@ def take(c: Canonical, points: Any) -> Canonical:
         low=c.low[points],
         high=c.high[points],
         divisors=tuple(replace(d, logc=d.logc[points]) for d in c.divisors),
+        tighter=None if c.tighter is None else take(c.tighter, points),
     )
 
 
@@ -207,6 +167,7 @@ def _ordered(c: Canonical, rows: Sequence[int]) -> Canonical:
         logc=c.logc[:, columns],
         ptr=np.cumsum([0, *(c.ptr[k + 1] - c.ptr[k] for k in rows)]),
         keys=tuple(c.keys[k - 1] for k in rows[1:]),
+        tighter=None,
         divisors=tuple(replace(d, row=place[d.row]) for d in c.divisors if d.row in place),
     )
 

@@ -1,93 +1,86 @@
-"""Why a structured problem, or one with cases, has no design: limits in conflict, and what each would have to give."""
+"""Why structured problems, or one with cases, have no design: limits in conflict, and what each would have to give."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from formulations import canonical as canon
+from formulations.arithmetics.maxima import SIDE
 from formulations.canonical import Array
-from formulations.grids import batch
-from formulations.problem import Goal, Problem
-from formulations.row_keys import RowKey
+from formulations.grids import batch, divided
+from formulations.grids.batch import Batch
+from formulations.problem import Problem
+from formulations.tolerances import SLACK
 from solvers import side_by_side
-from solvers.geometric.programs import branch, geometric_conflicts
-from solvers.geometric.programs.geometric_conflicts import limit_names
-from solvers.geometric.programs.ties import coordinate
-from solvers.mechanisms import conflicts
+from solvers.geometric.kernel import gp
+from solvers.geometric.programs import branch, relaxed_limits
+from solvers.geometric.programs.geometric_conflicts import Oracle, limit_names
+from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms.conflicts import FEW_LIMITS, FEW_SEARCHED, ONE, Bools, Codes, Feasible, Indices, codes
 from solvers.mechanisms.why import Why, any_of, of_each
-
-NODES_TO_A_VALUE = 300
-"""Nodes of a search for the feasible value: close to a border where designs degenerate, more settle nothing."""
-NODES_TO_A_DESIGN = 3000
-"""Nodes of such a search where it has not found any design before."""
+from solvers.patterns import groups
 
 
 def why(problem: Problem) -> Why:
     """What tells why a structured problem, or one with cases, has no design."""
     names, cases = limit_names(problem), problem.cases or (problem,)
-    arrays = [canon.canonical(case, None) for case in cases]
-    few = FEW_SEARCHED if any(c.divisors or c.allowed for c in arrays) else FEW_LIMITS
-    met = any_of([_oracle(case, names) for case in cases])
+    every = [batch.alone(case, None) for case in cases]
+    few = FEW_SEARCHED if any(b.arrays.divisors or b.arrays.allowed for b in every) else FEW_LIMITS
+    met = any_of([_oracle(b, ONE, names, side_by_side.solve) for b in every])
     ended = set[str]()
-    values = of_each(partial(structured_feasible_value, problem, ended=ended))
+    values = of_each(partial(relaxed_limits.of_cases, problem, ended=ended))
     return Why(names, met, values, lambda _: problem.question, few, ended=lambda: frozenset(ended))
 
 
-def _oracle(problem: Problem, names: tuple[str, ...]) -> Feasible:
-    made = batch.of_problem(problem, None)
-    if made is not None and sum(v.discrete for v in problem.variables) <= 1:
-        return geometric_conflicts.Oracle(made, ONE, names, side_by_side.solve).feasible
+def of_points(b: Batch, points: Indices, solve: Solver) -> Why:
+    """What tells why some points of a batch have no design."""
+    names = limit_names(b.problem)
 
-    def one_by_one(points: Indices, kept: Bools) -> Codes:
-        sets = [frozenset(n for n, k in zip(names, row, strict=True) if not k) for row in kept]
-        arrays = [canon.canonical(problem, None, drop=left_out) for left_out in sets]
-        found = side_by_side.run([partial(branch.minimise, c) for c in arrays])
-        return codes(np.array([f.status for f in found]))
+    def values(some: Indices, wanted: Sequence[str]) -> Mapping[str, Array]:
+        return relaxed_limits.at(b, points[some], wanted, solve)
 
-    return one_by_one
+    met = _oracle(b, points, names, solve)
+    return Why(names, met, values, lambda some: divided.at(b.question, points[some]), FEW_SEARCHED)
 
 
-def structured_feasible_value(problem: Problem, name: str, *, ended: set[str] | None = None) -> float | None:
-    """The value of one limit at which, all else kept, designs exist; for a model's limit the factor it is missed by.
+def hopeless(b: Batch, points: Indices, solve: Solver) -> Bools:
+    """Whether limits conflict also with the slack that they are granted, and far out of the box."""
+    names = limit_names(b.problem)
+    every = np.ones(len(names), bool)
+    return np.asarray(_met(b, points, names, solve, every, far=True) == gp.INFEASIBLE)
 
-    None where another conflict remains. A variable's integrality is kept where that is possible. Where the search ends
-    before it has proved that nothing less is feasible, the name joins ``ended``.
+
+def _oracle(b: Batch, points: Indices, names: tuple[str, ...], solve: Solver) -> Feasible:
+    if not b.arrays.divisors and len(b.arrays.allowed) <= 1:
+        return Oracle(b, points, names, solve).feasible
+
+    def searched(own: Indices, kept: Bools) -> Codes:
+        sets, found = list(groups(kept)), np.zeros(len(kept), np.int8)
+        asked = [partial(_met, b, points[own[which]], names, solve, kind) for which, kind in sets]
+        for (which, _), status in zip(sets, side_by_side.run(asked), strict=True):
+            found[which] = codes(status)
+        return found
+
+    return searched
+
+
+def _met(
+    b: Batch, points: Indices, names: tuple[str, ...], solve: Solver, kept: Bools, *, far: bool = False
+) -> Indices:
+    """Whether the limits kept can hold together, whatever the objective and the bounds of the box (status).
+
+    ``far``: also with the slack that limits are granted, and with the ends of the box that are only there to have one
+    far away.
     """
-    ended = set() if ended is None else ended
-    cases = problem.cases or (problem,)
-    if all(r.key.name != name for case in cases for r in case.rows or ()):
-        arrays = [canon.canonical(case, coordinate(name, 1.0), drop=frozenset([name])) for case in cases]
-        values = [f.value for f in side_by_side.run([partial(branch.minimise, c) for c in arrays])]
-        return math.exp(min(values)) if math.isfinite(min(values)) else None
-    keys = tuple(dict.fromkeys(r.key for case in cases for r in case.rows or ()))
-    found = conflicts.feasible_values(
-        problem.question, keys, [name], lambda k: _least_factor_of_cases(cases, keys[k], ended)
-    )[name]
-    return float(found[0]) if math.isfinite(found[0]) else None
-
-
-def _least_factor_of_cases(cases: Sequence[Problem], key: RowKey, ended: set[str]) -> Array:
-    """The least ratio of one limit over all cases (see ``Factor``)."""
-    parts = [case for case in cases if any(r.key == key for r in case.rows or ())]
-    return np.exp([min(side_by_side.run([partial(_log_factor, case, key, ended) for case in parts]))])
-
-
-def _log_factor(problem: Problem, key: RowKey, ended: set[str]) -> float:
-    row = next(r for r in problem.rows or () if r.key == key)
-    others = [r for r in problem.rows or () if r.key.name == key.name and r is not row]
-    goal = Goal(key.name, row.numerator, row.denominator)
-    for relax in (False, True):
-        c = canon.canonical(problem, goal, extra=others, drop=frozenset([key.name]), relax_sets=relax)
-        found = branch.minimise(c, most=NODES_TO_A_VALUE)
-        if found.status == branch.FAILED and found.y is None:
-            found = branch.minimise(c, most=NODES_TO_A_DESIGN)
-        if found.status == branch.FAILED:
-            ended.add(key.name)
-        if found.y is not None:
-            return found.value
-    return math.inf
+    wanted = {n for n, k in zip(names, kept, strict=True) if k}
+    c = divided.any_design(divided.take(b.arrays, points))
+    c = divided.kept(c, [key.name in wanted or key.side == SIDE for key in c.keys])
+    whole = {i: logs for i, logs in c.allowed.items() if c.names[i] in wanted}
+    low, high = (end[points] for end in b.box(own=False, far=far))
+    low[:, list(whole)], high[:, list(whole)] = c.low[:, list(whole)], c.high[:, list(whole)]
+    c = divided.eased(c, np.log1p(SLACK)) if far else c
+    found = branch.search(replace(c, low=low, high=high, allowed=whole), solve, any_design=True)
+    return np.asarray(found.status, np.intp)

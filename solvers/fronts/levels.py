@@ -28,7 +28,7 @@ from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.kinks import Attained, Sensitivities
-from solvers.geometric.points.geometric_answers import Answers, answered, weighed
+from solvers.geometric.points.geometric_answers import Answers, answered
 from solvers.geometric.structured import PROOFS
 from solvers.judgement import Judged, judge
 
@@ -136,7 +136,7 @@ def _answers_at_level(
         NOTHING if code == STATUS_CODES[Status.INFEASIBLE] else None for code in found.status
     ]
     text = f"{PROOFS[asked.first.kind]}; {TOGETHER}"
-    good = np.flatnonzero(found.status == STATUS_CODES[Status.OPTIMAL])
+    good = np.flatnonzero((found.status == STATUS_CODES[Status.OPTIMAL]) & found.plain)
     x = {n: v[good] for n, v in found.judged.x.items()}
     judged = judge(divided.at(made.question, good), x, found.judged.bound[good], (good.size,))
     felt = _sensitivities(asked.first, made, found, good, judged)
@@ -168,7 +168,8 @@ def _sensitivities(
     if made.discrete is not None or not good.size:
         # discrete decisions have no rates
         return None
-    at = [Attained(first, found.y[good], *weighed(made, good, found.y[good], found.multipliers[good]))]
+    own = divided.take(made.arrays, good)
+    at = [Attained(first, found.y[good], *kinks.at_rows(own, found.y[good], found.multipliers[good]))]
     told = None
     # a number may be an exponent, or decide how a model goes on: others know a way
     with handover.guarded(MOVED, made.size, handover.ARITHMETIC):

@@ -18,9 +18,10 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations import evaluation
 from formulations.arithmetics.maxima import SIDE
-from formulations.canonical import Array
+from formulations.canonical import Array, Canonical
 from formulations.problem import Problem
 from results.solution import Solution
+from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import multipliers
 from solvers.geometric.structured import Place
@@ -96,11 +97,25 @@ def without_structure(judged: Judged, *, numbers: bool = True) -> Sensitivities:
 
 def duals(place: Place) -> tuple[Optima, Duals]:
     """Multipliers of a case's rows where it attains its optimum, and what the one-sided ones follow from."""
-    c = canon.canonical(place.case, place.case.goal)
-    r = multipliers.at(c, place.y) if place.known is None else place.known
-    a, b = canon.restriction(c, place.y[None])
-    o = sensitivity.optima(c.keys, (a, b, c.ptr), (c.low, c.high), place.y[None], r.multipliers)
-    return o, sensitivity.duals(o, proved=r.status == gp.OPTIMAL)
+    c, y = canon.of_many(canon.canonical(place.case, place.case.goal)), place.y[None]
+    r = place.known or multipliers.at(c, y, side_by_side.solve)[0]
+    return at_rows(c, y, r.multipliers, proved=r.status == gp.OPTIMAL)
+
+
+def at_rows(
+    c: Canonical,
+    y: Array,
+    force: Array,
+    *,
+    wanted: sensitivity.Bools | None = None,
+    proved: sensitivity.Bools | None = None,
+) -> tuple[Optima, Duals]:
+    """Between which ends the multipliers lie at N optima ``y``; see ``sensitivity.duals``.
+
+    ``force``: some multipliers of the programs whose divisors are their tangents there.
+    """
+    o = sensitivity.optima(c.keys, (*canon.restriction(c, y), c.ptr), (c.low, c.high), y, force)
+    return o, sensitivity.duals(o, wanted, proved)
 
 
 def _sensitivities(

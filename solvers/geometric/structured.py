@@ -14,14 +14,18 @@ from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE, joined
 from formulations.arithmetics.posynomial import Posynomial, constant
 from formulations.canonical import Array, Canonical
-from formulations.problem import Goal, Kind, Problem, Row, farther
+from formulations.grids import batch
+from formulations.grids.batch import Batch
+from formulations.grids.divided import take
+from formulations.problem import Goal, Kind, Problem, Row
 from formulations.row_keys import RowKey
-from formulations.tolerances import SLACK
 from results.solution import Status
+from solvers import side_by_side
 from solvers.geometric.kernel import gp
-from solvers.geometric.programs import branch, multipliers, ties
-from solvers.geometric.programs.polishing import polish
+from solvers.geometric.programs import branch, multipliers, optima, ties
+from solvers.geometric.programs.optimal_face import Chosen
 from solvers.geometric.programs.unbounded import at_open_ends, held_by_box, runaway
+from solvers.mechanisms.conflicts import ONE
 from solvers.outcome import Outcome
 
 PROOFS = {
@@ -32,8 +36,6 @@ PROOFS = {
     Kind.NLP: "branch and bound, monomial secants; lower bounds from Lagrangian duality",
     Kind.MINLP: "branch and bound on discrete values, monomial secants; lower bounds from Lagrangian duality",
 }
-STRAINED = 1e3
-INTERIOR_AT_LEAST = 1e-8
 HELD = 1e-10
 METHODS = {Kind.LP: "interior point", Kind.GP: "interior point"}
 
@@ -104,28 +106,17 @@ def search(problem: Problem, reached: branch.Reached | None = None) -> Searched:
     """
     found = _searched_problem(problem, reached)
     if found.outcome.status is Status.INFEASIBLE or found.outcome.runaway:
-        eased = _searched_problem(_eased(problem), reached)
+        eased = _searched_problem(optima.eased(problem), reached)
         found = eased if np.isfinite(eased.value) or found.outcome.runaway else found
     if reached is not None:
         reached.by(found.value)
     return found
 
 
-def _eased(problem: Problem) -> Problem:
-    """The problem with the ends of the box that are only there to have a box far away, and the slack in its limits."""
-    more = constant(1.0 + SLACK)
-    # what says which number a maximum is stays exact: slack there would come on top of the limits' own
-    rows = tuple(
-        r if r.key.side == SIDE else dataclasses.replace(r, denominator=r.denominator * more)
-        for r in problem.rows or ()
-    )
-    return dataclasses.replace(problem, variables=farther(problem.variables), rows=rows)
-
-
 def _searched_problem(problem: Problem, reached: branch.Reached | None) -> Searched:
     stated = _goal_that_varies(problem)
     goal = stated or next(iter(ties.tie_goals(problem, "")), None)
-    c = canon.canonical(problem, goal)
+    c = canon.of_many(canon.canonical(problem, goal))
     done: Optimum | None = None
     if stated is not None and problem.kind in (Kind.LP, Kind.MILP) and c.divisors:
         done = _linear_vertex(problem, stated, c)
@@ -138,11 +129,11 @@ def _searched_problem(problem: Problem, reached: branch.Reached | None) -> Searc
         return Searched(problem, goal, c, outcome, done=Optimum(outcome))
     gone, known = "", None
     if stated is not None:
-        gone = "" if c.divisors else runaway(c, problem.variables)
-        box, y = (c.low[None], c.high[None]), found.y[None]
+        gone = "" if c.divisors else runaway(take(c, 0), problem.variables)
+        box, y = (c.low, c.high), found.y[None]
         # with whole numbers the multipliers are found again later: here they only tell what an open end holds
         if not gone and (not c.allowed or at_open_ends(problem.variables, box, y).any()):
-            known = multipliers.at(c, found.y, found.alone)
+            known = found.alone or multipliers.at(c, y, side_by_side.solve)[0]
             pull = np.maximum(known.lower_multipliers, known.upper_multipliers)
             held = held_by_box(problem.variables, box, y, pull)[0]
             gone = next((v.name for v, h in zip(problem.variables, held, strict=True) if h), "")
@@ -161,23 +152,27 @@ def settle(s: Searched, *, tied: bool = True) -> Optimum:
     """Settle which of the optimal designs is handed out; unless ``tied`` it is any of them."""
     if s.done is not None or s.found is None or s.found.y is None:
         return s.done or Optimum(s.outcome)
-    problem, goal, c = s.problem, s.goal, s.c
-    y, known = _newton_polished(problem, goal, c, s.found.y, s.known)
-    pinned = _pinned(problem, goal, c, known.multipliers[0]) if goal is not None else None
-    chosen = pinned
-    if chosen is None and not tied:
-        chosen = ties.Chosen(y, {}, 0.0)
-    if chosen is None:
-        # of any feasible design nobody is told how far the others range
-        chosen = ties.choose(problem, goal, y, known=known, ranged=_goal_that_varies(problem) is not None)
-    x = _values_in_si(problem, chosen.y)
-    if goal is None or _goal_that_varies(problem) is None:
-        return Optimum(_any_design(problem, x, s.outcome.solver), chosen.y)
-    log_bound = s.found.bound if pinned is None else pinned.first
+    problem, goal, stated = s.problem, s.goal, _goal_that_varies(s.problem)
+    # of any feasible design nobody is told how far the others range
+    after = None if stated is None else 0
+    batch = Batch(problem.question, dataclasses.replace(problem, goal=goal), (), s.c)
+    there = optima.settled(batch, ONE, s.found.y[None], side_by_side.solve, s.known, tied=tied, after=after)
+    y, ranges = there.chosen.y[0], _ranges(s.c, there.chosen)
+    x = _values_in_si(problem, y)
+    if goal is None or stated is None:
+        return Optimum(_any_design(problem, x, s.outcome.solver), y)
+    pinned = bool(there.pinned[0])
+    log_bound = float(there.chosen.first[0]) if pinned else s.found.bound
     bound = goal.to_user(log_bound) if math.isfinite(log_bound) else None
-    status = Status.OPTIMAL if pinned is not None else s.outcome.status
+    status = Status.OPTIMAL if pinned else s.outcome.status
     outcome = dataclasses.replace(s.outcome, status=status, x=x, bound=bound)
-    return Optimum(outcome, _logarithms(x), chosen.ranges, None if c.allowed or c.divisors else known)
+    return Optimum(outcome, _logarithms(x), ranges, None if s.c.allowed or s.c.divisors else there.known)
+
+
+def _ranges(c: Canonical, chosen: Chosen) -> dict[str, tuple[float, float]]:
+    """The interval of optimal values of each variable that is not unique."""
+    ends = zip(c.names, np.exp(chosen.low[0]), np.exp(chosen.high[0]), strict=True)
+    return {name: (float(low), float(high)) for name, low, high in ends if low < high}
 
 
 def _logarithms(x: Mapping[str, float]) -> Array:
@@ -216,11 +211,12 @@ def _at_its_limit(problem: Problem, goal: Goal | None, c: Canonical) -> Optimum 
     found = branch.minimise(canon.canonical(rest, first), most=ties.MOST_TIE_NODES)
     if found.y is None:
         return None
-    chosen = ties.choose(rest, first, found.y)
-    x = _values_in_si(problem, chosen.y)
+    stages = ties.tie_goals(rest, first.name if first else "")
+    chosen = ties.choose(batch.alone(rest, first), ONE, found.y[None], stages, side_by_side.solve)
+    x = _values_in_si(problem, chosen.y[0])
     text = f"a limit stops {goal.name} here, and this design attains it"
     outcome = Outcome(Status.OPTIMAL, x, goal.to_user(least), text, "dse branch and bound")
-    return Optimum(outcome, _logarithms(x), chosen.ranges)
+    return Optimum(outcome, _logarithms(x), _ranges(c, chosen))
 
 
 def _constant(top: Posynomial, bottom: Posynomial) -> float | None:
@@ -236,7 +232,7 @@ def _outcome_of_search(
 ) -> tuple[Outcome, branch.Found | None]:
     """Interior point, or branch and bound over it: its own result, a design before ties are broken."""
     solver = f"dse {METHODS.get(problem.kind, 'branch and bound')}"
-    found = branch.minimise(c, reached=reached)
+    found = branch.minimise(take(c, 0), reached=reached)
     if found.status == branch.INFEASIBLE:
         proof = "no design meets all limits; " + PROOFS[problem.kind]
         return Outcome(Status.INFEASIBLE, certificate=proof, solver=solver), None
@@ -263,42 +259,6 @@ def _linear_vertex(problem: Problem, goal: Goal, c: Canonical) -> Optimum | None
 def _unbounded(name: str, solver: str) -> Outcome:
     proof = f"the objective keeps improving as {name} grows or falls without limit"
     return Outcome(Status.UNBOUNDED, certificate=proof, solver=solver, runaway=name)
-
-
-def _newton_polished(
-    problem: Problem, goal: Goal | None, c: Canonical, y: Array, known: gp.Result | None = None
-) -> tuple[Array, gp.Result]:
-    """Newton's polish with the whole numbers held, and the multipliers there."""
-    if c.allowed:
-        c = canon.canonical(problem, goal, fixed={c.names[i]: math.exp(y[i]) for i in c.allowed})
-        known = None
-    known = multipliers.at(c, y) if known is None else known
-    start = known.y[0] if known.status[0] == gp.OPTIMAL else y
-    if canon.values(c, start[None])[0, 1:].max(initial=-np.inf) > branch.FEASIBLE:
-        start = y
-    at_end = (known.lower_multipliers[0] > start - c.low) | (known.upper_multipliers[0] > c.high - start)
-    return polish(canon.of_many(c), start[None], known.multipliers, at_end[None]).y[0], known
-
-
-def _pinned(problem: Problem, goal: Goal, c: Canonical, rows: Array) -> ties.Chosen | None:
-    """A limit set at the very least value it can have leaves only the designs that attain it.
-
-    Its multiplier is then boundless, and the slack that feasibility is granted would show in the objective. So the
-    limit's own metric is minimised first and the objective among the designs that attain it, exactly.
-    """
-    limits = np.array([key.side != SIDE for key in c.keys], dtype=bool)
-    strained = np.flatnonzero((rows > STRAINED) & limits)
-    if not strained.size or c.allowed:
-        return None
-    key = c.keys[int(strained[rows[strained].argmax()])]
-    row = next(r for r in problem.rows or () if r.key == key)
-    rest = dataclasses.replace(problem, rows=tuple(r for r in problem.rows or () if r is not row))
-    least = Goal(key.name, row.numerator, row.denominator)
-    found = branch.minimise(canon.canonical(rest, least))
-    if found.y is None or found.value < -INTERIOR_AT_LEAST:
-        return None
-    y, _ = _newton_polished(rest, least, canon.canonical(rest, least), found.y)
-    return ties.choose(rest, least, y, [goal, *ties.tie_goals(problem, goal.name)], after=1)
 
 
 def _values_in_si(problem: Problem, y: Array) -> dict[str, float]:

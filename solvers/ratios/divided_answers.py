@@ -8,7 +8,7 @@ divisors are their tangents at the design. Wherever the single path has a case o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,12 +18,14 @@ from formulations import canonical as canon
 from formulations import handover
 from formulations.canonical import Array, Canonical
 from formulations.grids import divided
-from formulations.grids.divided import Divided, Indices
+from formulations.grids.batch import Batch
+from formulations.grids.divided import Indices
+from formulations.problem import Variable
 from formulations.tolerances import BINDS, TIE
-from scenarios.question import Decision
+from solvers.explaining import structured_conflicts
+from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.formulas import FEASIBLE
-from solvers.geometric.points import geometric_whole, relaxed_limits
+from solvers.geometric.points import geometric_whole
 from solvers.geometric.points.geometric_answers import (
     AT_EDGE,
     CONFLICT,
@@ -31,7 +33,6 @@ from solvers.geometric.points.geometric_answers import (
     MISSED,
     NO_COMMON_INTERIOR,
     NOT_FINITE,
-    NOT_UNIQUE,
     OTHER_TIES,
     TIED,
     UNSOLVED,
@@ -39,46 +40,40 @@ from solvers.geometric.points.geometric_answers import (
     Reasons,
     asked,
 )
-from solvers.geometric.programs import branch, optimal_face, ties
+from solvers.geometric.programs import branch, multipliers, optima, optimal_face, ties
 from solvers.geometric.programs.branch import Searched
 from solvers.geometric.programs.crossover import doubtful
-from solvers.geometric.programs.geometric_conflicts import neighbours
+from solvers.geometric.programs.nodes import values_beside
+from solvers.geometric.programs.optima import STRAINED
 from solvers.geometric.programs.optimal_face import Solver, Stages
-from solvers.geometric.programs.polishing import SHARP_RESIDUAL, UNCLEAR, polish
+from solvers.geometric.programs.polishing import UNCLEAR
 from solvers.geometric.programs.ties import SETTLED_WIDTH
 from solvers.geometric.programs.unbounded import held_by_box
-from solvers.geometric.structured import STRAINED
 from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import sensitivity
-from solvers.ratios import divided_conflicts, equally_good
 
 Bools = NDArray[np.bool_]
 
 FAR_APART = "designs equally good that lie far from each other"
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
-SETTLING_ROUNDS = 3
 
 
-def answered(answers: BlockAnswers, d: Divided, points: NDArray[np.int64], solve: Solver) -> Bools:
+def answered(answers: BlockAnswers, d: Batch, points: NDArray[np.int64], solve: Solver) -> Bools:
     """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered."""
-    discrete = {i: v.decision for i, v in enumerate(d.problem.variables) if v.discrete}
     sound = np.flatnonzero(np.isfinite(d.arrays.logc).all(1))
-    found = branch.search(divided.take(d.arrays, sound), solve, discrete)
+    found = branch.search(divided.take(d.arrays, sound), solve)
     good, why = np.zeros(d.size, bool), np.full(d.size, NOT_FINITE, object)
     why[sound] = np.where(found.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     none = sound[found.status == gp.INFEASIBLE]
-    for members, conflict in divided_conflicts.first_minimal(d, none, solve, discrete):
-        values = dict.fromkeys(conflict, np.full(members.size, np.nan))
-        if answers.wants_values:
-            values = relaxed_limits.of_divided(d, members, conflict, solve, discrete)
-        answers.none(points[members], values)
-        good[members] = True
+    if none.size:
+        none = none[structured_conflicts.hopeless(d, none, solve)]
+        good[none] = answers.conflicts(points[none], structured_conflicts.of_points(d, none, solve))
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         own = sound[best]
-        good[own], why[own] = _optima(answers, d, own, points, _rows_of_found(found, best), solve, discrete)
+        good[own], why[own] = _optima(answers, d, own, points, _rows_of_found(found, best), solve)
     for reason, count in Counter(why[~good]).items():
         handover.hand_over(reason, count)
     return good
@@ -90,46 +85,36 @@ def _rows_of_found(found: Searched, which: Indices) -> Searched:
 
 def _optima(
     answers: BlockAnswers,
-    d: Divided,
+    d: Batch,
     own: Indices,
     points: NDArray[np.int64],
     found: Searched,
     solve: Solver,
-    discrete: Mapping[int, Decision],
 ) -> tuple[Bools, Reasons]:
     """Settle the design of points ``own`` that have an optimum, and say what it is worth; tells for which, and why not
     for the others.
     """  # noqa: D205
     why = np.full(own.size, "", object)
-    c = divided.take(d.arrays, own)
-    y = _sharpened_by_tangents(c, found.y, solve, discrete)
-    y, clear = _chosen_by_ties(d, own, c, y, found, solve, discrete)
-    _mark(why, clear, FAR_APART)
-    held = d.held(own, y[:, d.forms])
-    rule = ties.of_batch(held, solve)
-    if rule is None:
-        return np.zeros(own.size, bool), np.full(own.size, OTHER_TIES, object)
-    t, everyone = held.table, np.arange(own.size)
-    r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
-    clear &= r.status == gp.OPTIMAL
-    _mark(why, clear, UNSOLVED)
-    if discrete:
-        some = everyone[clear]
-        y[some], _, sure = geometric_whole.settled(rule, some, optimal_face.taken(r, some))
-        clear[some] &= sure
-        for v, decision in discrete.items():
-            _beside(d, own, rule, y, found.value, solve, v, decision)
-    else:
-        settled = optimal_face.choose(rule, everyone, r)
-        y, clear = settled.y, clear & settled.sure
-    _mark(why, clear, WHOLE if discrete else TIED)
-    multipliers = _multipliers(d, c, y, solve, clear, discrete, why)
-    x = {v.name: canon.si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
-    goal = d.problem.goal
+    d, goal = divided.part(d, own), d.problem.goal
     assert goal is not None, "it has a goal"
-    judged = judge(held.question, x, goal.to_user(found.bound), (own.size,))
+    c, stages = d.arrays, ties.tie_goals(d.problem, goal.name)
+    if not all(g.denominator.is_monomial for g in stages):
+        return np.zeros(own.size, bool), np.full(own.size, OTHER_TIES, object)
+    y, *_ = optima.sharpened(c, found.y, solve)
+    y, clear = _chosen_by_ties(d, y, found, solve)
+    _mark(why, clear, FAR_APART)
+    if c.allowed:
+        y, settled = _settled_whole(d, y, clear, found.value, solve)
+        clear &= settled
+    else:
+        chosen = ties.in_face(d, np.arange(own.size), y, stages, solve, after=None)
+        y, clear = chosen.y, clear & chosen.sure
+    _mark(why, clear, WHOLE if c.allowed else TIED)
+    force = _multipliers_at(d.problem.variables, c, y, solve, clear, why)
+    x = {v.name: canon.si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
+    judged = judge(d.question, x, goal.to_user(found.bound), (own.size,))
     # what changes by leaps has no rate
-    elasticities = {} if discrete else sensitivity.elasticities(judged, c.keys, multipliers)
+    elasticities = {} if c.allowed else sensitivity.elasticities(judged, c.keys, force)
     good = judged.good & clear
     answers.put(points[own], judged, good, elasticities)
     _mark(why, good, MISSED)
@@ -141,33 +126,50 @@ def _mark(why: Reasons, good: Bools, reason: str) -> None:
     why[(why == "") & ~good] = reason
 
 
-def _beside(
-    d: Divided,
-    own: Indices,
-    rule: Stages,
-    y: Array,
-    best: Array,
-    solve: Solver,
-    v: int,
-    decision: Decision,
-) -> None:
+def _settled_whole(d: Batch, y: Array, clear: Bools, best: Array, solve: Solver) -> tuple[Array, Bools]:
+    """Choose the whole number with the variables of the forms held, then beside it; tells where that is certain."""
+    held = _held(d, y, ())
+    rule = ties.of_batch(held, solve)
+    assert rule is not None, "its stages have monomial divisors"
+    t, y, sure = held.table, y.copy(), np.zeros(len(y), bool)
+    r = solve(t.exponents, t.logc, t.ptr, held.low, held.high)
+    some = np.flatnonzero(clear & (r.status == gp.OPTIMAL))
+    y[some], _, sure[some] = geometric_whole.settled(rule, some, optimal_face.taken(r, some))
+    for v in d.arrays.allowed:
+        _beside(d, rule, y, best, solve, v)
+    return y, sure
+
+
+def _held(d: Batch, y: Array, others: Sequence[int]) -> Batch:
+    """Geometric programs: the variables of the divisors' forms, and others by place, held at their values of ``y``."""
+    c, held = canon.forms_held(d.arrays, y), [*_places(d.arrays), *others]
+    low, high = c.low.copy(), c.high.copy()
+    low[:, held] = high[:, held] = y[:, held]
+    return replace(d, arrays=replace(c, low=low, high=high))
+
+
+def _places(c: Canonical) -> Indices:
+    """The variables that the divisors' shapes depend on: each form is one alone."""
+    return np.asarray(np.argmax(c.forms != 0, axis=1))
+
+
+def _beside(d: Batch, rule: Stages, y: Array, best: Array, solve: Solver, v: int) -> None:
     """Move designs to a neighbouring value of variable ``v`` where that is as good and the tie rule prefers it.
 
     What the variables of the forms give up for it is too little to count.
     """
+    c = d.arrays
     for up in (1, 0):
-        c = divided.take(d.arrays, own)
-        aside = neighbours(decision, y[:, v] + (1e-8 if up else -1e-8), c.low[:, v], c.high[:, v])[up]
-        low, high = c.low.copy(), c.high.copy()
-        low[:, v] = high[:, v] = aside
+        aside = values_beside(c.allowed[v], y[:, v] + (1e-8 if up else -1e-8), c.low[:, v], c.high[:, v])[up]
         tried = np.flatnonzero(np.abs(aside - y[:, v]) > 1e-13)
-        a, b = canon.restriction(divided.take(c, tried), y[tried])
-        r = solve(a, b, c.ptr, low[tried], high[tried])
+        own, there = divided.take(c, tried), y[tried]
+        there[:, v] = aside[tried]
+        r, _ = multipliers.at(multipliers.held_whole(own, there), y[tried], solve)
         tied = np.flatnonzero((r.status == gp.OPTIMAL) & (r.value <= best[tried] + TIE))
         some = tried[tied]
         if not some.size:
             continue
-        held = d.held(own[some], r.y[tied][:, d.forms], {v: aside[some]})
+        held = _held(divided.part(d, some), r.y[tied], (v,))
         at_it = ties.of_batch(held, solve)
         assert at_it is not None, "the same stages as before"
         t = held.table
@@ -178,81 +180,41 @@ def _beside(
         y[some[better]] = settled.y[better]
 
 
-def _chosen_by_ties(
-    d: Divided,
-    own: Indices,
-    c: Canonical,
-    y: Array,
-    found: Searched,
-    solve: Solver,
-    discrete: Mapping[int, Decision],
-) -> tuple[Array, Bools]:
+def _chosen_by_ties(d: Batch, y: Array, found: Searched, solve: Solver) -> tuple[Array, Bools]:
     """Choose by the tie rule where designs are equally good that lie far apart along some form; tells where it is
     certain.
     """  # noqa: D205
-    sure = np.ones(own.size, bool)
-    some = np.flatnonzero((found.high - found.low)[:, d.forms].max(1) > SETTLED_WIDTH)
+    c, sure = d.arrays, np.ones(len(y), bool)
+    some = np.flatnonzero((found.high - found.low)[:, _places(c)].max(1) > SETTLED_WIDTH)
     if some.size:
-        far = equally_good.reaching(divided.take(c, some), y[some], solve, discrete)
-        some = some[far]
+        ends = ties.reaches(divided.take(c, some), y[some], c.forms, solve)
+        some = some[(ends[1] - ends[0] > SETTLED_WIDTH).any(1)]
     if some.size:
-        problem = d.problem_at(own[some])
-        assert problem.goal is not None, "it has a goal"
-        stages = ties.tie_goals(problem, problem.goal.name)
-        nudged, there, sure[some] = equally_good.by_rule(
-            divided.take(c, some), y[some], stages, solve, discrete
-        )
-        y[some] = _sharpened_by_tangents(nudged, there, solve, discrete)[:, : y.shape[1]]
+        own = divided.part(d, some)
+        stages = ties.tie_goals(own.problem, own.problem.goal.name if own.problem.goal else "")
+        nudged, there, sure[some] = ties.by_rule(own.arrays, y[some], stages, solve)
+        y[some] = optima.sharpened(nudged, there, solve)[0][:, : y.shape[1]]
     return y, sure
 
 
-def _sharpened_by_tangents(c: Canonical, y: Array, solve: Solver, discrete: Mapping[int, Decision]) -> Array:
-    """Solve with tangents where the last one was least, and sharpen that, until it is; discrete variables stay."""
-    low, high = c.low.copy(), c.high.copy()
-    for v in discrete:
-        low[:, v] = high[:, v] = y[:, v]
-    c, y, rest = replace(c, low=low, high=high), y.copy(), np.arange(len(y))
-    for _ in range(SETTLING_ROUNDS):
-        own = divided.take(c, rest)
-        y[rest], residual = _polished(own, y[rest], solve)
-        rest = rest[residual > SHARP_RESIDUAL]
-        if not rest.size:
-            break
-    return y
-
-
-def _polished(c: Canonical, y: Array, solve: Solver) -> tuple[Array, Array]:
-    """The optimum of the program with tangents at y, sharpened, and what is left to sharpen."""
-    r = solve(*canon.restriction(c, y), c.ptr, c.low, c.high)
-    start = np.where((r.status == gp.OPTIMAL)[:, None], r.y, y)
-    held = canon.values(c, start)[:, 1:].max(1, initial=-np.inf) <= FEASIBLE
-    start = np.where(held[:, None], start, y)
-    at_end = (r.lower_multipliers > start - c.low) | (r.upper_multipliers > c.high - start)
-    found = polish(c, start, r.multipliers, at_end)
-    return found.y, found.residual
-
-
-def _multipliers(
-    d: Divided,
+def _multipliers_at(
+    variables: Sequence[Variable],
     c: Canonical,
     y: Array,
     solve: Solver,
     clear: Bools,
-    discrete: Mapping[int, Decision],
     why: Reasons,
 ) -> Array:
-    """The multipliers of the limits; takes points off ``clear`` where they are not known, and notes ``why``."""
-    a, b = canon.restriction(c, y)
-    low, high = c.low.copy(), c.high.copy()
-    for v in discrete:
-        low[:, v] = high[:, v] = y[:, v]
-    r = solve(a, b, c.ptr, low, high)
+    """The multipliers of the limits, NaN where they have no end; takes points off ``clear`` where that is in doubt,
+    and notes ``why``.
+    """  # noqa: D205
+    r, _ = multipliers.at(multipliers.held_whole(c, y), y, solve)
     pull = np.maximum(r.lower_multipliers, r.upper_multipliers)
     # what is held at a whole number is pulled by nothing else
-    pull[:, list(discrete)] = np.inf
-    clear &= ~held_by_box(d.problem.variables, (c.low, c.high), y, pull).any(1)
+    pull[:, list(c.allowed)] = np.inf
+    clear &= ~held_by_box(variables, (c.low, c.high), y, pull).any(1)
     _mark(why, clear, AT_EDGE)
-    if discrete:
+    if c.allowed:
         return r.multipliers
     f = canon.values(c, y)
     clear &= (r.status == gp.OPTIMAL) & (np.abs(r.value - f[:, 0]) <= AGREES)
@@ -263,9 +225,5 @@ def _multipliers(
     open_ones = doubtful(-f[:, 1:], r.multipliers, UNCLEAR) & (asked(c.keys) | (f[:, 1:] < -BINDS))
     clear &= ~open_ones.any(1)
     _mark(why, clear, IN_DOUBT)
-    weighed = sensitivity.duals(
-        sensitivity.optima(c.keys, (a, b, c.ptr), (c.low, c.high), y, r.multipliers), asked(c.keys), clear
-    )
-    clear &= weighed.known
-    _mark(why, clear, NOT_UNIQUE)
-    return weighed.value
+    _, d = kinks.at_rows(c, y, r.multipliers, wanted=asked(c.keys), proved=clear)
+    return np.where(d.known[:, None], d.value, np.nan)

@@ -101,8 +101,7 @@ def _bounds_of_ratios(worlds: Worlds) -> Array:
     made = None if first is None else divided.of_arrays(first, some.every, some.size)
     if made is None or made.problem.goal is None or not np.isfinite(made.arrays.logc).all():
         return unknown
-    discrete = {i: v.decision for i, v in enumerate(made.problem.variables) if v.discrete}
-    found = branch.search(made.arrays, gp.solve, discrete, value_only=True)
+    found = branch.search(made.arrays, gp.solve, value_only=True)
     return np.where(found.status == gp.OPTIMAL, made.problem.goal.to_user(found.bound), np.nan)
 
 

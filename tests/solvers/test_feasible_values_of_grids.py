@@ -28,8 +28,9 @@ from solvers import feasible_values
 from solvers.answer import answer
 from solvers.counting import tables, whole
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import geometric, relaxed_limits
+from solvers.geometric.points import geometric
 from solvers.geometric.points.geometric_answers import answered
+from solvers.geometric.programs import relaxed_limits
 from solvers.linear.points import linear
 from solvers.ratios import line
 from solvers.ratios.divided import Divided

@@ -209,7 +209,7 @@ def _random(count: int, seed: int) -> Canonical:
 
 def test_random_problems_are_all_closed_and_no_design_lies_below_the_bound():
     c = _random(25, seed=1)
-    found = branch.search(c, gp.solve, {})
+    found = branch.search(c, gp.solve)
     assert (found.status != gp.FAILED).mean() > 0.95
     u, v = (a.ravel() for a in np.meshgrid(np.linspace(-3, 3, 101), np.linspace(-3, 3, 101)))
     points = np.stack([u, v], axis=1)
@@ -296,10 +296,10 @@ def test_what_divides_without_a_remainder_may_be_taken_out_of_a_ratio():
     assert d is not None
     cap = next(i for i, key in enumerate(d.arrays.keys) if key.name == "power_per_processor")
     c = divided.aimed(d.arrays, cap)
-    whole = branch.search(c, gp.solve, {}, value_only=True, most=4000)
+    whole = branch.search(c, gp.solve, value_only=True, most=4000)
     parted = quotients.apart(c)
     assert len(parted.names) == len(c.names) + 1
-    apart = branch.search(parted, gp.solve, {}, value_only=True)
+    apart = branch.search(parted, gp.solve, value_only=True)
     assert (whole.status == gp.OPTIMAL).all()
     assert (apart.status == gp.OPTIMAL).all()
     np.testing.assert_allclose(canon.values(c, apart.y[:, :-1])[:, 0], whole.value, rtol=0, atol=1e-7)

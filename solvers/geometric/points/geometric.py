@@ -26,9 +26,8 @@ from solvers import work
 from solvers.geometric.kernel import gp
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
-from solvers.geometric.points import relaxed_limits
 from solvers.geometric.points.geometric_answers import OTHER_TIES, Answers, answered, elasticities
-from solvers.geometric.programs import ties
+from solvers.geometric.programs import relaxed_limits, ties
 from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
@@ -141,6 +140,7 @@ class Geometric:
         if found is None or rule is None:
             return None
         best, conflicting = (found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
+        best &= found.plain
         conflict = found.conflict & conflicting[:, None]
         settled = None if start is None or near is None else (start, near)
         return Anchors(

@@ -6,19 +6,17 @@ points what their programs cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 
 import numpy as np
 
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
-from scenarios.question import Decision
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_together import ITERATIONS, Programs
-from solvers.geometric.programs import nodes, tree
+from solvers.geometric.programs import tree
 from solvers.geometric.programs.tree import FEASIBLE, Reached, Searched, Wanted
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
@@ -94,7 +92,6 @@ def minimise(
 def search(
     c: Canonical,
     solve: Callable[..., gp.Result],
-    discrete: Mapping[int, Decision],
     *,
     any_design: bool = False,
     value_only: bool = False,
@@ -104,8 +101,8 @@ def search(
 ) -> Searched:
     """Minimise the goal of every point of ``c``, which has a row of coefficients for each.
 
-    ``discrete``: what is decided in whole numbers or from a list, by its place. ``any_design``: the first design found
-    ends its search, proof or none. ``value_only``: nobody asks how far the designs reach that are as good as the best.
+    ``any_design``: the first design found ends its search, proof or none. ``value_only``: nobody asks how far the
+    designs reach that are as good as the best.
     ``start``: a feasible design of every point.
     """
     tol = ANY if any_design else EASIER if value_only and gap >= NODE_GAP else min(TIGHT, gap)
@@ -118,6 +115,9 @@ def search(
             hurried=True, max_iterations=ITERATIONS, tol=tol, content=content,
         )  # fmt: skip
 
-    wanted = Wanted(gap, most, any_design=any_design, reach=not (value_only or any_design))
-    c = replace(c, allowed={v: nodes.listed(d) for v, d in discrete.items()})
-    return tree.search(c, lambda asked: [solved(p) for p in asked], wanted, start)
+    alone = solve is side_by_side.solve
+    # what is asked beside a single question goes to the kernel in the same calls
+    ask = side_by_side.solve_all if alone else lambda asked: [solved(p) for p in asked]
+    reach = not (value_only or any_design)
+    wanted = Wanted(gap, most, any_design=any_design, reach=reach, fewest_calls=alone)
+    return tree.search(c, ask, wanted, start)

@@ -7,43 +7,36 @@ Whole numbers and forms that divisors depend on are settled by branching, the re
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import numpy as np
 
-from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import names_in, split
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Array, Canonical
 from formulations.grids.batch import Batch, Table
-from formulations.problem import Goal, Problem, Row, Variable, symbols
+from formulations.grids.divided import Indices, take
+from formulations.problem import Goal, Problem, Row, symbols
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
-from scenarios.question import Decision
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch, multipliers, optimal_face
-from solvers.geometric.programs.optimal_face import Solver, Stages
+from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages
 from solvers.outcome import ENUMERATION
+from solvers.patterns import Bools
 
 SETTLED_WIDTH = 1e-2
 NUDGE = 1e-7
 NEXT = 0.1
+TIED_GAP = NUDGE * SETTLED_WIDTH / 10
+"""What a nudge has to show through."""
+EVERYWHERE = math.log(1e30)
+"""A stage that gives way to an earlier one may grow by any factor."""
 MOST_TIE_NODES = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The design handed out (log variables), and the interval of optimal values of each variable that is not unique.
-
-    ``first``: proven lower bound (log) of the first tie breaker over the optimal face.
-    """
-
-    y: Array
-    ranges: dict[str, tuple[float, float]]
-    first: float
 
 
 def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
@@ -94,61 +87,69 @@ def no_worse(goal: Goal, log_value: float) -> Row:
 
 
 def choose(
-    problem: Problem,
-    goal: Goal | None,
+    batch: Batch,
+    points: Indices,
     y: Array,
-    stages: Sequence[Goal] | None = None,
+    stages: Sequence[Goal],
+    solve: Solver,
     known: gp.Result | None = None,
     *,
-    ranged: bool = True,
-    after: int = 0,
+    rule: Stages | None = None,
+    after: int | None = 0,
 ) -> Chosen:
-    """Break ties among the designs that are as good as ``y``; ``stages``: what decides, by default the tie rule.
+    """Break ties among the designs of ``points`` that are as good as ``y``; ``stages``: what decides.
 
-    ``known``: what the kernel says of the goal's optimum, with the whole numbers of ``y`` held, where that is at hand.
-    ``ranged``: whether anybody asks how far variables range, which for whole numbers and forms is two searches each.
-    ``after``: ranges are those among the designs that are best by so many of the stages (1 where the first one is the
-    objective itself).
+    ``known``: what the kernel says of the optima, with the whole numbers of ``y`` held, where that is at hand.
+    ``rule``: the stages as tables, if they are at hand. ``after``: see ``optimal_face.choose``; ranges of whole
+    numbers and forms are two searches each.
 
-    Whole numbers and the forms that make a problem signomial are settled first by branching, the rest in the face.
+    Whole numbers and the forms that make a problem signomial are settled first by branching (of all points of the
+    batch), the rest in the face.
     """
-    c = canon.canonical(problem, goal)
-    stages = tie_goals(problem, goal.name if goal else "") if stages is None else stages
-    ranges: dict[str, tuple[float, float]] = {}
+    c, ends = take(batch.arrays, points), np.full((2, *y.shape), np.nan)
     if c.allowed or c.divisors:
-        first = y
-        y, ranges = _settled_by_ties(problem, goal, c, stages, y, ranged)
-        known = known if y is first else None
-    fixed = {c.names[i]: float(np.exp(y[i])) for i in c.allowed}
-    settled = canon.canonical(problem, goal, fixed=fixed) if fixed else c
-    r = multipliers.at(settled, y) if known is None else known
-    rule, here = _rule(problem, settled, stages, y), np.zeros(1, np.intp)
-    found = optimal_face.choose(
-        rule, here, dataclasses.replace(r, y=y[None]), after=after if ranged else None
+        y, loose = _settled_by_branching(c, stages, y, solve, None if after is None else ends)
+        known = None if loose.any() else known
+    found = in_face(batch, points, y, stages, solve, known, rule=rule, after=after)
+    low, high = (
+        np.where(np.isnan(own), e, own) for own, e in zip((found.low, found.high), ends, strict=True)
     )
-    for name, low, high in zip(c.names, found.low[0], found.high[0], strict=True):
-        if low < high:
-            ranges[name] = (float(np.exp(low)), float(np.exp(high)))
-    return Chosen(found.y[0], ranges, float(found.first[0]))
+    return dataclasses.replace(found, low=low, high=high)
 
 
-def _rule(problem: Problem, c: Canonical, stages: Sequence[Goal], y: Array) -> Stages:
-    """The tie rule at one optimum; the divisors' forms keep their value, those of stages are their tangents there."""
-    table, wanted, none = _tangents(c, y), [], np.zeros((0, y.size))
-    for stage in stages:
-        one = canon.canonical(dataclasses.replace(problem, rows=()), stage)
-        wanted.append(_tangents(one, y))
-    low, high = c.low[None], c.high[None]
-    tangents = dataclasses.replace(
-        c, exponents=table.exponents, logc=table.logc, low=low, high=high, divisors=(), forms=none
-    )
-    batch = Batch(problem.question, problem, (1,), tangents)
-    return optimal_face.stages(batch, wanted, side_by_side.solve, c.forms)
+def in_face(
+    batch: Batch,
+    points: Indices,
+    y: Array,
+    stages: Sequence[Goal],
+    solve: Solver,
+    known: gp.Result | None = None,
+    *,
+    rule: Stages | None = None,
+    after: int | None = 0,
+) -> Chosen:
+    """Break ties in the optimal faces (see ``choose``): whole numbers and the divisors' forms stay as they are."""
+    c = multipliers.held_whole(take(batch.arrays, points), y)
+    r = multipliers.at(c, y, solve)[0] if known is None else known
+    rule = _rule(batch, c, stages, y, solve) if rule is None else rule
+    return optimal_face.choose(rule, points, dataclasses.replace(r, y=y), after=after)
 
 
-def _tangents(c: Canonical, y: Array) -> Table:
-    a, b = canon.restriction(c, y[None])
-    return Table(a[0], b, c.ptr)
+def _rule(batch: Batch, c: Canonical, stages: Sequence[Goal], y: Array, solve: Solver) -> Stages:
+    """The tie rule at optima y; the divisors' forms keep their value, and those of stages are their tangents there."""
+    tables = [_table(batch, stage, y) for stage in stages]
+    if c.divisors or batch.arrays.allowed:
+        batch = dataclasses.replace(batch, arrays=canon.forms_held(c, y))
+    return optimal_face.stages(batch, tables, solve, c.forms)
+
+
+def _table(batch: Batch, stage: Goal, y: Array | None = None) -> Table:
+    if stage.denominator.is_monomial:
+        return batch.of([(stage.numerator, stage.denominator)])
+    assert y is not None, "the stages of many points have monomial divisors"
+    one = canon.canonical(dataclasses.replace(batch.problem, rows=()), stage, shape=(1,))
+    a, b = canon.restriction(one, y)
+    return Table(a[0], b, one.ptr)
 
 
 def of_batch(batch: Batch, solve: Solver) -> Stages | None:
@@ -157,73 +158,112 @@ def of_batch(batch: Batch, solve: Solver) -> Stages | None:
     wanted = tie_goals(batch.problem, batch.problem.goal.name)
     if not all(g.denominator.is_monomial for g in wanted):
         return None
-    return optimal_face.stages(batch, [batch.of([(g.numerator, g.denominator)]) for g in wanted], solve)
+    return optimal_face.stages(batch, [_table(batch, g) for g in wanted], solve)
 
 
-def _settled_by_ties(
-    problem: Problem, goal: Goal | None, c: Canonical, stages: Sequence[Goal], y: Array, ranged: bool
-) -> tuple[Array, dict[str, tuple[float, float]]]:
-    """Range of every whole number and form over the optimal designs; where not unique, the tie rule by branching.
+def _settled_by_branching(
+    c: Canonical, stages: Sequence[Goal], y: Array, solve: Solver, ends: Array | None
+) -> tuple[Array, Bools]:
+    """Where whole numbers and forms are not unique, the tie rule by branching; also tells where that is.
 
-    The goal is nudged by a tiny power of what decides the tie: unlike a row that holds the goal at its optimum
-    this leaves the feasible set as wide as it is.
+    ``ends`` (2, N, n): takes the ranges of those that are single variables; None: nobody asks for ranges.
     """
-    ranges: dict[str, tuple[float, float]] = {}
-    loose = not ranged
-    directions = [*np.eye(len(c.names))[list(c.allowed)], *c.forms] if ranged else []
-    reach = partial(_least_of_form, problem, goal, c, y)
-    lows = side_by_side.run([partial(reach, sign * d) for d in directions for sign in (1.0, -1.0)])
-    for direction, low, high in zip(directions, lows[::2], [-x for x in lows[1::2]], strict=True):
-        alone = np.flatnonzero(direction)
-        whole = alone.size == 1 and int(alone[0]) in c.allowed
-        if high - low > (1e-12 if whole else SETTLED_WIDTH):
-            loose = True
+    loose = np.full(len(y), ends is None)
+    if ends is not None:
+        directions = np.array([*np.eye(y.shape[1])[list(c.allowed)], *c.forms])
+        reached = reaches(c, y, directions, solve)
+        for i, direction in enumerate(directions):
+            own, alone = reached[:, :, i], np.flatnonzero(direction)
+            whole = alone.size == 1 and int(alone[0]) in c.allowed
+            wide = own[1] - own[0] > (1e-12 if whole else SETTLED_WIDTH)
+            loose |= wide
             if alone.size == 1:
-                ranges[c.names[alone[0]]] = (float(np.exp(low)), float(np.exp(high)))
-    if not loose:
-        return y, ranges
-    nudged_problem, nudged_goal = _nudged(problem, goal, stages, y)
-    found = branch.minimise(canon.canonical(nudged_problem, nudged_goal), most=MOST_TIE_NODES)
-    return (y if found.y is None else found.y[: y.size]), ranges
+                ends[:, wide, alone[0]] = own[:, wide]
+    y, some = y.copy(), np.flatnonzero(loose)
+    if some.size:
+        y[some] = by_rule(take(c, some), y[some], stages, solve)[1][:, : y.shape[1]]
+    return y, loose
 
 
-def _least_of_form(problem: Problem, goal: Goal | None, c: Canonical, y: Array, direction: Array) -> float:
-    """The least value of a linear form over the optimal designs."""
-    names = [v.name for v in problem.variables]
-    power = 1.0 if goal is None else NUDGE
-    key = tuple(sorted((n, power * float(e)) for n, e in zip(names, direction, strict=True) if e != 0))
-    nudged = _goal_times(goal, Posynomial({key: 1.0}))
-    c_nudged = canon.canonical(problem, nudged)
-    found = branch.minimise(c_nudged, gap=NUDGE * SETTLED_WIDTH / 10, incumbent=y, most=MOST_TIE_NODES)
-    if found.y is None or (goal and np.ptp(canon.values(c, np.stack([y, found.y]))[:, 0]) > 10 * TIE):
-        return float(direction @ y)
-    return float(direction @ found.y)
+def reaches(c: Canonical, y: Array, directions: Iterable[Array], solve: Solver) -> Array:
+    """The ends (2, N, q) of linear forms (q, n) over the designs that are as good as ``y`` (N, n), at many points.
+
+    The goal is nudged by a tiny power of the form: unlike a row that holds the goal at its optimum this leaves the
+    feasible set as wide as it is. Where nothing is to be minimised, the form itself is.
+    """
+    free = not c.exponents[: c.ptr[1]].any()
+    best, directions = canon.values(c, y)[:, 0], list(directions)
+
+    def least(direction: Array) -> Array:
+        there = _least_nudged(_goal_times_powers(c, direction * (1.0 if free else NUDGE)), y, solve).y
+        alike = np.abs(canon.values(c, there)[:, 0] - best) <= 10 * TIE
+        return np.asarray(np.einsum("pi,i->p", np.where(alike[:, None], there, y), direction))
+
+    found = side_by_side.run([partial(least, sign * d) for d in directions for sign in (1.0, -1.0)])
+    ends = np.array(found).reshape(len(directions), 2, len(y)) * np.array([1.0, -1.0])[:, None]
+    return np.moveaxis(ends, 0, 2)
 
 
-def _nudged(problem: Problem, goal: Goal | None, stages: Sequence[Goal], y: Array) -> tuple[Problem, Goal]:
-    """Add one variable per stage, above that stage's value; the goal times tiny powers of them."""
-    point = {v.name: float(x) for v, x in zip(problem.variables, np.exp(y), strict=True)}
-    variables, rows, weight = (
-        list(problem.variables),
-        list(problem.rows or ()),
-        1.0 if goal is None else NUDGE,
+def by_rule(c: Canonical, y: Array, stages: Sequence[Goal], solve: Solver) -> tuple[Canonical, Array, Bools]:
+    """Search the designs that the tie rule wants, from optimal designs ``y``; ``stages``: what ties go to.
+
+    Returns the problem with its goal nudged and one more variable for each stage, its best designs, and where they are
+    proved to be its optima.
+    """
+    nudged, start = _with_stages(c, y, [g for g in stages if g.denominator.is_monomial])
+    found = _least_nudged(nudged, start, solve)
+    return nudged, found.y, found.status == gp.OPTIMAL
+
+
+def _least_nudged(c: Canonical, y: Array, solve: Solver) -> branch.Searched:
+    return branch.search(c, solve, value_only=True, gap=TIED_GAP, most=MOST_TIE_NODES, start=y)
+
+
+def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canonical, Array]:
+    """Add one variable for each stage, above that stage's value; the goal times tiny powers of them."""
+    if not stages:
+        return c, y
+    count, n = y.shape
+    more = tuple(f"least {g.name}" for g in stages)
+    point = dict(zip(c.names, np.exp(y).T, strict=True))
+    # a stage of numbers alone is one number for all points
+    now = np.stack(
+        [np.log(np.broadcast_to(g.numerator(**point) / g.denominator(**point), (count,))) for g in stages], 1
     )
-    powers = []
-    for stage in stages:
-        if not stage.denominator.is_monomial:
-            continue
-        name, now = f"least {stage.name}", stage.numerator(**point) / stage.denominator(**point)
-        # wide on both sides: a stage that gives way to an earlier one may grow by any factor
-        variables.append(Variable(name, now * 1e-30, now * 1e30, True, True, Decision(name)))
-        above = Posynomial({((name, 1.0),): 1.0})
-        rows.append(Row(RowKey(name, "model"), stage.numerator, stage.denominator * above))
-        powers.append((name, weight))
-        weight *= NEXT
-    wider = dataclasses.replace(problem, variables=tuple(variables), rows=tuple(rows))
-    return wider, _goal_times(goal, Posynomial({tuple(sorted(powers)): 1.0}))
+    above = [Posynomial({((name, 1.0),): 1.0}) for name in more]
+    pairs = [(g.numerator, g.denominator * own) for g, own in zip(stages, above, strict=True)]
+    keys = tuple(RowKey(name, "model") for name in more)
+    low, high = now - EVERYWHERE, now + EVERYWHERE
+    added = canon.arrays((*c.names, *more), pairs, keys, low, high, {}, (count,))
+    powers = NUDGE * NEXT ** np.arange(len(more))
+    free = not c.exponents[: c.ptr[1]].any()
+    weights = np.concatenate([np.zeros(n), powers / NUDGE if free else powers])
+    return _goal_times_powers(_joined(c, added), weights), np.column_stack([y, now])
 
 
-def _goal_times(goal: Goal | None, factor: Posynomial) -> Goal:
-    one = Posynomial({(): 1.0})
-    base = goal or Goal("tie", one, one)
-    return dataclasses.replace(base, numerator=base.numerator * factor)
+def _joined(c: Canonical, added: Canonical) -> Canonical:
+    """The arrays of a problem with more variables, behind its own, and more rows."""
+    n, wide = len(added.names) - added.low.shape[1], len(c.names)
+    at = np.full(added.low.shape[1], n)
+    rows = np.pad(added.exponents, ((0, 0), (0, wide - n)))
+    return dataclasses.replace(
+        c,
+        names=(*added.names, *c.names[n:]),
+        exponents=np.concatenate([np.insert(c.exponents, at, 0.0, axis=1), rows]),
+        logc=np.concatenate([c.logc, added.logc], axis=1),
+        ptr=np.concatenate([c.ptr, c.ptr[-1] + added.ptr[1:]]),
+        keys=(*c.keys, *added.keys),
+        low=np.concatenate([c.low[:, :n], added.low, c.low[:, n:]], axis=1),
+        high=np.concatenate([c.high[:, :n], added.high, c.high[:, n:]], axis=1),
+        divisors=tuple(dataclasses.replace(d, base=np.insert(d.base, at, 0.0)) for d in c.divisors),
+        forms=np.insert(c.forms, at, 0.0, axis=1),
+        tighter=None if c.tighter is None else _joined(c.tighter, added),
+    )
+
+
+def _goal_times_powers(c: Canonical, powers: Array) -> Canonical:
+    """Return the same problem with its goal times powers of its first variables."""
+    exponents = c.exponents.copy()
+    exponents[: c.ptr[1], : powers.size] += powers
+    tighter = None if c.tighter is None else _goal_times_powers(c.tighter, powers)
+    return dataclasses.replace(c, exponents=exponents, tighter=tighter)

@@ -265,7 +265,7 @@ def _restrictions(c: Canonical, nodes: Nodes, relaxed: Relaxed) -> tuple[Indices
     held[list(c.allowed)] = True
     low, high = (np.where(held, at, end) for end in (own.low, own.high))
     a, b = canon.restriction(own, at)
-    return points, Programs(a if c.divisors else c.exponents, b, c.ptr, low, high, content=True)
+    return points, Programs(a, b, c.ptr, low, high, content=True)
 
 
 def _descend(s: _State, nodes: Nodes, relaxed: Relaxed, descents: int) -> None:

@@ -1,0 +1,170 @@
+"""From optima that a search has found to the designs that are handed out: of one question, or of many points.
+
+What was found is sharpened by Newton's method. Where a limit is set at the very least value that it can have, only the
+designs that attain it are left. Among designs that are equally good the tie rule decides.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from dse.system.records import dataclass
+from formulations import canonical as canon
+from formulations.arithmetics.maxima import SIDE
+from formulations.arithmetics.posynomial import constant
+from formulations.canonical import Array, Canonical
+from formulations.grids.batch import Batch
+from formulations.grids.divided import Indices, aimed, take
+from formulations.problem import Goal, Problem, farther
+from formulations.tolerances import SLACK
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.formulas import FEASIBLE
+from solvers.geometric.programs import branch, multipliers, ties
+from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages, taken
+from solvers.geometric.programs.polishing import SHARP_RESIDUAL, polish
+from solvers.patterns import Bools
+
+STRAINED = 1e3
+INTERIOR_AT_LEAST = 1e-8
+SHARPENED_AGAIN = 3
+"""Tangents at a design that is not yet sharp are taken again, so often at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What is handed out at N points: designs and ranges (``chosen``), and what the kernel says of the optima.
+
+    ``crossed``: where it is settled which limits bind. ``pinned``: where a limit leaves only the designs that attain
+    it; the bound of the goal is then ``chosen.first``.
+    """
+
+    chosen: Chosen
+    known: gp.Result
+    crossed: Bools
+    pinned: Bools
+
+
+def eased(problem: Problem) -> Problem:
+    """The problem with the ends of the box that are only there to have a box far away, and the slack in its limits."""
+    more = constant(1.0 + SLACK)
+    # what says which number a maximum is stays exact: slack there would come on top of the limits' own
+    rows = tuple(
+        r if r.key.side == SIDE else dataclasses.replace(r, denominator=r.denominator * more)
+        for r in problem.rows or ()
+    )
+    return dataclasses.replace(problem, variables=farther(problem.variables), rows=rows)
+
+
+def settled(
+    batch: Batch,
+    points: Indices,
+    y: Array,
+    solve: Solver,
+    known: gp.Result | None = None,
+    *,
+    rule: Stages | None = None,
+    sharp: bool = True,
+    tied: bool = True,
+    after: int | None = 0,
+    strained: float = STRAINED,
+) -> Settled:
+    """Settle which of the optimal designs of ``points`` are handed out, ``y`` being some of them.
+
+    ``known``: what the kernel says of these optima. ``rule``: the tie rule, if it is at hand. ``sharp``: sharpen the
+    designs. ``tied``: by the tie rule, otherwise it is any of them. ``after``: see ``optimal_face.choose``.
+    ``strained``: multipliers from which a limit is taken to be at the least value that it can have.
+    """
+    c, goal = take(batch.arrays, points), batch.problem.goal
+    if sharp:
+        y, known, crossed = sharpened(c, y, solve, known)
+    else:
+        known, crossed = multipliers.at(c, y, solve, known)
+        y = known.y
+    found = Chosen(y.copy(), np.ones(len(y), bool), np.zeros(len(y)), *np.full((2, *y.shape), np.nan))
+    pinned = np.zeros(len(y), bool)
+    if goal is not None:
+        pinned = _settled_at_pinned_limits(batch, goal, points, y, known, solve, found, strained)
+    rest = np.flatnonzero(~pinned)
+    if rest.size and tied:
+        stages = ties.tie_goals(batch.problem, goal.name if goal else "")
+        own = known if rest.size == len(y) else taken(known, rest)
+        chosen = ties.choose(batch, points[rest], y[rest], stages, solve, own, rule=rule, after=after)
+        _put(found, rest, chosen)
+    return Settled(found, known, crossed, pinned)
+
+
+def _put(found: Chosen, places: Indices, chosen: Chosen) -> None:
+    for name in Chosen.__slots__:
+        getattr(found, name)[places] = getattr(chosen, name)
+
+
+def sharpened(
+    c: Canonical, y: Array, solve: Solver, known: gp.Result | None = None
+) -> tuple[Array, gp.Result, Bools]:
+    """Designs (N, n) sharpened with the whole numbers held, the multipliers there, and where it is settled what binds.
+
+    ``known``: what the kernel says of the programs whose divisors are their tangents at ``y``.
+    """
+    if c.allowed:
+        c, known = multipliers.held_whole(c, y), None
+    known, crossed = multipliers.at(c, y, solve, known)
+    y, rest = _polished(c, y, known)
+    for _ in range(SHARPENED_AGAIN - 1 if c.divisors else 0):
+        if not rest.size:
+            break
+        own = take(c, rest)
+        y[rest], more = _polished(own, y[rest], multipliers.at(own, y[rest], solve)[0])
+        rest = rest[more]
+    return y, known, crossed
+
+
+def _polished(c: Canonical, y: Array, r: gp.Result) -> tuple[Array, Indices]:
+    """Sharpen from the optima of the programs with tangents at y; also tells which points are not sharp yet."""
+    start = np.where((r.status == gp.OPTIMAL)[:, None], r.y, y)
+    held = canon.values(c, start)[:, 1:].max(1, initial=-np.inf) <= FEASIBLE
+    start = np.where(held[:, None], start, y)
+    at_end = (r.lower_multipliers > start - c.low) | (r.upper_multipliers > c.high - start)
+    found = polish(c, start, r.multipliers, at_end)
+    return found.y, np.flatnonzero(found.residual > SHARP_RESIDUAL)
+
+
+def _settled_at_pinned_limits(
+    batch: Batch,
+    goal: Goal,
+    points: Indices,
+    y: Array,
+    known: gp.Result,
+    solve: Solver,
+    found: Chosen,
+    strained: float,
+) -> Bools:
+    """A limit set at the very least value it can have leaves only the designs that attain it; tells where that is so.
+
+    Its multiplier is then boundless, and the slack that feasibility is granted would show in the objective. So the
+    limit's own metric is minimised first and the objective among the designs that attain it, exactly.
+    """
+    limits = np.array([key.side != SIDE for key in batch.keys], dtype=bool)
+    force = np.where(limits, known.multipliers, 0.0)
+    some = np.flatnonzero((force.max(1, initial=0.0) > strained) & (not batch.arrays.allowed))
+    pinned = np.zeros(len(y), bool)
+    worst = force[some].argmax(1) if some.size else some
+    stages: Sequence[Goal] = (goal, *ties.tie_goals(batch.problem, goal.name)) if some.size else ()
+    for k in np.unique(worst):
+        own = some[worst == k]
+        least = dataclasses.replace(batch, arrays=aimed(batch.arrays, int(k)))
+        c = take(least.arrays, points[own])
+        r = None if c.divisors else solve(c.exponents, c.logc, c.ptr, c.low, c.high)
+        reached = branch.search(c, solve, value_only=True, gap=ties.TIED_GAP) if r is None else r
+        f = canon.values(c, reached.y)
+        there = (f[:, 0] >= -INTERIOR_AT_LEAST) & (f[:, 1:].max(1, initial=-np.inf) <= FEASIBLE)
+        own = own[there]
+        if own.size:
+            first = None if r is None else taken(r, there)
+            at, first, _ = sharpened(take(c, there), reached.y[there], solve, first)
+            chosen = ties.choose(least, points[own], at, stages, solve, first, after=1)
+            _put(found, own, chosen)
+            pinned[own] = True
+    return pinned

@@ -1,0 +1,182 @@
+"""How far one limit would have to give, the others kept: geometric programs and ratios of sums.
+
+Of many points together, and of one question, which may have cases.
+
+A limit is a row ``F(y) <= 0`` in logs; with the row as the goal, exp of its least value is the least ratio of the limit
+(see ``conflicts.feasible_values``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import canonical as canon
+from formulations.canonical import Array, Canonical
+from formulations.grids import batch, divided, quotients
+from formulations.grids.batch import Batch
+from formulations.grids.divided import Indices
+from formulations.problem import Problem
+from scenarios.question import Question
+from solvers import side_by_side
+from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.formulas import FEASIBLE
+from solvers.geometric.programs import branch
+from solvers.geometric.programs.nodes import values_beside
+from solvers.geometric.programs.optimal_face import Solver
+from solvers.mechanisms import conflicts
+
+Bools = NDArray[np.bool_]
+Allowed = Mapping[int, Array | None]
+NODES_BEFORE_DIVISION = 40
+"""Nodes of a point after which its ratio is looked at."""
+FEASIBLE_VALUE_GAP = 1e-7
+"""In logs of the feasible value: what is named is what a design has, and at most so much less might do, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The limits of some points as rows; ``low``, ``high``: their boxes without the user's bounds.
+
+    ``ended``: of one question, takes the names of limits for which a search ended early, so that less may do.
+    """
+
+    question: Question
+    c: Canonical
+    low: Array
+    high: Array
+    solve: Solver
+    ended: set[str] | None = None
+
+
+def of_cases(problem: Problem, name: str, ended: set[str]) -> float | None:
+    """The feasible value of a limit of one question, over all its cases; None where another conflict remains.
+
+    For a model's limit the factor by which it is missed. ``ended``: takes the name where a search ended before it had
+    proved that nothing less is feasible.
+    """
+    every = [batch.alone(case, None) for case in problem.cases or (problem,)]
+    parts = [_rows(b, conflicts.ONE, side_by_side.solve, ended) for b in every]
+    keys = tuple(dict.fromkeys(key for rows in parts for key in rows.c.keys))
+
+    def least(of: Callable[[_Rows], Array], some: Sequence[_Rows]) -> Array:
+        return np.asarray(np.min(side_by_side.run([partial(of, rows) for rows in some]), axis=0))
+
+    def factor(k: int) -> Array:
+        own = [rows for rows in parts if keys[k] in rows.c.keys]
+        return least(lambda rows: _least_factor_of_rows(rows, rows.c.keys.index(keys[k])), own)
+
+    if any(key.name == name for key in keys):
+        found = conflicts.feasible_values(problem.question, keys, [name], factor)[name]
+    else:
+        found = least(lambda rows: _least_value(rows, name), parts)
+    return float(found[0]) if math.isfinite(found[0]) else None
+
+
+def of_batch(b: Batch, names: tuple[str, ...], members: Bools, solve: Solver) -> Array:
+    """The feasible values (points, names) at all points of a batch; ``members``: which names are in conflict."""
+    found = np.full(members.shape, np.nan)
+    for i, name in enumerate(names):
+        points = np.flatnonzero(members[:, i])
+        if points.size:
+            found[points, i] = at(b, points, [name], solve)[name]
+    return found
+
+
+def at(b: Batch, points: Indices, names: Iterable[str], solve: Solver) -> dict[str, Array]:
+    """The feasible values at points whose conflict has these names."""
+    return _feasible_sides(_rows(b, points, solve), names)
+
+
+def _rows(b: Batch, points: Indices, solve: Solver, ended: set[str] | None = None) -> _Rows:
+    low, high = (end[points] for end in b.box(own=False))
+    asked = divided.at(divided.flat(b.question, b.shape), points)
+    return _Rows(asked, divided.take(b.arrays, points), low, high, solve, ended)
+
+
+def _feasible_sides(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:
+    limits = {key.name for key in rows.c.keys}
+    sides = [n for n in names if n in limits]
+    found = conflicts.feasible_values(
+        rows.question, rows.c.keys, sides, lambda k: _least_factor_of_rows(rows, k)
+    )
+    return found | {n: _least_value(rows, n) for n in names if n not in limits}
+
+
+def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
+    """The least ratio of a limit (see ``conflicts.Factor``).
+
+    A limit on a decided variable takes its bounds with it, and only where no allowed value helps that it is discrete.
+    """
+    name = rows.c.keys[which].name
+    own = rows.c.names.index(name) if name in rows.c.names else -1
+    goal = divided.aimed(rows.c, which)
+    found, open_ones = np.full(len(rows.c.logc), np.inf), np.arange(len(rows.c.logc))
+    for kept in (rows.c.allowed, _without(rows.c.allowed, own)):
+        found[open_ones] = _least_log_goal(rows, goal, open_ones, own, kept, name)
+        open_ones = open_ones[np.isposinf(found[open_ones])]
+        if own not in rows.c.allowed or not open_ones.size:
+            break
+    return np.asarray(np.exp(found))
+
+
+def _least_value(rows: _Rows, name: str) -> Array:
+    """The least value that a variable, no more discrete, has in a design; infinite where there is none."""
+    own = rows.c.names.index(name)
+    goal = divided.any_design(rows.c)
+    goal.exponents[0, own] = 1.0
+    kept = _without(rows.c.allowed, own)
+    return np.asarray(np.exp(_least_log_goal(rows, goal, np.arange(len(goal.logc)), own, kept, name)))
+
+
+def _without(allowed: Allowed, own: int) -> Allowed:
+    return {i: logs for i, logs in allowed.items() if i != own}
+
+
+def _least_log_goal(
+    rows: _Rows, goal: Canonical, points: Indices, own: int, allowed: Allowed, name: str
+) -> Array:
+    """The least log goal at points, variable ``own`` (-1: none) without bounds.
+
+    Infinite where there is no design, NaN where the search was not closed; of one question then the best that is known.
+    """
+    c = divided.take(goal, points)
+    low, high = c.low.copy(), c.high.copy()
+    if own >= 0:
+        low[:, own], high[:, own] = rows.low[points, own], rows.high[points, own]
+    if own in allowed:
+        everywhere = np.full(len(low), -np.inf), np.full(len(low), np.inf)
+        low[:, own] = values_beside(allowed[own], low[:, own], *everywhere)[1]
+        high[:, own] = values_beside(allowed[own], high[:, own], *everywhere)[0]
+    if c.divisors or allowed:
+        status, value = _relaxed_searches(replace(c, low=low, high=high, allowed=allowed), rows.solve)
+    else:
+        plain = rows.solve(c.exponents, c.logc, c.ptr, low, high)
+        status, value = plain.status, np.where(plain.violation <= FEASIBLE, plain.value, np.inf)
+    if rows.ended is not None:
+        rows.ended.update([name] if gp.FAILED in status else [])
+        return np.where(status == gp.INFEASIBLE, np.inf, value)
+    return np.select([status == gp.OPTIMAL, status == gp.INFEASIBLE], [value, np.inf], np.nan)
+
+
+def _relaxed_searches(c: Canonical, solve: Solver) -> tuple[NDArray[np.int8], Array]:
+    """Status and the least log goal of every point.
+
+    Where many nodes are open after a while the goal hardly depends on the design; what divides without a remainder is
+    then taken out of its ratio, which needs one more variable, and fewer nodes.
+    """
+    r = branch.search(c, solve, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP)
+    status, value = r.status, r.value
+    some = np.flatnonzero(status == gp.FAILED)
+    if some.size:
+        own = divided.take(c, some)
+        r = branch.search(quotients.apart(own), solve, value_only=True, gap=FEASIBLE_VALUE_GAP)
+        value[some] = np.where(np.isnan(r.y[:, 0]), np.inf, canon.values(own, r.y[:, : len(c.names)])[:, 0])
+        status[some] = r.status
+    return status, value
