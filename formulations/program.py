@@ -9,7 +9,7 @@ must let one of its arguments be the largest, in turn.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -157,6 +157,25 @@ def column_ends(question: Question, d: Decision) -> tuple[float, float]:
     return box.low, box.high if box.high <= min(BOX * question.reach, BOX_END) else math.inf
 
 
+def matrix(forms: Sequence[Affine], place: Mapping[Any, int]) -> Array:
+    """Return forms as rows over columns and a constant; of many points the first dimension is theirs."""
+    last = len(place)
+    numbers = [
+        (i, *pair)
+        for i, f in enumerate(forms)
+        for pair in (*((place[a], c) for a, c in f.terms.items()), (last, f.constant))
+    ]
+    plain = [many.plain(c) if isinstance(c, Many) else c for _, _, c in numbers]
+    points = np.broadcast_shapes(*{np.shape(c) for c in plain})
+    found = np.zeros((*points, len(forms), last + 1))
+    if points:
+        for (i, column, _), c in zip(numbers, plain, strict=True):
+            found[..., i, column] = c
+    elif numbers:
+        found[[n[0] for n in numbers], [n[1] for n in numbers]] = plain
+    return found
+
+
 def is_linear(question: Question) -> bool:
     """Whether a decided quantity may be 0 or picks from a menu, so that only this arithmetic has it."""
     quantities = [evaluation.quantity(question.model, d.name) for d in question.decide]
@@ -215,22 +234,7 @@ class _Builder:
         )
 
     def _matrix(self, forms: list[Affine]) -> Array:
-        """Return forms as rows over the columns and a constant; of many points the first dimension is theirs."""
-        last = len(self.columns)
-        numbers = [
-            (i, *pair)
-            for i, f in enumerate(forms)
-            for pair in (*((self.place[a], c) for a, c in f.terms.items()), (last, f.constant))
-        ]
-        plain = [many.plain(c) if isinstance(c, Many) else c for _, _, c in numbers]
-        points = np.broadcast_shapes(*{np.shape(c) for c in plain})
-        found = np.zeros((*points, len(forms), last + 1))
-        if points:
-            for (i, place, _), c in zip(numbers, plain, strict=True):
-                found[..., i, place] = c
-        elif numbers:
-            found[[n[0] for n in numbers], [n[1] for n in numbers]] = plain
-        return found
+        return matrix(forms, self.place)
 
     def vector(self, form: Affine) -> Array:
         found: Array = self._matrix([form])[..., 0, :]

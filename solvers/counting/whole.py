@@ -17,17 +17,16 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.forms import Affine, Some
+from formulations.arithmetics.forms import Some
 from formulations.arithmetics.many import Array, Differ, Points, plain
-from formulations.program import is_linear
+from formulations.program import is_linear, matrix
 from formulations.tolerances import HOLDS
 from results.dataset import Arrays, Layout
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.counting import counts
-from solvers.counting.counts import Best, Counts, Limit
-from solvers.counting.least import NotLeast
+from solvers.counting.counts import Best, Counts, Limit, NotLeast
 from solvers.explaining import wider
 from solvers.linear.points import lp
 from solvers.many_points import blocks, by_choice
@@ -166,7 +165,7 @@ def _why_of_combination(of: Combination, own: Points, count: int) -> Why:
 
     def met(some: Points, kept: Mask) -> conflicts.Codes:
         left_out = {n for n, k in zip(names, kept, strict=True) if not k}
-        return _counts_feasibility(c, parts, [x for x in c.limits if x.key.name not in left_out])[some]
+        return _counts_feasibility(c, parts, [x for x in c.limits if x.key.name not in left_out], some)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = blocks.some(near, some, len(own))
@@ -206,40 +205,34 @@ def limit_names(c: Counts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(x.key.name for x in c.limits if x.key.name not in kept))
 
 
-def _counts_feasibility(c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit]) -> conflicts.Codes:
-    """Whether limits can hold together, at all points."""
-    shown = [counts.best_of_set(c, limits, part, c.limits) for part in parts]
-    met = np.any([f.there & f.met & ~f.near for f in shown], axis=0)
-    if met.all():
-        return np.full(c.count, conflicts.CAN_HOLD, np.int8)
-    none = np.zeros(c.count, dtype=bool)
+def _counts_feasibility(
+    c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit], some: Points
+) -> conflicts.Codes:
+    """Whether limits can hold together, at some points."""
+    met, none = np.zeros(c.count, dtype=bool), np.zeros(c.count, dtype=bool)
+    for part in parts:
+        shown = counts.best_of_set(c, limits, part, c.limits)
+        met |= shown.there & shown.met & ~shown.near
+        if met[some].all():
+            return np.full(len(some), conflicts.CAN_HOLD, np.int8)
     about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
     if all(x in limits for x in about):
         every = [counts.best_of_set(c, limits, part) for part in parts]
         none = np.all([f.lost > SURE for f in every], axis=0)
-    if not (met | none).all():
+    if not (met | none)[some].all():
         none |= _impossible(c, limits)
-    return np.select([met, none], [conflicts.CAN_HOLD, conflicts.CANNOT_HOLD], conflicts.NOT_KNOWN).astype(
-        np.int8
-    )
+    codes = np.select([met, none], [conflicts.CAN_HOLD, conflicts.CANNOT_HOLD], conflicts.NOT_KNOWN)
+    return codes[some].astype(np.int8)
 
 
 def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:
     """Where not even numbers that could be divided, with everything allowed to be there, meet the limits."""
-    names = list(c.ends)
     forms = [x.form for x in limits if not any(isinstance(a, Some) for a in x.form.terms)]
-    rows = np.stack([_dense_row(f, names, c.count) for f in forms], axis=1)
+    own = matrix(forms, {n: j for j, n in enumerate(c.ends)})
+    rows = np.broadcast_to(own, (c.count, *own.shape[-2:]))
     equal = np.zeros(len(forms), dtype=bool)
-    low, high = (np.array([c.ends[n][k] for n in names]) for k in (0, 1))
+    low, high = (np.array([e[k] for e in c.ends.values()]) for k in (0, 1))
     found = lp.solved(rows, equal, low, high, [], c.count)
-    missed = lp.weak_duality(rows, equal, low, high, np.zeros(len(names) + 1), found.y)
+    missed = lp.weak_duality(rows, equal, low, high, np.zeros(rows.shape[-1]), found.y)
     size = (np.maximum(found.y, 0.0) * np.abs(rows[:, :, -1])).sum(axis=1)
     return np.asarray((found.end == INFEASIBLE) & (missed > SURE * size), dtype=bool)
-
-
-def _dense_row(form: Affine, names: list[str], count: int) -> Array:
-    row = np.zeros((count, len(names) + 1))
-    for a, v in form.terms.items():
-        row[:, names.index(str(a))] = plain(v)
-    row[:, -1] = plain(form.constant)
-    return row

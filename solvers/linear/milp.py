@@ -19,7 +19,7 @@ from formulations.program import Program
 from formulations.program_branches import branches
 from formulations.row_keys import RowKey
 from solvers.linear import highs, whole_parts
-from solvers.linear.linear_program import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers, upper_ends
 
 DINKELBACH_STEPS = 60
 RATIO_CLOSED = 1e-13
@@ -73,7 +73,7 @@ def numbers(
     some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
     n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole, some)
     if p.amounts and (drop or factors):
-        high = np.append(np.maximum(whole_parts.upper_ends(n), p.low), 1.0)
+        high = np.append(np.maximum(upper_ends(n.rows, n.low, n.high, n.integer), p.low), 1.0)
         for row, column, most in p.amounts:
             amount = p.numerators[row] if kept[row] else np.zeros(len(high))
             end = np.where(amount > 0, amount * high, amount * np.append(p.low, 1.0))[amount != 0].sum()
