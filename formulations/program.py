@@ -212,7 +212,7 @@ class _Builder:
         self._bounds()
         self._define(pulled)
         self.rows += [(None, *row) for row in largest.rows(chosen, self._range)]
-        exact = tuple((self.place[a], self._matrix(list(a.arguments))) for a in held if a not in chosen)
+        exact = tuple((self.place[a], matrix(list(a.arguments), self.place)) for a in held if a not in chosen)
         return Program(
             self.question,
             self.columns,
@@ -220,8 +220,8 @@ class _Builder:
             many.packed(self.high),
             self.integer,
             tuple(r[0] for r in self.rows),
-            self._matrix([r[1] for r in self.rows]),
-            self._matrix([r[2] for r in self.rows]),
+            matrix([r[1] for r in self.rows], self.place),
+            matrix([r[2] for r in self.rows], self.place),
             np.array([r[3] for r in self.rows], dtype=bool),
             None if goal is None else self.vector(goal.numerator),
             None if goal is None else self.vector(goal.denominator),
@@ -233,11 +233,8 @@ class _Builder:
             self.open,
         )
 
-    def _matrix(self, forms: list[Affine]) -> Array:
-        return matrix(forms, self.place)
-
     def vector(self, form: Affine) -> Array:
-        found: Array = self._matrix([form])[..., 0, :]
+        found: Array = matrix([form], self.place)[..., 0, :]
         return found
 
     def _pulled(self, stated: list[Linear]) -> set[Atom]:
@@ -373,7 +370,7 @@ class _Builder:
     def _implied(self) -> Array:
         """Upper ends of all columns, with what the limits say of those that have none of their own."""
         high = self._own_ends()
-        low, rows = np.array(self.low), self._matrix([n.plus(d, -1.0) for _, n, d, _ in self.rows])
+        low, rows = np.array(self.low), matrix([n.plus(d, -1.0) for _, n, d, _ in self.rows], self.place)
         used = [np.flatnonzero(row[:-1]) for row in rows]
         for _ in range(PRESOLVE_PASSES):
             before = high.copy()

@@ -225,7 +225,8 @@ def best_of_set(c: Counts, kept: Collection[Limit], part: Part, also: Collection
     u[:, free] = found.u
     # at its own end what earns something may be without end
     endless = found.there & (found.u >= high[free])[:, earning].any(axis=1)
-    lost, met, near = (np.broadcast_to(x, c.count) for x in (found.lost, found.met, found.near | endless))
+    lost, met = np.broadcast_to(found.lost, c.count), np.broadcast_to(found.met, c.count)
+    near = np.broadcast_to(found.near | endless, c.count)
     return Found(u, lost, met, near)
 
 

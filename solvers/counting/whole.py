@@ -28,6 +28,8 @@ from solvers import work
 from solvers.counting import counts
 from solvers.counting.counts import Best, Counts, Limit, NotLeast
 from solvers.explaining import wider
+from solvers.linear import milp_conflicts
+from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import lp
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
@@ -160,7 +162,7 @@ def _why_of_combination(of: Combination, own: Points, count: int) -> Why:
     """What tells why points ``own``, of ``count``, have no design in one combination."""
     near = blocks.some(of.question, own, count)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
-    names, keys = limit_names(c), [x.key for x in c.limits]
+    names, keys = _limit_names(c), [x.key for x in c.limits]
     parts = counts.parts(c)
 
     def met(some: Points, kept: Mask) -> conflicts.Codes:
@@ -195,14 +197,12 @@ def _least_factor_by_search(question: Question, count: int, which: int) -> Array
     return found
 
 
-def limit_names(c: Counts) -> tuple[str, ...]:
-    """Names of the limits that may be in conflict (see ``solvers.linear.milp_conflicts.limit_names``)."""
-    model = c.question.model
-    kept = {limit.name for limit in model.limits if limit.always}
-    kept |= {u.name for u in model.unknowns if u.integer}
-    if any(d.name not in kept for d in c.question.decide):
+def _limit_names(c: Counts) -> tuple[str, ...]:
+    """Names of the limits that may be in conflict; raises NotLeast where whole numbers may be."""
+    names = milp_conflicts.limit_names(c.question, [x.key for x in c.limits])
+    if any(d.name in names for d in c.question.decide):
         raise NotLeast("whole numbers that the user asks for may be in conflict")
-    return tuple(dict.fromkeys(x.key.name for x in c.limits if x.key.name not in kept))
+    return names
 
 
 def _counts_feasibility(
@@ -233,6 +233,6 @@ def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:
     equal = np.zeros(len(forms), dtype=bool)
     low, high = (np.array([e[k] for e in c.ends.values()]) for k in (0, 1))
     found = lp.solved(rows, equal, low, high, [], c.count)
-    missed = lp.weak_duality(rows, equal, low, high, np.zeros(rows.shape[-1]), found.y)
+    missed = weak_duality(rows, equal, low, high, np.zeros(rows.shape[-1]), found.y)
     size = (np.maximum(found.y, 0.0) * np.abs(rows[:, :, -1])).sum(axis=1)
     return np.asarray((found.end == INFEASIBLE) & (missed > SURE * size), dtype=bool)

@@ -14,6 +14,8 @@ from dse.system.records import dataclass
 Array = NDArray[np.float64]
 
 ENDS_PASSES = 4
+COST_ROUNDING = 1e-14
+PROPORTIONAL = 1e-12
 OPEN, OPEN_SHARE = 1e300, 1e-100
 """In place of an infinite end, and of it: what sums are less that have none."""
 WHOLE_ENDS_ROUNDING = 1e-6
@@ -94,6 +96,53 @@ def upper_ends(
             break
         high = now
     return high
+
+
+def multiple(form: Array, of: Array) -> float | None:
+    """The positive number by which one form is another one; None where it is no multiple of it."""
+    k = int(np.argmax(np.abs(of)))
+    if of[k] == 0 or form[k] / of[k] <= 0:
+        return None
+    factor = float(form[k] / of[k])
+    alike = np.abs(form - factor * of) <= PROPORTIONAL * np.maximum(np.abs(form), np.abs(factor * of))
+    return factor if alike.all() else None
+
+
+def linear_cost(goal: Array, under: Array, ratio: float = math.nan) -> Array:
+    """What is linear and least where goal over under is, of one program or of many.
+
+    The numerator, or minus the denominator where only that is decided; of a ratio of two that are decided the numerator
+    less ``ratio`` times the denominator.
+    """
+    if not under[..., :-1].any():
+        return np.asarray(goal / under[..., -1:])
+    if not goal[..., :-1].any():
+        return np.asarray(under / -goal[..., -1:])
+    return goal - ratio * under
+
+
+def reduced_costs(rows: Array, equal: NDArray[np.bool_], cost: Array, y: Array) -> tuple[Array, Array]:
+    """The reduced costs (..., n + 1) of linear programs, the constants last, and how far rounding may move those."""
+    weight = np.where(equal, y, np.maximum(y, 0.0))
+    slope = cost + np.einsum("...i,...ij->...j", weight, rows)
+    noise = COST_ROUNDING * (np.abs(cost) + np.einsum("...i,...ij->...j", np.abs(weight), np.abs(rows)))
+    # a slope that is zero but for rounding must not meet an open end
+    inner = np.where(np.abs(slope) <= noise, 0.0, slope)[..., :-1]
+    return np.concatenate([inner, slope[..., -1:]], axis=-1), noise[..., -1]
+
+
+def weak_duality(
+    rows: Array, equal: NDArray[np.bool_], low: Array, high: Array, cost: Array, y: Array
+) -> Array:
+    """Least possible ``cost . u`` of linear programs by weak duality: minus infinity where ``y`` proves nothing.
+
+    Any multipliers ``y`` give a bound, bad ones a weak one. Arrays may have a dimension for many programs first.
+    """
+    slope, noise = reduced_costs(rows, equal, cost, y)
+    s = slope[..., :-1]
+    with np.errstate(invalid="ignore"):
+        least = np.where(s > 0, s * low, np.where(s < 0, s * high, 0.0))
+    return np.asarray(slope[..., -1] + least.sum(axis=-1) - noise)
 
 
 @dataclass(frozen=True, slots=True)
