@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 ENDS_PASSES = 4
 COST_ROUNDING = 1e-14
 PROPORTIONAL = 1e-12
-OPEN, OPEN_SHARE = 1e300, 1e-100
-"""In place of an infinite end, and of it: what sums are less that have none."""
+FOR_OPEN, SUM_WITHOUT_OPEN = 1e300, 1e200
+"""In place of an infinite end, and what sums are below that have none."""
 WHOLE_ENDS_ROUNDING = 1e-6
 """Of an end that rows imply: a whole number that is so near is not beyond it."""
 
@@ -85,8 +85,8 @@ def upper_ends(
     for _ in range(passes if ended.size else 0):
         with np.errstate(all="ignore"):
             # what is open makes a sum larger than any number
-            least = np.clip(low, -OPEN, OPEN) @ up + np.clip(high, -OPEN, OPEN) @ down + k
-            room = np.where(np.abs(least) < OPEN * OPEN_SHARE, -least, np.inf)[..., row] / up[column, row]
+            least = np.clip(low, -FOR_OPEN, FOR_OPEN) @ up + np.clip(high, -FOR_OPEN, FOR_OPEN) @ down + k
+            room = np.where(np.abs(least) < SUM_WITHOUT_OPEN, -least, np.inf)[..., row] / up[column, row]
         implied = np.full(high.shape, np.inf)
         implied[..., ended] = low[..., ended] + np.minimum.reduceat(room, first, axis=-1)
         slack = WHOLE_ENDS_ROUNDING * np.maximum(1.0, np.abs(implied))
