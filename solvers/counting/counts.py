@@ -2,44 +2,39 @@
 
 A question in affine forms whose decided quantities are all whole numbers, any choice among names made beforehand.
 Which amounts are there at all is enumerated; what is left of the rows then mostly has a least design
-(``solvers.linear.least_designs``). Enumeration is exhaustive, so the best of all sets is the optimum, and its own
+(``solvers.counting.least``). Enumeration is exhaustive, so the best of all sets is the optimum, and its own
 bound.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Atom, Some, atoms
-from formulations.arithmetics.many import Array, Many, same
-from formulations.program import column_ends, matrix
+from formulations.arithmetics.many import Array, Many
+from formulations.program import column_ends
 from formulations.row_keys import RowKey
 from formulations.stated import stated
 from formulations.tolerances import TIE
 from scenarios.question import Question
-from solvers.linear import least_designs
-from solvers.linear.least_designs import Found
-from solvers.linear.linear_program import upper_ends
+from solvers.counting import least
+from solvers.counting.least import Found, NotLeast, Row
 
 MOST_SETS = 2000
+COUNT_PASSES = 4
 MET_ROUNDING = 1e-9
 NEAR_OBJECTIVE = 1e-6
 """Of the objective: a set that rounding may make that much better is looked at."""
 
 Mask = NDArray[np.bool_]
 Ends = dict[str, tuple[float, float]]
-
-
-class NotLeast(CannotTake):
-    """There is no least design to be found this way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +135,7 @@ def sets(c: Counts, kept: Collection[Limit]) -> list[frozenset[Some]]:
     Raises NotLeast where they are too many.
     """
     about = [x.form for x in kept if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
-    about = [f for f in about if not _differs(f)]
+    about = [f for f in about if not any(isinstance(v, Many) for v in (*f.terms.values(), f.constant))]
     found: list[frozenset[Some]] = [frozenset()]
     for amount in c.amounts:
         found += [s | {amount} for s in found if all(_allows(f, s | {amount}) for f in about)]
@@ -159,16 +154,15 @@ def _allows(form: Affine, there: Collection[Atom]) -> bool:
 class Part:
     """What is left of a question where only the amounts ``there`` are.
 
-    ``ends`` of the numbers; ``limits`` as forms that are at most 0; ``lowers``: those that are the same at all points,
-    and may lower an upper end, as rows over all numbers.
+    ``rows`` of its limits; ``plain``: those without numbers of many points that may lower an upper end.
     """
 
     there: frozenset[Some]
     ends: Ends
-    limits: dict[RowKey, Affine]
-    lowers: dict[RowKey, Array]
-    cost: Affine
-    ties: tuple[Affine, ...]
+    rows: dict[RowKey, Row]
+    plain: dict[RowKey, Row]
+    cost: Row
+    ties: tuple[Row, ...]
 
 
 def parts(c: Counts) -> list[Part]:
@@ -181,87 +175,78 @@ def _part_of_indicators(c: Counts, there: frozenset[Some]) -> Part:
     for amount in c.amounts:
         if amount not in there:
             ends |= {str(a): (ends[str(a)][0], min(ends[str(a)][1], 0.0)) for a in amount.amount.terms}
-    limits = {x.key: _reduced(x.form, there) for x in c.limits}
-    lowers = {k: f for k, f in limits.items() if not _differs(f) and any(v > 0 for v in f.terms.values())}
-    rows = matrix(list(lowers.values()), {n: j for j, n in enumerate(ends)})
-    cost, ties = _reduced(c.cost, there), tuple(_reduced(t, there) for t in c.ties)
-    return Part(there, ends, limits, dict(zip(lowers, rows, strict=True)), cost, ties)
+    rows = {x.key: _reduced(x.form, there) for x in c.limits}
+    plain = {k: r for k, r in rows.items() if _lowers(r)}
+    return Part(there, ends, rows, plain, _reduced(c.cost, there), tuple(_reduced(t, there) for t in c.ties))
 
 
 def best_of_set(c: Counts, kept: Collection[Limit], part: Part, also: Collection[Limit] = ()) -> Found:
     """The best design at every point in which only some amounts are there, by the limits ``kept``.
 
-    ``also``: limits that may only say, beside those, which numbers are 0 or have an end. Raises NotLeast.
+    ``also``: limits that may only say, beside those, which numbers are 0 or have an end.
     """
-    low, high = (np.array([e[k] for e in part.ends.values()], dtype=float) for k in (0, 1))
-    keys = dict.fromkeys(x.key for x in (*kept, *also))
-    ended = np.reshape([part.lowers[k] for k in keys if k in part.lowers], (-1, len(low) + 1))
-    high = upper_ends(ended, low, high, np.ones(len(low), dtype=bool))
+    ends = dict(part.ends)
+    _lower_row_ends(
+        [part.plain[k] for k in dict.fromkeys(x.key for x in (*kept, *also)) if k in part.plain], ends
+    )
     for amount in part.there:
-        left = [j for j, n in enumerate(part.ends) if n in amount.amount.terms and high[j] > 0.0]
+        left = [str(a) for a in amount.amount.terms if ends[str(a)][1] > 0.0]
         if len(left) == 1:
-            low[left] = np.maximum(low[left], 1.0)
-    u = np.tile(low, (c.count, 1))
-    if (low > high).any():
-        nothing = np.zeros(c.count, dtype=bool)
-        return Found(u, np.full(c.count, np.inf), ~nothing, nothing)
-    free = low < high
-    fixed = {n: float(v) for n, v, own in zip(part.ends, low, free, strict=True) if not own}
-    place = {n: j for j, n in enumerate(n for n in part.ends if n not in fixed)}
-    limits = [_with_known_numbers(part.limits[x.key], fixed) for x in kept]
-    rows = [f for f in limits if not _vacuous(f)]
-    aims = [_with_known_numbers(f, fixed) for f in (part.cost, *part.ties)]
-    forms, k = _rows([*rows, *aims], place)
-    a, price, ties = np.split(forms, [len(rows), len(rows) + 1], axis=1)
-    if same((ties < 0.0).any(axis=(1, 2))):
-        raise NotLeast("of several designs that are as good the least is not the one to hand out")
-    earning = (price[:, 0] < 0.0).any(axis=0)
-    if (high[free][earning] * TIE >= 1.0).any():
-        raise NotLeast("a number may be so large that one more is no difference")
-    asked = least_designs.searches(a, k[:, : len(rows)], low[None, free], high[None, free])
-    if same(least_designs.mixed(asked, price[:, 0])):
-        raise NotLeast("some numbers cost something and others earn something")
-    found = least_designs.best(asked, price[:, 0])
-    u[:, free] = found.u
-    # at its own end what earns something may be without end
-    endless = found.there & (found.u >= high[free])[:, earning].any(axis=1)
-    lost, met = np.broadcast_to(found.lost, c.count), np.broadcast_to(found.met, c.count)
-    near = np.broadcast_to(found.near | endless, c.count)
-    return Found(u, lost, met, near)
+            ends[left[0]] = (max(ends[left[0]][0], 1.0), ends[left[0]][1])
+    if any(low > high for low, high in ends.values()):
+        nothing, far = np.zeros(c.count, dtype=bool), np.full(c.count, np.inf)
+        return Found({n: np.zeros(c.count) for n in ends}, far, far, ~nothing, nothing)
+    fixed = {n: low for n, (low, high) in ends.items() if low == high}
+    open_ends = {n: e for n, e in ends.items() if n not in fixed}
+    rows = [r for r in (_row_with_known_numbers(part.rows[x.key], fixed) for x in kept) if not _vacuous(r)]
+    ties = [_row_with_known_numbers(t, fixed).terms for t in part.ties]
+    found = least.best(rows, _row_with_known_numbers(part.cost, fixed), open_ends, c.count, ties)
+    u = {n: found.u[n] if n in found.u else np.full(c.count, fixed[n]) for n in c.ends}
+    return Found(u, found.value, found.lost, found.met, found.near)
 
 
-def _rows(forms: Sequence[Affine], place: Mapping[str, int]) -> tuple[Array, Array]:
-    """Forms over numbers (R, m, n), and their constants (R, m); R is 1 where all points are alike."""
-    a = matrix([Affine(f.terms) for f in forms], place)[..., :-1]
-    k = matrix([Affine({}, f.constant) for f in forms], {})[..., 0]
-    return a if a.ndim == 3 else a[None], k if k.ndim == 2 else k[None]
-
-
-def _with_known_numbers(form: Affine, fixed: Mapping[str, float]) -> Affine:
-    """A form once some numbers are known."""
-    constant = form.constant
-    for n, v in form.terms.items():
-        if fixed.get(str(n), 0.0) != 0.0:
-            constant = constant + v * fixed[str(n)]
-    return Affine({n: v for n, v in form.terms.items() if n not in fixed}, constant)
-
-
-def _vacuous(form: Affine) -> bool:
-    return not form.terms and not isinstance(form.constant, Many) and form.constant <= MET_ROUNDING
-
-
-def _reduced(form: Affine, there: Collection[Atom]) -> Affine:
+def _reduced(form: Affine, there: Collection[Atom]) -> Row:
     """A form once it is known which amounts are there."""
     constant = form.constant
     for a, v in form.terms.items():
         if isinstance(a, Some) and a in there:
             constant = constant + v
-    return Affine({a: v for a, v in form.terms.items() if isinstance(a, str)}, constant)
+    return Row({a: v for a, v in form.terms.items() if isinstance(a, str)}, constant)
 
 
-def _differs(form: Affine) -> bool:
-    """Whether a form has numbers of many points."""
-    return any(isinstance(v, Many) for v in (*form.terms.values(), form.constant))
+def _row_with_known_numbers(row: Row, fixed: Mapping[str, float]) -> Row:
+    """A row once some numbers are known."""
+    constant = row.constant
+    for n, v in row.terms.items():
+        if fixed.get(n, 0.0) != 0.0:
+            constant = constant + v * fixed[n]
+    return Row({n: v for n, v in row.terms.items() if n not in fixed}, constant)
+
+
+def _vacuous(row: Row) -> bool:
+    return not row.terms and not isinstance(row.constant, Many) and row.constant <= MET_ROUNDING
+
+
+def _lowers(row: Row) -> bool:
+    """Whether a row can lower an upper end: it has no numbers of many points, and one that only adds."""
+    numbers = (*row.terms.values(), row.constant)
+    return not any(isinstance(v, Many) for v in numbers) and any(v > 0 for v in row.terms.values())
+
+
+def _lower_row_ends(rows: Collection[Row], ends: Ends) -> None:
+    """Lower the upper ends that rows imply; each of them ``_lowers``."""
+    for _ in range(COUNT_PASSES):
+        changed = False
+        for row in rows:
+            lowest = sum([v * ends[n][v < 0] for n, v in row.terms.items()]) + row.constant
+            if not math.isfinite(lowest):
+                continue
+            for n, v in row.terms.items():
+                low, high = ends[n]
+                if v > 0 and high > (room := float(math.floor(low - lowest / v + MET_ROUNDING))):
+                    ends[n], changed = (low, room), True
+        if not changed:
+            break
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,27 +268,34 @@ def best(c: Counts) -> Best:
     tried = parts(c)
     every = [best_of_set(c, c.limits, part) for part in tried]
     there = np.stack([f.there for f in every])
-    u = np.stack([f.u for f in every])
-    place = {n: j for j, n in enumerate(c.ends)}
-    wanted = np.stack([_values([p.cost], place, f.u)[:, 0] for p, f in zip(tried, every, strict=True)])
+    wanted = np.stack([f.value for f in every])
     reached = np.where(there & np.stack([f.met for f in every]), wanted, np.inf)
     value = np.where(there, wanted, np.inf)
     low, bound = reached.min(axis=0), value.min(axis=0)
     rounding = np.stack([f.near for f in every]) & (wanted <= low + NEAR_OBJECTIVE * np.abs(low))
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (bound < low)
+    u = {n: np.stack([f.u[n] for f in every]) for n in c.ends}
     pool = reached <= low + TIE * np.abs(low)
     if (pool.sum(axis=0) > 1).any():
-        ties = [_values(p.ties, place, f.u) for p, f in zip(tried, every, strict=True)]
-        for level in np.moveaxis(np.concatenate([np.stack(ties), u], axis=2), 2, 0):
+        for level in _tie_levels(c, [part.there for part in tried], u):
             left = np.where(pool, level, np.inf)
             first = left.min(axis=0)
             pool &= left <= first + TIE * np.abs(first) + TIE * 1e-3
-    chosen = u[np.argmax(pool, axis=0), np.arange(c.count)]
+    which = np.argmax(pool, axis=0)
+    points = np.arange(c.count)
     lost = np.stack([f.lost for f in every]).min(axis=0)
-    return Best(dict(zip(c.ends, chosen.T, strict=True)), low, bound, lost, unsure)
+    return Best({n: a[which, points] for n, a in u.items()}, low, bound, lost, unsure)
 
 
-def _values(forms: Sequence[Affine], place: Mapping[str, int], u: Array) -> Array:
-    """The values of forms at designs (N, forms)."""
-    return least_designs.sums(*_rows(forms, place), u)
+def _tie_levels(c: Counts, every: list[frozenset[Some]], u: Mapping[str, Array]) -> Iterator[Array]:
+    """What settles ties, one after the other, for each set and point."""
+    for tie in c.ties:
+        rows = [_reduced(tie, there) for there in every]
+        yield np.stack(
+            [
+                np.broadcast_to(least.total(r.terms, {n: a[k] for n, a in u.items()}, r.constant), (c.count,))
+                for k, r in enumerate(rows)
+            ]
+        )
+    yield from u.values()

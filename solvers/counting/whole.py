@@ -26,7 +26,8 @@ from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.counting import counts
-from solvers.counting.counts import Best, Counts, Limit, NotLeast
+from solvers.counting.counts import Best, Counts, Limit
+from solvers.counting.least import NotLeast
 from solvers.explaining import wider
 from solvers.linear import milp_conflicts
 from solvers.linear.linear_program import weak_duality

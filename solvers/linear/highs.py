@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvers.linear import large_numbers, least_designs, linear_program, supports, whole_parts
+from solvers.linear import large_numbers, least_parts, linear_program, supports, whole_parts
 from solvers.linear.linear_program import Array, End, Numbers, Result
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _of_sets(n: Numbers, cost: Array) -> Result | None:
     """The optimum where each set of things that may be there has a least design; None elsewhere."""
     flags = n.integer & (n.low == 0.0) & (n.high == 1.0)
     parts = whole_parts.whole_parts(replace(n, integer=flags))
-    return None if parts is None else least_designs.of_sets(n, cost, np.where(flags, parts, np.nan))
+    return None if parts is None else least_parts.minimise(n, cost, np.where(flags, parts, np.nan))
 
 
 def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0, worse: float = math.inf) -> Result:

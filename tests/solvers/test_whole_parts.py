@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from solvers.linear import highs, least_designs, whole_parts
+from solvers.linear import highs, least_parts, whole_parts
 from solvers.linear.linear_program import End, Numbers
 
 
@@ -72,7 +72,7 @@ def test_the_least_designs_of_sets_are_the_optimum(seed: int, earns: bool) -> No
     n = Numbers(rows, np.zeros(7, dtype=bool), np.zeros(6), high, np.ones(6, dtype=bool))
     price = np.array([*-rate, 0, 0, 0, 0, 0] if earns else [*power, 2, 3, 0, 0, 1], dtype=float)
     sets = np.array([[np.nan] * 4 + list(flags) for flags in ([0, 0], [0, 1], [1, 0])])
-    found = least_designs.of_sets(n, price, sets)
+    found = least_parts.minimise(n, price, sets)
     every = points(n)
     assert found is not None
     assert (found.end is End.FOUND) == bool(len(every))
