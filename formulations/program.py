@@ -9,7 +9,7 @@ must let one of its arguments be the largest, in turn.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -157,6 +157,25 @@ def column_ends(question: Question, d: Decision) -> tuple[float, float]:
     return box.low, box.high if box.high <= min(BOX * question.reach, BOX_END) else math.inf
 
 
+def matrix(forms: Sequence[Affine], place: Mapping[Any, int]) -> Array:
+    """Return forms as rows over columns and a constant; of many points the first dimension is theirs."""
+    last = len(place)
+    numbers = [
+        (i, *pair)
+        for i, f in enumerate(forms)
+        for pair in (*((place[a], c) for a, c in f.terms.items()), (last, f.constant))
+    ]
+    plain = [many.plain(c) if isinstance(c, Many) else c for _, _, c in numbers]
+    points = np.broadcast_shapes(*{np.shape(c) for c in plain})
+    found = np.zeros((*points, len(forms), last + 1))
+    if points:
+        for (i, column, _), c in zip(numbers, plain, strict=True):
+            found[..., i, column] = c
+    elif numbers:
+        found[[n[0] for n in numbers], [n[1] for n in numbers]] = plain
+    return found
+
+
 def is_linear(question: Question) -> bool:
     """Whether a decided quantity may be 0 or picks from a menu, so that only this arithmetic has it."""
     quantities = [evaluation.quantity(question.model, d.name) for d in question.decide]
@@ -193,7 +212,7 @@ class _Builder:
         self._bounds()
         self._define(pulled)
         self.rows += [(None, *row) for row in largest.rows(chosen, self._range)]
-        exact = tuple((self.place[a], self._matrix(list(a.arguments))) for a in held if a not in chosen)
+        exact = tuple((self.place[a], matrix(list(a.arguments), self.place)) for a in held if a not in chosen)
         return Program(
             self.question,
             self.columns,
@@ -201,8 +220,8 @@ class _Builder:
             many.packed(self.high),
             self.integer,
             tuple(r[0] for r in self.rows),
-            self._matrix([r[1] for r in self.rows]),
-            self._matrix([r[2] for r in self.rows]),
+            matrix([r[1] for r in self.rows], self.place),
+            matrix([r[2] for r in self.rows], self.place),
             np.array([r[3] for r in self.rows], dtype=bool),
             None if goal is None else self.vector(goal.numerator),
             None if goal is None else self.vector(goal.denominator),
@@ -214,26 +233,8 @@ class _Builder:
             self.open,
         )
 
-    def _matrix(self, forms: list[Affine]) -> Array:
-        """Return forms as rows over the columns and a constant; of many points the first dimension is theirs."""
-        last = len(self.columns)
-        numbers = [
-            (i, *pair)
-            for i, f in enumerate(forms)
-            for pair in (*((self.place[a], c) for a, c in f.terms.items()), (last, f.constant))
-        ]
-        plain = [many.plain(c) if isinstance(c, Many) else c for _, _, c in numbers]
-        points = np.broadcast_shapes(*{np.shape(c) for c in plain})
-        found = np.zeros((*points, len(forms), last + 1))
-        if points:
-            for (i, place, _), c in zip(numbers, plain, strict=True):
-                found[..., i, place] = c
-        elif numbers:
-            found[[n[0] for n in numbers], [n[1] for n in numbers]] = plain
-        return found
-
     def vector(self, form: Affine) -> Array:
-        found: Array = self._matrix([form])[..., 0, :]
+        found: Array = matrix([form], self.place)[..., 0, :]
         return found
 
     def _pulled(self, stated: list[Linear]) -> set[Atom]:
@@ -369,7 +370,7 @@ class _Builder:
     def _implied(self) -> Array:
         """Upper ends of all columns, with what the limits say of those that have none of their own."""
         high = self._own_ends()
-        low, rows = np.array(self.low), self._matrix([n.plus(d, -1.0) for _, n, d, _ in self.rows])
+        low, rows = np.array(self.low), matrix([n.plus(d, -1.0) for _, n, d, _ in self.rows], self.place)
         used = [np.flatnonzero(row[:-1]) for row in rows]
         for _ in range(PRESOLVE_PASSES):
             before = high.copy()

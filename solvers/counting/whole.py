@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.forms import Affine, Some
+from formulations.arithmetics.forms import Some
 from formulations.arithmetics.many import Array, Differ, Points, plain
-from formulations.program import is_linear
+from formulations.program import is_linear, matrix
 from formulations.tolerances import HOLDS
 from results.dataset import Arrays, Layout
 from scenarios.question import Question, combinations
@@ -29,6 +29,8 @@ from solvers.counting import counts
 from solvers.counting.counts import Best, Counts, Limit
 from solvers.counting.least import NotLeast
 from solvers.explaining import wider
+from solvers.linear import milp_conflicts
+from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import lp
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
@@ -161,12 +163,12 @@ def _why_of_combination(of: Combination, own: Points, count: int) -> Why:
     """What tells why points ``own``, of ``count``, have no design in one combination."""
     near = blocks.some(of.question, own, count)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
-    names, keys = limit_names(c), [x.key for x in c.limits]
+    names, keys = _limit_names(c), [x.key for x in c.limits]
     parts = counts.parts(c)
 
     def met(some: Points, kept: Mask) -> conflicts.Codes:
         left_out = {n for n, k in zip(names, kept, strict=True) if not k}
-        return _counts_feasibility(c, parts, [x for x in c.limits if x.key.name not in left_out])[some]
+        return _counts_feasibility(c, parts, [x for x in c.limits if x.key.name not in left_out], some)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = blocks.some(near, some, len(own))
@@ -196,50 +198,42 @@ def _least_factor_by_search(question: Question, count: int, which: int) -> Array
     return found
 
 
-def limit_names(c: Counts) -> tuple[str, ...]:
-    """Names of the limits that may be in conflict (see ``solvers.linear.milp_conflicts.limit_names``)."""
-    model = c.question.model
-    kept = {limit.name for limit in model.limits if limit.always}
-    kept |= {u.name for u in model.unknowns if u.integer}
-    if any(d.name not in kept for d in c.question.decide):
+def _limit_names(c: Counts) -> tuple[str, ...]:
+    """Names of the limits that may be in conflict; raises NotLeast where whole numbers may be."""
+    names = milp_conflicts.limit_names(c.question, [x.key for x in c.limits])
+    if any(d.name in names for d in c.question.decide):
         raise NotLeast("whole numbers that the user asks for may be in conflict")
-    return tuple(dict.fromkeys(x.key.name for x in c.limits if x.key.name not in kept))
+    return names
 
 
-def _counts_feasibility(c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit]) -> conflicts.Codes:
-    """Whether limits can hold together, at all points."""
-    shown = [counts.best_of_set(c, limits, part, c.limits) for part in parts]
-    met = np.any([f.there & f.met & ~f.near for f in shown], axis=0)
-    if met.all():
-        return np.full(c.count, conflicts.CAN_HOLD, np.int8)
-    none = np.zeros(c.count, dtype=bool)
+def _counts_feasibility(
+    c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit], some: Points
+) -> conflicts.Codes:
+    """Whether limits can hold together, at some points."""
+    met, none = np.zeros(c.count, dtype=bool), np.zeros(c.count, dtype=bool)
+    for part in parts:
+        shown = counts.best_of_set(c, limits, part, c.limits)
+        met |= shown.there & shown.met & ~shown.near
+        if met[some].all():
+            return np.full(len(some), conflicts.CAN_HOLD, np.int8)
     about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
     if all(x in limits for x in about):
         every = [counts.best_of_set(c, limits, part) for part in parts]
         none = np.all([f.lost > SURE for f in every], axis=0)
-    if not (met | none).all():
+    if not (met | none)[some].all():
         none |= _impossible(c, limits)
-    return np.select([met, none], [conflicts.CAN_HOLD, conflicts.CANNOT_HOLD], conflicts.NOT_KNOWN).astype(
-        np.int8
-    )
+    codes = np.select([met, none], [conflicts.CAN_HOLD, conflicts.CANNOT_HOLD], conflicts.NOT_KNOWN)
+    return codes[some].astype(np.int8)
 
 
 def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:
     """Where not even numbers that could be divided, with everything allowed to be there, meet the limits."""
-    names = list(c.ends)
     forms = [x.form for x in limits if not any(isinstance(a, Some) for a in x.form.terms)]
-    rows = np.stack([_dense_row(f, names, c.count) for f in forms], axis=1)
+    own = matrix(forms, {n: j for j, n in enumerate(c.ends)})
+    rows = np.broadcast_to(own, (c.count, *own.shape[-2:]))
     equal = np.zeros(len(forms), dtype=bool)
-    low, high = (np.array([c.ends[n][k] for n in names]) for k in (0, 1))
+    low, high = (np.array([e[k] for e in c.ends.values()]) for k in (0, 1))
     found = lp.solved(rows, equal, low, high, [], c.count)
-    missed = lp.weak_duality(rows, equal, low, high, np.zeros(len(names) + 1), found.y)
+    missed = weak_duality(rows, equal, low, high, np.zeros(rows.shape[-1]), found.y)
     size = (np.maximum(found.y, 0.0) * np.abs(rows[:, :, -1])).sum(axis=1)
     return np.asarray((found.end == INFEASIBLE) & (missed > SURE * size), dtype=bool)
-
-
-def _dense_row(form: Affine, names: list[str], count: int) -> Array:
-    row = np.zeros((count, len(names) + 1))
-    for a, v in form.terms.items():
-        row[:, names.index(str(a))] = plain(v)
-    row[:, -1] = plain(form.constant)
-    return row

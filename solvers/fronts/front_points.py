@@ -19,7 +19,7 @@ from solvers.fronts.envelope import Array, Vertex
 from solvers.fronts.program_front import Owner, ProgramFront, look_up
 from solvers.linear import milp, milp_explained, milp_ties
 from solvers.linear.highs import SOLVER
-from solvers.linear.linear_program import End
+from solvers.linear.linear_program import End, linear_cost
 from solvers.linear.milp import Best
 
 # a design that ties go to must have the objectives to this
@@ -153,15 +153,9 @@ def _sloped(
 
 def _as_best(p: Program, u: Array) -> Best:
     """A design as what was found best, for what is asked of its neighbourhood."""
-    assert p.goal is not None, "a front has objectives"
-    assert p.under is not None, "a front has objectives"
-    ratio = float(p.goal @ u) / float(p.under @ u)
-    if not p.under[:-1].any():
-        cost = p.goal / p.under[-1]
-    elif not p.goal[:-1].any():
-        cost = -p.under / p.goal[-1]
-    else:
-        cost = p.goal - ratio * p.under
+    goal, under = milp.objective(p)
+    ratio = float(goal @ u) / float(under @ u)
+    cost = linear_cost(goal, under, ratio)
     n = milp.numbers(p)
     if not math.isfinite(ratio):
         return Best(End.FAILED)

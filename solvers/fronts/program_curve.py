@@ -11,21 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-import numpy as np
-
 from dse.system.records import dataclass
 from formulations.program import Program
 from solvers.fronts import envelope
 from solvers.fronts.envelope import Curve, Vertex
 from solvers.linear import milp
-from solvers.linear.linear_program import Array, End, Numbers, constant_column
+from solvers.linear.linear_program import Array, End, Numbers, constant_column, multiple
 from solvers.linear.milp import Best
 
 FLAT_CORNER = 1e-9
 VERTEX_ROUNDING = 1e-12
 BARELY = 1e-12
 CORNERS = 2000
-PROPORTIONAL = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +99,12 @@ def pair(p: Program) -> Pair | None:
 
     The objectives themselves wherever possible, else the reciprocal of one or both.
     """
-    assert p.goal is not None, "a front has two objectives"
-    assert p.under is not None, "a front has two objectives"
     if len(p.others) != 1:
         return None
-    first, second = _forms(p.goal, p.under, p.sign), _forms(*p.others[0])
+    first, second = _forms(*milp.objective(p), p.sign), _forms(*p.others[0])
     ways = [(x, y) for x in first for y in second]
     for (form, d), (other, e) in sorted(ways, key=lambda w: w[0][0].sense.over + w[1][0].sense.over):
-        factor = _multiple(d, e)
+        factor = multiple(d, e)
         if factor is not None:
             return Pair(form, Form(other.n * factor, other.sense), d)
     return None
@@ -118,16 +113,6 @@ def pair(p: Program) -> Pair | None:
 def _forms(goal: Array, under: Array, sign: int) -> tuple[tuple[Form, Array], ...]:
     """Both ways to write what is minimised: goal/under, or minus its reciprocal."""
     return (Form(goal, Sense(sign, over=sign < 0)), under), (Form(-under, Sense(sign, over=sign > 0)), goal)
-
-
-def _multiple(d: Array, e: Array) -> float | None:
-    """The positive factor by which d is e."""
-    k = int(np.argmax(np.abs(e)))
-    if e[k] == 0 or d[k] / e[k] <= 0:
-        return None
-    factor = float(d[k] / e[k])
-    alike = np.abs(d - factor * e) <= PROPORTIONAL * np.maximum(np.abs(d), np.abs(factor * e))
-    return factor if alike.all() else None
 
 
 def least(n: Numbers, goal: Array, under: Array) -> Best:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from dse.system.records import dataclass
-from formulations.program_branches import branches
 from solvers.fronts import envelope, program_curve, program_front
 from solvers.fronts.envelope import Piece, Vertex
 from solvers.fronts.program_curve import Proof, Sense
@@ -17,9 +16,6 @@ from solvers.linear.linear_program import End, Numbers
 
 GIVEN_AWAY = 1e-9
 """Share of the best of one objective that may be given away for the other one. HiGHS keeps rows to a tenth of it."""
-
-
-FULL = 1.0 - milp.AT_PROGRAM_END
 
 
 @dataclass(slots=True)
@@ -86,7 +82,7 @@ class Probes:
     def held(self, vertex: Vertex) -> bool:
         """Whether something is at the end of its box there, which may be all that keeps it from running away."""
         p = self.owners[vertex.owner].program
-        return p is not None and bool((p.boxed & (vertex.at[:-1] / vertex.at[-1] >= p.high * FULL)).any())
+        return p is not None and bool(milp.at_searched_end(p, vertex.at / vertex.at[-1]).any())
 
     def front(self, found: Sequence[Vertex], *, complete: bool) -> ProgramFront:
         """The designs found as a front."""
@@ -126,8 +122,7 @@ def probes(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: None)
         cells: list[Numbers] = []
         proofs: list[Proof] = []
         if o.program is not None and o.pair is not None:
-            base = milp.numbers(o.program)
-            cells = [base.with_rows(extra) for extra in branches(o.program)] if o.program.exact else [base]
+            cells = milp.branched(o.program, milp.numbers(o.program))
         else:
             single = program_front.alone(o, k, senses)
             if single is None:

@@ -17,7 +17,6 @@ import numpy as np
 
 from dse.system.records import dataclass
 from formulations.program import Program
-from formulations.program_branches import branches
 from solvers.fronts import envelope, program_curve
 from solvers.fronts.envelope import Curve, Piece
 from solvers.fronts.program_curve import Pair, Proof
@@ -52,8 +51,7 @@ def curves(p: Program, pair: Pair, owner: int, most: int, report: Callable[[], N
 
     ``report`` is called after every solve of the whole. Raises ArithmeticError where HiGHS finds no answer.
     """
-    base = milp.numbers(p)
-    cells = [base.with_rows(extra) for extra in branches(p)] if p.exact else [base]
+    cells = milp.branched(p, milp.numbers(p))
     if not p.integer.any():
         found = Found()
         for n in cells:

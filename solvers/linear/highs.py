@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvers.linear import large_numbers, least_parts, supports, whole_parts
+from solvers.linear import large_numbers, least_parts, linear_program, supports, whole_parts
 from solvers.linear.linear_program import Array, End, Numbers, Result
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 MIP_GAP = 1e-9
 HIGHS_FEASIBLE = 1e-10
 MIP_WHOLE = 1e-9
-COST_ROUNDING = 1e-14
 SCALING_PASSES = 4
 TOLERANCES = {
     "primal_feasibility_tolerance": HIGHS_FEASIBLE,
@@ -118,21 +117,7 @@ def _solved_linear_program(n: Numbers, cost: Array) -> Result:
 
 def weak_duality(n: Numbers, cost: Array, multipliers: Array) -> float:
     """Least possible ``cost . u`` by weak duality (minus infinity where the multipliers prove nothing)."""
-    slope, noise = _reduced(n, cost, multipliers)
-    s = slope[:-1]
-    with np.errstate(invalid="ignore"):
-        least = np.where(s > 0, s * n.low, np.where(s < 0, s * n.high, 0.0))
-    return float(slope[-1] + least.sum() - noise)
-
-
-def _reduced(n: Numbers, cost: Array, multipliers: Array) -> tuple[Array, float]:
-    """The reduced costs of an LP, with what is left of the constant, and how far rounding may move that."""
-    weight = np.where(n.equal, multipliers, np.maximum(multipliers, 0.0))
-    slope = cost + weight @ n.rows
-    noise = COST_ROUNDING * (np.abs(cost) + np.abs(weight) @ np.abs(n.rows))
-    # a slope that is zero but for rounding must not meet an open end
-    slope[:-1][np.abs(slope[:-1]) <= noise[:-1]] = 0.0
-    return slope, float(noise[-1])
+    return float(linear_program.weak_duality(n.rows, n.equal, n.low, n.high, cost, multipliers))
 
 
 def meets(n: Numbers, u: Array) -> bool:
@@ -154,7 +139,7 @@ def narrowed(n: Numbers, cost: Array) -> Numbers:
     relaxed = _solved_linear_program(n.relaxed(), cost)
     if relaxed.multipliers is None:
         return n
-    slope, _ = _reduced(n, cost, relaxed.multipliers)
+    slope, _ = linear_program.reduced_costs(n.rows, n.equal, cost, relaxed.multipliers)
     s = slope[:-1]
     with np.errstate(all="ignore"):
         far = np.maximum(-relaxed.bound, 0.0) / np.abs(s) * (1.0 + 1e-9) + MIP_WHOLE

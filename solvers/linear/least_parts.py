@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from solvers.linear.linear_program import Array, End, Numbers, Result
+from solvers.linear.linear_program import Array, End, Numbers, Result, upper_ends
 
 MOST_SET_NUMBERS = 500_000
 """Sets times rows times columns that are looked at together."""
-ENDS_PASSES, RAISING_ROUNDS = 4, 60
-PART_ENDS_ROUNDING = 1e-7
+RAISING_ROUNDS = 60
 VALUES_APART = 3e-9
 """Relative distance of values beyond which no tolerance makes them equal."""
 ROW_MET = 1e-10
@@ -101,18 +100,7 @@ def _read(n: Numbers, low: Array, high: Array) -> _Sets:
     """The sets with the ends that the rows imply."""
     a, k = n.rows[:, :-1], n.rows[:, -1]
     up, down = np.maximum(a, 0.0), np.minimum(a, 0.0)
-    divisor = np.where(a > 0.0, a, np.inf)
-    for _ in range(ENDS_PASSES):
-        least = low @ up.T + high @ down.T + k
-        with np.errstate(all="ignore"):
-            room = np.where(a > 0.0, -least[:, :, None] / divisor, np.inf).min(axis=1, initial=np.inf)
-        ends = low + room
-        now = np.maximum(
-            np.minimum(high, np.floor(ends + PART_ENDS_ROUNDING * np.maximum(1.0, np.abs(ends)))), low - 1.0
-        )
-        if (now == high).all():
-            break
-        high = now
+    high = upper_ends(n.rows, low, high, n.integer)
     most = low @ down.T + high @ up.T + k
     gains = (a < 0.0) & (low < high)[:, None]
     # a row that holds whatever the rest may be asks for nothing

@@ -13,6 +13,14 @@ from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 
+ENDS_PASSES = 4
+COST_ROUNDING = 1e-14
+PROPORTIONAL = 1e-12
+FOR_OPEN, SUM_WITHOUT_OPEN = 1e300, 1e200
+"""In place of an infinite end, and what sums are below that have none."""
+WHOLE_ENDS_ROUNDING = 1e-6
+"""Of an end that rows imply: a whole number that is so near is not beyond it."""
+
 
 class End(StrEnum):
     """How a solve ended."""
@@ -61,6 +69,80 @@ def constant_column(size: int) -> Array:
     found = np.zeros(size)
     found[-1] = 1.0
     return found
+
+
+def upper_ends(
+    rows: Array, low: Array, high: Array, integer: NDArray[np.bool_], *, passes: int = ENDS_PASSES
+) -> Array:
+    """Upper ends with what rows (m, n + 1) imply, of one set of columns (n,) or of several (S, n).
+
+    An upper end below the lower one proves that no point meets the rows.
+    """
+    a, k = rows[:, :-1], rows[:, -1]
+    up, down = np.maximum(a, 0.0).T, np.minimum(a, 0.0).T
+    column, row = np.nonzero(up)
+    ended, first = np.unique(column, return_index=True)
+    for _ in range(passes if ended.size else 0):
+        with np.errstate(all="ignore"):
+            # what is open makes a sum larger than any number
+            least = np.clip(low, -FOR_OPEN, FOR_OPEN) @ up + np.clip(high, -FOR_OPEN, FOR_OPEN) @ down + k
+            room = np.where(np.abs(least) < SUM_WITHOUT_OPEN, -least, np.inf)[..., row] / up[column, row]
+        implied = np.full(high.shape, np.inf)
+        implied[..., ended] = low[..., ended] + np.minimum.reduceat(room, first, axis=-1)
+        slack = WHOLE_ENDS_ROUNDING * np.maximum(1.0, np.abs(implied))
+        implied = np.where(integer, np.floor(implied + slack), implied)
+        now = np.maximum(np.minimum(high, implied), low - 1.0)
+        if (now == high).all():
+            break
+        high = now
+    return high
+
+
+def multiple(form: Array, of: Array) -> float | None:
+    """The positive number by which one form is another one; None where it is no multiple of it."""
+    k = int(np.argmax(np.abs(of)))
+    if of[k] == 0 or form[k] / of[k] <= 0:
+        return None
+    factor = float(form[k] / of[k])
+    alike = np.abs(form - factor * of) <= PROPORTIONAL * np.maximum(np.abs(form), np.abs(factor * of))
+    return factor if alike.all() else None
+
+
+def linear_cost(goal: Array, under: Array, ratio: float = math.nan) -> Array:
+    """What is linear and least where goal over under is, of one program or of many.
+
+    The numerator, or minus the denominator where only that is decided; of a ratio of two that are decided the numerator
+    less ``ratio`` times the denominator.
+    """
+    if not under[..., :-1].any():
+        return np.asarray(goal / under[..., -1:])
+    if not goal[..., :-1].any():
+        return np.asarray(under / -goal[..., -1:])
+    return goal - ratio * under
+
+
+def reduced_costs(rows: Array, equal: NDArray[np.bool_], cost: Array, y: Array) -> tuple[Array, Array]:
+    """The reduced costs (..., n + 1) of linear programs, the constants last, and how far rounding may move those."""
+    weight = np.where(equal, y, np.maximum(y, 0.0))
+    slope = cost + np.einsum("...i,...ij->...j", weight, rows)
+    noise = COST_ROUNDING * (np.abs(cost) + np.einsum("...i,...ij->...j", np.abs(weight), np.abs(rows)))
+    # a slope that is zero but for rounding must not meet an open end
+    inner = np.where(np.abs(slope) <= noise, 0.0, slope)[..., :-1]
+    return np.concatenate([inner, slope[..., -1:]], axis=-1), noise[..., -1]
+
+
+def weak_duality(
+    rows: Array, equal: NDArray[np.bool_], low: Array, high: Array, cost: Array, y: Array
+) -> Array:
+    """Least possible ``cost . u`` of linear programs by weak duality: minus infinity where ``y`` proves nothing.
+
+    Any multipliers ``y`` give a bound, bad ones a weak one. Arrays may have a dimension for many programs first.
+    """
+    slope, noise = reduced_costs(rows, equal, cost, y)
+    s = slope[..., :-1]
+    with np.errstate(invalid="ignore"):
+        least = np.where(s > 0, s * low, np.where(s < 0, s * high, 0.0))
+    return np.asarray(slope[..., -1] + least.sum(axis=-1) - noise)
 
 
 @dataclass(frozen=True, slots=True)

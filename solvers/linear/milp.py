@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Some
@@ -19,7 +20,7 @@ from formulations.program import Program
 from formulations.program_branches import branches
 from formulations.row_keys import RowKey
 from solvers.linear import highs, whole_parts
-from solvers.linear.linear_program import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers, linear_cost, upper_ends
 
 DINKELBACH_STEPS = 60
 RATIO_CLOSED = 1e-13
@@ -73,7 +74,7 @@ def numbers(
     some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
     n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole, some)
     if p.amounts and (drop or factors):
-        high = np.append(np.maximum(whole_parts.upper_ends(n), p.low), 1.0)
+        high = np.append(np.maximum(upper_ends(n.rows, n.low, n.high, n.integer), p.low), 1.0)
         for row, column, most in p.amounts:
             amount = p.numerators[row] if kept[row] else np.zeros(len(high))
             end = np.where(amount > 0, amount * high, amount * np.append(p.low, 1.0))[amount != 0].sum()
@@ -92,17 +93,33 @@ def kept_rows(p: Program, drop: Collection[str | RowKey], *, giving: bool = Fals
     return kept
 
 
+def objective(p: Program) -> tuple[Array, Array]:
+    """The numerator and the denominator of what is minimised, where there is an objective."""
+    assert p.goal is not None, "there is an objective"
+    assert p.under is not None, "there is an objective"
+    return p.goal, p.under
+
+
+def branched(p: Program, n: Numbers) -> list[Numbers]:
+    """The same with each way of choosing the exact maxima of ``p``."""
+    return [n.with_rows(extra) for extra in branches(p)]
+
+
+def at_searched_end(p: Program, u: Array, high: Array | None = None) -> NDArray[np.bool_]:
+    """Which columns are at an end that only a search has, at one point or many; ``high``: the ends at those."""
+    end = p.high if high is None else high
+    return np.asarray((u[..., :-1] >= end * (1.0 - AT_PROGRAM_END)) & p.boxed)
+
+
 def runaway(p: Program, best: Best) -> str:
     """The variable that only the end of its box holds (empty: none)."""
     assert best.u is not None, "only a design can be held"
-    ends = p.boxed & (best.u[:-1] >= p.high * (1.0 - AT_PROGRAM_END))
+    ends = at_searched_end(p, best.u)
     if not ends.any():
         return ""
     n = numbers(p)
     nearer = replace(n, high=np.where(ends, n.high / 2, n.high))
-    assert p.goal is not None, "only an objective sends a variable away"
-    assert p.under is not None, "only an objective sends a variable away"
-    there = least(p, nearer, p.goal, p.under)
+    there = least(p, nearer, *objective(p))
     worse = there.u is None or there.ratio > best.ratio + AT_PROGRAM_END * abs(best.ratio)
     return str(p.columns[int(np.flatnonzero(ends)[0])]) if worse else ""
 
@@ -179,10 +196,10 @@ def ratio(n: Numbers, goal: Array, under: Array, start: Array | None = None, *, 
     reached = math.inf if start is None else float(goal @ start) / float(under @ start)
     reached += 2.0 * EQUAL_RATIOS * abs(reached)
     if not under[:-1].any():
-        return _least_linear(n, goal / under[-1], -math.inf if rough else reached)
+        return _least_linear(n, linear_cost(goal, under), -math.inf if rough else reached)
     if not goal[:-1].any():
         worse = -1.0 / reached if reached > 0.0 else math.inf
-        found = _least_linear(n, under / -goal[-1], -math.inf if rough else worse)
+        found = _least_linear(n, linear_cost(goal, under), -math.inf if rough else worse)
         return replace(
             found, ratio=_inverse_of_negative(found.ratio), bound=_inverse_of_negative(found.bound)
         )

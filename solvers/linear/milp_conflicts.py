@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field
 
 import numpy as np
@@ -12,7 +12,9 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations.program import Program
 from formulations.program_branches import branches
+from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
+from scenarios.question import Question
 from solvers.linear import highs, milp
 from solvers.linear.linear_program import Array, End, Numbers, constant_column
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
@@ -32,7 +34,7 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     ``ended``: the same question with ends far out, nearest first, for the feasible values where the program itself
     is open.
     """
-    names = limit_names(p)
+    names = limit_names(p.question, p.keys)
     known = _Known(p, names)
     ask = singly(lambda kept: known.feasibility(frozenset(itertools.compress(names, kept))))
     values = of_each(lambda n: loosest_feasible_value(ended or (lambda: p,), n))
@@ -47,19 +49,19 @@ def loosest_feasible_value(programs: Sequence[Callable[[], Program | None]], nam
         if p is None:
             continue
         value, u = feasible_value_and_design(p, name)
-        if u is None or not (p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_PROGRAM_END))).any():
+        if u is None or not milp.at_searched_end(p, u).any():
             return value
     return None
 
 
-def limit_names(p: Program) -> tuple[str, ...]:
+def limit_names(question: Question, keys: Iterable[RowKey | None]) -> tuple[str, ...]:
     """Names of all limits, in the order of the file, then of the variables that must be whole numbers."""
-    model = p.question.model
+    model = question.model
     kept = {limit.name for limit in model.limits if limit.always}
     # what cannot be divided by its nature is nobody's limit
     kept |= {u.name for u in model.unknowns if u.integer}
-    limits = [k.name for k in p.keys if k is not None and k.name not in kept]
-    whole = [d.name for d in p.question.decide if d.integer and d.name not in kept]
+    limits = [k.name for k in keys if k is not None and k.name not in kept]
+    whole = [d.name for d in question.decide if d.integer and d.name not in kept]
     return tuple(dict.fromkeys([*limits, *whole]))
 
 
@@ -85,8 +87,7 @@ class _Known:
         if any(clash <= kept for clash in self.conflicts):
             return CANNOT_HOLD
         # a maximum that must be one of its arguments is one of them
-        every = [n.with_rows(extra) for extra in branches(self.p)]
-        if any(highs.meets(branch, u) for u in self.designs for branch in every):
+        if any(highs.meets(branch, u) for u in self.designs for branch in milp.branched(self.p, n)):
             return CAN_HOLD
         if self._proved(kept):
             return CANNOT_HOLD

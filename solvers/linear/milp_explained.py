@@ -19,7 +19,7 @@ from formulations.program import Program, program
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers.linear import highs, milp, supports
-from solvers.linear.linear_program import Array, Numbers
+from solvers.linear.linear_program import Array, Numbers, linear_cost
 from solvers.linear.milp import Best
 
 RATE_ROUNDING = 1e-9
@@ -125,19 +125,12 @@ def _lagrangian(question: Question, best: Best) -> float | None:
         p = program(question)
     except (NotPosynomial, ArithmeticError):
         return None
-    assert p.goal is not None, "only with an objective is there a Lagrangian"
-    assert p.under is not None, "only with an objective is there a Lagrangian"
     assert best.u is not None, "only an optimum has a Lagrangian"
     assert best.multipliers is not None, "only an LP has multipliers"
     rows = p.rows
     if len(rows) != len(best.multipliers):
         return None
-    if not p.under[:-1].any():
-        cost = p.goal / p.under[-1]
-    elif not p.goal[:-1].any():
-        cost = -p.under / p.goal[-1]
-    else:
-        cost = p.goal - best.ratio * p.under
+    cost = linear_cost(*milp.objective(p), best.ratio)
     return float(cost @ best.u + best.multipliers @ (rows @ best.u))
 
 
@@ -146,11 +139,10 @@ def next_change(p: Program, best: Best, key: RowKey) -> tuple[float, float] | No
 
     The factor is that of the limit's ratio (value/bound of an upper limit). None where no room ever helps.
     """
-    assert p.goal is not None, "only with an objective is one design better"
-    assert p.under is not None, "only with an objective is one design better"
     if _one_of_many(p, key):
         return None
-    better = p.goal - best.ratio * (1.0 - CLEARLY_BETTER) * p.under
+    goal, under = milp.objective(p)
+    better = goal - best.ratio * (1.0 - CLEARLY_BETTER) * under
     n = milp.numbers(p, drop=[key], more=(better,))
     i = p.keys.index(key)
     first = milp.least(p, n, p.numerators[i], p.denominators[i])
@@ -158,7 +150,7 @@ def next_change(p: Program, best: Best, key: RowKey) -> tuple[float, float] | No
         return None
     factor = max(first.ratio, 1.0)
     relaxed = milp.numbers(p, factors={key: factor * (1.0 + PAST)})
-    there = milp.least(p, relaxed, p.goal, p.under, first.u)
+    there = milp.least(p, relaxed, goal, under, first.u)
     return None if there.u is None else (factor, there.ratio)
 
 

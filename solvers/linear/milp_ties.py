@@ -102,9 +102,8 @@ def _few(p: Program, n: Numbers, best: Best, parts: Array | None) -> list[Chosen
 
 
 def _no_worse(p: Program, best: Best) -> Array:
-    assert p.goal is not None, "only with an objective is one design worse"
-    assert p.under is not None, "only with an objective is one design worse"
-    return p.goal - (best.ratio + TIE * abs(best.ratio)) * p.under
+    goal, under = milp.objective(p)
+    return goal - (best.ratio + TIE * abs(best.ratio)) * under
 
 
 def _rest(p: Program, n: Numbers, settled: Chosen) -> Chosen:
@@ -322,7 +321,7 @@ def on_face(p: Program, n: Numbers, u: Array) -> Chosen:
 
 def _boxed(p: Program, u: Array) -> bool:
     """Whether only the end of a box holds what was asked to be least: an aim without end settles nothing."""
-    return bool(np.any(p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_PROGRAM_END))))
+    return bool(milp.at_searched_end(p, u).any())
 
 
 def _ranges(

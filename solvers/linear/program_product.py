@@ -22,14 +22,13 @@ from dse.system.records import dataclass
 from formulations.program import Program
 from results.solution import Status
 from solvers.linear import highs, milp
-from solvers.linear.linear_program import Array, End, Numbers
+from solvers.linear.linear_program import Array, End, Numbers, multiple
 from solvers.linear.milp import Best
 from solvers.outcome import Outcome
 
 SOLVER = "HiGHS"
 PRODUCT_SECONDS = 60.0
 MOST_PROGRAMS = 5000
-AT_PRODUCT_END = 1e-6
 # enough to see whether anything runs away
 COARSE_GAP = 1e-2
 # of the gap asked for: what a stretch may still hide
@@ -113,20 +112,15 @@ class _Search:
 
     def tried(self, u: Array) -> float:
         """B at a design, whose product is remembered where it is the best."""
-        assert self.p.goal is not None, "a product has factors"
-        assert self.p.under is not None, "a product has factors"
-        goal, under = self.other
-        b = float(goal @ u) / float(under @ u)
-        product = b * float(self.p.goal @ u) / float(self.p.under @ u)
+        b, a = (float(goal @ u) / float(under @ u) for goal, under in (self.other, milp.objective(self.p)))
+        product = b * a
         if product < self.best:
             self.best, self.u = product, u
         return b
 
     def least(self, n: Numbers) -> Best:
-        assert self.p.goal is not None, "a product has factors"
-        assert self.p.under is not None, "a product has factors"
         self.solves += 1
-        return milp.least(self.p, n, self.p.goal, self.p.under)
+        return milp.least(self.p, n, *milp.objective(self.p))
 
 
 def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
@@ -156,11 +150,11 @@ def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
 def _searched_end_variable(p: Program, found: _Search, gap: float, deadline: float) -> str:
     """The variable that only the end of its box holds (empty: none)."""
     assert found.u is not None, "a search that ends well has a design"
-    held = p.boxed & (found.u[:-1] >= p.high * (1.0 - AT_PRODUCT_END))
+    held = milp.at_searched_end(p, found.u)
     if not held.any():
         return ""
     nearer = _least_product(replace(p, high=np.where(held, p.high / 2, p.high)), gap, deadline)
-    worse = not isinstance(nearer, _Search) or nearer.bound() > found.best * (1.0 + AT_PRODUCT_END)
+    worse = not isinstance(nearer, _Search) or nearer.bound() > found.best * (1.0 + milp.AT_PROGRAM_END)
     return str(p.columns[int(np.flatnonzero(held)[0])]) if worse else ""
 
 
@@ -232,7 +226,7 @@ def _line_below(s: _Search, found: Best, at: float) -> Line:
         return step
     if len(y) == len(p.keys):
         return step
-    factor = _multiple(under, p.under)
+    factor = multiple(under, p.under)
     if factor is None or not p.goal[:-1].any():
         return step
     weight = max(float(y[-1]), 0.0)
@@ -245,10 +239,3 @@ def _line_below(s: _Search, found: Best, at: float) -> Line:
     if not least > 0 or not math.isfinite(lowest):
         return step
     return Line(at, found.ratio + min(lowest, 0.0) / least, weight * factor)
-
-
-def _multiple(a: Array, b: Array) -> float | None:
-    """The number that one form is of the other."""
-    place = int(np.argmax(np.abs(b)))
-    factor = float(a[place] / b[place])
-    return factor if factor > 0 and np.allclose(a, factor * b, rtol=1e-12, atol=0.0) else None

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from solvers.linear.linear_program import Array, End, Numbers, Result
+from solvers.linear.linear_program import Array, End, Numbers, Result, upper_ends
 
 MOST_SUPPORT_NODES = 400
 SUPPORT_PASSES = 6
@@ -207,18 +207,19 @@ class _Search:
 def smaller(n: Numbers, cost: Array) -> Smaller | None:
     """Fix what follows from the rows, and what nothing gains from being larger; None where no design is left."""
     a, k, whole = n.rows[:, :-1], n.rows[:, -1], n.integer
-    low, high = n.low.copy(), n.high.copy()
+    low, high = n.low, n.high
     size = np.abs(a).max(axis=1, initial=0.0) + np.abs(k)
     rows = np.ones(len(a), dtype=bool)
     for _ in range(SUPPORT_PASSES):
-        before = high.copy(), np.count_nonzero(rows)
-        if not _lower_upper_ends(a[rows], k[rows], low, high, whole):
+        before = high, np.count_nonzero(rows)
+        nearer = _nearer_ends(n.rows[rows], low, high, whole)
+        if nearer is None:
             return None
         with np.errstate(invalid="ignore"):
-            most = np.where(a > 0, a * high, np.where(a < 0, a * low, 0.0)).sum(axis=1) + k
+            most = np.where(a > 0, a * nearer, np.where(a < 0, a * low, 0.0)).sum(axis=1) + k
         rows &= n.equal | ~(most <= 0.0)
         gains = (a[rows] < 0).any(axis=0) | (a[rows & n.equal] != 0).any(axis=0) | (cost[:-1] < 0)
-        high = np.where(gains | ~np.isfinite(low), high, low)
+        high = np.where(gains | ~np.isfinite(low), nearer, low)
         if (before[0] == high).all() and before[1] == np.count_nonzero(rows):
             break
     kept = high > low
@@ -235,25 +236,9 @@ def smaller(n: Numbers, cost: Array) -> Smaller | None:
     return Smaller(made, np.append(cost[:-1][kept], cost[-1] + cost[:-1] @ fixed), kept, fixed)
 
 
-def _lower_upper_ends(a: Array, k: Array, low: Array, high: Array, whole: Mask) -> bool:
-    """Lower the upper ends that the rows imply, of whole numbers and of what must be at its lower end.
-
-    False where an upper end falls below its lower one.
-    """
-    with np.errstate(invalid="ignore"):
-        least = np.where(a > 0, a * low, np.where(a < 0, a * high, 0.0))
-    total = least.sum(axis=1) + k
-    sure = np.isfinite(total)
-    a, least, total = a[sure], least[sure], total[sure]
-    if not len(a):
-        return True
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = np.where(a > 0, (least - total[:, None]) / a, np.inf).min(axis=0)
-    slack = SUPPORT_WHOLE * np.maximum(1.0, np.abs(ends))
-    ends = np.where(np.isfinite(ends), ends, np.inf)
-    with np.errstate(invalid="ignore"):
-        ends = np.where(whole, np.floor(ends + slack), np.where(ends <= low, ends, np.inf))
+def _nearer_ends(rows: Array, low: Array, high: Array, whole: Mask) -> Array | None:
+    """The upper ends that rows imply, of whole numbers and of what must be at its lower end; None: no design left."""
+    ends = upper_ends(rows, low, high, whole, passes=1)
     if (ends < low - ROW_ROUNDING * np.maximum(1.0, np.abs(low)) - np.where(whole, 0.5, 0.0)).any():
-        return False
-    np.minimum(high, np.maximum(ends, low), out=high)
-    return True
+        return None
+    return np.where(whole | (ends <= low), np.maximum(ends, low), high)

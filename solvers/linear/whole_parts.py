@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from solvers.linear.linear_program import Array, Numbers
+from solvers.linear.linear_program import Array, Numbers, upper_ends
 
 MOST_PARTS = 4000
 """Parts that are kept at a time."""
@@ -18,7 +18,6 @@ MOST_VALUES = 1000
 """Values of one whole number that are all tried."""
 ROOM = 1e-10
 """Of the sizes of what a row adds up: rounding."""
-WHOLE_PASSES = 4
 
 Indices = NDArray[np.intp]
 
@@ -36,7 +35,7 @@ def whole_parts(n: Numbers) -> Array | None:
 
     Every point of the program has one of these whole parts; whether the rest meets the rows is not asked.
     """
-    high = np.where(n.integer, upper_ends(n), n.high)
+    high = np.where(n.integer, upper_ends(n.rows, n.low, n.high, n.integer), n.high)
     if (high < n.low).any():
         return np.zeros((0, len(n.low)))
     units = _units(n, high)
@@ -64,23 +63,6 @@ def whole_parts(n: Numbers) -> Array | None:
         sums, found = grown[part, option], found[part]
         found[:, unit.columns] = unit.options[option]
     return np.where(n.integer, found, n.low)
-
-
-def upper_ends(n: Numbers) -> Array:
-    """Upper ends of the columns, with what the rows imply."""
-    high, a = n.high.copy(), n.rows[:, :-1]
-    divisor = np.where(a > 0, a, np.inf)
-    for _ in range(WHOLE_PASSES):
-        with np.errstate(all="ignore"):
-            least = np.where(a > 0, a * n.low, np.where(a < 0, a * high, 0.0)).sum(axis=1) + n.rows[:, -1]
-            room = np.where((a > 0) & np.isfinite(least)[:, None], -least[:, None] / divisor, np.inf)
-        ends = n.low + room.min(axis=0, initial=np.inf)
-        ends += 1e-6 * np.maximum(1.0, np.abs(ends))
-        now = np.minimum(high, np.where(n.integer, np.floor(ends), ends))
-        if (now == high).all():
-            break
-        high = now
-    return high
 
 
 def _units(n: Numbers, high: Array) -> list[_Unit] | None:

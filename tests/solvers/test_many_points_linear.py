@@ -13,7 +13,7 @@ from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import outcome, paths
 from solvers.linear import highs
-from solvers.linear.linear_program import Numbers
+from solvers.linear.linear_program import Numbers, weak_duality
 from solvers.linear.points import linear, lp
 
 OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
@@ -122,8 +122,8 @@ def test_random_programs_beside_highs(seed: int):
     low, high = np.zeros(n), generator.uniform(0.5, 3, (count, n))
     equal = np.arange(m) == m - 1
     found = lp.solved(rows, equal, low, high, [cost], count)
-    bound = lp.weak_duality(rows, equal, low, high, cost, found.y)
-    none = lp.weak_duality(rows, equal, low, high, np.zeros(n + 1), found.y)
+    bound = weak_duality(rows, equal, low, high, cost, found.y)
+    none = weak_duality(rows, equal, low, high, np.zeros(n + 1), found.y)
     for p in range(count):
         numbers = Numbers(rows[p], equal, low, high[p], np.zeros(n, dtype=bool))
         best = highs.minimise(numbers, cost[p])

@@ -23,9 +23,10 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.linear import milp, milp_ties
+from solvers.linear.linear_program import linear_cost, weak_duality
 from solvers.linear.milp_explained import RATE_ROUNDING
 from solvers.linear.points import linear_conflicts, lp
-from solvers.linear.points.linear_rows import PROGRAM_GAP, NotLinear, Rows, linear_cost, to_user
+from solvers.linear.points.linear_rows import PROGRAM_GAP, NotLinear, Rows, to_user
 from solvers.linear.points.lp import Vertices
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Designs
@@ -130,7 +131,7 @@ def _check(p: Program) -> None:
 def _aims(p: Program) -> list[Array]:
     """What is minimised, what settles ties, and every decided quantity, in order of importance."""
     decided = [p.column(d.name) for d in p.question.decide[: milp_ties.MOST_RANGED]]
-    return [linear_cost(p), *(goal / under[..., -1:] for _, goal, under in p.ties), *decided]
+    return [linear_cost(*milp.objective(p)), *(goal / under[..., -1:] for _, goal, under in p.ties), *decided]
 
 
 def _solved_programs(p: Program, count: int) -> Vertices:
@@ -148,8 +149,8 @@ def _of_branches(answers: BlockAnswers, p: Program, question: Question, points: 
         n = Rows(b, every)
         met, none = f.end == OPTIMAL, f.end == INFEASIBLE
         far = np.where(b.boxed, np.inf, n.high)
-        nothing = lp.weak_duality(n.rows, n.equal, n.low, far, np.zeros_like(n.cost), f.y) > 0.0
-        bounds[k] = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, f.y)
+        nothing = weak_duality(n.rows, n.equal, n.low, far, np.zeros_like(n.cost), f.y) > 0.0
+        bounds[k] = weak_duality(n.rows, n.equal, n.low, n.high, n.cost, f.y)
         values[k] = np.where(met, (n.cost * f.u).sum(axis=1), np.inf)
         bounds[k] = np.where(met, bounds[k], np.where(none & nothing, np.inf, -np.inf))
     low, which = values.min(axis=0), values.argmin(axis=0)
@@ -207,11 +208,11 @@ def _optimal(
     u, y = found.u[mask], found.y[mask]
     n = Rows(p, mask)
     value = (n.cost * u).sum(axis=1)
-    bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, y)
+    bound = weak_duality(n.rows, n.equal, n.low, n.high, n.cost, y)
     size = (np.abs(n.cost) * np.abs(u)).sum(axis=1)
     bound = bound if least is None else np.minimum(bound, least)
     good = value - bound <= PROGRAM_GAP * np.maximum(np.abs(value), 1e-3 * size)
-    good &= ~((u[:, :-1] >= n.high * (1.0 - milp.AT_PROGRAM_END)) & p.boxed).any(axis=1)
+    good &= ~milp.at_searched_end(p, u, n.high).any(axis=1)
     rates, sure = _rates(p, n, u, y, value, len(p.keys) if rows is None else rows)
     good &= sure
     place = {c: i for i, c in enumerate(p.columns)}
@@ -227,7 +228,6 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
     Relaxing and tightening a limit that binds are mirrors of each other where the vertex is not degenerate. Rows beyond
     the first ``own`` turn others of them round.
     """
-    assert p.under is not None, "there is an objective"
     keys = [k for k in p.keys if k is not None]
     parts = np.abs(n.rows * u[:, None, :]).max(axis=2)
     left = np.abs(np.einsum("pij,pj->pi", n.rows, u)) / np.maximum(parts, 1e-300)
@@ -237,7 +237,7 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
     tight = (left[:, :own] <= AWAY).sum(axis=1) + at_end.sum(axis=1)
     simple = tight == u.shape[1] - 1
     found: dict[str, Array] = {}
-    by = -value if p.under[..., :-1].any() else value
+    by = -value if milp.objective(p)[1][..., :-1].any() else value
     # of what may be below zero nothing is worth a percentage
     sure = by > 0.0
     for i, key in enumerate(p.keys):

@@ -14,6 +14,7 @@ from formulations.program import Program
 from formulations.tolerances import SLACK
 from scenarios.question import Question
 from solvers.linear import milp, milp_conflicts
+from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import lp
 from solvers.linear.points.linear_rows import PROGRAM_GAP, Rows, along, to_user
 from solvers.linear.points.lp import Vertices
@@ -42,7 +43,7 @@ def put_conflicts(
     good = np.zeros(len(mask), dtype=bool)
     good[own] = True
 
-    names = milp_conflicts.limit_names(made[0])
+    names = milp_conflicts.limit_names(made[0].question, made[0].keys)
 
     def answer(now: Points) -> Mask:
         def met(some: Points, kept: Mask) -> conflicts.Codes:
@@ -76,7 +77,7 @@ def _least_violation_at_points(p: Program, found: Vertices, mask: Mask, turned: 
     y = found.y[mask]
     # an end that is only there to have one proves nothing
     high = np.where(p.boxed, np.inf, n.high)
-    missed = lp.weak_duality(n.rows, n.equal, n.low, high, np.zeros_like(n.cost), y)
+    missed = weak_duality(n.rows, n.equal, n.low, high, np.zeros_like(n.cost), y)
     denominators = np.abs(n.denominators).max(axis=2, initial=0.0)
     choosing = (denominators == 0.0) & ~named & turned
     give = np.where(named, denominators, np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), 0.0))
@@ -107,24 +108,20 @@ def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
     )
     found, value, sure = _least_ratio(fewer, asked) if _minimises_ratio(fewer) else _least_cost(fewer, asked)
     # an end that is only there to have one says nothing
-    sure &= ~((found.u[:, :-1] >= along(p.high, asked, 1) * (1.0 - milp.AT_PROGRAM_END)) & p.boxed).any(
-        axis=1
-    )
+    sure &= ~milp.at_searched_end(p, found.u, along(p.high, asked, 1)).any(axis=1)
     return np.select([sure, found.end == INFEASIBLE], [value, np.inf], np.nan)
 
 
 def _minimises_ratio(p: Program) -> bool:
     """Whether what is minimised is a ratio of two things that are decided."""
-    assert p.goal is not None, "there is an objective"
-    assert p.under is not None, "there is an objective"
-    return bool(p.goal[..., :-1].any() and p.under[..., :-1].any())
+    return all(form[..., :-1].any() for form in milp.objective(p))
 
 
 def _least_cost(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
     n = Rows(p, asked)
     found = lp.solved(n.rows, n.equal, n.low, n.high, [n.cost], len(n.rows))
     value = (n.cost * found.u).sum(axis=1)
-    bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, n.cost, found.y)
+    bound = weak_duality(n.rows, n.equal, n.low, n.high, n.cost, found.y)
     size = (np.abs(n.cost) * np.abs(found.u)).sum(axis=1)
     sure = (found.end == OPTIMAL) & (value - bound <= PROGRAM_GAP * np.maximum(np.abs(value), 1e-3 * size))
     return found, to_user(p, n, value), sure
@@ -132,10 +129,8 @@ def _least_cost(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
 
 def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
     """Dinkelbach's iteration at all points (see ``solvers.linear.milp``)."""
-    assert p.goal is not None, "there is an objective"
-    assert p.under is not None, "there is an objective"
+    goal, under = (along(form, asked, 1) for form in milp.objective(p))
     n, count = Rows(p, asked, p.goal), int(asked.sum())
-    goal, under = n.cost, along(p.under, asked, 1)
     found = lp.solved(n.rows, n.equal, n.low, n.high, [goal], count)
     u, ratio, sure = found.u, np.full(count, np.nan), np.zeros(count, dtype=bool)
     for _ in range(milp.DINKELBACH_STEPS):
@@ -146,7 +141,7 @@ def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
         now = lp.solved(n.rows, n.equal, n.low, n.high, [cost], count)
         better = good & (now.end == OPTIMAL) & ((cost * now.u).sum(axis=1) < -milp.RATIO_CLOSED * np.abs(top))
         if not better.any():
-            bound = lp.weak_duality(n.rows, n.equal, n.low, n.high, cost, now.y)
+            bound = weak_duality(n.rows, n.equal, n.low, n.high, cost, now.y)
             sure = good & (now.end == OPTIMAL) & (bound >= -PROGRAM_GAP * np.abs(top))
             break
         u = np.where(better[:, None], now.u, u)

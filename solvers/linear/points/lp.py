@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.arithmetics.many import Array
-from solvers.linear import highs
 from solvers.outcome import FAILED
 
 Mask = NDArray[np.bool_]
@@ -49,14 +48,3 @@ def solved(rows: Array, equal: Mask, low: Array, high: Array, aims: Sequence[Arr
     every: Any = simplex.every
     every(*arrays, np.require(equal, bool, ["C", "W"]), u, y, end)
     return Vertices(end, np.concatenate([u, np.ones((count, 1))], axis=1), y)
-
-
-def weak_duality(rows: Array, equal: Mask, low: Array, high: Array, cost: Array, y: Array) -> Array:
-    """Least possible ``cost . u`` of every program by weak duality (see ``solvers.linear.highs.weak_duality``)."""
-    weight = np.where(equal, y, np.maximum(y, 0.0))
-    slope = cost + np.einsum("pi,pij->pj", weight, rows)
-    noise = highs.COST_ROUNDING * (np.abs(cost) + np.einsum("pi,pij->pj", np.abs(weight), np.abs(rows)))
-    s = np.where(np.abs(slope) <= noise, 0.0, slope)[:, :-1]
-    with np.errstate(invalid="ignore"):
-        least = np.where(s > 0, s * low, np.where(s < 0, s * high, 0.0))
-    return np.asarray(slope[:, -1] + least.sum(axis=1) - noise[:, -1])
