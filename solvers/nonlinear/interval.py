@@ -66,7 +66,10 @@ def _shells(question: Question, where: Space) -> Boxes:
     """Boxes that cover what lies beyond the nearest ends of a search."""
     inner = boxes.space(nearest(question))
     every = list(boxes.outside(inner, where.low[0], where.high[0]))
-    low, high = (np.array(side).reshape(-1, len(where.names)) for side in (zip(*every, strict=True) if every else ((), ())))
+    low, high = (
+        np.array(side).reshape(-1, len(where.names))
+        for side in (zip(*every, strict=True) if every else ((), ()))
+    )
     key = np.full(len(low), -np.inf if question.objectives else 0.0)
     return Boxes(np.zeros(len(low), np.intp), low, high, key, np.ones_like(low))
 

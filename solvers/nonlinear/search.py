@@ -32,8 +32,8 @@ BOXES_AT_ONCE = 512
 """Boxes of a point that are cut in a round, at most."""
 BOXES_TOGETHER = 4096
 """Boxes that are cut together: those of whole points, so that none depends on the others."""
-WIDE, WIDE_HALVINGS = 1.0, 3
-"""A box wider than this, in logs, is halved so often before its parts are bounded."""
+WIDE, WIDE_HALVINGS, PARTS_AT_ONCE = 1.0, 4, 256
+"""A box wider than this, in logs, is halved so often before its parts are bounded, into so many of a point in all."""
 UNSUCCESSFUL_BOXES = 2000
 SMALLEST = 1e-14
 NARROWED = 1e3
@@ -230,24 +230,22 @@ def _groups(now: Boxes) -> Iterator[Boxes]:
 def _examined(s: _Search, now: Boxes) -> Boxes:
     """Bound boxes, cut off what is certainly of no use, try designs of the rest."""
     np.add.at(s.work, now.point, 1)
-    # a whole number is bounded where it is alone
-    for _ in range(2 if s.where.discrete.any() else 1):
-        now = _snapped(s, now)
-        if not now.point.size:
-            return now
-        e = boxes.enclose(at(s.question, now.point), now.low, now.high)
-        margin = s.margin(now.point)
-        possible = ~np.any(e.low[: len(e.keys)] > 1.0 + margin, axis=0)
-        cuts = np.tile(1.0 + margin, (len(e.low), 1))
-        key = now.key
-        if s.wanted:
-            best = s.cutoff(now.point) if s.listed else s.value[now.point]
-            # a sign tells nothing of what is not positive
-            cuts[-1], key = np.where(best > 0, best, np.inf), np.fmax(key, e.low[-1])
-        low, high = boxes.contract(e, now.low, now.high, cuts)
-        # as long as there is no design the question is whether limits hold
-        met = np.isfinite(s.value[now.point])
-        now = Boxes(now.point, low, high, key, boxes.steepness(e, met)).take(possible)
+    now = _snapped(s, now)
+    if not now.point.size:
+        return now
+    e = boxes.enclose(at(s.question, now.point), now.low, now.high)
+    margin = s.margin(now.point)
+    possible = ~np.any(e.low[: len(e.keys)] > 1.0 + margin, axis=0)
+    cuts = np.tile(1.0 + margin, (len(e.low), 1))
+    key = now.key
+    if s.wanted:
+        best = s.cutoff(now.point) if s.listed else s.value[now.point]
+        # a sign tells nothing of what is not positive
+        cuts[-1], key = np.where(best > 0, best, np.inf), np.fmax(key, e.low[-1])
+    low, high = boxes.contract(e, now.low, now.high, cuts)
+    # as long as there is no design the question is whether limits hold
+    met = np.isfinite(s.value[now.point])
+    now = Boxes(now.point, low, high, key, boxes.steepness(e, met)).take(possible)
     now = _snapped(s, now)
     middle = boxes.centres(now.low, now.high)
     tried = np.concatenate([middle, now.low, now.high])
@@ -309,7 +307,7 @@ def _open_boxes(s: _Search, now: Boxes) -> Boxes:
 
 def _descend(s: _Search, now: Boxes) -> None:
     """Search locally from the most promising box of each point, and from its best design, now and then."""
-    if s.listed:
+    if s.listed or not s.wanted:
         return
     first = np.flatnonzero(np.diff(now.point, prepend=-1))
     due = now.take(first[s.work[now.point[first]] >= s.descend_at[now.point[first]]])
@@ -334,14 +332,16 @@ def _parts(s: _Search, now: Boxes) -> Boxes:
     """Cut boxes along the variable that moves their numbers most: wide ones into more parts."""
     width = s.where.at(now.point).width(now.low, now.high)
     along = np.argmax(now.steep * width, axis=1)
-    wide = (width[np.arange(along.size), along] > WIDE) & ~s.where.discrete[along]
+    wide = (width[np.arange(along.size), along] > WIDE) | s.where.discrete[along]
+    count = np.bincount(now.point)[now.point]
     done = []
     for _ in range(WIDE_HALVINGS):
         low, high = halves(s.where.at(now.point), now.low, now.high, along)
         twice = np.tile(np.arange(along.size), 2)
-        now, along, wide = replace(now.take(twice), low=low, high=high), along[twice], wide[twice]
+        now, along, count = replace(now.take(twice), low=low, high=high), along[twice], 2 * count[twice]
+        wide = wide[twice] & (count < PARTS_AT_ONCE)
         done.append(now.take(~wide))
-        now, along, wide = now.take(wide), along[wide], wide[wide]
+        now, along, count, wide = now.take(wide), along[wide], count[wide], wide[wide]
     return joined([*done, now])
 
 

@@ -152,7 +152,9 @@ def descents(
             for name in second.__slots__:
                 getattr(then, name)[short] = getattr(second, name)
         good = (now.merit - then.merit) / (now.merit - expected)
-        step = np.where(good > 0.75, np.minimum(2 * step, LONGEST_STEP), np.where(good > 0.25, step, 0.3 * step))
+        step = np.where(
+            good > 0.75, np.minimum(2 * step, LONGEST_STEP), np.where(good > 0.25, step, 0.3 * step)
+        )
         now = now.or_else(then.merit < now.merit, then)
     else:
         u[going] = now.u

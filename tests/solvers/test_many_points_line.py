@@ -20,7 +20,7 @@ from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers import feasible_values
 from solvers.answer import answer
-from solvers.ratios import line
+from solvers.nonlinear.points import unstructured
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 FREE, WHOLE, POWERS = ({"processors": d} for d in ({}, {"integer": True, "max": 1e6}, {"powers_of": 2}))
@@ -48,8 +48,8 @@ def grid(axes: dict[str, list[float]], objective: dict[str, str], decide: dict[s
 
 def at_once(of: Grid) -> tuple[Arrays, np.ndarray]:
     """All points together."""
-    way = line.way(of).path
-    assert isinstance(way, line.Line)
+    way = unstructured.way(of).path
+    assert isinstance(way, unstructured.Unstructured)
     return way.solve(results.dataset.layout(of), tuple(slice(0, n) for n in of.shape))
 
 

@@ -18,7 +18,7 @@ from solvers.geometric.kernel import formulas, gp
 from solvers.geometric.programs import crossover, geometric_conflicts, optimal_face, ties, unbounded
 from solvers.linear import milp_conflicts
 from solvers.mechanisms import conflicts, sensitivity
-from solvers.nonlinear import box_search
+from solvers.nonlinear import search
 
 GONE = "the one home of this idea is gone"
 MANY = 1000
@@ -190,7 +190,7 @@ def test_enumeration_has_one_home(kind: str, taken: str, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("home", "name", "kind"),
     [
-        (box_search, "_pruned", "one decided number"),
+        (search, "_examined", "one decided number"),
         (subsets.Known, "met", "table"),
         (geometric_conflicts.Oracle, "feasible", "geometric program"),
     ],
