@@ -30,10 +30,11 @@ Bools = NDArray[np.bool_]
 
 BOXES_AT_ONCE = 512
 """Boxes of a point that are cut in a round, at most."""
-BOXES_TOGETHER = 4096
+BOXES_TOGETHER = 8192
 """Boxes that are cut together: those of whole points, so that none depends on the others."""
-WIDE, WIDE_HALVINGS, PARTS_AT_ONCE = 1.0, 4, 256
-"""A box wider than this, in logs, is halved so often before its parts are bounded, into so many of a point in all."""
+HALVINGS, WIDE, WIDE_HALVINGS, PARTS_AT_ONCE = 2, 1.0, 4, 256
+"""How often a box is halved before its parts are bounded; wider than this, in logs, more often; up to so many parts of
+a point in all, beyond which boxes are halved once."""
 UNSUCCESSFUL_BOXES = 2000
 SMALLEST = 1e-14
 NARROWED = 1e3
@@ -41,6 +42,8 @@ AT_BOX_END = 1e-6
 HELD_WITHIN = 1e-10
 SHARE_OF_GAP, SHARE_WITH_SLACK = 0.01, 0.1
 """To which part of the gap a box is closed: beside a design that holds its limits, and one that needs their slack."""
+MORE_WORK = 4
+"""How many times the boxes so far are examined before designs are followed downhill again."""
 BETTER = 1e-9
 """Relative: a design that is better by this than the last one that was followed downhill is followed, too."""
 FEASIBLE_BOXES = 4000
@@ -128,6 +131,9 @@ class _Search:
     def cutoff(self, point: Indices) -> Array:
         """What a box must be able to go below; infinite where there is no design yet."""
         best = self.value[point]
+        if not self.wanted:
+            # any design will do
+            return np.where(np.isfinite(best), -np.inf, np.inf)
         if self.listed:
             return best + TIE * np.abs(np.where(np.isfinite(best), best, 0.0))
         share = np.where(self.strict[point], SHARE_OF_GAP, SHARE_WITH_SLACK) * self.question.gap
@@ -163,8 +169,8 @@ def minimise(
         _take_slack(s, s.work > UNSUCCESSFUL_BOXES)
         now = _open_boxes(s, now)
         now = now.take(np.lexsort((now.key, now.point)))
-        _descend(s, now)
-        now = _open_boxes(s, now)
+        if _descend(s, now):
+            now = _open_boxes(s, now)
         rank = np.arange(now.point.size) - np.searchsorted(now.point, now.point)
         chosen = rank < BOXES_AT_ONCE
         parts = [_examined(s, _parts(s, group)) for group in _groups(now.take(chosen))]
@@ -229,8 +235,8 @@ def _groups(now: Boxes) -> Iterator[Boxes]:
 
 def _examined(s: _Search, now: Boxes) -> Boxes:
     """Bound boxes, cut off what is certainly of no use, try designs of the rest."""
-    np.add.at(s.work, now.point, 1)
     now = _snapped(s, now)
+    np.add.at(s.work, now.point, 1)
     if not now.point.size:
         return now
     e = boxes.enclose(at(s.question, now.point), now.low, now.high)
@@ -305,18 +311,22 @@ def _open_boxes(s: _Search, now: Boxes) -> Boxes:
     return now.take(kept)
 
 
-def _descend(s: _Search, now: Boxes) -> None:
+def _descend(s: _Search, now: Boxes) -> bool:
     """Search locally from the most promising box of each point, and from its best design, now and then."""
     if s.listed or not s.wanted:
-        return
+        return False
     first = np.flatnonzero(np.diff(now.point, prepend=-1))
     due = now.take(first[s.work[now.point[first]] >= s.descend_at[now.point[first]]])
     if not due.point.size:
-        return
-    s.descend_at[due.point] = 2 * s.work[due.point] + BOXES_AT_ONCE
-    met = due.point[np.isfinite(s.value[due.point])]
-    middle = s.where.at(due.point).point(boxes.centres(due.low, due.high))
-    _follow(s, np.concatenate([due.point, met]), np.concatenate([middle, s.x[met]]))
+        return False
+    met = np.isfinite(s.value[due.point])
+    # at first the best design is of the same box
+    fresh = due.take(~met | (s.descend_at[due.point] > 1))
+    s.descend_at[due.point] = MORE_WORK * s.work[due.point] + BOXES_AT_ONCE
+    middle = s.where.at(fresh.point).point(boxes.centres(fresh.low, fresh.high))
+    best = due.point[met]
+    _follow(s, np.concatenate([fresh.point, best]), np.concatenate([middle, s.x[best]]))
+    return True
 
 
 def _follow(s: _Search, point: Indices, x: Array | None = None) -> None:
@@ -332,17 +342,18 @@ def _parts(s: _Search, now: Boxes) -> Boxes:
     """Cut boxes along the variable that moves their numbers most: wide ones into more parts."""
     width = s.where.at(now.point).width(now.low, now.high)
     along = np.argmax(now.steep * width, axis=1)
-    wide = (width[np.arange(along.size), along] > WIDE) | s.where.discrete[along]
+    times = np.where(width[np.arange(along.size), along] > WIDE, WIDE_HALVINGS, HALVINGS)
     count = np.bincount(now.point)[now.point]
     done = []
-    for _ in range(WIDE_HALVINGS):
+    for i in range(1, WIDE_HALVINGS + 1):
         low, high = halves(s.where.at(now.point), now.low, now.high, along)
         twice = np.tile(np.arange(along.size), 2)
-        now, along, count = replace(now.take(twice), low=low, high=high), along[twice], 2 * count[twice]
-        wide = wide[twice] & (count < PARTS_AT_ONCE)
-        done.append(now.take(~wide))
-        now, along, count, wide = now.take(wide), along[wide], count[wide], wide[wide]
-    return joined([*done, now])
+        now, along = replace(now.take(twice), low=low, high=high), along[twice]
+        count, times = 2 * count[twice], times[twice]
+        again = (times > i) & (count < PARTS_AT_ONCE)
+        done.append(now.take(~again))
+        now, along, count, times = now.take(again), along[again], count[again], times[again]
+    return joined(done)
 
 
 def halves(where: Space, low: Array, high: Array, along: NDArray[np.intp]) -> tuple[Array, Array]:
