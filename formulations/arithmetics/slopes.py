@@ -78,12 +78,18 @@ class Slope:
         if not isinstance(other, Slope) and np.all(np.asarray(other) == 0):
             return self
         b = self.of(other)
-        value, pairs = self.value + b.value, zip(self.slopes, b.slopes, strict=True)
-        if self.value.positive() and b.value.positive():
+        value, pairs = self.value + b.value, list(zip(self.slopes, b.slopes, strict=True))
+        positive = intervals.both(self.value.positive(), b.value.positive())
+        shares = positive is True or positive.any()
+        if shares:
             low, high = _share_of_sum(self, b)
             slopes = tuple(_average(low, high, p, q) for p, q in pairs)
-        else:
-            slopes = tuple(_relative_move(self.value * p + b.value * q, value) for p, q in pairs)
+        if positive is not True:
+            moves = tuple(
+                ZERO if p is ZERO and q is ZERO else _relative_move(self.value * p + b.value * q, value)
+                for p, q in pairs
+            )
+            slopes = _chosen(positive, slopes, moves) if shares else moves
         return Slope(value, self.centre + b.centre, slopes, self.reach)
 
     __radd__ = __add__
@@ -169,8 +175,16 @@ def _mix(share: Array, p: Array, q: Array) -> Array:
     return np.where(share == 0, 0.0, share * p) + np.where(share == 1, 0.0, (1 - share) * q)
 
 
+def _chosen(which: Array, a: Slopes, b: Slopes) -> Slopes:
+    """Return slopes of ``a`` at some boxes, and of ``b`` at the others."""
+    return tuple(
+        p if p is q else Interval(np.where(which, p.lo, q.lo), np.where(which, p.hi, q.hi))
+        for p, q in zip(a, b, strict=True)
+    )
+
+
 def _relative_move(move: Interval, value: Interval) -> Interval:
-    if move is ZERO or not (np.any(move.lo) or np.any(move.hi)):
+    if move is ZERO:
         return ZERO
     found = move / value
     unknown = (value.lo <= 0) & (value.hi >= 0)

@@ -150,8 +150,8 @@ def minimise(
     """Minimise the objective of N points (one over it, where it is maximised); without one find any design.
 
     ``question``: with plain numbers, or arrays along the points; ``where``: their boxes (N, n), see ``boxes.spaces``.
-    ``most``: boxes of a point, at most. ``first``: the boxes to search, where not all of it; ``known``: a design of each
-    point to begin with, and a bound of what is minimised outside these boxes.
+    ``most``: boxes of a point, at most. ``first``: the boxes to search, where not all of it; ``known``: a design of
+    each point to begin with, and a bound of what is minimised outside these boxes.
     """
     count, n = where.low.shape
     none, far = np.full((count, n), np.nan), np.full(count, np.inf)

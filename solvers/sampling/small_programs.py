@@ -40,9 +40,9 @@ class _Tableau:
 
 
 def minimise(cost: Array, penalty: float, rows: Array, least: Array, low: Array, high: Array) -> Array:
-    """Return d (M, n) within ``low`` and ``high`` with the least of ``cost`` d + ``penalty`` max(0, ``rows`` d + ``least``).
+    """Return d (M, n) with the least of ``cost`` d + ``penalty`` max(0, ``rows`` d + ``least``).
 
-    The maximum is over the rows (M, m, n) of each program.
+    ``low`` and ``high`` are its ends; the maximum is over the rows (M, m, n) of each program.
     """
     count, m, n = rows.shape
     # one more variable t >= 0 stands for the maximum: rows d - t <= -least
@@ -85,7 +85,7 @@ def _values(t: _Tableau) -> Array:
 
 def _pivoted(t: _Tableau) -> NDArray[np.bool_]:
     """Take the basic variable that breaks its bound most out of each basis; tells where there was one."""
-    count, m, n = t.rows.shape
+    count, m = t.rows.shape[:2]
     if not m:
         return np.zeros(count, bool)
     every, value = np.arange(count), _basics(t)

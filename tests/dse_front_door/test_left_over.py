@@ -24,6 +24,7 @@ from solvers.counting import tables, whole
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric_answers
 from solvers.geometric.programs import branch
+from solvers.nonlinear.points import unstructured
 
 WRONG = "nonsense is not defined"
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
