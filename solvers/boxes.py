@@ -148,7 +148,8 @@ def spaces(question: Question, count: int) -> Space:
         tuple(None if d.values is None else np.array(d.values, dtype=float) for d in question.decide),
         tuple(b[2] for b in drawn),
     )
-    return replace(found, **dict(zip(("low", "high"), found.snap(low, high), strict=True)))
+    low, high = found.snap(low, high)
+    return replace(found, low=low, high=high)
 
 
 def _of_points(end: Any, points: NDArray[np.intp]) -> Any:
@@ -157,7 +158,9 @@ def _of_points(end: Any, points: NDArray[np.intp]) -> Any:
 
 def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
     box = evaluation.box(question, d.name, whole=d.integer)
-    low, high, own = box.low, box.high, box.searched
+    low: Any = box.low
+    high: Any = box.high
+    own: tuple[Any, Any] = box.searched
     if d.minimum is not None:
         asked = np.asarray(d.minimum) > 0
         low, own = np.where(asked, d.minimum * (1 - HOLDS), low), (own[0] & ~asked, own[1])

@@ -8,6 +8,7 @@ Works on any question whose equations take arrays; gives designs, never proofs.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ class _Designs:
     slope: Array
     merit: Array
 
-    def take(self, which: NDArray[np.bool_]) -> _Designs:
+    def take(self, which: Any) -> _Designs:
         return _Designs(self.u[which], self.value[which], self.slope[which], self.merit[which])
 
     def or_else(self, which: NDArray[np.bool_], other: _Designs) -> _Designs:
@@ -99,7 +100,8 @@ def descend(
     """Go downhill from one design (n,); None where no variable is free. See ``descents``."""
     if not (~where.discrete & (where.low < where.high)).any():
         return None
-    return descents(question, where, start[None], rounds, numbers)[0]
+    found: Array = descents(question, where, start[None], rounds, numbers)[0]
+    return found
 
 
 def descents(

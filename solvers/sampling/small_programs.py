@@ -92,7 +92,7 @@ def _pivoted(t: _Tableau) -> NDArray[np.bool_]:
     over = value - np.take_along_axis(t.high, t.basic, axis=1)
     under = np.take_along_axis(t.low, t.basic, axis=1) - value
     r = np.maximum(over, under).argmax(axis=1)
-    going = np.maximum(over, under)[every, r] > BROKEN
+    going: NDArray[np.bool_] = np.maximum(over, under)[every, r] > BROKEN
     high = over[every, r] > under[every, r]
     row, gone = t.rows[every, r], t.basic[every, r]
     move = np.where(high[:, None], row, -row)

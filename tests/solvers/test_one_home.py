@@ -11,7 +11,7 @@ import scenarios
 from dse.sweeping.points import chunk_work
 from formulations import canonical
 from results.solution import Status
-from solvers import enumeration, judgement
+from solvers import boxes, enumeration, judgement
 from solvers.answer import answer
 from solvers.explaining import subsets
 from solvers.geometric.kernel import formulas, gp
@@ -185,6 +185,24 @@ def test_enumeration_has_one_home(kind: str, taken: str, monkeypatch: pytest.Mon
     assert GONE in alone.message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, 1000),))
+
+
+@pytest.mark.parametrize(("home", "name"), [(boxes, "enclose"), (search, "minimise")])
+def test_branch_and_bound_by_intervals_has_one_home(home: Any, name: str, monkeypatch: pytest.MonkeyPatch):
+    axis = {"path": "limits.time.max", "start": 1.0, "stop": 1e4, "num": MANY, "spacing": "log"}
+    asked = CLASSES["one decided number"] | {"limits": {"time": {"max": 1e4}}}
+    grid = scenarios.grid(dse.load({**asked, "sweep": {"deadline": axis}}))
+    at = chunk_work.ready(grid)
+    assert at.path is not None
+    assert answer(grid.question((0,)), neighbours=False).status is Status.OPTIMAL
+
+    def gone(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(GONE)
+
+    monkeypatch.setattr(home, name, gone)
+    assert GONE in answer(grid.question((0,)), neighbours=False).message
+    with pytest.raises(RuntimeError, match=GONE):
+        at.path.solve(at.plan, (slice(0, MANY),))
 
 
 @pytest.mark.parametrize(
