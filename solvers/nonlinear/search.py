@@ -32,21 +32,22 @@ BOXES_AT_ONCE = 512
 """Boxes of a point that are cut in a round, at most."""
 BOXES_TOGETHER = 8192
 """Boxes that are cut together: those of whole points, so that none depends on the others."""
-HALVINGS, WIDE, WIDE_HALVINGS, PARTS_AT_ONCE = 2, 1.0, 4, 256
-"""How often a box is halved before its parts are bounded; wider than this, in logs, more often; up to so many parts of
-a point in all, beyond which boxes are halved once."""
+WIDE, WIDE_HALVINGS, WIDE_PARTS = 1.0, 4, 256
+"""A box wider than this, in logs, is halved so often before its parts are bounded, into so many of a point in all."""
+NARROW_HALVINGS, NARROW_PARTS = 2, 16
+"""The same of other boxes; with more they are halved once."""
 UNSUCCESSFUL_BOXES = 2000
 SMALLEST = 1e-14
 NARROWED = 1e3
 AT_BOX_END = 1e-6
 HELD_WITHIN = 1e-10
-SHARE_OF_GAP, SHARE_WITH_SLACK = 0.01, 0.1
+PART_OF_GAP, PART_WITH_SLACK = 0.01, 0.1
 """To which part of the gap a box is closed: beside a design that holds its limits, and one that needs their slack."""
 MORE_WORK = 4
 """How many times the boxes so far are examined before designs are followed downhill again."""
 BETTER = 1e-9
 """Relative: a design that is better by this than the last one that was followed downhill is followed, too."""
-FEASIBLE_BOXES = 4000
+FEASIBLE_BOXES = 6000
 """Boxes of a point, at most, where only whether its limits can hold together is asked."""
 
 
@@ -136,7 +137,7 @@ class _Search:
             return np.where(np.isfinite(best), -np.inf, np.inf)
         if self.listed:
             return best + TIE * np.abs(np.where(np.isfinite(best), best, 0.0))
-        share = np.where(self.strict[point], SHARE_OF_GAP, SHARE_WITH_SLACK) * self.question.gap
+        share = np.where(self.strict[point], PART_OF_GAP, PART_WITH_SLACK) * self.question.gap
         return best - share * np.maximum(np.abs(np.where(np.isfinite(best), best, 0.0)), 1e-12)
 
 
@@ -172,7 +173,7 @@ def minimise(
         if _descend(s, now):
             now = _open_boxes(s, now)
         rank = np.arange(now.point.size) - np.searchsorted(now.point, now.point)
-        chosen = rank < BOXES_AT_ONCE
+        chosen = rank < (BOXES_AT_ONCE if s.wanted else FEASIBLE_BOXES)
         parts = [_examined(s, _parts(s, group)) for group in _groups(now.take(chosen))]
         now = joined([now.take(~chosen), *parts])
     _take_slack(s, np.ones(count, bool))
@@ -342,17 +343,19 @@ def _parts(s: _Search, now: Boxes) -> Boxes:
     """Cut boxes along the variable that moves their numbers most: wide ones into more parts."""
     width = s.where.at(now.point).width(now.low, now.high)
     along = np.argmax(now.steep * width, axis=1)
-    times = np.where(width[np.arange(along.size), along] > WIDE, WIDE_HALVINGS, HALVINGS)
+    wide = width[np.arange(along.size), along] > WIDE
+    times, most = np.where(wide, WIDE_HALVINGS, NARROW_HALVINGS), np.where(wide, WIDE_PARTS, NARROW_PARTS)
     count = np.bincount(now.point)[now.point]
     done = []
     for i in range(1, WIDE_HALVINGS + 1):
         low, high = halves(s.where.at(now.point), now.low, now.high, along)
         twice = np.tile(np.arange(along.size), 2)
         now, along = replace(now.take(twice), low=low, high=high), along[twice]
-        count, times = 2 * count[twice], times[twice]
-        again = (times > i) & (count < PARTS_AT_ONCE)
+        count, times, most = 2 * count[twice], times[twice], most[twice]
+        again = (times > i) & (count < most)
         done.append(now.take(~again))
-        now, along, count, times = now.take(again), along[again], count[again], times[again]
+        now, along = now.take(again), along[again]
+        count, times, most = count[again], times[again], most[again]
     return joined(done)
 
 
