@@ -30,6 +30,8 @@ from solvers.nonlinear.points.unstructured_answers import answered
 WAY = "intervals over boxes of many points"
 UNSURE = "a search over intervals that ended without a proof"
 KIND = "an arithmetic without structure"
+BOXES_POWER = 4
+"""Boxes of a point grow by about this power of the number of its variables."""
 POINTS_TOGETHER = 4096
 """Points of a piece: each has a few boxes open."""
 
@@ -81,7 +83,8 @@ class Unstructured:
     @property
     def work(self) -> float:
         """Declared seconds of a point."""
-        return work.seconds("interval point") * len(next(iter(self.grid.bases.values())).decide) ** 2
+        decided = len(next(iter(self.grid.bases.values())).decide)
+        return work.seconds("interval point", float(decided**BOXES_POWER))
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
