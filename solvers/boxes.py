@@ -7,6 +7,7 @@ certain: they come from intervals rounded outwards.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -36,9 +37,10 @@ Numbers = Callable[[Question, Mapping[str, Any]], tuple[dict[RowKey, Any], Any]]
 class Space:
     """The decided variables of a question and the box that its bounds and domains leave.
 
+    ``low``, ``high``: (variables,), or (points, variables) of a question with numbers of many points.
     ``values``: per variable the only values allowed (ascending), or None; ``integer``: whole numbers only;
     ``ends``: per variable whether its lower and upper end are the box's own, neither asked by the user nor
-    mathematical, so that an optimum held by one of them is none.
+    mathematical, so that an optimum held by one of them is none (of many points an array along them).
     """
 
     names: tuple[str, ...]
@@ -46,7 +48,13 @@ class Space:
     high: Array
     integer: NDArray[np.bool_]
     values: tuple[Array | None, ...]
-    ends: tuple[tuple[bool, bool], ...]
+    ends: tuple[tuple[Any, Any], ...]
+
+    def at(self, points: NDArray[np.intp]) -> Space:
+        """Return the boxes of some of many points."""
+        ends = tuple((_of_points(below, points), _of_points(above, points)) for below, above in self.ends)
+        low, high = self.low[points], self.high[points]
+        return Space(self.names, low, high, self.integer, self.values, ends)
 
     @property
     def discrete(self) -> NDArray[np.bool_]:
@@ -116,33 +124,52 @@ def _slack(x: Array) -> Array:
 
 def space(question: Question) -> Space:
     """Draw the box of a question; raises CannotTake where a decided variable is a choice among names."""
+    found = spaces(question, 1)
+    ends = tuple((bool(below), bool(above)) for below, above in found.ends)
+    return Space(found.names, found.low[0], found.high[0], found.integer, found.values, ends)
+
+
+def spaces(question: Question, count: int) -> Space:
+    """Draw the boxes of a question at ``count`` points, along which its bounds may be arrays; see ``space``."""
     named = [d.name for d in question.decide if d.choices is not None]
     if named:
         raise CannotTake(f"{named[0]} is a choice among names: fix it before a box is drawn")
-    boxes = [_box(question, d) for d in question.decide]
+    drawn = [_box(question, d) for d in question.decide]
+    none = np.empty((count, 0))
+    low, high = (
+        np.column_stack([none, *(np.broadcast_to(np.asarray(b[i], float), (count,)) for b in drawn)])
+        for i in (0, 1)
+    )
     found = Space(
         tuple(d.name for d in question.decide),
-        np.array([b[0] for b in boxes], dtype=float),
-        np.array([b[1] for b in boxes], dtype=float),
+        low,
+        high,
         np.array([d.integer for d in question.decide], dtype=bool),
         tuple(None if d.values is None else np.array(d.values, dtype=float) for d in question.decide),
-        tuple(b[2] for b in boxes),
+        tuple(b[2] for b in drawn),
     )
-    low, high = found.snap(found.low[None], found.high[None])
-    return Space(found.names, low[0], high[0], found.integer, found.values, found.ends)
+    low, high = found.snap(low, high)
+    return replace(found, low=low, high=high)
 
 
-def _box(question: Question, d: Decision) -> tuple[float, float, tuple[bool, bool]]:
+def _of_points(end: Any, points: NDArray[np.intp]) -> Any:
+    return end[points] if isinstance(end, np.ndarray) else end
+
+
+def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
     box = evaluation.box(question, d.name, whole=d.integer)
-    low, high, own = box.low, box.high, box.searched
-    if d.minimum is not None and d.minimum > 0:
-        low, own = d.minimum * (1 - HOLDS), (False, own[1])
+    low: Any = box.low
+    high: Any = box.high
+    own: tuple[Any, Any] = box.searched
+    if d.minimum is not None:
+        asked = np.asarray(d.minimum) > 0
+        low, own = np.where(asked, d.minimum * (1 - HOLDS), low), (own[0] & ~asked, own[1])
     if d.maximum is not None:
         high, own = d.maximum * (1 + HOLDS), (own[0], False)
     if d.values is not None:
-        low, high, own = max(low, d.values[0]), min(high, d.values[-1]), (False, False)
-    if d.integer and low > 0:
-        low = max(low, 1.0)
+        low, high, own = np.maximum(low, d.values[0]), np.minimum(high, d.values[-1]), (False, False)
+    if d.integer:
+        low = np.where(np.asarray(low) > 0, np.maximum(low, 1.0), low)
     return low, high, own
 
 
@@ -220,11 +247,15 @@ def enclosure(keys: tuple[RowKey, ...], found: list[Slope], shape: tuple[int, ..
     )
 
 
-def steepness(e: Enclosure) -> Array:
-    """Return how much each variable moves what matters on boxes: (boxes, variables), none of it 0."""
+def steepness(e: Enclosure, wanted: Any = True) -> Array:
+    """Return how much each variable moves what matters on boxes: (boxes, variables), none of it 0.
+
+    ``wanted``: whether what is minimised matters, as an array on which of the boxes.
+    """
     steep = np.maximum(np.abs(e.slope_low), np.abs(e.slope_high))
     # a limit that holds all over a box is no reason to cut it
-    matters = np.concatenate([e.high[: len(e.keys)] > 1.0, np.ones_like(e.high[len(e.keys) :], bool)])
+    goal = np.ones_like(e.high[len(e.keys) :], bool) & wanted
+    matters = np.concatenate([e.high[: len(e.keys)] > 1.0, goal])
     most = np.where(matters[:, None], steep, 0.0).max(0, initial=0.0).T
     return np.asarray(np.clip(np.nan_to_num(most, nan=1.0, posinf=1e3), 1e-12, 1e3))
 

@@ -14,7 +14,8 @@ from solvers.geometric.points import geometric
 from solvers.linear.points import linear
 from solvers.many_points import by_choice, evaluated
 from solvers.many_points.offers import OTHER_KIND, Choice, Offer, Path
-from solvers.ratios import divided, line
+from solvers.nonlinear.points import unstructured
+from solvers.ratios import divided
 
 Way = Callable[[Grid], Offer]
 WAYS: tuple[Way, ...] = (
@@ -25,7 +26,7 @@ WAYS: tuple[Way, ...] = (
     whole.way,
     sums.way,
     linear.way,
-    line.way,
+    unstructured.way,
 )
 
 
@@ -38,8 +39,7 @@ SHARE_ANSWERED = 0.5
 """Of points tried, those that a way must answer to be taken before the ways after it."""
 NO_WAY = (
     "no way for many points at once takes this kind of question; it would go at once if at most one decided "
-    f"number were whole or from a list, if all were from lists of at most {MANY_DESIGNS} combinations, or if only one "
-    "were decided"
+    f"number were whole or from a list, or if all were from lists of at most {MANY_DESIGNS} combinations"
 )
 SAMPLED = "a sampler searches at every point"
 MANY_WORLDS = "one design for many samples is decided point by point"

@@ -30,8 +30,9 @@ from solvers.counting import sums, tables, whole
 from solvers.geometric.points import geometric
 from solvers.linear.points import linear
 from solvers.many_points import evaluated
+from solvers.nonlinear.points import unstructured
 from solvers.paths import SHARE_ANSWERED
-from solvers.ratios import divided, line
+from solvers.ratios import divided
 
 DATA = Path(__file__).parent / "data"
 EXACT = 1e-6
@@ -64,7 +65,7 @@ class Answered:
 @pytest.fixture
 def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
     """Answer a question with an axis for each path by the first fast way that takes it, however few points it has."""
-    for way in (divided, geometric, line, linear, sums, tables, whole):
+    for way in (divided, geometric, linear, sums, tables, unstructured, whole):
         for fewest in ("FEWEST_POINTS", "FEWEST_COMPILED", "OF_A_STRUCTURE"):
             monkeypatch.setattr(way, fewest, 1, raising=False)
 
@@ -74,7 +75,7 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
         found = evaluated.way(grid).path
         if found is None and geometric._structured(grid):
             found = geometric.Geometric(batch.apart(grid), compiled=False)
-        for way in (divided.way, tables.way, whole.way, sums.way, linear.way, line.way):
+        for way in (divided.way, tables.way, whole.way, sums.way, linear.way, unstructured.way):
             if found is None:
                 offer = way(grid)
                 found = offer.path if offer.share >= SHARE_ANSWERED else None

@@ -63,16 +63,20 @@ class Interval:
 
     __le__ = __gt__ = __ge__ = __lt__
 
-    def positive(self) -> bool:
-        """Whether no element reaches below zero."""
-        return bool((self.lo >= 0).all())
+    def positive(self) -> Any:
+        """Whether no element reaches below zero: True, or an array that tells which do not.
+
+        What comes of an element must not depend on those beside it.
+        """
+        found = self.lo >= 0
+        return True if found.all() else found
 
     def __neg__(self) -> Interval:
         return Interval(-self.hi, -self.lo)
 
     def __add__(self, other: Any) -> Interval:
         b = Interval.of(other)
-        return _outward(self.lo + b.lo, self.hi + b.hi, self.positive() and b.positive())
+        return _outward(self.lo + b.lo, self.hi + b.hi, both(self.positive(), b.positive()))
 
     __radd__ = __add__
 
@@ -85,7 +89,7 @@ class Interval:
     def __mul__(self, other: Any) -> Interval:
         b = Interval.of(other)
         with np.errstate(invalid="ignore", over="ignore"):
-            if self.positive() and b.positive():
+            if self.positive() is True and b.positive() is True:
                 return _outward(_product_of_ends(self.lo, b.lo), _product_of_ends(self.hi, b.hi), True)
             if self.lo is self.hi or b.lo is b.hi:
                 # a number times an interval has two corners
@@ -96,7 +100,7 @@ class Interval:
         low, high = corners[0], corners[0]
         for corner in corners[1:]:
             low, high = np.minimum(low, corner), np.maximum(high, corner)
-        return _outward(low, high, False)
+        return _outward(low, high, both(self.positive(), b.positive()))
 
     __rmul__ = __mul__
 
@@ -132,9 +136,11 @@ class Interval:
         if not e.is_integer():
             return _library(lambda x: np.power(np.maximum(x, 0.0), e), self)
         found = _library(lambda x: np.power(x, e), self)
-        if self.positive() or e % 2 == 1:
+        positive = self.positive()
+        if positive is True or e % 2 == 1:
             return found
-        return _even_power(self, found)
+        even = _even_power(self, found)
+        return Interval(np.where(positive, found.lo, even.lo), np.where(positive, found.hi, even.hi))
 
     def __rpow__(self, base: Any) -> Interval:
         return exp(self * number(np.log(base)))
@@ -153,12 +159,22 @@ def _product_of_ends(a: Array, b: Array) -> Array:
     return np.where(np.isnan(found), 0.0, found) if np.isnan(found).any() else found
 
 
-def _outward(lo: Array, hi: Array, positive: bool) -> Interval:
-    if np.size(lo) < MANY:
-        return Interval(np.nextafter(lo, 0.0 if positive else -np.inf), np.nextafter(hi, np.inf))
-    if positive:
+def both(a: Any, b: Any) -> Any:
+    """Return where both hold, each True or an array."""
+    return a if b is True else b if a is True else a & b
+
+
+def _outward(lo: Array, hi: Array, positive: Any) -> Interval:
+    """Round outwards; the lower ends of what is ``positive`` (True, or an array) do not fall below zero."""
+    if positive is True:
+        if np.size(lo) < MANY:
+            return Interval(np.nextafter(lo, 0.0), np.nextafter(hi, np.inf))
         return Interval(towards_zero(lo), _away_from_zero(hi).view(np.float64))
-    return Interval(-above(-lo), above(hi))
+    if np.size(lo) < MANY:
+        below, up = np.nextafter(lo, -np.inf), np.nextafter(hi, np.inf)
+    else:
+        below, up = -above(-lo), above(hi)
+    return Interval(np.where(positive & (below < 0.0), 0.0, below), up)
 
 
 def above(x: Array) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 
 from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake, number
+from dse.system.records import dataclass
 from formulations.arithmetics import intervals
 from formulations.arithmetics.intervals import Array, Interval
 
@@ -78,12 +79,18 @@ class Slope:
         if not isinstance(other, Slope) and np.all(np.asarray(other) == 0):
             return self
         b = self.of(other)
-        value, pairs = self.value + b.value, zip(self.slopes, b.slopes, strict=True)
-        if self.value.positive() and b.value.positive():
-            low, high = _share_of_sum(self, b)
-            slopes = tuple(_average(low, high, p, q) for p, q in pairs)
-        else:
-            slopes = tuple(_relative_move(self.value * p + b.value * q, value) for p, q in pairs)
+        value, pairs = self.value + b.value, list(zip(self.slopes, b.slopes, strict=True))
+        positive = intervals.both(self.value.positive(), b.value.positive())
+        shares = positive is True or positive.any()
+        if shares:
+            share = _share_of_sum(self, b)
+            slopes = tuple(_average(share, p, q) for p, q in pairs)
+        if positive is not True:
+            moves = tuple(
+                ZERO if p is ZERO and q is ZERO else _relative_move(self.value * p + b.value * q, value)
+                for p, q in pairs
+            )
+            slopes = _chosen(positive, slopes, moves) if shares else moves
         return Slope(value, self.centre + b.centre, slopes, self.reach)
 
     __radd__ = __add__
@@ -135,42 +142,77 @@ def _added(a: Slopes, b: Slopes) -> Slopes:
     return tuple(q if p is ZERO else p if q is ZERO else p + q for p, q in zip(a, b, strict=True))
 
 
-def _share_of_sum(a: Slope, b: Slope) -> tuple[Array, Array]:
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """The share of a in a + b, and that of b: of a tiny one the other tells nothing, since floats end at 1e-16.
+
+    Least and largest of a; ``rest_of_low`` is what b has where a has ``low``.
+    """
+
+    low: Array
+    high: Array
+    rest_of_low: Array
+    rest_of_high: Array
+
+
+def _share_of_sum(a: Slope, b: Slope) -> _Share:
     """Return the least and the largest share of a in a + b, for a and b not negative.
 
     What a and b have in common cancels in log(b/a), which the mean-value form bounds.
     """
     x, y = a.value, b.value
     with np.errstate(all="ignore"):
-        low, high = x.lo / (x.lo + y.hi), x.hi / (x.hi + y.lo)
+        low, rest_of_low = x.lo / (x.lo + y.hi), y.hi / (x.lo + y.hi)
+        high, rest_of_high = x.hi / (x.hi + y.lo), y.lo / (x.hi + y.lo)
         move = intervals.log(b.centre / a.centre)
         for p, q, reach in zip(a.slopes, b.slopes, a.reach, strict=True):
             if p is not q:
                 move = move + (q - p) * reach
         known = (x.lo > 0) & (y.lo > 0)
-        low = np.where(known, np.fmax(low, 1 / (1 + np.exp(move.hi))), low)
-        high = np.where(known, np.fmin(high, 1 / (1 + np.exp(move.lo))), high)
-    low, high = np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), 1.0, high)
-    return np.maximum(low * (1 - SLOPE_ROUNDING), 0.0), np.minimum(high * (1 + SLOPE_ROUNDING), 1.0)
+        more, less = np.exp(move.hi), np.exp(move.lo)
+        least, most = 1 / (1 + more), 1 / (1 + less)
+        low = np.where(known, np.fmax(low, least), low)
+        rest_of_low = np.where(known, np.fmin(rest_of_low, more * least), rest_of_low)
+        high = np.where(known, np.fmin(high, most), high)
+        rest_of_high = np.where(known, np.fmax(rest_of_high, less * most), rest_of_high)
+    # what is infinite may be all of a sum, or nothing
+    lost, gone = np.isnan(low) | np.isnan(rest_of_low), np.isnan(high) | np.isnan(rest_of_high)
+    return _Share(
+        np.where(lost, 0.0, low),
+        np.where(gone, 1.0, high),
+        np.where(lost, 1.0, rest_of_low),
+        np.where(gone, 0.0, rest_of_high),
+    )
 
 
-def _average(low: Array, high: Array, p: Interval, q: Interval) -> Interval:
-    """Slope of a sum: share * p + (1 - share) * q, which is extreme at an end of the share."""
+def _average(share: _Share, p: Interval, q: Interval) -> Interval:
+    """Slope of a sum: share * p + rest * q, which is extreme at an end of the share."""
     if p is q:
         return p
     with np.errstate(invalid="ignore"):
-        lo = np.minimum(_mix(low, p.lo, q.lo), _mix(high, p.lo, q.lo))
-        hi = np.maximum(_mix(low, p.hi, q.hi), _mix(high, p.hi, q.hi))
-    pad = SLOPE_ROUNDING * np.maximum(np.abs(lo), np.abs(hi))
-    return Interval(np.where(np.isnan(lo), -np.inf, lo - pad), np.where(np.isnan(hi), np.inf, hi + pad))
+        sides = ((share.low, share.rest_of_low), (share.high, share.rest_of_high))
+        low, down = zip(*(_mix(one, p.lo, rest, q.lo) for one, rest in sides), strict=True)
+        high, up = zip(*(_mix(one, p.hi, rest, q.hi) for one, rest in sides), strict=True)
+        lo, hi = np.minimum(*low) - np.maximum(*down), np.maximum(*high) + np.maximum(*up)
+    return Interval(np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi))
 
 
-def _mix(share: Array, p: Array, q: Array) -> Array:
-    return np.where(share == 0, 0.0, share * p) + np.where(share == 1, 0.0, (1 - share) * q)
+def _mix(share: Array, p: Array, rest: Array, q: Array) -> tuple[Array, Array]:
+    """Return a mean, and what rounding may have moved it by."""
+    one, other = np.where(share == 0, 0.0, share * p), np.where(rest == 0, 0.0, rest * q)
+    return one + other, SLOPE_ROUNDING * (np.abs(one) + np.abs(other))
+
+
+def _chosen(which: Array, a: Slopes, b: Slopes) -> Slopes:
+    """Return slopes of ``a`` at some boxes, and of ``b`` at the others."""
+    return tuple(
+        p if p is q else Interval(np.where(which, p.lo, q.lo), np.where(which, p.hi, q.hi))
+        for p, q in zip(a, b, strict=True)
+    )
 
 
 def _relative_move(move: Interval, value: Interval) -> Interval:
-    if move is ZERO or not (np.any(move.lo) or np.any(move.hi)):
+    if move is ZERO:
         return ZERO
     found = move / value
     unknown = (value.lo <= 0) & (value.hi >= 0)

@@ -26,7 +26,7 @@ from solvers.explaining import subsets, wider
 from solvers.many_points import blocks
 from solvers.mechanisms.conflicts import Codes, by_set
 from solvers.mechanisms.why import Why
-from solvers.nonlinear import box_search
+from solvers.nonlinear import search
 
 Mask = NDArray[np.bool_]
 
@@ -75,10 +75,7 @@ def _free_box_feasibility(
 ) -> Codes:
     """Whether limits can hold together where bounds and whole numbers of what is decided are given up, too."""
     relaxed = subsets.without(_flat(blocks.some(replace(question, reach=reach), some, count)), free)
-    where = boxes.space(relaxed)
-    return box_search.feasible(
-        relaxed, where, *(np.tile(end, (len(some), 1)) for end in (where.low, where.high))
-    )
+    return search.feasible(relaxed, boxes.spaces(relaxed, len(some)))
 
 
 def _flat(question: Question) -> Question:

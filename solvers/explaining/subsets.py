@@ -32,12 +32,11 @@ from solvers.enumeration import ONE
 from solvers.linear import milp_conflicts
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, FEW_LIMITS, FEW_SEARCHED, Codes, by_set
 from solvers.mechanisms.why import Why, of_each
-from solvers.nonlinear import box_search, interval
+from solvers.nonlinear import interval, search
 from solvers.outcome import Outcome
 
 MOST_DESIGNS_KEPT = 2_000_000
 SUBSET_BOXES = 20_000
-SUBSET_SECONDS = 10.0
 
 
 Search = Callable[[Points, Collection[str]], Any]
@@ -243,8 +242,7 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
     if every is not None and every.size <= designs.OUTRIGHT:
         found = enumeration.optimum(replace(relaxed, objectives=()), every)
         return np.array([CAN_HOLD if found.x is not None else CANNOT_HOLD], np.int8)
-    where = boxes.space(relaxed)
-    return box_search.feasible(relaxed, where, where.low[None], where.high[None])
+    return search.feasible(relaxed, boxes.spaces(relaxed, 1))
 
 
 def _dividing(question: Question) -> Question:
@@ -370,4 +368,4 @@ def solve(question: Question) -> Outcome:
             return enumeration.optimum(question, every)
         except OverflowError as problem:
             return Outcome(Status.ERROR, message=str(problem))
-    return interval.solve(question, work=SUBSET_BOXES, seconds=SUBSET_SECONDS)
+    return interval.solve(question, work=SUBSET_BOXES)

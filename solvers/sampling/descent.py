@@ -1,8 +1,8 @@
-"""Local search.
+"""Local search, from many designs at once.
 
 A sequence of linear programs in log variables, each trusted only as far as the last one proved right.
 
-Works on any question whose slopes intervals can tell; gives designs, never proofs.
+Works on any question whose equations take arrays; gives designs, never proofs.
 """
 
 from __future__ import annotations
@@ -11,60 +11,83 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.system.records import dataclass
+from formulations.grids.divided import Indices, at
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array, Space
+from solvers.sampling import small_programs
 
 DIFFERENCE = 1e-5
 """Step of a central difference in logarithms: its error and that of rounding are then both about 1e-10."""
 STEEPEST_SLOPE = 1e4  # a slope that only a step has
 DESCENT_PENALTY = 1e3
 FIRST_STEP = 0.5
+LONGEST_STEP = 2.0
 LAST_STEP = 1e-10
 DESCENT_ROUNDS = 100
+NO_GAIN = 1e-14
 NOTHING_SHARE = 1e-3
-TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+BELOW_FLOATS = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
-class _Point:
-    """Log variables with the logarithms of rows (limits, then goal) and their slopes there."""
+class _Designs:
+    """Log variables (M, n), the logarithms of rows (M, limits, then the goal), their slopes there, and a merit."""
 
     u: Array
     value: Array
     slope: Array
-    merit: float
+    merit: Array
+
+    def take(self, which: Any) -> _Designs:
+        return _Designs(self.u[which], self.value[which], self.slope[which], self.merit[which])
+
+    def or_else(self, which: NDArray[np.bool_], other: _Designs) -> _Designs:
+        """These designs, and others ``which`` are better."""
+        return _Designs(
+            np.where(which[:, None], other.u, self.u),
+            np.where(which[:, None], other.value, self.value),
+            np.where(which[:, None, None], other.slope, self.slope),
+            np.where(which, other.merit, self.merit),
+        )
 
 
-def tangent(question: Question, x: Array, numbers: boxes.Numbers = boxes.numbers) -> tuple[Array, Array]:
-    """Return the logarithms of all limit ratios and of what is minimised at one design, and their slopes.
+def tangents(question: Question, x: Array, numbers: boxes.Numbers = boxes.numbers) -> tuple[Array, Array]:
+    """Return the logarithms of all limit ratios and of what is minimised at designs (M, n), and their slopes.
 
+    The limits come first; (M, rows) and (M, rows, n). ``question``: with plain numbers, or arrays along the designs.
     ``numbers``: how ratios and objective are worked out, where not by the model's equations alone.
 
     Slopes by central differences in the logarithms of the variables, the mean of both sides at a kink; 0 along a
     variable that is 0, and where a step leaves nothing to say.
     """
-    count = x.size
-    points = np.repeat(x[None], 2 * count + 1, axis=0)
+    many, count = x.shape
+    points = np.repeat(x[:, None], 2 * count + 1, axis=1)
     each = np.arange(count)
-    points[1 + each, each] *= math.exp(DIFFERENCE)
-    points[1 + count + each, each] *= math.exp(-DIFFERENCE)
+    points[:, 1 + each, each] *= math.exp(DIFFERENCE)
+    points[:, 1 + count + each, each] *= math.exp(-DIFFERENCE)
+    points = points.reshape(-1, count)
+    asked = at(question, np.repeat(np.arange(many), 2 * count + 1))
     with np.errstate(all="ignore"):
-        rows, goal = numbers(question, {d.name: points[:, j] for j, d in enumerate(question.decide)})
+        names = [d.name for d in question.decide]
+        rows, goal = numbers(asked, {name: points[:, j].copy() for j, name in enumerate(names)})
         found = list(rows.values())
         if question.objectives:
             found.append(1.0 / np.asarray(goal, float) if question.objectives[0].maximize else goal)
-        table = [np.broadcast_to(np.asarray(v, float), (len(points),)) for v in found]
-        value = np.log(np.maximum(np.stack(table) if table else np.empty((0, len(points))), 1e-300))
-        now, more, less = value[:, :1], value[:, 1 : 1 + count], value[:, 1 + count :]
+        table = np.empty((len(found), len(points)))
+        for row, v in zip(table, found, strict=True):
+            row[:] = v
+        value = np.log(np.maximum(table, BELOW_FLOATS)).reshape(-1, many, 2 * count + 1).transpose(1, 0, 2)
+        now, more, less = value[..., :1], value[..., 1 : 1 + count], value[..., 1 + count :]
         slope = (more - less) / (2 * DIFFERENCE)
         for side in ((more - now) / DIFFERENCE, (now - less) / DIFFERENCE):
             # beyond the end of a domain there is nothing
             slope = np.where(np.isfinite(slope), slope, side)
     slope = np.where(np.isfinite(slope) & (np.abs(slope) < STEEPEST_SLOPE), slope, 0.0)
-    return np.clip(np.nan_to_num(now[:, 0], nan=700.0), -700.0, 700.0), slope
+    return np.clip(np.nan_to_num(now[..., 0], nan=700.0), -700.0, 700.0), slope
 
 
 def descend(
@@ -74,72 +97,96 @@ def descend(
     rounds: int = DESCENT_ROUNDS,
     numbers: boxes.Numbers = boxes.numbers,
 ) -> Array | None:
-    """Go downhill from ``start`` (SI) within the box, discrete variables held.
+    """Go downhill from one design (n,); None where no variable is free. See ``descents``."""
+    if not (~where.discrete & (where.low < where.high)).any():
+        return None
+    found: Array = descents(question, where, start[None], rounds, numbers)[0]
+    return found
 
-    None where no variable is free. ``numbers``: see ``tangent``.
+
+def descents(
+    question: Question,
+    where: Space,
+    starts: Array,
+    rounds: int = DESCENT_ROUNDS,
+    numbers: boxes.Numbers = boxes.numbers,
+) -> Array:
+    """Go downhill from designs ``starts`` (M, n) in SI within their boxes, discrete variables held.
+
+    ``question`` and ``where`` hold plain numbers, or arrays along the designs. ``numbers``: see ``tangents``.
 
     Minimises the objective plus a penalty on the worst limit, so that a start outside the limits is led
-    inside.
+    inside. What is found from a design depends on that design alone.
     """
-    free = np.flatnonzero(~where.discrete & (where.low < where.high))
-    if not free.size:
-        return None
+    free = np.broadcast_to(~where.discrete & (where.low < where.high), starts.shape)
     # a variable that may be 0 is followed down to next to nothing, and is 0 there
     least = np.where(where.low > 0, where.low, where.nothing * NOTHING_SHARE)
-    low, high = np.log(least[free]), np.log(where.high[free])
     with np.errstate(divide="ignore"):
-        whole = np.log(start)
+        begun = np.log(starts)
+        low, high = (np.where(free, np.log(side), begun) for side in (least, where.high))
 
-    def look(u: Array) -> _Point:
-        x = whole.copy()
-        x[free] = u
-        value, slope = tangent(question, np.exp(x), numbers)
+    def look(some: Indices, u: Array) -> _Designs:
+        value, slope = tangents(at(question, some), np.exp(u), numbers)
         if not question.objectives:
-            value, slope = np.append(value, 0.0), np.vstack([slope, np.zeros(len(start))])
-        return _Point(
-            u,
-            value,
-            slope[:, free],
-            float(value[-1] + DESCENT_PENALTY * max(value[:-1].max(initial=0.0), 0.0)),
-        )
+            value = np.concatenate([value, np.zeros((some.size, 1))], axis=1)
+            slope = np.concatenate([slope, np.zeros((some.size, 1, u.shape[1]))], axis=1)
+        worst = value[:, :-1].max(axis=1, initial=0.0)
+        return _Designs(u, value, slope, value[:, -1] + DESCENT_PENALTY * worst)
 
-    now, step = look(np.clip(whole[free], low, high)), FIRST_STEP
+    u, going = np.clip(begun, low, high), np.flatnonzero(free.any(axis=1))
+    now, step = look(going, u[going]), np.full(going.size, FIRST_STEP)
     for _ in range(rounds):
-        if step < LAST_STEP:
+        ends = low[going], high[going]
+        move, expected = _moves(now, now.value[:, :-1], *ends, step)
+        on = (step >= LAST_STEP) & (now.merit - expected > NO_GAIN)
+        u[going[~on]] = now.u[~on]
+        if not on.any():
             break
-        move, expected = _move(now, now.value[:-1], low, high, step)
-        if not now.merit - expected > 1e-14:
-            break
-        then = look(now.u + move)
-        if then.merit >= now.merit:
+        going, now, step, move, expected = going[on], now.take(on), step[on], move[on], expected[on]
+        then = look(going, now.u + move)
+        short = np.flatnonzero(then.merit >= now.merit)
+        if short.size:
             # curved limits: aim again from what they were at the far end
-            seen = then.value[:-1] - now.slope[:-1] @ move
-            again, _ = _move(now, seen, low, high, step)
-            then = look(now.u + again)
+            part = now.take(short)
+            seen = then.value[short, :-1] - _products(part.slope[:, :-1], move[short])
+            again, _ = _moves(part, seen, low[going[short]], high[going[short]], step[short])
+            second = look(going[short], part.u + again)
+            for name in second.__slots__:
+                getattr(then, name)[short] = getattr(second, name)
         good = (now.merit - then.merit) / (now.merit - expected)
-        step = min(2 * step, 2.0) if good > 0.75 else step if good > 0.25 else 0.3 * step
-        now = then if then.merit < now.merit else now
-    x = start.copy()
-    x[free] = np.clip(np.exp(now.u), where.low[free], where.high[free])
-    x[(where.low == 0) & (x <= least * (1 + NOTHING_SHARE))] = 0.0
-    return x
+        step = np.where(
+            good > 0.75, np.minimum(2 * step, LONGEST_STEP), np.where(good > 0.25, step, 0.3 * step)
+        )
+        now = now.or_else(then.merit < now.merit, then)
+    else:
+        u[going] = now.u
+    with np.errstate(over="ignore"):
+        x = np.where(free, np.clip(np.exp(u), where.low, where.high), starts)
+    x[np.broadcast_to(where.low == 0, x.shape) & free & (x <= least * (1 + NOTHING_SHARE))] = 0.0
+    return np.asarray(x)
 
 
-def _move(now: _Point, limits: Array, low: Array, high: Array, step: float) -> tuple[Array, float]:
-    """Find the best move by the tangents, and the merit they expect there.
+def _products(slope: Array, move: Array) -> Array:
+    """Return the slopes (M, rows, n) along moves (M, n)."""
+    total = slope[..., 0] * move[:, :1]
+    for j in range(1, move.shape[1]):
+        total = total + slope[..., j] * move[:, j : j + 1]
+    return np.asarray(total)
 
-    The program is in units of the step.
+
+def _moves(now: _Designs, limits: Array, low: Array, high: Array, step: Array) -> tuple[Array, Array]:
+    """Find the best moves by the tangents, and the merits they expect there.
+
+    The programs are in units of the step.
     """
-    from scipy.optimize import linprog  # slow to import, and most questions never come here
-
-    rows = np.column_stack([now.slope[:-1], -np.ones(len(limits))])
-    cost = np.append(now.slope[-1], DESCENT_PENALTY)
-    ends: Any = [
-        *zip(np.maximum(low - now.u, -step) / step, np.minimum(high - now.u, step) / step, strict=True),
-        (0.0, None),
-    ]
-    found: Any = linprog(cost, rows, -limits / step, bounds=ends, options=TIGHT)
-    if found.x is None:
-        return np.zeros_like(low), now.merit
-    move = np.asarray(found.x, dtype=float) * step
-    return move[:-1], float(now.value[-1] + cost @ move)
+    far = step[:, None]
+    with np.errstate(invalid="ignore"):
+        # what is held at 0 has no logarithm
+        below = np.nan_to_num(np.maximum(low - now.u, -far) / far)
+        above = np.nan_to_num(np.minimum(high - now.u, far) / far)
+    move = far * small_programs.minimise(
+        now.slope[:, -1], DESCENT_PENALTY, now.slope[:, :-1], limits / far, below, np.maximum(above, below)
+    )
+    worst = (limits + _products(now.slope[:, :-1], move)).max(axis=1, initial=0.0)
+    gained = _products(now.slope[:, -1:], move)[:, 0]
+    return move, now.value[:, -1] + gained + DESCENT_PENALTY * worst

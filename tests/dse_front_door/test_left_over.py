@@ -24,7 +24,7 @@ from solvers.counting import tables, whole
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric_answers
 from solvers.geometric.programs import branch
-from solvers.ratios import line
+from solvers.nonlinear.points import unstructured
 
 WRONG = "nonsense is not defined"
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
@@ -175,7 +175,7 @@ CHOSEN = {
     "tables": (tables, "answered", lambda: LIBRARY / "roofline_platform_efficiency_sweep.toml"),
     "whole numbers": (whole, "answered", station),
     "one decided number": (
-        line,
+        unstructured,
         "answered",
         lambda: {
             "model": "fft",

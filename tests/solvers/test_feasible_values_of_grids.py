@@ -32,7 +32,7 @@ from solvers.geometric.points import geometric
 from solvers.geometric.points.geometric_answers import answered
 from solvers.geometric.programs import relaxed_limits
 from solvers.linear.points import linear
-from solvers.ratios import line
+from solvers.nonlinear.points import unstructured
 from solvers.ratios.divided import Divided
 
 NBODY: dict[str, Any] = {
@@ -115,7 +115,7 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
                 "w": {"path": "limits.power.max", "values": [1.0, 1e5]},
             },
         },
-        lambda grid: line.Line(batch.apart(grid, line._made)),
+        lambda grid: unstructured.Unstructured(batch.apart(grid, unstructured._made)),
     ),
 }
 

@@ -11,14 +11,14 @@ import scenarios
 from dse.sweeping.points import chunk_work
 from formulations import canonical
 from results.solution import Status
-from solvers import enumeration, judgement
+from solvers import boxes, enumeration, judgement
 from solvers.answer import answer
 from solvers.explaining import subsets
 from solvers.geometric.kernel import formulas, gp
 from solvers.geometric.programs import crossover, geometric_conflicts, optimal_face, ties, unbounded
 from solvers.linear import milp_conflicts
 from solvers.mechanisms import conflicts, sensitivity
-from solvers.nonlinear import box_search
+from solvers.nonlinear import search
 
 GONE = "the one home of this idea is gone"
 MANY = 1000
@@ -187,10 +187,28 @@ def test_enumeration_has_one_home(kind: str, taken: str, monkeypatch: pytest.Mon
         at.path.solve(at.plan, (slice(0, 1000),))
 
 
+@pytest.mark.parametrize(("home", "name"), [(boxes, "enclose"), (search, "minimise")])
+def test_branch_and_bound_by_intervals_has_one_home(home: Any, name: str, monkeypatch: pytest.MonkeyPatch):
+    axis = {"path": "limits.time.max", "start": 1.0, "stop": 1e4, "num": MANY, "spacing": "log"}
+    asked = CLASSES["one decided number"] | {"limits": {"time": {"max": 1e4}}}
+    grid = scenarios.grid(dse.load({**asked, "sweep": {"deadline": axis}}))
+    at = chunk_work.ready(grid)
+    assert at.path is not None
+    assert answer(grid.question((0,)), neighbours=False).status is Status.OPTIMAL
+
+    def gone(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(GONE)
+
+    monkeypatch.setattr(home, name, gone)
+    assert GONE in answer(grid.question((0,)), neighbours=False).message
+    with pytest.raises(RuntimeError, match=GONE):
+        at.path.solve(at.plan, (slice(0, MANY),))
+
+
 @pytest.mark.parametrize(
     ("home", "name", "kind"),
     [
-        (box_search, "_pruned", "one decided number"),
+        (search, "_examined", "one decided number"),
         (subsets.Known, "met", "table"),
         (geometric_conflicts.Oracle, "feasible", "geometric program"),
     ],

@@ -12,7 +12,7 @@ import dse
 import scenarios
 from scenarios import ScenarioError
 from solvers import paths
-from solvers.ratios import line
+from solvers.nonlinear.points import unstructured
 
 NBODY = {
     "model": "nbody",
@@ -124,9 +124,11 @@ def test_one_decided_whole_number_at_many_points(as_alone: Any) -> None:
         "objective": {"minimize": "capped", "ties": ["processors"]},
         "sweep": {"d": {"path": "limits.time.max", "start": "6 ms", "stop": "18 ms", "num": 50}},
     }
-    arrays, left = as_alone(asked, lambda grid: line.way(grid).path)
+    arrays, left = as_alone(asked, lambda grid: unstructured.way(grid).path)
     assert not left.all()
-    usual, _ = as_alone({**asked, "objective": {"minimize": "capped"}}, lambda grid: line.way(grid).path)
+    usual, _ = as_alone(
+        {**asked, "objective": {"minimize": "capped"}}, lambda grid: unstructured.way(grid).path
+    )
     there = ~left & (arrays["status"] == 1)
     assert (arrays["processors"][there] < usual["processors"][there]).all()
 

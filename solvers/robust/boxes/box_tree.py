@@ -20,7 +20,7 @@ from formulations.uncertainty.worlds import judged
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Space
-from solvers.nonlinear import interval
+from solvers.nonlinear import search
 from solvers.robust.boxes import box_lines
 from solvers.robust.boxes.box_lines import Wanted
 from solvers.sampling import descent
@@ -154,7 +154,9 @@ class Tree:
     def _halve(self) -> None:
         """Bound both halves of the boxes that promise most."""
         order = np.argsort(self.keys, kind="stable")[: max(AT_ONCE // self.wanted.worlds.size // 2, 2)]
-        parts = interval.halves(self.where, self.low[order], self.high[order], self.steep[order])
+        low, high = self.low[order], self.high[order]
+        along = np.argmax(self.steep[order] * self.where.width(low, high), axis=1)
+        parts = search.halves(self.where, low, high, along)
         rest = np.ones(self.keys.size, bool)
         rest[order] = False
         self._keep(rest)
@@ -212,7 +214,7 @@ class Tree:
         low, high = self.where.snap(low, high)
         alive = (low <= high).all(1)
         low, high, keys, steep = low[alive], high[alive], keys[alive], steep[alive]
-        wide = (self.where.width(low, high) > interval.SMALLEST).any(1)
+        wide = (self.where.width(low, high) > search.SMALLEST).any(1)
         self.closed = min(self.closed, float(keys[~wide].min(initial=np.inf)))
         self.low, self.high = np.concatenate([self.low, low[wide]]), np.concatenate([self.high, high[wide]])
         self.keys, self.steep = (

@@ -108,8 +108,8 @@ def _slopes_of_binding(
         assert at.objective is not None, "there is an objective"
         return rows, np.asarray(wanted.measure.value(at.objective, maximize=wanted.sign < 0))
 
-    _, slope = descent.tangent(worlds.nominal, np.exp(point), numbers)
-    return slope[:-1], slope[-1]
+    _, slope = descent.tangents(worlds.nominal, np.exp(point)[None], numbers)
+    return slope[0, :-1], slope[0, -1]
 
 
 def _nearer(

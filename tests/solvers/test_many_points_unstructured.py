@@ -1,4 +1,4 @@
-"""Grids that decide one number in an arithmetic without structure (FFT): as by themselves, and as a dense scan."""
+"""Grids in an arithmetic without structure (FFT): as by themselves, as a dense scan, and however they are cut."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers import feasible_values
 from solvers.answer import answer
-from solvers.ratios import line
+from solvers.nonlinear.points import unstructured
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 FREE, WHOLE, POWERS = ({"processors": d} for d in ({}, {"integer": True, "max": 1e6}, {"powers_of": 2}))
@@ -48,11 +48,34 @@ def grid(axes: dict[str, list[float]], objective: dict[str, str], decide: dict[s
 
 def at_once(of: Grid) -> tuple[Arrays, np.ndarray]:
     """All points together."""
-    way = line.way(of).path
-    assert isinstance(way, line.Line)
+    way = unstructured.way(of).path
+    assert isinstance(way, unstructured.Unstructured)
     return way.solve(results.dataset.layout(of), tuple(slice(0, n) for n in of.shape))
 
 
+FORCES_AND_SPECTRA = scenarios.grid(
+    dse.load(
+        {
+            "machine": "balanced",
+            "kernels": [
+                {
+                    "name": "forces",
+                    "model": "nbody",
+                    "given": {"bodies": 1e4, "flops_per_pair": 10},
+                    "repeat": 50,
+                },
+                {"name": "spectrum", "model": "fft", "given": {"points": 1e7}, "repeat": 4},
+            ],
+            "decide": {"processors": {"max": 65536}, "forces.memory": {}},
+            "objective": LEAST_ENERGY,
+            "limits": {"time": {"max": 2.0}},
+            "sweep": {
+                "deadline": {"path": "limits.time.max", "values": log(0.002, 20.0, 6)},
+                "word": {"path": "machine.energy_per_word", "values": log(1e-11, 1e-6, 4)},
+            },
+        }
+    )
+)
 SIZES = {"given.points": log(1e4, 1e8, 5)}
 ASKED = {
     "least power, a machine that leaks": grid(
@@ -64,6 +87,7 @@ ASKED = {
         {"maximize": "efficiency"},
     ),
     "whole processors": grid({"limits.power.max": log(10.0, 1e7, 12), **SIZES}, LEAST_TIME, WHOLE),
+    "two numbers": FORCES_AND_SPECTRA,
 }
 
 
@@ -138,6 +162,25 @@ def test_a_dense_scan_of_all_designs_finds_the_same(decide: dict[str, Any], allo
     assert (arrays["bound"][found] <= best[found] * (1 + 1e-9)).all()
     assert (arrays["gap"][found] <= 1e-6).all()
     assert 0.05 < (~found).mean() < 0.6
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_points_numbers_are_the_same_bits_however_the_grid_is_cut(name: str):
+    """Solve blocks drawn by lot, down to single points, and compare every bit with the grid at once."""
+    of = ASKED[name]
+    plan = results.dataset.layout(of)
+    way = unstructured.way(of).path
+    assert way is not None
+    every, left = at_once(of)
+    dice = np.random.default_rng(3)
+    for most in (1, 2, 4, 100):
+        first = [int(dice.integers(0, n)) for n in of.shape]
+        block = tuple(slice(a, min(a + most, n)) for a, n in zip(first, of.shape, strict=True))
+        some, alone = way.solve(plan, block)
+        assert np.array_equal(alone, left[block])
+        for variable, values in some.items():
+            if variable != "seconds":
+                assert values.tobytes() == every[variable][block].tobytes(), (variable, block)
 
 
 def test_points_at_which_several_limits_bind_are_answered_together():

@@ -1,0 +1,1 @@
+"""Questions without structure at many points: their boxes are searched together by intervals."""

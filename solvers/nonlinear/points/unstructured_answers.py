@@ -1,0 +1,102 @@
+"""The answers of many questions without structure: optimum, bound, conflicts, and what limits are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation
+from formulations.grids import divided
+from scenarios.question import Question
+from solvers import boxes
+from solvers.boxes import Array, Space
+from solvers.explaining import subsets
+from solvers.geometric import kinks
+from solvers.judgement import judge
+from solvers.many_points.block_answers import BlockAnswers
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.conflicts import Codes
+from solvers.mechanisms.why import Why
+from solvers.nonlinear import search
+from solvers.nonlinear.search import AT_BOX_END
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+
+Bools = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+
+
+def answered(
+    answers: BlockAnswers, question: Question, count: int, points: NDArray[np.int64], most: int
+) -> Bools:
+    """Answer the points of a piece, which have the numbers ``points`` in their block; tells which are answered.
+
+    ``most``: boxes of a point, at most.
+    """
+    question = evaluation.farthest(question)
+    where = boxes.spaces(question, count)
+    found = search.minimise(question, where, most)
+    good = np.zeros(count, bool)
+    none = np.flatnonzero(found.status == INFEASIBLE)
+    if none.size:
+        good[none] = _put_conflicts(answers, divided.at(question, none), points[none], most)
+    best = np.flatnonzero(found.status == OPTIMAL)
+    if best.size:
+        asked, names = divided.at(question, best), where.names
+        bound = 1.0 / found.bound[best] if asked.objectives[0].maximize else found.bound[best]
+        x = dict(zip(names, found.x[best].T.copy(), strict=True))
+        judged = judge(asked, x, bound, (best.size,))
+        held = search.runaways(question, where, found, most)[best] >= 0
+        good[best] = judged.good & ~held & ~_at_end_of_list(asked, where, found.x[best])
+        # what changes by leaps has no rate
+        elasticities = {} if where.discrete.any() else kinks.without_structure(judged, numbers=False).limits
+        answers.put(points[best], judged, good[best], elasticities)
+    return good
+
+
+def _at_end_of_list(question: Question, where: Space, x: Array) -> Bools:
+    """Whether a design has the last value of a list that goes on."""
+    found = np.zeros(len(x), bool)
+    for j, d in enumerate(question.decide):
+        if d.values is not None and d.endless and d.maximum is None:
+            found |= x[:, j] >= d.values[-1] * (1 - AT_BOX_END)
+    return found
+
+
+def _put_conflicts(answers: BlockAnswers, question: Question, points: NDArray[np.int64], most: int) -> Bools:
+    """Tell why the points of a question have no design: the first minimal conflict of each; tells for which."""
+    names = subsets.limit_names(divided.at(question, np.zeros(1, np.intp)))
+
+    def met(some: Indices, kept: Bools) -> Codes:
+        left_out = [n for n, k in zip(names, kept, strict=True) if not k]
+        fewer = subsets.without(divided.at(question, some), left_out)
+        return search.feasible(fewer, boxes.spaces(fewer, some.size))
+
+    def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
+        asked = divided.at(question, some)
+        return {name: _would_do(asked, some.size, name, most) for name in conflict}
+
+    few = conflicts.FEW_SEARCHED
+    why = Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, some), few)
+    return answers.conflicts(points, why)
+
+
+def _would_do(question: Question, count: int, name: str, most: int) -> Array:
+    """The feasible value of a limit (see ``feasible_values`` and ``subsets.feasible_value``)."""
+    found, open_ones = np.full(count, np.inf), np.arange(count)
+    for relaxed, goal in subsets.relaxations(question, name):
+        if not open_ones.size:
+            break
+        asked = replace(divided.at(relaxed, open_ones), objectives=(goal,))
+        searched = search.minimise(asked, boxes.spaces(asked, open_ones.size), most)
+        met = np.flatnonzero(searched.status == OPTIMAL)
+        if met.size:
+            there = divided.at(asked, met)
+            x = {d.name: searched.x[met, j] for j, d in enumerate(asked.decide)}
+            value = evaluation.objective(there, x, evaluation.metrics(there, x))
+            found[open_ones[met]] = np.broadcast_to(np.asarray(value, float), met.shape)
+        found[open_ones[searched.status == FAILED]] = np.nan
+        open_ones = open_ones[searched.status == INFEASIBLE]
+    return found

@@ -1,0 +1,404 @@
+"""Interval branch and bound over boxes of many points, in any number of variables; one question is one point.
+
+Boxes are bounded by interval arithmetic and, in logarithms, by the mean-value form with interval slopes. What certainly
+breaks a limit or cannot beat the best design of its point is cut off, the rest is cut into parts, of each point its
+most promising boxes first. Designs come from boxes and from a local search. Slow where many variables have to be cut,
+never wrong. What is found at a point depends on that point alone, not on those that are searched beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import evaluation
+from formulations.grids.divided import Indices, at
+from formulations.tolerances import HOLDS, TIE
+from scenarios.question import Question
+from solvers import boxes
+from solvers.boxes import Array, Space
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+from solvers.sampling import descent
+
+Bools = NDArray[np.bool_]
+
+BOXES_AT_ONCE = 512
+"""Boxes of a point that are cut in a round, at most."""
+BOXES_TOGETHER = 8192
+"""Boxes that are cut together: those of whole points, so that none depends on the others."""
+WIDE, WIDE_HALVINGS, WIDE_PARTS = 1.0, 4, 256
+"""A box wider than this, in logs, is halved so often before its parts are bounded, into so many of a point in all."""
+NARROW_HALVINGS, NARROW_PARTS = 2, 16
+"""The same of other boxes; with more they are halved once."""
+UNSUCCESSFUL_BOXES = 2000
+SMALLEST = 1e-14
+NARROWED = 1e3
+AT_BOX_END = 1e-6
+HELD_WITHIN = 1e-10
+PART_OF_GAP, PART_WITH_SLACK = 0.01, 0.1
+"""To which part of the gap a box is closed: beside a design that holds its limits, and one that needs their slack."""
+MORE_WORK = 4
+"""How many times the boxes so far are examined before designs are followed downhill again."""
+BETTER = 1e-9
+"""Relative: a design that is better by this than the last one that was followed downhill is followed, too."""
+FEASIBLE_BOXES = 6000
+"""Boxes of a point, at most, where only whether its limits can hold together is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Boxes (rows, variables): whose they are, a lower bound of what is minimised there, and how steep it is."""
+
+    point: Indices
+    low: Array
+    high: Array
+    key: Array
+    steep: Array
+
+    def take(self, which: Any) -> Boxes:
+        """Some of the boxes."""
+        return Boxes(*(getattr(self, name)[which] for name in self.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of N points: status, the best design ``x`` (N, n), what is minimised there, and its bound.
+
+    ``value`` is infinite where there is no design. ``work``: boxes examined.
+    """
+
+    status: NDArray[np.int8]
+    x: Array
+    value: Array
+    bound: Array
+    work: NDArray[np.int64]
+
+    @property
+    def met(self) -> Bools:
+        """Where there is a design."""
+        return np.isfinite(self.value)
+
+
+@dataclass(slots=True)
+class _Search:
+    """State of a search; ``value``, ``slack`` and ``closed`` are values of what is minimised, (N,).
+
+    ``x`` holds its limits to rounding; ``slack_x`` is the best design that needs the slack of ``HOLDS``, and becomes
+    ``x`` where there is no other (not ``strict``). ``followed``: the value from which a local search last began.
+    ``tied``: where every variable is discrete, designs that may be as good as the best.
+    """
+
+    question: Question
+    where: Space
+    most: int
+    x: Array
+    slack_x: Array
+    value: Array
+    slack: Array
+    closed: Array
+    followed: Array
+    strict: Bools
+    failed: Bools
+    work: NDArray[np.int64]
+    descend_at: NDArray[np.int64]
+    tied: list[Boxes] = field(default_factory=list)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is something to minimise."""
+        return bool(self.question.objectives)
+
+    @property
+    def listed(self) -> bool:
+        """Whether every variable has allowed values only."""
+        return bool(self.where.discrete.all())
+
+    @property
+    def slack_counts(self) -> bool:
+        """Whether a design that needs the slack is as good as any other."""
+        return self.listed or not self.wanted
+
+    def margin(self, point: Indices) -> Array:
+        """The slack that boxes are granted: all of it as long as infeasibility may have to be proved."""
+        exact = self.strict[point] & (not self.slack_counts)
+        return np.where(exact, HELD_WITHIN, HOLDS)
+
+    def cutoff(self, point: Indices) -> Array:
+        """What a box must be able to go below; infinite where there is no design yet."""
+        best = self.value[point]
+        if not self.wanted:
+            # any design will do
+            return np.where(np.isfinite(best), -np.inf, np.inf)
+        if self.listed:
+            return best + TIE * np.abs(np.where(np.isfinite(best), best, 0.0))
+        share = np.where(self.strict[point], PART_OF_GAP, PART_WITH_SLACK) * self.question.gap
+        return best - share * np.maximum(np.abs(np.where(np.isfinite(best), best, 0.0)), 1e-12)
+
+
+def minimise(
+    question: Question,
+    where: Space,
+    most: int,
+    first: Boxes | None = None,
+    known: tuple[Array, Array] | None = None,
+) -> Found:
+    """Minimise the objective of N points (one over it, where it is maximised); without one find any design.
+
+    ``question``: with plain numbers, or arrays along the points; ``where``: their boxes (N, n), see ``boxes.spaces``.
+    ``most``: boxes of a point, at most. ``first``: the boxes to search, where not all of it; ``known``: a design of
+    each point to begin with, and a bound of what is minimised outside these boxes.
+    """
+    count, n = where.low.shape
+    none, far = np.full((count, n), np.nan), np.full(count, np.inf)
+    work, no = np.zeros(count, np.int64), np.zeros(count, bool)
+    s = _Search(
+        question, where, most, none, none.copy(), far, far.copy(), far.copy(), far.copy(), no, no.copy(), work,
+        work + (1 if question.objectives else BOXES_AT_ONCE),
+    )  # fmt: skip
+    if known is not None:
+        _try(s, np.arange(count), known[0])
+        _take_slack(s, np.isfinite(s.slack))
+        s.closed = known[1].copy()
+    now = _examined(s, whole(where, bounded=s.wanted) if first is None else first)
+    while now.point.size:
+        _take_slack(s, s.work > UNSUCCESSFUL_BOXES)
+        now = _open_boxes(s, now)
+        now = now.take(np.lexsort((now.key, now.point)))
+        if _descend(s, now):
+            now = _open_boxes(s, now)
+        rank = np.arange(now.point.size) - np.searchsorted(now.point, now.point)
+        chosen = rank < (BOXES_AT_ONCE if s.wanted else FEASIBLE_BOXES)
+        parts = [_examined(s, _parts(s, group)) for group in _groups(now.take(chosen))]
+        now = joined([now.take(~chosen), *parts])
+    _take_slack(s, np.ones(count, bool))
+    if s.listed and s.tied:
+        _settle_by_order(s)
+    _follow(s, np.flatnonzero(s.value * (1 + BETTER) < s.followed))
+    return _found(s)
+
+
+def feasible(question: Question, where: Space) -> Codes:
+    """Tell of N points whether a design meets all limits in their boxes (see ``minimise``)."""
+    found = minimise(replace(question, objectives=()), where, FEASIBLE_BOXES)
+    codes = np.select([found.met, found.status == INFEASIBLE], [CAN_HOLD, CANNOT_HOLD], NOT_KNOWN)
+    return codes.astype(np.int8)
+
+
+def runaways(question: Question, where: Space, found: Found, most: int) -> NDArray[np.intp]:
+    """Return the place of the variable whose artificial box end alone holds the optimum of each point (-1: none)."""
+    runs = np.full(len(found.x), -1)
+    for j, (bottom, top) in enumerate(where.ends):
+        x, low, high = found.x[:, j], where.low[:, j], where.high[:, j]
+        below = found.met & bottom & (x <= low * (1 + AT_BOX_END))
+        above = found.met & top & (x >= high * (1 - AT_BOX_END)) & ~below
+        some = np.flatnonzero((below | above) & (runs < 0))
+        if not some.size:
+            continue
+        inner = where.at(some)
+        inner.low[:, j] = np.where(below[some], low[some] * NARROWED, low[some])
+        inner.high[:, j] = np.where(above[some], high[some] / NARROWED, high[some])
+        again = minimise(at(question, some), inner, most)
+        runs[some[again.value > found.value[some] * (1 + question.gap)]] = j
+    return runs
+
+
+def whole(where: Space, *, bounded: bool = True) -> Boxes:
+    """Return the whole box of each of N points; not ``bounded``: with nothing to minimise."""
+    count = len(where.low)
+    key = np.full(count, -np.inf if bounded else 0.0)
+    found = Boxes(np.arange(count), where.low, where.high, key, np.ones_like(where.low))
+    return found.take((where.low <= where.high).all(axis=1))
+
+
+def joined(parts: list[Boxes]) -> Boxes:
+    """Boxes one after the other."""
+    return Boxes(*(np.concatenate([getattr(p, name) for p in parts]) for name in Boxes.__slots__))
+
+
+def _groups(now: Boxes) -> Iterator[Boxes]:
+    """Cut boxes, sorted by point, into groups that are examined together; none holds a part of a point."""
+    start, size = 0, now.point.size
+    while start < size:
+        end = min(start + BOXES_TOGETHER, size)
+        if end < size:
+            end = int(np.searchsorted(now.point, now.point[end]))
+        if end <= start:
+            end = int(np.searchsorted(now.point, now.point[start], side="right"))
+        yield now.take(slice(start, end))
+        start = end
+
+
+def _examined(s: _Search, now: Boxes) -> Boxes:
+    """Bound boxes, cut off what is certainly of no use, try designs of the rest."""
+    now = _snapped(s, now)
+    np.add.at(s.work, now.point, 1)
+    if not now.point.size:
+        return now
+    e = boxes.enclose(at(s.question, now.point), now.low, now.high)
+    margin = s.margin(now.point)
+    possible = ~np.any(e.low[: len(e.keys)] > 1.0 + margin, axis=0)
+    cuts = np.tile(1.0 + margin, (len(e.low), 1))
+    key = now.key
+    if s.wanted:
+        best = s.cutoff(now.point) if s.listed else s.value[now.point]
+        # a sign tells nothing of what is not positive
+        cuts[-1], key = np.where(best > 0, best, np.inf), np.fmax(key, e.low[-1])
+    low, high = boxes.contract(e, now.low, now.high, cuts)
+    # as long as there is no design the question is whether limits hold
+    met = np.isfinite(s.value[now.point])
+    now = Boxes(now.point, low, high, key, boxes.steepness(e, met)).take(possible)
+    now = _snapped(s, now)
+    middle = boxes.centres(now.low, now.high)
+    tried = np.concatenate([middle, now.low, now.high])
+    reached = _try(s, np.tile(now.point, 3), tried)
+    if s.listed:
+        # a single design is what it is, and none where it breaks a limit
+        single = (now.low >= now.high).all(axis=1)
+        now = replace(now, key=np.where(single, reached[: single.size], now.key))
+    return now
+
+
+def _snapped(s: _Search, now: Boxes) -> Boxes:
+    """Boxes shrunk to the allowed values inside; empty ones go."""
+    low, high = s.where.snap(now.low, now.high)
+    return replace(now, low=low, high=high).take((low <= high).all(axis=1))
+
+
+def _try(s: _Search, point: Indices, x: Array) -> Array:
+    """Evaluate designs in plain floats, keep the best of each point, and return what they reach (infinite: none)."""
+    x = s.where.at(point).point(x.copy())
+    worst, goal = boxes.measured(at(s.question, point), x)
+    goal = np.where(np.isnan(goal) | ~(worst <= 1.0 + HOLDS), np.inf, goal)
+    exact = np.where(worst > 1.0 + (HOLDS if s.slack_counts else HELD_WITHIN), np.inf, goal)
+    _keep_least(s.value, s.x, point, exact, x)
+    _keep_least(s.slack, s.slack_x, point, goal, x)
+    s.strict[point[np.isfinite(exact)]] = True
+    if s.listed and s.wanted:
+        tied = goal <= s.cutoff(point)
+        s.tied.append(Boxes(point[tied], x[tied], x[tied], goal[tied], x[tied]))
+    return goal
+
+
+def _keep_least(value: Array, design: Array, point: Indices, goal: Array, x: Array) -> None:
+    least = value.copy()
+    np.minimum.at(least, point, goal)
+    gain = np.flatnonzero((goal < value[point]) & (goal == least[point]))
+    value[point[gain]], design[point[gain]] = goal[gain], x[gain]
+
+
+def _take_slack(s: _Search, which: Bools) -> None:
+    """Take designs that need slack where the search has met no other: the designs may be a single point."""
+    which = which & ~np.isfinite(s.value) & np.isfinite(s.slack)
+    s.value[which], s.x[which] = s.slack[which], s.slack_x[which]
+
+
+def _open_boxes(s: _Search, now: Boxes) -> Boxes:
+    """Close boxes that hold nothing better or cannot be cut, and all of a point whose work is done."""
+    cutoff = s.cutoff(now.point)
+    better = now.key <= cutoff if s.listed else ~(now.key >= cutoff)
+    alone = np.where(
+        s.where.discrete, now.low >= now.high, s.where.at(now.point).width(now.low, now.high) <= SMALLEST
+    ).all(axis=1)
+    s.failed[now.point[better & ~alone & (s.work[now.point] >= s.most)]] = True
+    kept = better & ~alone & ~s.failed[now.point]
+    # what is closed stays in the proof by its bound
+    np.minimum.at(s.closed, now.point[~kept], now.key[~kept])
+    return now.take(kept)
+
+
+def _descend(s: _Search, now: Boxes) -> bool:
+    """Search locally from the most promising box of each point, and from its best design, now and then."""
+    if s.listed or not s.wanted:
+        return False
+    first = np.flatnonzero(np.diff(now.point, prepend=-1))
+    due = now.take(first[s.work[now.point[first]] >= s.descend_at[now.point[first]]])
+    if not due.point.size:
+        return False
+    met = np.isfinite(s.value[due.point])
+    # at first the best design is of the same box
+    fresh = due.take(~met | (s.descend_at[due.point] > 1))
+    s.descend_at[due.point] = MORE_WORK * s.work[due.point] + BOXES_AT_ONCE
+    middle = s.where.at(fresh.point).point(boxes.centres(fresh.low, fresh.high))
+    best = due.point[met]
+    _follow(s, np.concatenate([fresh.point, best]), np.concatenate([middle, s.x[best]]))
+    return True
+
+
+def _follow(s: _Search, point: Indices, x: Array | None = None) -> None:
+    """Follow designs (the best of their points) downhill, whole numbers held."""
+    if s.listed or not point.size:
+        return
+    found = descent.descents(at(s.question, point), s.where.at(point), s.x[point] if x is None else x)
+    _try(s, point, found)
+    s.followed[point] = s.value[point]
+
+
+def _parts(s: _Search, now: Boxes) -> Boxes:
+    """Cut boxes along the variable that moves their numbers most: wide ones into more parts."""
+    width = s.where.at(now.point).width(now.low, now.high)
+    along = np.argmax(now.steep * width, axis=1)
+    wide = width[np.arange(along.size), along] > WIDE
+    times, most = np.where(wide, WIDE_HALVINGS, NARROW_HALVINGS), np.where(wide, WIDE_PARTS, NARROW_PARTS)
+    count = np.bincount(now.point)[now.point]
+    done = []
+    for i in range(1, WIDE_HALVINGS + 1):
+        low, high = halves(s.where.at(now.point), now.low, now.high, along)
+        twice = np.tile(np.arange(along.size), 2)
+        now, along = replace(now.take(twice), low=low, high=high), along[twice]
+        count, times, most = 2 * count[twice], times[twice], most[twice]
+        again = (times > i) & (count < most)
+        done.append(now.take(~again))
+        now, along = now.take(again), along[again]
+        count, times, most = count[again], times[again], most[again]
+    return joined(done)
+
+
+def halves(where: Space, low: Array, high: Array, along: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Return both halves of every box, cut ``along`` a variable of its own."""
+    every = np.arange(len(low))
+    left, right = high.copy(), low.copy()
+    near = where.nothing
+    middle = np.clip(np.sqrt(low + near) * np.sqrt(high + near) - near, low, high)[every, along]
+    left[every, along], right[every, along] = middle, middle
+    for k in np.flatnonzero(where.discrete):
+        mine = along == k
+        below = np.maximum(where.down(int(k), middle[mine]), low[mine, k])
+        left[mine, k] = below
+        right[mine, k] = (
+            below + 1 if where.integer[k] else where.up(int(k), below * (1 + 4 * boxes.LISTED_ROUNDING))
+        )
+    return np.concatenate([low, right]), np.concatenate([left, high])
+
+
+def _settle_by_order(s: _Search) -> None:
+    """Of designs that are tied, hand out the first by the order of ties, and then the smaller one."""
+    every = joined(s.tied)
+    best = s.value[every.point]
+    every = every.take(every.key <= best + TIE * np.abs(best))
+    x = dict(zip(s.where.names, every.low.T.copy(), strict=True))
+    with np.errstate(all="ignore"):
+        known = {**evaluation.metrics(at(s.question, every.point), x), **x}
+    order = [n for n in s.question.tie_order if n in known]
+    left = np.ones(every.point.size, bool)
+    for name in (*order, *(n for n in s.where.names if n not in order)):
+        values = np.where(left, np.broadcast_to(known[name], left.shape), np.inf)
+        least = np.full(len(s.x), np.inf)
+        np.minimum.at(least, every.point, values)
+        left &= values <= (least + TIE * np.abs(least))[every.point]
+    s.x[every.point[left]] = every.low[left]
+
+
+def _found(s: _Search) -> Found:
+    """Tell what came of it."""
+    bound, met = np.minimum(s.closed, s.value), np.isfinite(s.value)
+    with np.errstate(invalid="ignore"):
+        proved = s.value - bound <= s.question.gap * np.maximum(np.abs(s.value), 1e-12)
+    none = ~met & ~s.failed & np.isinf(s.closed) & (s.closed > 0)
+    status = np.select([met & proved, none], [OPTIMAL, INFEASIBLE], FAILED).astype(np.int8)
+    return Found(status, s.x, s.value, bound, s.work)
