@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from program_questions import Regions, regions, toy
 
-from dse.models.arithmetic import maximum
+from dse.models.arithmetic import maximum, some
 from formulations.program import program
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Question
@@ -238,6 +238,37 @@ def test_a_proof_of_infeasibility_is_a_bound_of_its_own() -> None:
     found = programs.optimise(p).outcome
     assert found.status is Status.INFEASIBLE
     assert "breaks some limit by" in found.certificate
+
+
+def test_what_every_design_breaks_is_told_as_a_share_only_where_it_is_one() -> None:
+    """A limit on a ratio is a row of which the ratio's own denominator tells the size: here up to 100 and more."""
+
+    def run(g: Any) -> dict[str, Any]:
+        return {"rate": (6.0 + 100.0 * g.x) / (1.0 + 20.0 * g.x), "kept": 1.0 + g.x, "left": 4.0 - g.x}
+
+    def told(*limits: Limit) -> str:
+        asked = toy(run, {"x": Decision("x")}, "kept", limits=limits, tops={"x": 4.0})
+        return answer(asked).certificate
+
+    assert told(Limit("rate", maximum=4.5)).startswith("no design meets all limits, by the bound")
+    assert "by 3.3e-01 of its size" in told(Limit("kept", maximum=2.5), Limit("left", maximum=1.25))
+    # 1 + x = 3 (1 - t) and 4 - x = 3 (1 - t): t = 1/6
+    assert "by 1.7e-01 of its size" in told(Limit("kept", minimum=3.0), Limit("left", minimum=3.0))
+
+
+def test_what_says_that_there_is_some_of_an_amount_gives_with_the_limit_behind_it() -> None:
+    """With time and energy a little larger there is some of y: the third limit is then missed by less than 1 %."""
+
+    def run(g: Any) -> dict[str, Any]:
+        energy = maximum(2.0 + g.x, 5.0 + g.y - g.x)
+        return {"time": 3.0 + g.x, "energy": energy, "b": 1.0 / (2.0 - g.y + some(g.y))}
+
+    limits = [Limit("time", maximum=4.0), Limit("energy", maximum=4.0), Limit("b", maximum=0.35)]
+    decide = {"x": Decision("x", integer=True), "y": Decision("y")}
+    s = answer(toy(run, decide, "time", limits=limits, tops={"x": 3.0, "y": 1.0}))
+    assert s.status is Status.INFEASIBLE
+    assert "breaks some limit by" not in s.certificate
+    assert s.certificate.startswith("no design meets all limits, by the bound")
 
 
 def test_parameters_and_limits_are_left_out_where_whole_numbers_decide() -> None:
