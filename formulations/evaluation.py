@@ -7,7 +7,7 @@ limit is read from it stand once.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from formulations.arithmetics.differences import Difference
 from formulations.arithmetics.posynomial import Ratio
 from formulations.row_keys import RowKey
 from scenarios.define import composed
-from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
+from scenarios.question import FARTHEST_ENDS, HALVINGS, STRETCH, Decision, Limit, Question
 
 # powers of the elapsed time in the metrics that idling changes
 ELAPSED = {"time": 1, "energy_delay": 1, "power": -1, "power_per_processor": -1, "performance": -1}
@@ -31,10 +31,8 @@ ELAPSED |= dict.fromkeys(economics.KEPT, 1)
 
 # ends of a search: what it begins with beside the model's own, and what it never goes beyond
 SEARCH_REACH = 1.0
-FARTHEST_REACH = 1e25
+FARTHEST_REACH = FARTHEST_ENDS
 """How much farther than that a search goes whose proof could rest on such an end (see ``farthest``)."""
-LARGEST_WHOLE = 1e18
-"""Whole numbers are searched up to here: one more than this is the same number in floats."""
 LEAST_FLOAT, LARGEST_FLOAT = 1e-300, 1e300
 
 
@@ -178,7 +176,7 @@ def farthest(question: Question) -> Question:
     Of a convex problem an optimum inside a smaller box is the optimum everywhere, and what an end forbids or holds
     shows. Of any other problem a better design beyond the box shows nowhere, so that it is searched this far.
     """
-    return replace(question, reach=FARTHEST_REACH)
+    return replace(question, reach=max(question.reach, FARTHEST_REACH))
 
 
 def nearest(question: Question) -> Question:
@@ -186,15 +184,29 @@ def nearest(question: Question) -> Question:
     return replace(question, reach=1.0)
 
 
-def box(question: Question, name: str, *, whole: bool = False) -> Box:
+def all_powers(
+    values: Sequence[float], low: float = LEAST_FLOAT, high: float = LARGEST_FLOAT
+) -> tuple[float, ...]:
+    """Return listed powers of a number with those between ``low`` and ``high`` before and after them."""
+    if len(values) < 2:
+        return tuple(values)
+    of = values[1] / values[0]
+    before, after = [values[0]], [values[-1]]
+    while before[-1] / of >= low:
+        before.append(before[-1] / of)
+    while after[-1] * of <= high:
+        after.append(after[-1] * of)
+    return (*before[:0:-1], *values, *after[1:])
+
+
+def box(question: Question, name: str) -> Box:
     """The finite box of a decided quantity, in which a search can be made. No proof may rest on its searched ends.
 
-    ``whole``: its numbers are whole.
+    Of a question whose ``reach`` is infinite these are the ends of floats.
     """
     q = quantity(question.model, name)
     searched = (q.minimum <= 0.0 < q.floor, not math.isfinite(q.maximum))
     far = question.reach * SEARCH_REACH
     low = max(q.floor / far, LEAST_FLOAT) if searched[0] else max(q.minimum, 0.0)
-    most = max(q.ceiling, LARGEST_WHOLE) if whole else LARGEST_FLOAT
-    high = min(q.ceiling * far, most) if searched[1] else q.maximum
+    high = min(q.ceiling * far, LARGEST_FLOAT) if searched[1] else q.maximum
     return Box(low, high, searched)

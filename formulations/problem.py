@@ -324,17 +324,23 @@ def _is_far(question: Question) -> bool:
 
 
 def farther(variables: Sequence[Variable]) -> tuple[Variable, ...]:
-    """Return variables with the ends far away that are only there to have a box."""
-    return tuple(v if v.far or v.discrete else _farther(v) for v in variables)
+    """Return variables with the ends that are only there to have a box where floats end."""
+    return tuple(v if v.decision.values and not v.decision.endless else _farther(v) for v in variables)
 
 
 def _farther(v: Variable) -> Variable:
-    low = v.low if v.real_low else v.low / evaluation.FARTHEST_REACH
-    return replace(v, low=low, high=v.high if v.real_high else v.high * evaluation.FARTHEST_REACH, far=True)
+    low = v.low if v.real_low else np.minimum(v.low, evaluation.LEAST_FLOAT)
+    high = v.high if v.real_high else np.maximum(v.high, evaluation.LARGEST_FLOAT)
+    values = v.decision.values
+    if values:
+        # a whole number is no power below 1
+        low = np.maximum(low, 1.0) if v.decision.integer else low
+        values = evaluation.all_powers(values, float(np.min(low)), float(np.max(high)))
+    return replace(v, low=low, high=high, decision=replace(v.decision, values=values), far=True)
 
 
 def _variable_of(question: Question, d: Decision) -> Variable:
-    box = evaluation.box(question, d.name, whole=d.integer)
+    box = evaluation.box(question, d.name)
     low, high = box.low, box.high
     if d.minimum is not None and d.minimum > 0:
         low = min(low, d.minimum)

@@ -6,7 +6,9 @@ certain: they come from intervals rounded outwards.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -133,14 +135,15 @@ def space(question: Question) -> Space:
 
 
 def _box(question: Question, d: Decision) -> tuple[float, float, tuple[bool, bool]]:
-    box = evaluation.box(question, d.name, whole=d.integer)
+    box = evaluation.box(question, d.name)
     low, high, own = box.low, box.high, box.searched
     if d.minimum is not None and d.minimum > 0:
         low, own = d.minimum * (1 - HOLDS), (False, own[1])
     if d.maximum is not None:
         high, own = d.maximum * (1 + HOLDS), (own[0], False)
     if d.values is not None:
-        low, high, own = max(low, d.values[0]), min(high, d.values[-1]), (False, False)
+        ends = (-np.inf if d.minimum is None else low, np.inf if d.maximum is None else high)
+        low, high, own = max(ends[0], d.values[0]), min(ends[1], d.values[-1]), (False, False)
     if d.integer and low > 0:
         low = max(low, 1.0)
     return low, high, own
@@ -317,6 +320,41 @@ def outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array
         )
         if low[j] > high[j]:
             return
+
+
+def nothing_beyond(question: Question) -> bool:
+    """Whether the limits certainly leave nothing beyond the ends that only a search has, as far as floats go."""
+    return all(tighten(question, shell) is None for shell in beyond(question))
+
+
+def beyond(question: Question) -> list[Space]:
+    """Return boxes that cover what is beyond the ends that only a search has, whatever is whole or listed there.
+
+    Numbers of the question may be arrays; what the user says of decided quantities is left to the limits.
+    """
+    plain = tuple(replace(d, minimum=None, maximum=None) for d in question.decide)
+    near, farthest = space(replace(question, decide=plain)), replace(question, reach=math.inf)
+    low, high = near.low.copy(), near.high.copy()
+    for j, d in enumerate(question.decide):
+        box = evaluation.box(farthest, d.name)
+        if d.values is not None and not d.endless:
+            continue
+        if box.searched[0] and d.minimum is None:
+            low[j] = max(box.low, 1.0) if d.integer else box.low
+        if box.searched[1] and d.maximum is None:
+            high[j] = box.high
+    if (low == near.low).all() and (high == near.high).all():
+        return []
+    any_value = replace(near, values=(None,) * len(plain), integer=np.zeros_like(near.integer))
+    return [replace(any_value, low=a, high=b) for a, b in outside(near, low, high) if (a < b).any()]
+
+
+def searched(question: Question) -> str:
+    """Say how far a search without a design went, where what is beyond is not known."""
+    where = space(question)
+    endless = [d.endless or where.ends[j][1] for j, d in enumerate(question.decide)]
+    ends = [f"{n} up to {high:g}" for n, high, e in zip(where.names, where.high, endless, strict=True) if e]
+    return f"no design with {', '.join(ends)}; what is beyond is not known"
 
 
 def _with_side(ends: Array, j: int, end: float) -> Array:

@@ -79,7 +79,10 @@ class Judged:
             if d.integer:
                 good &= self.full(self.x[d.name]) == np.round(self.full(self.x[d.name]))
             if d.values is not None:
-                good &= np.isin(self.full(self.x[d.name]), np.array(d.values, dtype=float))
+                x, values = self.full(self.x[d.name]), d.values
+                if d.endless and ((x < values[0]) | (x > values[-1])).any():
+                    values = evaluation.all_powers(values)
+                good &= np.isin(x, np.array(values, dtype=float))
         return good
 
     @property

@@ -50,9 +50,9 @@ class Divided:
         """Number of points."""
         return len(self.arrays.logc)
 
-    def box(self, *, far: bool = False) -> tuple[Array, Array]:
-        """Logarithmic boxes without the user's bounds; ``far``: ends that only make a box are far away."""
-        return batch.boxes(self.problem.variables, (self.size,), own=False, far=far)
+    def box(self, *, own: bool = False, far: bool = False) -> tuple[Array, Array]:
+        """Logarithmic boxes, without the user's bounds unless ``own``; ``far``: ends that only make a box far away."""
+        return batch.boxes(self.problem.variables, (self.size,), own=own, far=far)
 
     def held(self, points: Indices, z: Array, others: Mapping[int, Array] | None = None) -> Batch:
         """Return some points with the variables of the forms held at z (points, forms): geometric programs.

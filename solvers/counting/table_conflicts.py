@@ -81,6 +81,13 @@ def _free_box_feasibility(
     )
 
 
+def nothing_beyond(question: Question, some: Points, count: int) -> Mask:
+    """Tell of which points ``some``, of ``count``, no power beyond those listed meets the limits."""
+    if not any(d.endless for d in question.decide):
+        return np.ones(len(some), bool)
+    return box_search.nothing_beyond(_flat(blocks.some(question, some, count)), len(some))
+
+
 def _flat(question: Question) -> Question:
     """The question with plain arrays of many points in place of ``Many``."""
 

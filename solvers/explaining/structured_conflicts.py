@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,12 +12,13 @@ import numpy as np
 from formulations import canonical as canon
 from formulations.canonical import Array
 from formulations.grids import batch
-from formulations.problem import Goal, Problem
+from formulations.problem import Goal, Problem, farther
 from formulations.row_keys import RowKey
 from solvers import side_by_side
 from solvers.geometric.programs import branch, geometric_conflicts
 from solvers.geometric.programs.geometric_conflicts import limit_names
 from solvers.geometric.programs.ties import coordinate
+from solvers.geometric.programs.unbounded import at_open_ends
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import FEW_LIMITS, FEW_SEARCHED, ONE, Bools, Codes, Feasible, Indices, codes
 from solvers.mechanisms.why import Why, any_of, of_each
@@ -38,6 +40,16 @@ def why(problem: Problem) -> Why:
     return Why(names, met, values, lambda _: problem.question, few, ended=lambda: frozenset(ended))
 
 
+def _far(problem: Problem) -> Problem:
+    """Return the problem with the ends that are only there to have a box far away."""
+    return replace(problem, variables=farther(problem.variables))
+
+
+def _at_open_end(problem: Problem, c: canon.Canonical, y: Array) -> bool:
+    """Whether an end that is only there to have a box may hold a design."""
+    return bool(at_open_ends(problem.variables, (c.low[None], c.high[None]), y[None]).any())
+
+
 def _oracle(problem: Problem, names: tuple[str, ...]) -> Feasible:
     made = batch.of_problem(problem, None)
     if made is not None and sum(v.discrete for v in problem.variables) <= 1:
@@ -45,7 +57,7 @@ def _oracle(problem: Problem, names: tuple[str, ...]) -> Feasible:
 
     def one_by_one(points: Indices, kept: Bools) -> Codes:
         sets = [frozenset(n for n, k in zip(names, row, strict=True) if not k) for row in kept]
-        arrays = [canon.canonical(problem, None, drop=left_out) for left_out in sets]
+        arrays = [canon.canonical(_far(problem), None, drop=left_out) for left_out in sets]
         found = side_by_side.run([partial(branch.minimise, c) for c in arrays])
         return codes(np.array([f.status for f in found]))
 
@@ -61,7 +73,9 @@ def structured_feasible_value(problem: Problem, name: str, *, ended: set[str] | 
     ended = set() if ended is None else ended
     cases = problem.cases or (problem,)
     if all(r.key.name != name for case in cases for r in case.rows or ()):
-        arrays = [canon.canonical(case, coordinate(name, 1.0), drop=frozenset([name])) for case in cases]
+        arrays = [
+            canon.canonical(_far(case), coordinate(name, 1.0), drop=frozenset([name])) for case in cases
+        ]
         values = [f.value for f in side_by_side.run([partial(branch.minimise, c) for c in arrays])]
         return math.exp(min(values)) if math.isfinite(min(values)) else None
     keys = tuple(dict.fromkeys(r.key for case in cases for r in case.rows or ()))
@@ -81,9 +95,11 @@ def _log_factor(problem: Problem, key: RowKey, ended: set[str]) -> float:
     row = next(r for r in problem.rows or () if r.key == key)
     others = [r for r in problem.rows or () if r.key.name == key.name and r is not row]
     goal = Goal(key.name, row.numerator, row.denominator)
-    for relax in (False, True):
-        c = canon.canonical(problem, goal, extra=others, drop=frozenset([key.name]), relax_sets=relax)
+    for relax, asked in ((False, problem), (False, _far(problem)), (True, problem), (True, _far(problem))):
+        c = canon.canonical(asked, goal, extra=others, drop=frozenset([key.name]), relax_sets=relax)
         found = branch.minimise(c, most=NODES_TO_A_VALUE)
+        if asked is problem and (found.y is None or _at_open_end(problem, c, found.y)):
+            continue
         if found.status == branch.FAILED and found.y is None:
             found = branch.minimise(c, most=NODES_TO_A_DESIGN)
         if found.status == branch.FAILED:

@@ -30,7 +30,15 @@ from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
 from solvers.linear import milp_conflicts
-from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, FEW_LIMITS, FEW_SEARCHED, Codes, by_set
+from solvers.mechanisms.conflicts import (
+    CAN_HOLD,
+    CANNOT_HOLD,
+    FEW_LIMITS,
+    FEW_SEARCHED,
+    NOT_KNOWN,
+    Codes,
+    by_set,
+)
 from solvers.mechanisms.why import Why, of_each
 from solvers.nonlinear import box_search, interval
 from solvers.outcome import Outcome
@@ -242,9 +250,12 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
     every = designs.grid(relaxed)
     if every is not None and every.size <= designs.OUTRIGHT:
         found = enumeration.optimum(replace(relaxed, objectives=()), every)
-        return np.array([CAN_HOLD if found.x is not None else CANNOT_HOLD], np.int8)
+        ends = {Status.FEASIBLE: CAN_HOLD, Status.INFEASIBLE: CANNOT_HOLD}
+        return np.array([ends.get(found.status, NOT_KNOWN)], np.int8)
     where = boxes.space(relaxed)
-    return box_search.feasible(relaxed, where, where.low[None], where.high[None])
+    told = box_search.feasible(relaxed, where, where.low[None], where.high[None])
+    beyond = told[0] == CANNOT_HOLD and not boxes.nothing_beyond(relaxed)
+    return np.array([NOT_KNOWN], np.int8) if beyond else told
 
 
 def _dividing(question: Question) -> Question:

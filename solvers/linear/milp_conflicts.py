@@ -190,7 +190,7 @@ def _sizes(p: Program) -> tuple[Array, NDArray[np.bool_]]:
 
 def _plain(forms: Array) -> NDArray[np.bool_]:
     """Which forms are one number for all designs."""
-    return ~forms[:, :-1].any(axis=1)
+    return np.asarray(~forms[:, :-1].any(axis=1))
 
 
 def _violation(n: Numbers, give: Array) -> float:

@@ -78,6 +78,15 @@ def feasible(question: Question, where: Space, low: Array, high: Array) -> Codes
     return np.select([met, failed], [CAN_HOLD, NOT_KNOWN], CANNOT_HOLD).astype(np.int8)
 
 
+def nothing_beyond(question: Question, count: int) -> Mask:
+    """Tell at which of N points the limits leave nothing beyond the ends that only a search has (``boxes.beyond``)."""
+    sure = np.ones(count, bool)
+    for shell in boxes.beyond(question):
+        ends = (np.tile(end, (count, 1)) for end in (shell.low, shell.high))
+        sure &= feasible(question, shell, *ends) == CANNOT_HOLD
+    return sure
+
+
 def _pruned(question: Question, where: Space, now: _Boxes) -> tuple[_Boxes, Array]:
     """Boxes without what certainly breaks a limit, and how much each variable (rows, variables) moves the limits."""
     e = boxes.enclose(at(question, now.point), now.low, now.high)

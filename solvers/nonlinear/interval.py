@@ -9,6 +9,7 @@ variables; never wrong.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,12 @@ def solve(
     found = _interval_search(question, where, work, time.monotonic() + seconds, near)
     if found.best_x is None:
         if not found.keys.size and not np.isfinite(found.closed):
+            if not boxes.nothing_beyond(question):
+                # an end that only a search has proves nothing
+                far = _farthest(question)
+                if far is not None:
+                    return solve(far, work=work, seconds=seconds)
+                return Outcome(Status.ERROR, solver=SOLVER, message=boxes.searched(question))
             text = f"interval arithmetic: no part of the box can meet all limits ({found.work} boxes)"
             return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
         text = f"neither a design nor a proof of infeasibility after {found.work} boxes"
@@ -80,6 +87,10 @@ def solve(
         return Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER)
     runaway = _runaway_by_wider_box(question, where, found, work, seconds)
     if runaway:
+        far = _farthest(question)
+        farther = None if far is None else solve(far, work=work, seconds=seconds)
+        if farther is not None and farther.status is Status.OPTIMAL:
+            return farther
         return Outcome(
             Status.UNBOUNDED,
             x,
@@ -88,6 +99,14 @@ def solve(
             runaway=runaway,
         )
     return _outcome(question, found, x)
+
+
+def _farthest(question: Question) -> Question | None:
+    """Return the question with the ends of floats; None where it has them already, or none that only a search has."""
+    found = replace(question, reach=np.inf)
+    near, far = boxes.space(question), boxes.space(found)
+    same = np.array_equal(near.low, far.low) and np.array_equal(near.high, far.high)
+    return None if same else found
 
 
 def _outcome(question: Question, found: _Search, x: dict[str, float]) -> Outcome:

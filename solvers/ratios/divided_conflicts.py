@@ -38,7 +38,12 @@ def first_minimal(
     points = points[_met(d, points, names, every, solve, discrete, far=True) == gp.INFEASIBLE]
 
     def ask(own: Indices, kept: Bools) -> conflicts.Codes:
-        return conflicts.codes(_met(d, points[own], names, kept, solve, discrete))
+        found = _met(d, points[own], names, kept, solve, discrete)
+        none = np.flatnonzero(found == gp.INFEASIBLE)
+        if none.size:
+            # an end that is only there to have one proves nothing
+            found[none] = _met(d, points[own[none]], names, kept, solve, discrete, far=True)
+        return conflicts.codes(found)
 
     found = conflicts.minimal_conflicts(
         points.size, len(names), conflicts.by_set(ask), every=False, few=conflicts.FEW_SEARCHED
@@ -73,7 +78,8 @@ def _met(
     c = divided.kept(c, [key.name in wanted for key in c.keys])
     whole = {i: x for i, x in discrete.items() if d.problem.variables[i].name in wanted}
     low, high = (end[points] for end in d.box(far=far))
+    bounded = tuple(end[points] for end in d.box(own=True, far=True)) if far else (c.low, c.high)
     for i in whole:
-        low[:, i], high[:, i] = c.low[:, i], c.high[:, i]
+        low[:, i], high[:, i] = bounded[0][:, i], bounded[1][:, i]
     c = divided.eased(c, np.log1p(SLACK)) if far else c
     return branch.search(replace(c, low=low, high=high), solve, whole, any_design=True).status

@@ -19,7 +19,7 @@ from solvers.geometric.kernel import gp
 from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import conflicts
-from solvers.mechanisms.conflicts import Codes
+from solvers.mechanisms.conflicts import CANNOT_HOLD, NOT_KNOWN, Codes
 from solvers.mechanisms.why import Why
 from solvers.nonlinear import box_search
 from solvers.nonlinear.interval import AT_BOX_END
@@ -36,6 +36,8 @@ def answered(answers: BlockAnswers, question: Question, count: int, points: NDAr
     found = _searched_line(question, count)
     good = np.zeros(count, bool)
     none = np.flatnonzero(found.status == gp.INFEASIBLE)
+    # an end that is only there to have one proves nothing
+    none = none[box_search.nothing_beyond(divided.at(question, none), none.size)] if none.size else none
     if none.size:
         good[none] = _put_conflicts(answers, divided.at(question, none), points[none])
     best = np.flatnonzero(found.status == gp.OPTIMAL)
@@ -62,7 +64,7 @@ def _searched_line(question: Question, count: int) -> Found:
 def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
     """Draw the boxes of all points (see ``solvers.boxes.space``), and what is allowed anywhere."""
     (d,) = question.decide
-    box = evaluation.box(question, d.name, whole=d.integer)
+    box = evaluation.box(question, d.name)
     low, high = (np.full(count, end) for end in (box.low, box.high))
     if d.minimum is not None:
         asked = np.asarray(d.minimum) * (1 - HOLDS)
@@ -70,7 +72,9 @@ def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
     if d.maximum is not None:
         high = np.broadcast_to(np.asarray(d.maximum) * (1 + HOLDS), (count,)).copy()
     if d.values is not None:
-        low, high = np.maximum(low, d.values[0]), np.minimum(high, d.values[-1])
+        low = np.maximum(low if d.minimum is not None else d.values[0], d.values[0])
+        high = np.minimum(high if d.maximum is not None else d.values[-1], d.values[-1])
+        low, high = np.broadcast_to(low, (count,)).copy(), np.broadcast_to(high, (count,)).copy()
     if d.integer:
         low = np.maximum(low, 1.0)
     values = None if d.values is None else np.array(d.values, dtype=float)
@@ -86,14 +90,14 @@ def _space(question: Question, count: int) -> tuple[Space, Array, Array]:
 def _at_edge(question: Question, x: Array) -> Bools:
     """Whether the box alone may hold an optimum."""
     (d,) = question.decide
-    box = evaluation.box(question, d.name, whole=d.integer)
+    box = evaluation.box(question, d.name)
     found = np.zeros(len(x), bool)
     if d.values is not None and not d.endless:
         return found
     if box.searched[0] and d.minimum is None:
-        found |= x <= box.low * (1 + AT_BOX_END)
+        found |= x <= (box.low if d.values is None else d.values[0]) * (1 + AT_BOX_END)
     if box.searched[1] and d.maximum is None:
-        found |= x >= box.high * (1 - AT_BOX_END)
+        found |= x >= (box.high if d.values is None else d.values[-1]) * (1 - AT_BOX_END)
     return found
 
 
@@ -105,7 +109,10 @@ def _put_conflicts(answers: BlockAnswers, question: Question, points: NDArray[np
         left_out = [n for n, k in zip(names, kept, strict=True) if not k]
         fewer = subsets.without(divided.at(question, some), left_out)
         where, low, high = _space(fewer, some.size)
-        return box_search.feasible(fewer, where, low[:, None], high[:, None])
+        told = box_search.feasible(fewer, where, low[:, None], high[:, None])
+        out = np.flatnonzero(told == CANNOT_HOLD)
+        told[out[~box_search.nothing_beyond(divided.at(fewer, out), out.size)]] = NOT_KNOWN
+        return told
 
     def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = divided.at(question, some)

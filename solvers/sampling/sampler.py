@@ -81,7 +81,8 @@ def solve(question: Question, *, trials: int = TRIALS, seed: int = 0) -> Outcome
     """
     near = replace(evaluation.nearest(question), search=None)
     found = search(near, Search(trials=trials, seed=seed))
-    if found.empty and boxes.tighten(question, boxes.space(question)) is None:
+    none = found.empty and boxes.tighten(question, boxes.space(question)) is None
+    if none and boxes.nothing_beyond(question):
         text = "interval arithmetic: no part of the box can meet all limits"
         return Outcome(Status.INFEASIBLE, certificate=text, solver="interval arithmetic")
     best = polished(near, found)

@@ -150,13 +150,26 @@ class Oracle:
 
     def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
         """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
-        logc, low, high = self._kept(points, kept), self._low[points], self._high[points]
+        near = self._batch.low, self._batch.high
+        found = self._feasible_in((self._low[points], self._high[points]), near, points, kept)
+        none = np.flatnonzero(found == conflicts.CANNOT_HOLD)
+        if none.size:
+            # an end that is only there to have one proves nothing
+            far, some = self._batch.box(far=True), points[none]
+            found[none] = self._feasible_in((self._far[0][some], self._far[1][some]), far, some, kept[none])
+        return found
+
+    def _feasible_in(
+        self, box: tuple[Array, Array], bounded: tuple[Array, Array], points: NDArray[np.intp], kept: Bools
+    ) -> conflicts.Codes:
+        """The same in a box; ``bounded``: the box of all points with the user's bounds."""
+        logc, (low, high) = self._kept(points, kept), box
         v = self._discrete
         if v is None:
             r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
             return conflicts.codes(r.status)
         whole, own = np.flatnonzero(kept[:, self._own]), self._points[points]
-        ends = self._batch.low[own, v], self._batch.high[own, v]
+        ends = bounded[0][own, v], bounded[1][own, v]
         low[whole, v], high[whole, v] = ends[0][whole], ends[1][whole]
         # the least value of the variable, and where it has to be an allowed one the greatest as well
         rows = np.concatenate([np.arange(points.size), whole])
