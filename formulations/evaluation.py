@@ -34,6 +34,8 @@ SEARCH_REACH = 1.0
 FARTHEST_REACH = FARTHEST_ENDS
 """How much farther than that a search goes whose proof could rest on such an end (see ``farthest``)."""
 LEAST_FLOAT, LARGEST_FLOAT = 1e-300, 1e300
+LEAST_CALCULABLE, LARGEST_CALCULABLE = 1e-100, 1e100
+"""How far floats go that are squared and cubed on the way to a metric: no search without structure goes farther."""
 
 
 def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,11 +204,11 @@ def all_powers(
 def box(question: Question, name: str) -> Box:
     """The finite box of a decided quantity, in which a search can be made. No proof may rest on its searched ends.
 
-    Of a question whose ``reach`` is infinite these are the ends of floats.
+    Of a question whose ``reach`` is infinite these ends are as far as floats can be reckoned with.
     """
     q = quantity(question.model, name)
     searched = (q.minimum <= 0.0 < q.floor, not math.isfinite(q.maximum))
     far = question.reach * SEARCH_REACH
-    low = max(q.floor / far, LEAST_FLOAT) if searched[0] else max(q.minimum, 0.0)
-    high = min(q.ceiling * far, LARGEST_FLOAT) if searched[1] else q.maximum
+    low = max(q.floor / far, LEAST_CALCULABLE) if searched[0] else max(q.minimum, 0.0)
+    high = min(q.ceiling * far, LARGEST_CALCULABLE) if searched[1] else q.maximum
     return Box(low, high, searched)

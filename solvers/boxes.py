@@ -323,7 +323,7 @@ def outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array
 
 
 def nothing_beyond(question: Question) -> bool:
-    """Whether the limits certainly leave nothing beyond the ends that only a search has, as far as floats go."""
+    """Whether the limits certainly leave nothing beyond the ends that only a search has."""
     return all(tighten(question, shell) is None for shell in beyond(question))
 
 

@@ -102,7 +102,7 @@ def solve(
 
 
 def _farthest(question: Question) -> Question | None:
-    """Return the question with the ends of floats; None where it has them already, or none that only a search has."""
+    """Return the question with the farthest ends; None where it has them already, or none that only a search has."""
     found = replace(question, reach=np.inf)
     near, far = boxes.space(question), boxes.space(found)
     same = np.array_equal(near.low, far.low) and np.array_equal(near.high, far.high)

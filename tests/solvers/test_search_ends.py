@@ -12,6 +12,7 @@ import pytest
 from oracle_reading import ROOT
 
 import dse
+import scenarios
 from dse.models import arithmetic
 from dse.models.model import Model
 from dse.quantities import Quantity
@@ -336,7 +337,7 @@ def transform(way: str, **limits: str | float) -> dict[str, Any]:
 
 
 def at(source: dict[str, Any], **decided: Any) -> dict[str, Any]:
-    question = next(iter(dse.load(source).bases.values()))
+    question = scenarios.grid(dse.load(source)).question(())
     return evaluation.metrics(question, decided)
 
 
