@@ -76,7 +76,9 @@ def structured_feasible_value(problem: Problem, name: str, *, ended: set[str] | 
         arrays = [
             canon.canonical(_far(case), coordinate(name, 1.0), drop=frozenset([name])) for case in cases
         ]
-        values = [f.value for f in side_by_side.run([partial(branch.minimise, c) for c in arrays])]
+        searches = side_by_side.run([partial(branch.minimise, c) for c in arrays])
+        ended |= {name} if any(f.status == branch.FAILED for f in searches) else set()
+        values = [f.value for f in searches]
         return math.exp(min(values)) if math.isfinite(min(values)) else None
     keys = tuple(dict.fromkeys(r.key for case in cases for r in case.rows or ()))
     found = conflicts.feasible_values(

@@ -162,9 +162,12 @@ def why(question: Question) -> Why:
     alone = known.complete and known.decided.isdisjoint(names)
     # of a program the first set is told, as where its conflicts are searched for
     told_of_every = not (quick and is_linear(question))
-    values = of_each(partial(feasible_value, question))
+    ended = set[str]()
+    values = of_each(partial(feasible_value, question, ended=ended))
     few = FEW_LIMITS if alone else FEW_SEARCHED
-    return Why(names, by_set(known.met), values, lambda _: question, few, of_every_set=told_of_every)
+    of_ended = partial(frozenset[str], ended)
+    met = by_set(known.met)
+    return Why(names, met, values, lambda _: question, few, of_every_set=told_of_every, ended=of_ended)
 
 
 def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
@@ -323,15 +326,18 @@ def _has_asked_gaps(d: Decision) -> bool:
     return d.menu is None and (d.values is not None or (d.integer and not d.count))
 
 
-def feasible_value(question: Question, name: str) -> float | None:
+def feasible_value(question: Question, name: str, *, ended: set[str] | None = None) -> float | None:
     """Return the value of one limit that would make the question feasible with all others kept, or None.
 
     For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
-    numbers, powers or listed values kept; only where none of them does, to the least value of any kind.
+    numbers, powers or listed values kept; only where none of them does, to the least value of any kind. Where a search
+    ends before it has proved that nothing less is feasible, the name joins ``ended``.
     """
     for freed, goal in relaxations(question, name):
         relaxed = _dividing(freed)
         found = solve(replace(relaxed, objectives=(goal,)))
+        if ended is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+            ended.add(name)
         if found.x is not None:
             x = {d.name: np.array(found.x[d.name]) for d in question.decide}
             return float(

@@ -36,20 +36,28 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     names = limit_names(p)
     known = _Known(p, names)
     ask = singly(lambda kept: known.feasibility(frozenset(itertools.compress(names, kept))))
-    values = of_each(lambda n: loosest_feasible_value(ended or (lambda: p,), n))
+    unknown = set[str]()
+    values = of_each(lambda n: loosest_feasible_value(ended or (lambda: p,), n, unknown))
     whole = frozenset(n for n in names if _names_only_integers(p, n))
-    return Why(names, ask, values, lambda _: p.question, whole=whole)
+    return Why(names, ask, values, lambda _: p.question, whole=whole, ended=lambda: frozenset(unknown))
 
 
-def loosest_feasible_value(programs: Sequence[Callable[[], Program | None]], name: str) -> float | None:
-    """The feasible value by the first program whose ends do not hold it."""
+def loosest_feasible_value(
+    programs: Sequence[Callable[[], Program | None]], name: str, unknown: set[str] | None = None
+) -> float | None:
+    """The feasible value by the first program whose ends do not hold it.
+
+    A name whose search failed joins ``unknown``.
+    """
+    unknown = set() if unknown is None else unknown
     for made in programs:
         p = made()
         if p is None:
             continue
-        value, u = feasible_value_and_design(p, name)
+        value, u = feasible_value_and_design(p, name, unknown)
         if u is None or not (p.boxed & (u[:-1] >= p.high * (1.0 - milp.AT_PROGRAM_END))).any():
             return value
+    unknown.add(name)
     return None
 
 
@@ -114,14 +122,16 @@ class _Known:
         return proved
 
 
-def feasible_value_and_design(p: Program, name: str) -> tuple[float | None, Array | None]:
+def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple[float | None, Array | None]:
     """The value of one limit at which, all else kept, designs exist, and such a design; None: another conflict remains.
 
     For a model's own limit the factor by which it is missed; for whole numbers the value that the variable then has.
+    Where a solver finds neither a design nor that there is none, the name joins ``unknown``.
     """
     if _names_only_integers(p, name):
         column = p.column(name)
         found = highs.minimise(milp.numbers(p, drop=[name]), column)
+        unknown.update([name] if found.end is End.FAILED else [])
         return None if found.u is None else float(column @ found.u), found.u
     least: dict[int, milp.Best] = {}
 
@@ -129,6 +139,7 @@ def feasible_value_and_design(p: Program, name: str) -> tuple[float | None, Arra
         key = p.keys[k]
         assert key is not None, "only limits give"
         least[k] = milp.least(p, milp.numbers(p, drop=[key]), p.numerators[k], p.denominators[k])
+        unknown.update([name] if least[k].end in (End.FAILED, End.UNBOUNDED) else [])
         return np.array([math.inf if least[k].u is None else least[k].ratio])
 
     value = float(feasible_values(p.question, p.keys, [name], factor)[name][0])

@@ -17,6 +17,8 @@ from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Question
 from solvers.answer import answer
 from solvers.linear import milp_conflicts, programs
+from solvers.linear.linear_program import End
+from solvers.mechanisms.why import explained
 
 SEED = st.integers(0, 10**6)
 
@@ -184,7 +186,7 @@ def test_conflicts_of_placements_are_those_of_brute_force(seed: int, tight: tupl
         for limit in others:
             assert limit.maximum is not None
             ok &= every[limit.name] <= limit.maximum
-        value, _ = milp_conflicts.feasible_value_and_design(program(q), name)
+        value, _ = milp_conflicts.feasible_value_and_design(program(q), name, set())
         assert (value is None) == (not ok.any())
         if ok.any():
             assert value == pytest.approx(float(every[name][ok].min()), rel=1e-7)
@@ -217,6 +219,26 @@ def test_two_separate_conflicts_are_both_found() -> None:
     assert s.conflict == {"c": None}
     two = toy(run, {n: Decision(n) for n in "xy"}, "a", limits=limits[:2], tops={"x": 8.0, "y": 8.0})
     assert answer(two).conflict == {"a": pytest.approx(5.0), "b": pytest.approx(7.0)}
+
+
+def test_a_solver_that_fails_proves_no_value_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(g: Any) -> dict[str, Any]:
+        return {"a": 1.0 + g.x, "b": 9.0 - g.x}
+
+    limits = [Limit("a", maximum=3.0), Limit("b", maximum=5.0)]
+    asked = toy(run, {"x": Decision("x", integer=True)}, "a", limits=limits, tops={"x": 1e7})
+    whole = answer(asked)
+    assert whole.conflict == {"a": pytest.approx(5.0), "b": pytest.approx(7.0)}
+    assert "not found" not in whole.certificate
+    asked_of = milp_conflicts.milp.least
+
+    def least(p: Any, n: Any, goal: Any, under: Any) -> Any:
+        return milp_conflicts.milp.Best(End.FAILED) if goal[:-1].any() else asked_of(p, n, goal, under)
+
+    monkeypatch.setattr(milp_conflicts.milp, "least", least)
+    told = explained(milp_conflicts.why(program(asked)))
+    assert told.feasible_values == {"a": None, "b": None}
+    assert "for a, whose search ended early, a value may do that was not found" in told.certificate
 
 
 def test_limits_behind_a_maximum_from_below_are_explained_too() -> None:
