@@ -7,7 +7,7 @@ limit is read from it stand once.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -186,19 +186,19 @@ def nearest(question: Question) -> Question:
     return replace(question, reach=1.0)
 
 
-def all_powers(
-    values: Sequence[float], low: float = LEAST_FLOAT, high: float = LARGEST_FLOAT
-) -> tuple[float, ...]:
-    """Return listed powers of a number with those between ``low`` and ``high`` before and after them."""
-    if len(values) < 2:
-        return tuple(values)
-    of = values[1] / values[0]
-    before, after = [values[0]], [values[-1]]
-    while before[-1] / of >= low:
+def with_all_powers(d: Decision) -> Decision:
+    """Return a decision with all powers of its number that floats have, where it lists powers without end."""
+    if not d.endless or d.values is None or len(d.values) < 2:
+        return d
+    of = d.values[1] / d.values[0]
+    # a whole number is no power below 1
+    least = 1.0 if d.integer else LEAST_FLOAT
+    before, after = [d.values[0]], [d.values[-1]]
+    while before[-1] / of >= least:
         before.append(before[-1] / of)
-    while after[-1] * of <= high:
+    while after[-1] * of <= LARGEST_FLOAT:
         after.append(after[-1] * of)
-    return (*before[:0:-1], *values, *after[1:])
+    return replace(d, values=(*before[:0:-1], *d.values, *after[1:]))
 
 
 def box(question: Question, name: str) -> Box:

@@ -24,7 +24,7 @@ from results.solution import Status
 from results.telling.facts import NextBest
 from scenarios.define import composed
 from scenarios.question import Decision, Question
-from solvers import boxes, designs
+from solvers import beyond, boxes, designs
 from solvers.boxes import Array
 from solvers.designs import Grid, Table
 from solvers.outcome import ENUMERATION, Outcome
@@ -185,8 +185,8 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
         if left.size > POOL:
             left = left.take(judged(left, question, ONE).best)
     if not left.size:
-        if not boxes.nothing_beyond(question):
-            return Outcome(Status.ERROR, message=boxes.searched(question), solver=ENUMERATION)
+        if not beyond.nothing_beyond(question):
+            return Outcome(Status.ERROR, message=beyond.searched(question), solver=ENUMERATION)
         text = "every combination breaks a limit, by enumeration and interval bounds"
         return Outcome(Status.INFEASIBLE, certificate=text, solver=ENUMERATION)
     best = judged(left, question, ONE)

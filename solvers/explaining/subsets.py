@@ -25,7 +25,7 @@ from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
 from scenarios.question import Decision, Objective, Question
-from solvers import boxes, designs, enumeration
+from solvers import beyond, boxes, designs, enumeration
 from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
@@ -257,8 +257,8 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
         return np.array([ends.get(found.status, NOT_KNOWN)], np.int8)
     where = boxes.space(relaxed)
     told = box_search.feasible(relaxed, where, where.low[None], where.high[None])
-    beyond = told[0] == CANNOT_HOLD and not boxes.nothing_beyond(relaxed)
-    return np.array([NOT_KNOWN], np.int8) if beyond else told
+    resting = told[0] == CANNOT_HOLD and not beyond.nothing_beyond(relaxed)
+    return np.array([NOT_KNOWN], np.int8) if resting else told
 
 
 def _dividing(question: Question) -> Question:

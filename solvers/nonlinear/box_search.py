@@ -16,7 +16,7 @@ from dse.system.records import dataclass
 from formulations.grids.divided import Indices, at
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
-from solvers import boxes
+from solvers import beyond, boxes
 from solvers.boxes import Array, Space
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes
 from solvers.nonlinear import interval
@@ -79,9 +79,9 @@ def feasible(question: Question, where: Space, low: Array, high: Array) -> Codes
 
 
 def nothing_beyond(question: Question, count: int) -> Mask:
-    """Tell at which of N points the limits leave nothing beyond the ends that only a search has (``boxes.beyond``)."""
+    """Tell at which of N points the limits leave nothing beyond the ends that only a search has (``beyond.beyond``)."""
     sure = np.ones(count, bool)
-    for shell in boxes.beyond(question):
+    for shell in beyond.beyond(question):
         ends = (np.tile(end, (count, 1)) for end in (shell.low, shell.high))
         sure &= feasible(question, shell, *ends) == CANNOT_HOLD
     return sure

@@ -19,7 +19,7 @@ from formulations.evaluation import nearest
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question
-from solvers import boxes
+from solvers import beyond, boxes
 from solvers.boxes import Array, Space
 from solvers.outcome import Outcome
 from solvers.sampling import descent
@@ -72,12 +72,12 @@ def solve(
     found = _interval_search(question, where, work, time.monotonic() + seconds, near)
     if found.best_x is None:
         if not found.keys.size and not np.isfinite(found.closed):
-            if not boxes.nothing_beyond(question):
+            if not beyond.nothing_beyond(question):
                 # an end that only a search has proves nothing
                 far = _farthest(question)
                 if far is not None:
                     return solve(far, work=work, seconds=seconds)
-                return Outcome(Status.ERROR, solver=SOLVER, message=boxes.searched(question))
+                return Outcome(Status.ERROR, solver=SOLVER, message=beyond.searched(question))
             text = f"interval arithmetic: no part of the box can meet all limits ({found.work} boxes)"
             return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
         text = f"neither a design nor a proof of infeasibility after {found.work} boxes"
@@ -130,7 +130,7 @@ def _interval_search(
     first: list[tuple[Array, Array]] = [] if kept is None else [kept]
     if near is not None:
         _take_answer(question, where, s, near)
-        first = [shell for part in first for shell in boxes.outside(boxes.space(nearest(question)), *part)]
+        first = [shell for part in first for shell in beyond.outside(boxes.space(nearest(question)), *part)]
     if not first:
         return s
     low, high = (np.array(side) for side in zip(*first, strict=True))

@@ -30,6 +30,12 @@ def farther(worlds: Worlds) -> Worlds:
     )
 
 
+def holds_whole(question: Question) -> bool:
+    """Whether the end of a search may forbid or hold designs of whole numbers, which need not show."""
+    ended = [d for d in question.decide if d.integer and (d.values is None or d.endless)]
+    return any(any(evaluation.box(question, d.name).searched) for d in ended)
+
+
 def held(question: Question, x: Mapping[str, float]) -> str:
     """Name the variables of a design that lie at an end of the search, the near one or the far one."""
     found = [*_ends_at(question, x), *_ends_at(evaluation.farthest(question), x)]
