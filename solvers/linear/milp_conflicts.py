@@ -104,7 +104,10 @@ class _Known:
         if found.u is not None:
             self.designs.append(found.u)
             return CAN_HOLD
-        return CANNOT_HOLD if found.end is End.INFEASIBLE else NOT_KNOWN
+        # of a linear program that is proved; of whole numbers only by a bound
+        drop = frozenset(self.names) - kept
+        proved = not n.integer.any() or least_violation(self.p, drop=drop) > SLACK
+        return CANNOT_HOLD if found.end is End.INFEASIBLE and proved else NOT_KNOWN
 
     def _begin(self) -> None:
         """Look at the ends of the box, and at what the user asks for alone: mostly that is the conflict."""
