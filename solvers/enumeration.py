@@ -34,6 +34,7 @@ MOST_ENUMERATED = 50_000_000
 POOL = 500_000
 FEWER_POWERS = 1e3
 """An optimum at the last of listed powers is none if without those within this factor of it nothing is as good."""
+BEYOND = "no design has numbers that floats hold"
 LOST = "a design that may hold leaves the range of floats"
 ONE = np.zeros(1, dtype=np.intp)
 """The points of a question of plain numbers."""
@@ -97,6 +98,21 @@ def _certainly_lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unkn
     if not designs.size or not evaluation.beyond_floats(near, t.take(designs).x):
         return np.zeros(len(unknown), dtype=bool)
     return np.asarray(unknown.any(axis=1))
+
+
+def check_floats(question: Question) -> None:
+    """Raise OverflowError where a question lists few designs and none of them has numbers that floats hold."""
+    if not designs.few(question):
+        return
+    every = designs.everything(question)
+    assert every is not None, "few designs are listed"
+    for part in every.parts(question):
+        at, ratios = numbers(part, question, ONE)
+        goal, worst = full(minimised(part, at), (1, part.size)), excess(ratios, (1, part.size))
+        if (np.isfinite(goal) & ~np.isposinf(worst)).any() or not evaluation.beyond_floats(question, part.x):
+            return
+    if every.size:
+        raise OverflowError(BEYOND)
 
 
 def numbers(t: Table, near: Question, which: NDArray[np.intp]) -> tuple[dict[str, Any], dict[RowKey, Any]]:
