@@ -6,8 +6,9 @@ limit is read from it stand once.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -125,8 +126,15 @@ def bounds(question: Question) -> dict[str, tuple[float | None, float | None]]:
         low, high = found.get(holder.name, (None, None))
         lows = [v for v in (low, holder.minimum) if v is not None]
         highs = [v for v in (high, holder.maximum) if v is not None]
-        found[holder.name] = (max(lows, default=None), min(highs, default=None))
+        found[holder.name] = (_tightest(lows, max, np.maximum), _tightest(highs, min, np.minimum))
     return found
+
+
+def _tightest(values: Sequence[Any], one: Callable[..., Any], many: np.ufunc) -> Any:
+    """The tightest of some bounds, at each point where they differ between points; None where there is none."""
+    if any(np.ndim(v) for v in values):
+        return functools.reduce(many, values)
+    return one(values, default=None)
 
 
 def label(key: RowKey, keys: Container[RowKey]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from results import breakdowns, flat, plot, rooflines
+from results.along_fronts.variable_names import FRONT
 from results.summaries import notebook
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from results.pictures.canvas import Given
-
-FRONT = "front"
 
 
 class Pictures:

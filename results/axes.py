@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.quantities import FAILURES, FIT_PER_FAILURE_RATE, OF_ELECTRICITY, show
+from dse.quantities import show, shown_unit
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES, objectives
 from results.solution import Status
+from results.telling import sizes
+from results.variables import SHOWN_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import xarray as xr
     from matplotlib.axes import Axes
@@ -61,14 +63,14 @@ def shorten(text: str, most: int) -> str:
 
 
 def unit_of(array: xr.DataArray) -> str:
-    """Return the unit of an array as ``dse.quantities.show`` takes it."""
+    """Return the SI unit of an array as ``dse.quantities.show`` takes it."""
     unit = str(array.attrs.get("units", ""))
     return "" if unit == "1" else unit
 
 
 def amount(number: float, array: xr.DataArray, digits: int = 3) -> str:
     """Write a number of an array with its unit."""
-    return show(number, unit_of(array), digits)
+    return show(number, sizes.unit_of_array(array.attrs), digits)
 
 
 def is_text(array: xr.DataArray) -> bool:
@@ -83,6 +85,17 @@ def codes(array: xr.DataArray) -> dict[float, str]:
     return dict(zip(np.atleast_1d(array.attrs["flag_values"]).tolist(), meanings, strict=True))
 
 
+def shown_codes(array: xr.DataArray) -> dict[float, str]:
+    """Return what the codes of an array mean, as people are shown it: machine files by their titles."""
+    choices = json.loads(array.attrs.get("choices", "[]")) if SHOWN_NAMES in array.attrs else []
+    return codes(array) | {float(i): shown_name(array, name) for i, name in enumerate(choices)}
+
+
+def shown_name(array: xr.DataArray, name: object) -> str:
+    """Return how people are shown a name that an array has: a machine file by its title."""
+    return str(json.loads(array.attrs.get(SHOWN_NAMES, "{}")).get(str(name), name))
+
+
 def places(axis: xr.DataArray) -> Any:
     """Return where the values of an axis lie: themselves, or 0, 1, 2, ... for names."""
     return np.arange(axis.size, dtype=float) if is_text(axis) else np.asarray(axis.values, float)
@@ -91,7 +104,9 @@ def places(axis: xr.DataArray) -> Any:
 def value_label(axis: xr.DataArray, place: int) -> str:
     """Write one value of an axis, as a legend names a line."""
     value = axis.values[place]
-    return f"{words(str(axis.name))}: {value if is_text(axis) else amount(float(value), axis)}"
+    return (
+        f"{words(str(axis.name))}: {shown_name(axis, value) if is_text(axis) else amount(float(value), axis)}"
+    )
 
 
 def name_of(dataset: xr.Dataset, variable: str) -> str:
@@ -123,7 +138,7 @@ def _finite_values(values: Any) -> Any:
 
 def prefix(values: Any, array: xr.DataArray) -> tuple[float, str]:
     """Return a factor and a unit with a prefix, so that the largest number reads between 1 and 1000."""
-    return prefix_of(values, unit_of(array))
+    return prefix_of(values, sizes.unit_of_array(array.attrs))
 
 
 def prefix_of(values: Any, unit: str) -> tuple[float, str]:
@@ -132,7 +147,7 @@ def prefix_of(values: Any, unit: str) -> tuple[float, str]:
     if not unit or largest == 0:
         return 1.0, unit
     number, _, shown = show(largest, unit, 15).partition(" ")
-    base = FIT_PER_FAILURE_RATE if unit == FAILURES else OF_ELECTRICITY.get(unit, (1.0, ""))[0]
+    base = shown_unit(unit)[0]
     return base * 10.0 ** (3 * round(math.log10(float(number) / (largest * base)) / 3)), shown
 
 
@@ -142,14 +157,14 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
 
     axis = panel.xaxis if which == "x" else panel.yaxis
     if is_text(array):
-        names = [str(v) for v in array.values]
+        names = [shown_name(array, v) for v in array.values]
         axis.set_ticks(range(array.size), names)
         turn_crowded(panel)
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)
     if "flag_values" in array.attrs:
         seen = set(_finite_values(values).tolist())
-        named = [(v, text) for v, text in codes(array).items() if v in seen]
+        named = [(v, text) for v, text in shown_codes(array).items() if v in seen]
         axis.set_ticks([v for v, _ in named], [shorten(text, MOST_LETTERS) for _, text in named])
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)
@@ -205,7 +220,7 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     finite = _finite_values(values)
-    decades = math.log10(finite.max() / finite.min())
+    decades, unit = math.log10(finite.max() / finite.min()), sizes.unit_of_array(array.attrs)
     # a tick beyond the numbers is written with their unit, too, where the title of the axis names it
     factor = prefix(values, array)[0] if shared_unit(values, array) else None
 
@@ -216,9 +231,20 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     units = {written(float(end), None).partition(" ")[2] for end in (finite.min(), finite.max())}
     letters = LETTERS * axis.axes.get_position().width * axis.get_figure(root=True).get_figwidth()
     room = 3 if axis.axis_name == "y" else min(3, math.log10(2) * letters / (len(max(units, key=len)) + 5))
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < room else (1.0,), numticks=10))
+    other = shown_unit(unit)[0]
+    axis.set_major_locator(
+        LogLocator(subs=_within_decade((1, 2, 5) if decades < room else (1,), other), numticks=10)
+    )
+    if other != 1.0:
+        axis.set_minor_locator(LogLocator(subs=_within_decade(range(2, 10), other)))
     axis.set_major_formatter(FuncFormatter(written))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _within_decade(steps: Sequence[int], factor: float) -> list[float]:
+    """Return where in a decade of the numbers these steps of a decade of ``factor`` times the numbers lie."""
+    found = np.asarray(steps, float) / factor
+    return sorted(found / 10.0 ** np.floor(np.log10(found)))
 
 
 def edges(middles: Any, log: bool) -> Any:

@@ -123,7 +123,8 @@ def layout(grid: GridLike, attributes: Mapping[str, Any] | None = None) -> Layou
     about = provenance.attributes(grid, question) | dict(attributes or {})
     further = {d: len(n) for d, n in ((LIMIT, limits), (PROMISE, promises)) if n}
     further |= {d.name: len(d.labels) for d in own.values()}
-    return Layout({a.name: len(a.values) for a in axes}, tuple(coordinates), found, limits, about, further)
+    shown = [tuple(variables.sized(v, question) for v in some) for some in (coordinates, found)]
+    return Layout({a.name: len(a.values) for a in axes}, shown[0], shown[1], limits, about, further)
 
 
 def only(plan: Layout, names: Container[str]) -> Layout:

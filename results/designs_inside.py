@@ -10,8 +10,8 @@ import scenarios
 from dse.names import UnknownName
 from dse.system.records import dataclass
 from results import asked, flat
-from results.dataset import STATUS_CODES, layout
-from results.solution import Status
+from results.axes import ANSWERED
+from results.dataset import layout
 from scenarios.question import fixed
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from scenarios.sweep.grids import Change
 
 Array = np.ndarray[Any, Any]
-ANSWERED = [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)]
 
 
 @dataclass(frozen=True, slots=True)

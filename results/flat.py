@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.system.records import dataclass
+from results.along_fronts.variable_names import FRONT, PLACE_STATUS
 from results.axes import codes
 from results.dataset import LIMIT
 from results.stores.chunks import block, chunk_slices
+from results.telling import sizes
 from results.variables import COLUMNS, LIMIT_UNITS
 
 if TYPE_CHECKING:
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-FRONT = "front"
-PLACE_STATUS = "front_status"
 BLOCK_ROWS = 100_000
 MOST_BLOCK = 1_000_000
 
@@ -52,6 +52,13 @@ class Column:
         if LIMIT_UNITS in self.attributes and LIMIT in self.labels:
             return str(json.loads(self.attributes[LIMIT_UNITS]).get(self.labels[LIMIT], "1"))
         return str(self.attributes.get("units", "" if self.text or self.words else "1"))
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit with which its numbers are shown, "" for plain ones."""
+        if LIMIT_UNITS in self.attributes and LIMIT in self.labels:
+            return sizes.units_of_limits(self.attributes, LIMIT_UNITS).get(self.labels[LIMIT], "")
+        return sizes.unit_of_array(self.attributes)
 
     @property
     def label(self) -> str:

@@ -14,6 +14,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from results import designs_inside
 from results.designs_inside import Designs
+from scenarios.language.machine_files import shown_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -85,8 +86,14 @@ def _rooflines_of(groups: Iterable[Designs], most: int = MOST_ROOFS) -> tuple[Ro
         if any("intensity" in names for names in group.question.model.one_of):
             alike += _differing_in_work(group)
     machines = [_inputs_of_curve(group) for group in alike[:most]]
-    names = _machine_labels([group.named for group in alike[:most]], machines)
+    names = _machine_labels([_shown(group) for group in alike[:most]], machines)
     return tuple(_roofline_of_group(*each) for each in zip(alike, machines, names, strict=False))
+
+
+def _shown(group: Designs) -> dict[str, str]:
+    """Return the names of a group as people are shown them."""
+    known = shown_names(group.question.scenario_text)
+    return {n: known.get(name, name) for n, name in group.named.items()}
 
 
 def _machine_labels(named: list[Mapping[str, str]], machines: list[dict[str, Any]]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -12,8 +12,11 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations.evaluation import quantity
 from results.solution import Status
+from results.telling import sizes
 from results.telling.limits import base_name
+from scenarios.language.machine_files import shown_names
 from scenarios.question import HALVINGS
+from scenarios.sizes import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,10 +39,14 @@ PROMISE = "promise"
 """Dimension of the limits that are judged in fresh samples, alone or together."""
 ENDS = ("low", "high")
 """Of the interval of an estimate."""
+SHOWN_NAMES = "shown_names"
+"""Attribute of an axis or a choice of machines: how people are shown those that are files, by their paths (JSON)."""
 COLUMNS, TABLE = "columns", "table"
 """Attributes of an axis of rows: the coordinates that say what stands in them (JSON), and the name of their table."""
 LIMIT_UNITS = "limit_units"
 """Attribute of a variable whose numbers have a unit for each limit: JSON, unit by limit."""
+OF_OBJECTIVE = frozenset({"objective", "bound", "fresh"})
+"""Roles of variables in the unit of the objective."""
 VALIDITY = "validity"
 """Attribute of a ratio that is at most 1 in the range in which the model was derived."""
 RESERVED = frozenset(
@@ -134,7 +141,9 @@ def coordinates(axis: AxisLike, question: Question) -> list[Variable]:
 def _coordinate(axis: AxisLike, dims: tuple[str, ...], question: Question) -> Variable:
     text = isinstance(next(iter(axis.values), None), str)
     about: dict[str, Any] = {"long_name": axis.long_name + _of_what(axis, text=text), "path": axis.path}
-    if not text:
+    if text:
+        about |= _shown(question, map(str, axis.values))
+    else:
         about |= {"units": axis.unit or "1"}
         q = question.model.parameters().get(axis.path.removeprefix("given."))
         about |= _picked(q.menu) if q is not None and q.menu else {}
@@ -142,6 +151,13 @@ def _coordinate(axis: AxisLike, dims: tuple[str, ...], question: Question) -> Va
     return Variable(
         _safe(axis.name), "text" if text else "float64", dims, about, "coordinate", values=tuple(plain)
     )
+
+
+def _shown(question: Question, names: Iterable[str]) -> dict[str, str]:
+    """Return the attribute that says how people are shown machine files; nothing where none has a title."""
+    known = shown_names(question.scenario_text)
+    found = {name: known[name] for name in names if name in known}
+    return {SHOWN_NAMES: json.dumps(found, ensure_ascii=False)} if found else {}
 
 
 def _of_what(axis: AxisLike, *, text: bool) -> str:
@@ -272,7 +288,7 @@ def named(
         free = _safe(name if name not in taken else f"{role}.{name}")
         taken |= {free}
         if role == "decided" and found.decided[name].choices is not None:
-            yield _choice_variable(free, found.decided[name], dims)
+            yield _choice_variable(free, found.decided[name], dims, question)
         else:
             q = found.metrics[name] if role == "metric" else quantity(question.model, name)
             told = about(q)
@@ -281,13 +297,14 @@ def named(
             yield Variable(free, "float64", dims, told, role, name)
 
 
-def _choice_variable(name: str, d: Decision, dims: tuple[str, ...]) -> Variable:
+def _choice_variable(name: str, d: Decision, dims: tuple[str, ...], question: Question) -> Variable:
     choices = d.choices or ()
     flags = {
         "long_name": f"chosen {d.name}",
         "flag_values": list(range(-1, len(choices))),
         "flag_meanings": " ".join(["not_decided", *("_".join(c.split()) for c in choices)]),
         "choices": json.dumps(choices),
+        **_shown(question, choices),
     }
     return Variable(name, "int32", dims, flags, "decided", d.name)
 
@@ -324,6 +341,23 @@ def about(q: Quantity) -> dict[str, Any]:
     elif q.menu:
         found |= _picked(q.menu)
     return found | ({"source": q.source} if q.source else {})
+
+
+def sized(variable: Variable, question: Question) -> Variable:
+    """Return a variable with the bytes per word, where people are shown its words in bytes."""
+    told = variable.attributes
+    found: Any = None
+    if LIMIT_UNITS in told:
+        units = json.loads(told[LIMIT_UNITS])
+        each = {n: size(question, base_name(n)) for n, unit in units.items() if unit == "word"}
+        kept = {n: one for n, one in each.items() if one}
+        found = json.dumps(kept) if kept else None
+    elif told.get("units") == "word":
+        goal = question.objectives[0].name if question.objectives else ""
+        own = told.get("path") or (goal if variable.role in OF_OBJECTIVE else variable.key)
+        names = variable.elements.values() or (own,)
+        found = next((one for n in names if (one := size(question, n))), None)
+    return replace(variable, attributes={**told, sizes.BYTES_PER_WORD: found}) if found else variable
 
 
 def _picked(menu: Sequence[str]) -> dict[str, Any]:

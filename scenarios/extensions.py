@@ -14,13 +14,12 @@ from dse.models.model import MACHINE_PREFIX, Model, extended, sparing
 from dse.models.shared import validity
 from dse.names import UnknownName
 from scenarios.language.errors import Findings
+from scenarios.language.names_in_text import NAME_IN_TEXT, SIDE
 from scenarios.language.parts import Part
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Shape
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _SECTION = re.compile(r"^(given|limits|decide|uncertain)\.")
-_SIDE = re.compile(r"\.(min|max|within|spread)$")
 
 
 def of_question(model: Model, shape: Shape, findings: Findings, *, swept: bool) -> Model:
@@ -77,7 +76,7 @@ def _names_asked(shape: Shape, *, swept: bool) -> frozenset[str]:
     while open_ones:
         told = open_ones.pop()
         if isinstance(told, str):
-            found.update(_SECTION.sub("", _SIDE.sub("", n)) for n in _NAME.findall(told))
+            found.update(_SECTION.sub("", SIDE.sub("", n)) for n in NAME_IN_TEXT.findall(told))
         elif isinstance(told, Part):
             open_ones += [value for _, value in told]
         elif isinstance(told, Mapping):

@@ -128,7 +128,8 @@ class Question:
     value. ``measure``: by what of the objective's distribution a design is judged; ``joint``: limits that hold
     together. ``measures``: metrics that stand for a measure of another one: limits on them are on that measure.
     ``sources``: where the machine's numbers come from, a kind by parameter; under "", or the ``machine_key`` of each
-    machine to be chosen.
+    machine to be chosen. ``bytes_per_word``: by name, for amounts of words that the file states in bytes; it says how
+    they are shown, and makes no difference to what is asked.
     """
 
     model: Model
@@ -151,6 +152,7 @@ class Question:
     joint: Joint | None = None
     measures: Mapping[str, Measure] = field(default_factory=dict)
     sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    bytes_per_word: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def tie_order(self) -> tuple[str, ...]:

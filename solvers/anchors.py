@@ -16,6 +16,7 @@ from formulations import evaluation
 from results.solution import Solution, Status
 from scenarios.better import larger
 from scenarios.question import Limit, Objective, Question
+from scenarios.sizes import unit_in_question
 
 PROVED = (Status.OPTIMAL, Status.EVALUATED)
 
@@ -75,7 +76,7 @@ def _limit_within(limit: Limit, value: float, maximize: bool) -> Limit:
 
 
 def _anchor_text(question: Question, limit: Limit, value: float, maximize: bool, best: Solution) -> str:
-    unit = evaluation.quantity(question.model, limit.name).unit
+    unit = unit_in_question(question, limit.name, evaluation.quantity(question.model, limit.name).unit)
     side = "greatest" if maximize else "least"
     doubt = "" if best.status in PROVED else ", which is not proved"
     return f"{limit.name} within {100 * (limit.within or 0.0):g} % of its {side}, {show(value, unit)}{doubt}"

@@ -77,6 +77,7 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         scenario=question.scenario_text,
         objective_name=question.objectives[0].name if question.objectives else "",
         units=units,
+        bytes_per_word=question.bytes_per_word,
         maximize=bool(question.objectives) and question.objectives[0].maximize,
         waived=tuple(sorted(question.waive)),
         outside=validity.outside(question.model, solution.metrics, HOLDS),

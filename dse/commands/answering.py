@@ -13,11 +13,13 @@ import click
 import scenarios
 from dse.commands.terminal import sketch
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, WRONG, complain, folder_for
+from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.options.search_options import searching
 from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import say_json, show
 from dse.names import unknown
+from dse.system.pictures import PICTURES
 from dse.system.progress import reporting
 from dse.system.streams import INTERRUPTED
 from results.stores.files.trouble import explained
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
 CODES = {"optimal": ANSWERED, "feasible": ANSWERED, "evaluated": ANSWERED, "error": EXIT_FAILED}
 CODES |= {"infeasible": NO_ANSWER, "unbounded": NO_ANSWER}
-PICTURES = frozenset({".png", ".svg", ".pdf"})
 FRONT_HELP = (
     "A .json file, or what `dse export` writes: .csv, .parquet, .md, .nc, .zarr, .png, ...; may be repeated."
 )
@@ -43,9 +44,6 @@ TOLERANCE_HELP = (
     "Instead of --points, for two objectives: refine until the proved enclosure of the front is nowhere wider than "
     "this (relative, in either objective)."
 )
-
-SCENARIO = click.argument("scenario", metavar="FILE")
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 
 
 Answer = TypeVar("Answer", bound=Callable[..., int])

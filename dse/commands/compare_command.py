@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dse.commands.answering import AS_JSON, CODES, RECORD, mistakes_as_json
+from dse.commands.answering import CODES, RECORD, mistakes_as_json
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, folder_for
+from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, table
+from dse.system.pictures import PICTURES
 from results.stores.files.storage import local
 from results.stores.files.trouble import explained
 
@@ -79,7 +81,7 @@ def compare(
     for output in outputs:
         if local(output).suffix not in (RECORD, PAGE):
             formats.check(output)
-            if over is None and Path(output).suffix.lower() in formats.PICTURES:
+            if over is None and Path(output).suffix.lower() in PICTURES:
                 raise click.UsageError("a picture shows curves: name the quantity along which, --over PATH")
     found = api.compare(
         *questions,
@@ -120,7 +122,7 @@ def _write(found: Comparison, output: str) -> None:
     elif target.suffix == PAGE:
         with explained(target, "write"):
             comparison_page.save(found, target)
-    elif target.suffix.lower() in formats.PICTURES:
+    elif target.suffix.lower() in PICTURES:
         comparison_page.picture(found, target)
     else:
         dataset = found.to_dataset() if found.curve is None else found.curve.to_dataset(found.baseline)
@@ -136,7 +138,7 @@ def _show(found: Comparison, outputs: tuple[str, ...]) -> None:
         say(name)
         show(table(head, rows, numbers))
         say("")
-    say(f"Ratios are to {found.sides[found.baseline].label}.")
+    say(f"Ratios are to {found.sides[found.baseline].name}.")
     for note in found.not_shared():
         say(textwrap.fill(f"Not compared: {note}.", PAGE_WIDTH, break_on_hyphens=False))
     if found.curve is not None:

@@ -16,9 +16,9 @@ from dse.commands.terminal.options.behaviour_options import (
     refuse_behaviour,
 )
 from dse.commands.terminal.printing import say, say_json
+from dse.system.pictures import PICTURES
 from results.stores.files.storage import local
 
-PICTURES = frozenset({".png", ".svg", ".pdf"})
 MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", "--word-size": "network"}
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import scenarios
-from dse.commands.answering import AS_JSON, SCENARIO, mistakes
+from dse.commands.answering import mistakes
 from dse.commands.terminal import hints
 from dse.commands.terminal.door import ANSWERED, WRONG, folder_for
+from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json
 from dse.system.records import dataclass
@@ -236,6 +237,7 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     from formulations import failures
     from formulations.problem import formulate
     from formulations.pyomo_models.explain import explain as in_words
+    from results.summaries import question_words
     from scenarios.uncertainty import uncertain_words
     from solvers import anchors, designs
     from solvers.answer import answer
@@ -257,9 +259,8 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
         raise failures.refused(asked.file, question, failure) from failure
     if grid.axes:
         say(f"At the first of {grid.size} points of the grid:\n")
-    if choice:
-        say(f"For {', '.join(f'{n} = {c}' for n, c in choice.items())}, the first choice:\n")
-    say(in_words(problem, full=full, designs=designs.count_of_few(question)))
+    told = question_words.first_choice(question, choice)
+    say(told + in_words(problem, full=full, designs=designs.count_of_few(question)))
     unsure = uncertain_words.record(question)
     if unsure:
         say("\nuncertain (the numbers above are nominal)")

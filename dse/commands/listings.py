@@ -9,6 +9,7 @@ import click
 
 from dse.commands.terminal import hints
 from dse.commands.terminal.door import ANSWERED, WRONG, complain, folder_for
+from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import say, say_json, show, table
 from dse.names import unknown
 from results.stores.files.storage import local
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from dse.workloads import Workload
 
 MACHINE = "machine"
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, numbers in SI units.")
 
 
 @click.command()

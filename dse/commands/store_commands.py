@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dse.commands.answering import AS_JSON, mistakes_as_json
+from dse.commands.answering import mistakes_as_json
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, complain
+from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import say, say_json
 from dse.system.progress import span
 from dse.system.streams import INTERRUPTED

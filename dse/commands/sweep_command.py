@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import scenarios
-from dse.commands.answering import AS_JSON, PICTURES, SCENARIO, mistakes_as_json
+from dse.commands.answering import mistakes_as_json
 from dse.commands.store_commands import audit_record, left_over, show_audit, tell_status
 from dse.commands.terminal import sweep_summary
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, complain, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
+from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import BASELINE_MACHINE, MACHINE
 from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json
+from dse.system.pictures import PICTURES
 from dse.system.streams import INTERRUPTED
 from results.stores.files.storage import local, named
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from dse.commands import matters_command, sweep_command
-from dse.commands.answering import AS_JSON, PICTURES, RECORD, SCENARIO, mistakes_as_json
+from dse.commands.answering import RECORD, mistakes_as_json
 from dse.commands.terminal import sketch
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
+from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json, show, table
+from dse.system.pictures import PICTURES
 from dse.system.streams import INTERRUPTED
 
 if TYPE_CHECKING:

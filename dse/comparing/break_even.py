@@ -64,9 +64,9 @@ class Search:
     """Answers of all questions along a number; each value of each question is asked once."""
 
     def __init__(
-        self, grids: Sequence[Grid], labels: Sequence[str], metric: str, goals: Sequence[str]
+        self, grids: Sequence[Grid], names: Sequence[str], metric: str, goals: Sequence[str]
     ) -> None:
-        self.grids, self.labels, self.metric = grids, labels, metric
+        self.grids, self.names, self.metric = grids, names, metric
         self.goals = goals
         self._known: dict[tuple[int, float], _At] = {}
 
@@ -127,7 +127,7 @@ class Search:
 
     def words(self, pair: tuple[int, int], state: str) -> str:
         """Say a state in words."""
-        first, second = (self.labels[k] for k in pair)
+        first, second = (self.names[k] for k in pair)
         return {
             "first less": f"{first} has less {self.metric} than {second}",
             "second less": f"{second} has less {self.metric} than {first}",
@@ -142,6 +142,7 @@ class Search:
 def along(
     questions: Sequence[Scenario],
     labels: Sequence[str],
+    names: Sequence[str],
     asked: Range,
     metric: str | None = None,
     base: int = 0,
@@ -149,7 +150,7 @@ def along(
 ) -> Curve:
     """Find where questions overtake the baseline along a number; raises ScenarioError.
 
-    ``metric``: what is compared (None: the objective that all share).
+    ``labels`` and ``names``: as of a ``Side``; ``metric``: what is compared (None: the objective that all share).
     """
     start = _searched_values(questions, asked)
     swept = [_on_axis(q, asked.path, start) for q in questions]
@@ -167,7 +168,7 @@ def along(
     first = [g.question((0,)) for g in grids]
     goals = [q.objectives[0].name if q.objectives else "" for q in first]
     name, maximize = _metric(questions, grids, metric)
-    search = Search(grids, labels, name, goals)
+    search = Search(grids, names, name, goals)
     with reporting(progress, "curves") as report:
         for k, (q, goal) in enumerate(zip(swept, goals, strict=True)):
             for value, at in zip(listed, _swept(q, name, goal), strict=True):
@@ -184,7 +185,7 @@ def along(
         axis.unit,
         drawn,
         len(values),
-        tuple(labels),
+        tuple(names),
         name,
         unit,
         tuple(tuple(math.nan if a.number is None else a.number for a in one) for one in every),
@@ -194,11 +195,8 @@ def along(
         spaced(values),
         all(g == name or not q.decide for g, q in zip(goals, first, strict=True)),
         maximize,
-        {
-            "scenarios": "\n\n".join(
-                f"# {label}\n{q.text}" for label, q in zip(labels, questions, strict=True)
-            )
-        },
+        {"scenarios": "\n\n".join(f"# {n}\n{q.text}" for n, q in zip(labels, questions, strict=True))},
+        tuple(labels),
     )
 
 
@@ -229,7 +227,7 @@ def _crossings(search: Search, pair: tuple[int, int], values: Sequence[float]) -
         ends = _proved(search, pair, (left, right), (low, high), (before, now))
         found.append(
             Crossing(
-                (search.labels[pair[0]], search.labels[pair[1]]),
+                (search.names[pair[0]], search.names[pair[1]]),
                 search.words(pair, before),
                 search.words(pair, now),
                 search.end(pair, left),
@@ -251,7 +249,7 @@ def _rest(
     left, right = _enclosing_values(search, pair, (low, high), states[0], 0.0)
     now = search.state(pair, right)
     ends = _proved(search, pair, (left, right), (low, high), (states[0], now))
-    names = (search.labels[pair[0]], search.labels[pair[1]])
+    names = (search.names[pair[0]], search.names[pair[1]])
     before, after = (search.words(pair, s) for s in (states[0], now))
     return [Crossing(names, before, after, search.end(pair, left), search.end(pair, right), ends)]
 

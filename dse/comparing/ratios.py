@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import results.stores.files.storage
 import results.stores.store
 import scenarios
-from dse.comparing.side_by_side import machine_of
+from dse.comparing.side_by_side import machine_of, shown_machines
 from dse.sweeping import sweeps
 from dse.system.records import dataclass
 from results import dataset as datasets
@@ -55,7 +55,8 @@ def baseline(asked: Scenario, swept: Scenario) -> Baseline:
     """Answer a baseline; raises ScenarioError where it has no answer, StoreError where its axes are not the sweep's."""
     if asked.sweep and swept.sweep:
         baselines.same_axes(*(_axes_of_sweep(q) for q in (swept, asked)))
-    machine = f" on {machine_of(asked)}" if machine_of(asked) else ""
+    named = machine_of(asked, shown_machines([asked]))
+    machine = f" on {named}" if named else ""
     label = Path(asked.file).stem
     return Baseline(label + machine, asked.text, _answered_baseline(asked, label))
 

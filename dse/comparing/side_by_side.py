@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scenarios
 from dse.comparing import break_even
 from dse.comparing.break_even import Range
+from dse.machines import is_file
 from dse.system.progress import Report, reporting
 from dse.uncertain import worlds
 from results.side_by_side.comparison import Comparison, Side
 from scenarios.language.errors import meant, shown
+from scenarios.language.machine_files import held, shown_names
 from scenarios.questions import question
 from solvers.answer import answer
 
@@ -48,14 +50,14 @@ def compare(
 
     ``baseline``: the label or place of the one that ratios are to (None: the first).
     """
-    labels = labelled(questions)
-    place = _place_of_baseline(labels, baseline)
+    labels, names = labelled(questions), labelled(questions, shown_machines(questions))
+    place = _place_of_baseline(labels, names, baseline)
     for q in questions:
         _one_answer(q)
     sides = []
     with reporting(progress, "answers") as report:
-        for label, q in zip(labels, questions, strict=True):
-            sides.append(Side(label, q.file, machine_of(q), answer(question(q), neighbours=False)))
+        for label, name, q in zip(labels, names, questions, strict=True):
+            sides.append(Side(label, name, q.file, machine_of(q), answer(question(q), neighbours=False)))
             report(len(sides), len(questions))
     return Comparison(tuple(sides), place)
 
@@ -68,23 +70,26 @@ def compare_along(
     progress: bool | Report | None = None,
 ) -> Comparison:
     """Compare along a number: side by side at the first value, and the curves; raises ScenarioError."""
-    labels = labelled(questions)
-    place = _place_of_baseline(labels, baseline)
+    labels, names = labelled(questions), labelled(questions, shown_machines(questions))
+    place = _place_of_baseline(labels, names, baseline)
     for q in questions:
         worlds.measured(q)
-    curve = break_even.along(questions, labels, over, metric, place, progress)
+    curve = break_even.along(questions, labels, names, over, metric, place, progress)
     asked_first, where = break_even.first(questions, over)
     sides = tuple(
-        Side(label, q.file, machine_of(q), answer(asked, neighbours=False))
-        for label, q, asked in zip(labels, questions, asked_first, strict=True)
+        Side(label, name, q.file, machine_of(q), answer(asked, neighbours=False))
+        for label, name, q, asked in zip(labels, names, questions, asked_first, strict=True)
     )
     return Comparison(sides, place, curve, where)
 
 
-def labelled(questions: Sequence[Scenario]) -> list[str]:
-    """Call each question by what tells it from the others: its file, its machine, or both."""
+def labelled(questions: Sequence[Scenario], shown: Mapping[str, str] | None = None) -> list[str]:
+    """Call each question by what tells it from the others: its file, its machine, or both.
+
+    ``shown``: how people are shown machine files; None: the labels in datasets and JSON, with the files' stems.
+    """
     files = [Path(q.file).stem for q in questions]
-    machines = [machine_of(q) for q in questions]
+    machines = [machine_of(q, shown) for q in questions]
     if len(set(files)) == len(files):
         names = files
     elif len(set(machines)) == len(machines) and all(machines):
@@ -99,33 +104,44 @@ def labelled(questions: Sequence[Scenario]) -> list[str]:
     return found
 
 
-def machine_of(q: Scenario) -> str:
-    """Name the machine of a question; of a map of machines all of them, of a table its base."""
+def shown_machines(questions: Sequence[Scenario]) -> dict[str, str]:
+    """Return how people are shown the machine files of questions: by their titles, or by their paths."""
+    texts = [q.text for q in questions]
+    return {path: path for text in texts for path in held(text)} | dict(shown_names(*texts))
+
+
+def machine_of(q: Scenario, shown: Mapping[str, str] | None = None) -> str:
+    """Name the machine of a question; of a map of machines all of them, of a table its base; see ``labelled``."""
     spec = q.machine
+    known = shown or {}
     if spec is None or isinstance(spec, str):
-        return Path(spec).stem if spec and spec.endswith(".toml") else spec or ""
+        called = known.get(spec or "", spec or "")
+        return Path(called).stem if shown is None and is_file(called) else called
     if "base" in spec:
-        return f"{spec['base']}, changed"
+        base = str(spec["base"])
+        return f"{known.get(base, base)}, changed"
     parts = (
         v if isinstance(v, str) else str(v.get("base", ""))
         for v in spec.values()
         if isinstance(v, str | dict)
     )
-    return " + ".join(p for p in parts if p)
+    return " + ".join(known.get(p, p) for p in parts if p)
 
 
-def _place_of_baseline(labels: Sequence[str], baseline: str | int | None) -> int:
+def _place_of_baseline(labels: Sequence[str], names: Sequence[str], baseline: str | int | None) -> int:
     if baseline is None:
         return 0
     if isinstance(baseline, int):
         if 0 <= baseline < len(labels):
             return baseline
+    elif baseline in names:
+        return names.index(baseline)
     else:
         wanted = Path(baseline).stem if baseline not in labels else baseline
         if wanted in labels:
             return labels.index(wanted)
     raise _comparison_mistake(
-        "", f"none of the questions is called {shown(baseline)}", meant(str(baseline), labels)
+        "", f"none of the questions is called {shown(baseline)}", meant(str(baseline), names)
     )
 
 

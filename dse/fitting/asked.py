@@ -13,11 +13,10 @@ from dse.fitting.errors import FittingError
 from dse.fitting.reading import Column, Measurements, unit_of
 from dse.fitting.table import Table
 from dse.models.described.fitted import HIGH, LOW, Derived, Term
-from dse.models.described.model_files import TAKEN
+from dse.models.described.model_files import SHORT_NAME, TAKEN
 from dse.quantities import UnitError, si_unit
 from dse.system.records import dataclass
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _FOLLOWS = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*(?:[\[(]\s*([^\])]*?)\s*[\])])?\s*=(.*)", re.DOTALL)
 
 
@@ -105,7 +104,7 @@ def _names_with_units(
     found = []
     for text in texts:
         name, _, unit = (part.strip() for part in text.partition("="))
-        if not name or (not any_name and not _NAME.fullmatch(name)):
+        if not name or (not any_name and not SHORT_NAME.fullmatch(name)):
             problems.append(
                 f"{text.strip()!r} is not a column: write a name of letters, digits and '_', then = and a unit"
             )

@@ -15,14 +15,13 @@ from dse.fitting.errors import FittingError
 from dse.fitting.table import Table, table
 from dse.names import did_you_mean, unknown
 from dse.quantities import UnitError, to_si, units
-from dse.system.csv_files import HEADER, name_and_unit
+from dse.system.csv_files import HEADER, NO_UNIT, name_and_unit
 from dse.system.records import dataclass
 
 Array = NDArray[np.float64]
 Faults = list[tuple[int, str]]
 
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
-_NO_UNIT = frozenset({"", "1", "-"})
 # of squares of a product of four numbers none overflows
 _FARTHEST = 1e30
 
@@ -272,7 +271,7 @@ def _numbers_of_column(
     head = cells.heads[place]
     factor = 1.0
     try:
-        factor = 1.0 if unit in _NO_UNIT else to_si(f"1 {unit}", column.unit)
+        factor = 1.0 if unit in NO_UNIT else to_si(f"1 {unit}", column.unit)
     except UnitError as error:
         faults.append((0, f"column {head!r}: {error}"))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -311,4 +310,4 @@ def unit_of(cells: Table, name: str) -> str:
         stated = next(
             (_suffix(n) for n, unit in heads if _snake_case(n.rpartition("_")[0]) == _snake_case(name)), ""
         )
-    return "" if stated in _NO_UNIT else stated
+    return "" if stated in NO_UNIT else stated

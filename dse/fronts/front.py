@@ -28,7 +28,9 @@ from formulations import failures
 from results.along_fronts.along import exchange_rates, knee
 from results.along_fronts.hypervolume import with_growth
 from results.along_fronts.segments import JOINED, JOINED_ABOUT, UNKNOWN_BETWEEN
+from results.along_fronts.variable_names import AT, LOWER, UPPER
 from results.solution import Solution, Status
+from results.telling import sizes
 from scenarios.question import Question
 from scenarios.questions import question as question_of
 from solvers import anchors
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from solvers.others.pyomo_points import By
 
 ENCLOSURE = "enclosure"
-AT, LOWER, UPPER = "enclosure_at", "enclosure_lower", "enclosure_upper"
 MOST_FRONT_POINTS = 1000
 
 
@@ -249,7 +250,7 @@ def to_dataset(found: Front) -> xr.Dataset:
 
 def _with_enclosure(dataset: xr.Dataset, band: Band, first: str, second: str) -> xr.Dataset:
     """Add what is proved about the front between its points."""
-    units = [dict(dataset[n].attrs).get("units", "1") if n in dataset else "1" for n in (first, second)]
+    units = [sizes.units(dataset[n].attrs) if n in dataset else {"units": "1"} for n in (first, second)]
     between = "straight in logarithms" if band.logarithmic else "straight"
     told = f"that the best {second} has at this {first}, {between} from place to place"
     for name, values, unit, text in (
@@ -257,7 +258,7 @@ def _with_enclosure(dataset: xr.Dataset, band: Band, first: str, second: str) ->
         (LOWER, band.lower, units[1], f"least value {told}"),
         (UPPER, band.upper, units[1], f"greatest value {told}"),
     ):
-        dataset[name] = (ENCLOSURE, values, {"units": unit, "long_name": text})
+        dataset[name] = (ENCLOSURE, values, {**unit, "long_name": text})
     # not every file format has a word for what is infinite
     width = {"enclosure_width": band.width} if math.isfinite(band.width) else {}
     return dataset.assign_attrs({"enclosure": band.how, **width})

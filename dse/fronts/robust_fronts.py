@@ -18,7 +18,9 @@ import scenarios
 from dse.fronts.front_search import Front, Search
 from dse.system.progress import Report
 from results.solution import Solution, Status
+from results.telling import sizes
 from results.telling.limits import base_name
+from results.variables import ENDS
 from scenarios.question import Objective, Question
 from scenarios.uncertainty import uncertain_words
 from solvers.robust import decide_now
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
 ROBUST_POINTS = 9
 """Points unless asked otherwise: each takes one to three answers over all worlds."""
-ENDS = ("low", "high")
 SAMPLED = "of the sampled problem"
 
 
@@ -125,11 +126,14 @@ def with_fresh(dataset: xr.Dataset, found: Front) -> xr.Dataset:
         dataset[name].attrs["long_name"] = f"{words} over {found.points[0].worlds} {found.points[0].world}s"
         nan = (np.nan,) * 3
         values = [nan if f is None else f.measures.get(name, nan) for f in points]
-        unit, what = dataset[name].attrs.get("units", "1"), f"{words} in {count} fresh samples"
+        units, what = sizes.units(dataset[name].attrs), f"{words} in {count} fresh samples"
         if measure.kind == "worst":
-            unit, what = "1", f"share of {count} fresh samples in which {measure.of} is no worse than {name}"
+            units, what = (
+                {"units": "1"},
+                f"share of {count} fresh samples in which {measure.of} is no worse than {name}",
+            )
         for k, end in enumerate(("", *(f"_{e}" for e in ENDS))):
             told = what + (f", {end[1:]} end of the 95 % interval" if end else "")
             column = np.array([v[k] for v in values])
-            dataset[f"{name}_fresh{end}"] = ("front", column, {"units": unit, "long_name": told})
+            dataset[f"{name}_fresh{end}"] = ("front", column, {**units, "long_name": told})
     return dataset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
@@ -38,7 +39,7 @@ class Machine:
     ``provenance`` says where each value comes from, ``doubts`` what is doubtful about it, if anything;
     ``evidence`` of which kind the source is (``dse.machines.values.EVIDENCE``), ``intervals`` between which ends
     (SI) a value lies whose source leaves it open. ``figures``: what data sheets print and no model takes as it
-    is, by the names of ``dse.machines.figures``; of a file without parameters they follow from its figures
+    is, by the names of ``dse.machines.figures``; parameters that a file does not state follow from its figures
     (``dse.machines.derivation``), with flops at the ``rate`` that it names. ``year``: when the machine came on the
     market, if stated. A price and an embodied carbon among the figures are parameters too.
     ``settings``: the menu of a machine that can be set (frequencies, voltages), each a mapping of texts
@@ -135,6 +136,22 @@ def every() -> Iterator[Machine]:
             continue
 
 
+def shown_names(machines: Iterable[Machine]) -> dict[str, str]:
+    """Return how people are shown machines that are files, by their paths: by their titles.
+
+    Where a title is that of another file too, or a machine of the catalogue is called so, the path's last part stands
+    behind it in brackets, or the whole path where these are equal too. A file without a title is not among them.
+    """
+    found = {m.name: m for m in machines if is_file(m.name)}
+    titles = {
+        path: " ".join(m.title.split()) for path, m in found.items() if m.title.strip() not in ("", path)
+    }
+    taken = collections.Counter([*titles.values(), *names(), *found])
+    shown = {p: t if taken[t] == 1 else f"{t} ({Path(p).name})" for p, t in titles.items()}
+    alike = collections.Counter(shown.values())
+    return {p: t if alike[t] == 1 else f"{titles[p]} ({p})" for p, t in shown.items()}
+
+
 def broken() -> tuple[str, ...]:
     """Return a message for each machine of a package that cannot be read, or whose name is one of ours."""
     found = []
@@ -203,8 +220,9 @@ def parse(name: str, text: str) -> Machine:
         k: _figure_of_file(k, e, evidence) for k, e in figures.items()
     }
     rate = str(data.get("rate", ""))
-    derived = {} if stated else derivation.parameters(shown, rate)
-    found = derived | derivation.owned(shown) | _parameters_of_file(stated, evidence)
+    own = _parameters_of_file(stated, evidence)
+    derived = derivation.parameters(shown, rate, {k: float(v.value) for k, v in own.items()})
+    found = derived | derivation.owned(shown) | own
     return Machine(
         name=name,
         title=str(data.get("title", name)),

@@ -251,12 +251,12 @@ _NODE = _Link("node_bandwidth", "node_latency")
 _NETWORK = _Link("network_bandwidth", "network_latency")
 
 
-def _distributed(made: _Made, figures: Figures, size: int, power: _Power | None) -> None:
+def _distributed(made: _Made, figures: Figures, size: float, power: _Power | None) -> None:
     """Add the parameters of the distributed machine, over the network where its figures are known."""
-    made.add("word_size", size, "bytes of a number of the flops' type")
+    size = made.add("word_size", size, "bytes of a number of the flops' type")
     if "memory_size" in figures:
         words = _figure_value(figures, "memory_size") / size
-        made.add("memory_capacity", words, f"memory_size/({size} byte)")
+        made.add("memory_capacity", words, f"memory_size/({size:g} byte)")
         if power is not None:
             most = (power.design + power.overhead) / words
             source = "constant_power/2 over memory_capacity; at most all power"
@@ -292,20 +292,20 @@ def _derive_link(
     level: str,
     figures: Figures,
     link: _Link,
-    size: int,
+    size: float,
     power: _Power,
     many: float = 1.0,
 ) -> None:
     """Add what a link costs: a word, a message, and the largest message; ``many`` processors share a node's."""
     time = size / _figure_value(figures, link.rate)
     shared = f"/{many:g} processors that send together" if many > 1.0 else ""
-    made.add(f"{level}time_per_word", time / many, f"({size} byte)/{link.rate}{shared}")
+    made.add(f"{level}time_per_word", time / many, f"({size:g} byte)/{link.rate}{shared}")
     if link is _NETWORK and power.overhead:
         draws, most = power.overhead / 2, power.overhead + power.most
-        source = f"half of the node's overhead x ({size} byte)/{link.rate}; at most all power"
+        source = f"half of the node's overhead x ({size:g} byte)/{link.rate}; at most all power"
     else:
         draws, most = power.usable / 2, power.most
-        source = f"usable_power/2 x ({size} byte)/{link.rate}; at most all power"
+        source = f"usable_power/2 x ({size:g} byte)/{link.rate}; at most all power"
     made.add(f"{level}energy_per_word", draws * time, source, (0.0, most * time))
     latency = figures[link.latency]
     made.add(f"{level}time_per_message", _figure_value(figures, link.latency), link.latency, latency.interval)
@@ -314,7 +314,7 @@ def _derive_link(
     made.add(f"{level}energy_per_message", 0.0, source, (0.0, (power.most + power.overhead) * longest))
     if link is _NETWORK and "largest_message" in figures:
         largest = _figure_value(figures, "largest_message") / size
-        made.add(f"{level}max_message", largest, f"largest_message/({size} byte)")
+        made.add(f"{level}max_message", largest, f"largest_message/({size:g} byte)")
     elif (words := made.value("memory_capacity")) is not None:
         doubt = "no limit is published: the whole memory, so that messages cost next to nothing"
         made.add(f"{level}max_message", words, "memory_capacity", doubt=doubt)

@@ -33,7 +33,9 @@ _MORE = {
     "price": "30000 USD",
 }
 _STARTER_DIGITS = 12
-_MEASURED = "# Some parameters were measured: all are stated below, and none is derived from the figures."
+_MEASURED = (
+    "# Some parameters were measured: all are stated below. One that is left out is derived from the figures."
+)
 _ABOUT = (
     "# Parameters of the models follow from the figures when the file is read: `dse machines ./FILE` shows them.",
     "# A value may be a table: { value = …, evidence = …, source = …, interval = […, …], doubt = … }.",

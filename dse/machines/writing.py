@@ -28,7 +28,7 @@ def completed(text: str, name: str = "machine") -> str:
         return text
     head = head if mark else head.rstrip() + "\n\n"
     machine = catalogue.parse(name, head)
-    stated = machine.parameters if "parameters" in data else {}
+    stated = {n: machine.parameters[n] for n in data.get("parameters", {})}
     made = derivation.parameters(machine.figures, machine.rate, stated)
     carbon = derivation.embodied_carbon(machine.figures)
     lines = [] if carbon is None else list(_parameter_lines("figures.embodied_carbon", carbon))

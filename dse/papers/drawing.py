@@ -8,9 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-# Okabe and Ito's palette: distinct under the common kinds of colour blindness
-BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
-RED, SKY, YELLOW, BLACK = "#D55E00", "#56B4E9", "#F0E442", "#000000"
 SIZE, DPI = (11.0, 6.2), 150
 
 

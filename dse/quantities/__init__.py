@@ -1,6 +1,5 @@
 """Text with units <-> SI numbers, and what a named quantity is."""
 
-from dse.quantities.kinds import FAILURES, FIT_PER_FAILURE_RATE
 from dse.quantities.quantity import Quantity
 from dse.quantities.reading import (
     UnitError,
@@ -15,24 +14,24 @@ from dse.quantities.reading import (
     written_unit,
 )
 from dse.quantities.units import registry
-from dse.quantities.writing import OF_ELECTRICITY, long_time, show
+from dse.quantities.writing import in_bytes, long_time, show, shown_unit, without_size
 
 __all__ = [
-    "FAILURES",
-    "FIT_PER_FAILURE_RATE",
-    "OF_ELECTRICITY",
     "Quantity",
     "UnitError",
     "dimension",
     "examples",
+    "in_bytes",
     "is_inverse",
     "kind",
     "long_time",
     "registry",
     "show",
+    "shown_unit",
     "si_unit",
     "si_units",
     "to_si",
     "to_si_or_inverse",
+    "without_size",
     "written_unit",
 ]

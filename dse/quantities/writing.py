@@ -31,10 +31,25 @@ _COUNTS = frozenset(
 )
 # a ratio of counts reads best as it stands
 _UNSCALED = frozenset(
-    {"flop/byte", "instruction/byte", "cycle/instruction", "byte/cycle", "1/byte", "1/m^2", "1/s"}
+    {
+        "flop/byte",
+        "instruction/byte",
+        "cycle/instruction",
+        "byte/cycle",
+        "1/byte",
+        "1/m^2",
+        "1/s",
+        "USD/kWh",
+        "g/kWh",
+    }
 )
-OF_ELECTRICITY = {"USD/J": (3.6e6, "USD/kWh"), "kg/J": (3.6e9, "g/kWh")}
-"""What a joule of electricity costs and emits is shown for a kilowatt-hour."""
+# what a joule of electricity costs and emits is shown for a kilowatt-hour
+_ELSEWISE = {
+    FAILURES: (FIT_PER_FAILURE_RATE, "FIT"),
+    "USD/J": (3.6e6, "USD/kWh"),
+    "kg/J": (3.6e9, "g/kWh"),
+}
+_WORD, _WORD_OF = "word", "word of "
 DAY, YEAR = 86_400.0, 31_557_600.0
 # seconds from which on a time is shown in days, and in years
 LONG, VERY_LONG = 1e5, 1e8
@@ -51,15 +66,13 @@ def show(value: float, unit: str, digits: int = 6) -> str:
     """
     if not unit:
         return _number_text(value, digits)
-    if unit == FAILURES:
-        return show(value * FIT_PER_FAILURE_RATE, "FIT", digits)
+    factor, other = shown_unit(unit)
+    if other != unit:
+        return show(value * factor, other, digits)
     if unit == "m^2":
         # a prefix before m^2 is squared: people read areas of chips in mm^2
         small = 0 < abs(value) < 0.01
         return f"{_number_text(value * 1e6, digits)} mm^2" if small else f"{_number_text(value, digits)} m^2"
-    if unit in OF_ELECTRICITY:
-        factor, name = OF_ELECTRICITY[unit]
-        return f"{_number_text(value * factor, digits)} {name}"
     if unit == "s" and long_time(value) != 1.0:
         name = "day" if long_time(value) == DAY else "yr"
         return f"{value / long_time(value):.{digits}g} {name}"
@@ -80,6 +93,27 @@ def show(value: float, unit: str, digits: int = 6) -> str:
     prefix = PREFIXES[step + 10].strip()
     scaled = rounded / 10.0 ** (3 * step * power)
     return f"{scaled:.{digits}g} {prefix}{name}"
+
+
+def in_bytes(unit: str, bytes_per_word: float | None) -> str:
+    """Return the unit with which ``show`` writes an amount of words in bytes; any other unit as it is.
+
+    >>> show(2000, in_bytes("word", 8))
+    '16 kB'
+    """
+    return f"{_WORD_OF}{bytes_per_word:.17g} byte" if bytes_per_word and unit == _WORD else unit
+
+
+def without_size(unit: str) -> str:
+    """Return the unit that numbers are in: "word" of those that ``in_bytes`` shows in bytes."""
+    return _WORD if unit.startswith(_WORD_OF) else unit
+
+
+def shown_unit(unit: str) -> tuple[float, str]:
+    """Return the unit that ``show`` writes for numbers of a unit, prefixes aside, and the factor to it."""
+    if unit.startswith(_WORD_OF):
+        return float(unit.split()[-2]), "byte"
+    return _ELSEWISE.get(unit, (1.0, unit))
 
 
 def long_time(value: float) -> float:

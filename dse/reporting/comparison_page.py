@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dse.system.pictures import GREY
 from results import axes, page, plot
 from results.page import Page, Section
-from results.pictures.canvas import GREY
 
 if TYPE_CHECKING:
     from results.side_by_side.comparison import Comparison
@@ -17,7 +17,7 @@ def save(found: Comparison, file: str | Path) -> Path:
     """Write one self-contained page; raises OSError where it cannot be written."""
     head, sections = found.table()
     tables = [(name, head, rows) for name, rows in sections]
-    base = found.sides[found.baseline].label
+    base = found.sides[found.baseline].name
     notes = [f"At {found.where}."] if found.where else []
     notes += [f"Ratios are to {base}.", *(f"Not compared: {n}." for n in found.not_shared())]
     curve = found.curve
@@ -25,12 +25,12 @@ def save(found: Comparison, file: str | Path) -> Path:
     if curve is not None:
         first.append(Section(f"Along {curve.path}", curve.sentences()))
     made = Page(
-        title=f"{' and '.join(s.label for s in found.sides)}",
-        answer=[(s.label, s.solution.title or s.file) for s in found.sides],
+        title=f"{' and '.join(s.name for s in found.sides)}",
+        answer=[(s.name, s.solution.title or s.file) for s in found.sides],
         table=None if curve is None else page.of_dataset(curve.to_dataset(found.baseline)),
         first=first,
         sections=[
-            Section(f"Question: {s.label}", [s.solution.certificate], (), s.solution.scenario)
+            Section(f"Question: {s.name}", [s.solution.certificate], (), s.solution.scenario)
             for s in found.sides
         ],
     )

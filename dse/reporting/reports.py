@@ -17,7 +17,7 @@ from dse import machines
 from dse.machines import MachineError
 from dse.models import machine_parameter
 from dse.names import UnknownName
-from dse.quantities import show
+from dse.quantities import in_bytes, show
 from dse.uncertain import worlds as all_worlds
 from formulations.problem import formulate
 from results import asked as asked_of
@@ -30,8 +30,9 @@ from results.summaries import checked, headlines, outside, question_words
 from results.telling import render
 from results.uncertainty import kept, matters_text, worlds, worlds_text
 from scenarios import questions
-from scenarios.language.machine_files import held
+from scenarios.language.machine_files import held, shown_names
 from scenarios.question import combinations
+from scenarios.uncertainty.chances import AXIS
 from solvers.designs import count_of_few
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def of_solution(solution: Solution, command: str = "") -> Page:
         first=[Section("Answer", tables=tables)],
         sections=[
             *_machine_sections(
-                _given_machines(question), _machines_by_entry(solution.scenario), held(solution.scenario)
+                _given_machines(question), asked, _machines_by_entry(solution.scenario), solution.scenario
             ),
             _reproduction(solution.scenario, provenance.versions(), command),
         ],
@@ -149,8 +150,9 @@ def of_dataset(dataset: xr.Dataset, command: str = "", study: worlds.Worlds | No
             *_limits_section(dataset),
             *_machine_sections(
                 json.loads(about.get("machine_parameters", "{}")),
+                asked,
                 _machines_by_entry(text, tables),
-                held(text),
+                text,
             ),
             _reproduction(text, versions, command),
         ],
@@ -233,7 +235,7 @@ def _pictures(drawn: Callable[..., Figure], words: str) -> list[tuple[str, str, 
 
 def _worlds(dataset: xr.Dataset, study: worlds.Worlds | None) -> Iterator[Section]:
     """Tell how the answers of worlds that were drawn are distributed."""
-    if "status" not in dataset or tuple(dataset["status"].dims) != (worlds.AXIS,):
+    if "status" not in dataset or tuple(dataset["status"].dims) != (AXIS,):
         return
 
     found = study or worlds.summarised(dataset)
@@ -286,10 +288,9 @@ def _in_words(question: Question) -> str:
     from formulations.pyomo_models.explain import explain
 
     chosen, first = next(combinations(question))
-    before = (
-        f"For {', '.join(f'{n} = {c}' for n, c in chosen.items())}, the first choice:\n\n" if chosen else ""
+    return question_words.first_choice(question, chosen) + explain(
+        formulate(first), designs=count_of_few(first)
     )
-    return before + explain(formulate(first), designs=count_of_few(first))
 
 
 def _given_machines(question: Question | None) -> dict[str, Any]:
@@ -315,9 +316,13 @@ def _machines_by_entry(text: str, tables: Sequence[Table] = ()) -> dict[str, str
 
 
 def _machine_sections(
-    parameters: Mapping[str, Any], named: Mapping[str, str], files: Mapping[str, str]
+    parameters: Mapping[str, Any],
+    asked: tuple[scenarios.Grid, Question] | None,
+    named: Mapping[str, str],
+    text: str,
 ) -> Iterator[Section]:
-    """Tell the machines' numbers in SI units, those of each machine in a table; ``files``: those the question holds."""
+    """Tell the machines' numbers, those of each machine in a table; ``text``: the question, which holds its files."""
+    sizes = {} if asked is None else asked[1].bytes_per_word
     groups: dict[tuple[str, str], dict[str, Any]] = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping):
@@ -330,33 +335,42 @@ def _machine_sections(
             of = groups.setdefault((entry, named.get(entry, "")), {})
             of[name.removeprefix(f"{entry}.")] = value
     if groups:
+        files, titles = held(text), shown_names(text)
         tables = [
-            _machine_table(entry, files.get(name, name), values) for (entry, name), values in groups.items()
+            _machine_table(entry, files.get(name, name), titles.get(name, ""), values, sizes)
+            for (entry, name), values in groups.items()
         ]
         yield Section("Machine parameters", (), tables)
 
 
 def _machine_table(
-    entry: str, name: str, values: Mapping[str, Any]
+    entry: str, name: str, title: str, values: Mapping[str, Any], sizes: Mapping[str, float]
 ) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
     try:
         known = machines.get(name) if name else None
     except (UnknownName, MachineError):
         known = None
     columns = ("parameter", "value", "source")
-    heading = ": ".join(n for n in (entry, name) if n)
+    heading = ": ".join(n for n in (entry, title or name) if n)
+    start = f"machine.{entry}." if entry else "machine."
+    told = [(n, _parameter_with_unit(n, v, sizes.get(start + n)), v) for n, v in sorted(values.items())]
     if known is None:
-        return heading, columns, [(n, _parameter_with_unit(n, v), "") for n, v in sorted(values.items())]
-    rows = [(n, _parameter_with_unit(n, v), _origin(known, n, v)) for n, v in sorted(values.items())]
-    return f"{heading}, {known.title} ({known.source})", columns, rows
+        return heading, columns, [(n, text, "") for n, text, _ in told]
+    rows = [(n, text, _origin(known, n, v)) for n, text, v in told]
+    head = heading if machines.is_file(name) else f"{heading}, {known.title}"
+    return f"{head} ({known.source})" if known.source else head, columns, rows
 
 
-def _parameter_with_unit(name: str, value: Any) -> str:
+def _parameter_with_unit(name: str, value: Any, bytes_per_word: float | None) -> str:
     """Write a machine parameter with its unit; one that no model declares stands in SI units."""
     if not isinstance(value, float):
         return str(value)
     q = machine_parameter(name)
-    return f"{value:.6g}" if q is None else show(value, "" if q.unit == "1" else q.unit, 6)
+    return (
+        f"{value:.6g}"
+        if q is None
+        else show(value, in_bytes("" if q.unit == "1" else q.unit, bytes_per_word), 6)
+    )
 
 
 def _origin(machine: Machine, name: str, value: Any) -> str:

@@ -28,6 +28,7 @@ from dse.system.records import dataclass
 from dse.version import VERSION
 from results.stores.chunks import ChunkIndex
 from results.stores.store import StoreError
+from results.variables import SHOWN_NAMES
 from scenarios import Scenario
 
 if TYPE_CHECKING:
@@ -226,7 +227,9 @@ def _metadata(verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any
     for variable in (*at.plan.coordinates, *at.plan.variables):
         try:
             array = group[variable.name]
-            other = dict(array.attrs) != json.loads(json.dumps(dict(variable.attributes)))
+            here = json.loads(json.dumps(dict(variable.attributes)))
+            # titles are absent from older stores, and what stands behind them depends on the catalogue
+            other = dict(array.attrs) | {SHOWN_NAMES: ""} != here | {SHOWN_NAMES: ""}
             values = None if variable.values is None else np.asarray(array[...]).tolist()
         except Exception as problem:  # a decoder may raise anything on damaged bytes
             verdict.tell(Trouble(None, None, variable.name, f"cannot be read: {problem}"))

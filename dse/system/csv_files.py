@@ -18,6 +18,8 @@ _HEAD = re.compile(r"\s*([^\[\](){}]*?)\s*(?:[\[(]\s*([^\[\]()]*?)\s*[\])])?\s*"
 
 Faults = list[tuple[int, str]]
 """What is wrong, each with its line."""
+NO_UNIT = frozenset({"", "1", "-"})
+"""How a column says that its numbers have no unit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ import scenarios
 from dse.sweeping import sweeps
 from dse.sweeping.points import fixed_designs
 from results import flat
-from results.axes import ANSWERED, unit_of
+from results.axes import ANSWERED
 from results.dataset import objectives
-from results.designs import LEFT_OUT
+from results.telling import sizes
 from results.uncertainty import indices
 from results.uncertainty.indices import Indices
 from results.uncertainty.matters import Matters
+from results.uncertainty.worlds import NOT_TOLD
 from scenarios import Problem, Scenario, ScenarioError
 from scenarios.questions import question
 from scenarios.uncertain import at_samples, uncertain_of
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 INDEX_ROWS = 1024
 FEWEST_ROWS = 16
 OPTIMUM, DESIGN = "the optimum of each sample", "a fixed design"
-_NOT_TOLD = frozenset({*LEFT_OUT, "objective", "status"})
 
 
 def matters(
@@ -123,11 +123,11 @@ def _indices(
     numbers = []
     if goals and "objective" in found:
         goal = next(iter(goals))
-        numbers.append((goal, unit_of(found["objective"]), found["objective"].values))
+        numbers.append((goal, sizes.unit_of_array(found["objective"].attrs), found["objective"].values))
     for c in flat.columns(found):
-        if c.axis or c.text or c.words is not None or c.name in _NOT_TOLD or c.name in goals or c.labels:
+        if c.axis or c.text or c.words is not None or c.name in NOT_TOLD or c.name in goals or c.labels:
             continue
-        numbers.append((c.label, "" if c.unit == "1" else c.unit, flat.values(found, c)))
+        numbers.append((c.label, c.shown_unit, flat.values(found, c)))
     for name, unit, values in numbers:
         y: Any = np.where(good, np.asarray(values, float), np.nan).reshape(len(names) + 2, count)
         y = y[:, indices.usable(y)]

@@ -23,11 +23,11 @@ from formulations.arithmetics.many import Differ, Many
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.program import Program, is_linear, program
 from formulations.row_keys import RowKey
+from formulations.uncertainty.robust import GAINS
 from formulations.uncertainty.worlds import Worlds
 from scenarios.question import Question
 
 Array = NDArray[np.float64]
-GAINS = "a maximum from which something gains"
 AMOUNTS = "an uncertain number in what says whether there is any of an amount"
 MOST_WORLD_PARTS = 64
 """Parts of other columns that the worlds may fall into."""

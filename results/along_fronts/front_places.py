@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from results import provenance, variables
+from results.along_fronts.variable_names import DOMINATED, FRONT, PLACE_STATUS, POINTS
 from results.dataset import STATUS_CODES
 from results.solution import Status
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from results.variables import GridLike
 
-FRONT, DOMINATED = "front", "dominated"
-POINTS, PLACE_STATUS = "front_points", "front_status"
 ANSWERED = "answered"
 PLACE_CODES = {ANSWERED: 1} | {
     s.value: STATUS_CODES[s] for s in (Status.INFEASIBLE, Status.UNBOUNDED, Status.ERROR)

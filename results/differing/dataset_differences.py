@@ -13,9 +13,11 @@ from dse.models import PluginError
 from dse.quantities import show
 from dse.system.records import dataclass
 from results import asked, flat
+from results.along_fronts.variable_names import FRONT, POINTS
 from results.axes import codes
 from results.differing import drawn_worlds, question_differences
-from results.differing.differences import NOTHING, Row, apart, compared, each
+from results.differing.differences import Row, apart, compared, each
+from results.telling.words import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,7 +30,6 @@ RATIOS = frozenset({"gap", "elasticity"})
 TIMED = frozenset({"seconds"})
 # told elsewhere, or no matter: the question is compared by what it means, titles by nobody
 ELSEWHERE = frozenset({"title", "scenario", "scenario_hash", "identity", "format", "history"})
-FRONT, POINTS = "front", "front_points"
 
 
 @dataclass(slots=True)

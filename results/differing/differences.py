@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dse.quantities import show
 from dse.system.records import dataclass
 from results.export.jsonable import plain
+from results.telling.words import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 X = TypeVar("X")
 Y = TypeVar("Y")
-NOTHING = "—"
 EVERY_DIGIT = 17
 
 

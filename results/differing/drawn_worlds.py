@@ -10,13 +10,13 @@ import numpy as np
 from dse.quantities import show
 from results import flat
 from results.differing.differences import Row
+from scenarios.uncertainty.chances import AXIS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import xarray as xr
 
-AXIS = "sample"
 _LINE = re.compile(r"^# worlds \d+ to \d+: (.+)$", re.MULTILINE)
 """The line that ``scenarios.uncertain.told_of`` writes into the text of worlds."""
 

@@ -69,6 +69,7 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         message=_checked_text(record.get("message", "")),
         objective_name=_checked_text(record.get("objective_name", "")),
         units=units,
+        bytes_per_word={n: _number_or_nan(v) for n, v in record.get("bytes_per_word", {}).items()},
         title=_checked_text(record.get("title", "")),
         scenario=_checked_text(record["scenario"]),
         maximize=_truth(record.get("maximize", False)),

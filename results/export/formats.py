@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.names import did_you_mean
+from dse.system.pictures import PICTURES
 from results import axes, designs, flat, plot
+from results.along_fronts.variable_names import FRONT
 from results.export import documents, netcdf, parquet, table
 from results.export.reading import NEEDED, NETCDF
 from results.export.table import replacing
 from results.stores.files.storage import local
 from results.stores.files.trouble import StoreError, explained
 from results.uncertainty import worlds
+from scenarios.uncertainty.chances import AXIS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,7 +31,6 @@ if TYPE_CHECKING:
 
     from results.flat import Column
 
-PICTURES = frozenset({".png", ".svg", ".pdf"})
 LINES = frozenset({".csv", ".jsonl"})
 DOCUMENTS = frozenset({".md", ".tex"})
 TABLES = LINES | DOCUMENTS | {".parquet"}
@@ -36,7 +38,6 @@ STORES = frozenset({".zarr"})
 WRITTEN = PICTURES | TABLES | NETCDF | STORES
 PACKAGES = {".parquet": "pyarrow"}
 ASIDE = "-metadata.json"
-FRONT = "front"
 
 
 class ExportError(StoreError):
@@ -164,7 +165,7 @@ def _picture(dataset: xr.Dataset, target: Path, names: list[str] | None) -> None
     if names is not None and len(names) != (2 if is_front else 1):
         many = "two columns, across and up" if is_front else "one column"
         raise ExportError(f"{target}: a picture of {'a front' if is_front else 'a sweep'} has {many}")
-    if names is None and dims == (worlds.AXIS,):
+    if names is None and dims == (AXIS,):
         _of_worlds(dataset, target)
         return
     refusal = "" if is_front else axes.undrawable({d: dataset.sizes[d] for d in dims})

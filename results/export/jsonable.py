@@ -47,6 +47,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "outside": dict(solution.outside),
         **({"sources": dict(solution.sources)} if solution.sources else {}),
         "units": _units(solution),
+        **({"bytes_per_word": dict(solution.bytes_per_word)} if solution.bytes_per_word else {}),
         "names": _named_numbers(solution),
         "scenario": solution.scenario,
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -14,15 +13,17 @@ import numpy as np
 from dse.quantities import show
 from dse.system.records import dataclass
 from results import axes, flat
+from results.along_fronts.variable_names import FRONT
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.fresh_layout import KEPT, MEAN, PROMISED
 from results.page import fronts
-from results.page.fronts import FRONT, Place, Progress
+from results.page.fronts import Place, Progress
 from results.page.insides import Insides
 from results.page.insides import of_dataset as insides_of
 from results.solution import Status
-from results.uncertainty.worlds import AXIS
+from results.telling import sizes
 from results.variables import ENDS, LIMIT_UNITS
+from scenarios.uncertainty.chances import AXIS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -192,7 +193,8 @@ def _page_column(array: xr.DataArray, name: str, role: str, values: Array) -> Co
     label = axes.words(name)
     if values.dtype.kind not in "fiub":
         texts = {text: float(i) for i, text in enumerate(dict.fromkeys(map(str, values.tolist())))}
-        return Column(name, label, "", role, tuple(texts[str(v)] for v in values), tuple(texts), about=about)
+        shown = tuple(axes.shown_name(array, text) for text in texts)
+        return Column(name, label, "", role, tuple(texts[str(v)] for v in values), shown, about=about)
     numbers = values.astype(float)
     if "flag_values" in array.attrs or "choices" in array.attrs:
         found = _coded(array, numbers)
@@ -219,7 +221,7 @@ def _length(sizes: Array) -> float:
 
 
 def _coded(array: xr.DataArray, numbers: Any) -> tuple[tuple[float | None, ...], tuple[str, ...]]:
-    texts = axes.codes(array)
+    texts = axes.shown_codes(array)
     places = {code: float(i) for i, code in enumerate(texts)}
     return tuple(places.get(float(v)) for v in numbers), tuple(texts.values())
 
@@ -237,7 +239,7 @@ def _telling_limits(dataset: xr.Dataset, dims: Sequence[str], kept: Array) -> tu
     telling: list[list[bool]] = np.isin(codes, (BINDING, CONFLICTING)).tolist()
     told: list[tuple[str, ...]] = [tuple(itertools.compress(names, row)) for row in telling]
     if "would_do" in dataset:
-        units = json.loads(str(dataset["would_do"].attrs.get(LIMIT_UNITS, "{}")))
+        units = sizes.units_of_limits(dataset["would_do"].attrs, LIMIT_UNITS)
         needed = dataset["would_do"].transpose(*dims, LIMIT).values.reshape(-1, len(names))[kept]
         for point in np.flatnonzero(np.isfinite(needed).any(-1)).tolist():
             values = dict(zip(names, needed[point].tolist(), strict=True))
@@ -249,4 +251,4 @@ def _with_needed(name: str, value: float, unit: str) -> str:
     """Write a limit in conflict with the value at which the problem is feasible, where there is one."""
     if not math.isfinite(value):
         return name
-    return f"{name} (feasible at {show(value, '' if unit == '1' else unit, 4)})"
+    return f"{name} (feasible at {show(value, unit, 4)})"

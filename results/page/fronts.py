@@ -13,13 +13,12 @@ import numpy as np
 from dse.system.records import dataclass
 from results import axes
 from results.along_fronts import along, segments
+from results.along_fronts.variable_names import AT, FRONT, HYPERVOLUME, LOWER, TRIAL, UPPER
 from results.dataset import objectives
 
 if TYPE_CHECKING:
     import xarray as xr
 
-FRONT, TRIAL, HYPERVOLUME = "front", "trial", "hypervolume"
-AT, LOWER, UPPER = "enclosure_at", "enclosure_lower", "enclosure_upper"
 # curves are drawn by straight lines: so many to a stretch that is not a line on the page
 PIECES = 8
 MOST_TRIALS = 400

@@ -9,6 +9,7 @@ import numpy as np
 
 from results import axes
 from results.along_fronts import segments
+from results.along_fronts.variable_names import AT, LOWER, UPPER, WIDTH
 from results.dataset import objectives
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 SEGMENT, INSIDE = "exact segment of the front", "the front lies inside"
 EXACT = "exact: no design is better"
-AT, LOWER, UPPER, WIDTH = "enclosure_at", "enclosure_lower", "enclosure_upper", "enclosure_width"
 STRAIGHT_IN = "front_straight_in"
 SHADE = 0.25
 

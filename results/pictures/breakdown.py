@@ -6,26 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, YELLOW
 from results import axes, flat
+from results.along_fronts.variable_names import FRONT
 from results.breakdowns import REST, Breakdown
 from results.breakdowns import breakdown as taken_apart
 from results.dataset import objectives
 from results.pictures import forbidden
-from results.pictures.canvas import (
-    BLUE,
-    GREEN,
-    GREY,
-    MEDIUM,
-    ORANGE,
-    PURPLE,
-    SKY,
-    SMALL_POINTS,
-    VERMILLION,
-    YELLOW,
-    marks_of,
-    sheet,
-    title_of,
-)
+from results.pictures.canvas import MEDIUM, SMALL_POINTS, marks_of, sheet, title_of
 from results.telling.facts import Facts
 
 if TYPE_CHECKING:
@@ -33,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FRONT = "front"
 MOST_SUMS = 16
 MOST_SUMMANDS = 8
 COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW, "#000000")

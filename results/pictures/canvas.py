@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dse.system.pictures import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from dse.system.records import dataclass
 from dse.system.streams import visible
 from results import axes
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
     Given: TypeAlias = Axes | Iterable[Axes]
 
-BLUE, VERMILLION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
-ORANGE, PURPLE, SKY, YELLOW = "#E69F00", "#CC79A7", "#56B4E9", "#F0E442"
 LINES = (
     (BLUE, "o", "-"),
     (VERMILLION, "s", "--"),

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.pictures import GREY
 from dse.system.records import dataclass
 from results import axes, flat
 from results.dataset import CONFLICTING, LIMIT, STATUS_CODES
-from results.pictures.canvas import GREY, HATCHES
+from results.pictures.canvas import HATCHES
 from results.telling.facts import Status
 
 if TYPE_CHECKING:

@@ -6,24 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.pictures import BLUE, GREEN, GREY, VERMILLION
 from results import axes
 from results.along_fronts import along
+from results.along_fronts.variable_names import FRONT
 from results.dataset import BINDING, LIMIT, objectives
 from results.pictures import several_fronts
 from results.pictures.between import draw_between
-from results.pictures.canvas import (
-    BLUE,
-    COLOURS,
-    GREEN,
-    GREY,
-    SMALL_POINTS,
-    VERMILLION,
-    colour_bar,
-    colour_scale,
-    marks_of,
-    sheet,
-    title_of,
-)
+from results.pictures.canvas import COLOURS, SMALL_POINTS, colour_bar, colour_scale, marks_of, sheet, title_of
 from results.telling.limits import base_name
 from results.variables import ENDS
 
@@ -32,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FRONT = "front"
 PROVED, UNPROVED = "proved optimal", "feasible, not proved optimal"
 IN_FRESH = "in fresh samples, 95 % interval"
 MOST_STRIPS = 4

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.quantities import show
+from dse.system.pictures import BLUE, GREEN, GREY, VERMILLION
 from results import axes
-from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL_POINTS, VERMILLION, sheet
+from results.pictures.canvas import MEDIUM, SMALL_POINTS, sheet
 from results.uncertainty.indices import ranked
 
 if TYPE_CHECKING:

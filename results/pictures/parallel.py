@@ -9,6 +9,7 @@ import numpy as np
 
 from dse.system.records import dataclass
 from results import axes, designs, flat
+from results.along_fronts.variable_names import FRONT
 from results.dataset import objectives
 from results.pictures.canvas import COLOURS, MEDIUM, SMALL_POINTS, colour_bar, colour_scale, sheet, title_of
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FRONT = "front"
 MOST_PARALLEL = 10
 MOST_DESIGN_LINES = 2000
 MOST_TEXTS = 8
@@ -111,9 +111,10 @@ def _coordinate_of(dataset: xr.Dataset, name: str, here: Any) -> _Column:
     label = axes.words(axes.name_of(dataset, name))
     if axes.is_text(array):
         texts = list(dict.fromkeys(map(str, array.values.ravel().tolist())))
-        return _name_coordinate(label, np.array([texts.index(str(v)) for v in values], float), texts)
+        shown = [axes.shown_name(array, t) for t in texts]
+        return _name_coordinate(label, np.array([texts.index(str(v)) for v in values], float), shown)
     if "flag_values" in array.attrs:
-        known = axes.codes(array)
+        known = axes.shown_codes(array)
         seen = [c for c in known if c in set(values.tolist())]
         return _name_coordinate(
             label, np.array([seen.index(v) for v in values], float), [known[c] for c in seen]

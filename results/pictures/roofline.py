@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse import machines
+from dse.system.pictures import GREY
 from results import axes, rooflines
-from results.pictures.canvas import GREY, LINES, MEDIUM, SMALL_POINTS, sheet, title_of
+from results.pictures.canvas import LINES, MEDIUM, SMALL_POINTS, sheet, title_of
 from results.telling.facts import Facts
 
 if TYPE_CHECKING:
@@ -65,7 +67,11 @@ def roofline(
 def _title(source: Any) -> str:
     if isinstance(source, Facts):
         return source.title
-    return title_of(source) if hasattr(source, "data_vars") else source if isinstance(source, str) else ""
+    if hasattr(source, "data_vars"):
+        return title_of(source)
+    if machines.is_file(source):
+        return machines.shown_names([machines.get(source)]).get(source, str(source))
+    return source if isinstance(source, str) else ""
 
 
 def _rooflines_of_source(source: Any) -> tuple[Roofline, ...]:

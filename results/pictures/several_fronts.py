@@ -13,6 +13,7 @@ import numpy as np
 
 from dse.system.records import dataclass
 from results import axes
+from results.along_fronts.variable_names import CONFLICT, FRONT, PLACE_STATUS
 from results.dataset import objectives
 from results.pictures.between import EXACT, INSIDE, SEGMENT, draw_between
 from results.pictures.canvas import COLOURS, LINES, Sheet, colour_bar, colour_scale, marks_of, sheet, title_of
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
     from results.axes import Scale
 
-FRONT, STATUS, CONFLICT = "front", "front_status", "front_conflict"
-DOMINATED, UNPROVED = "dominated by another front", "not proved optimal"
+BY_ANOTHER, UNPROVED = "dominated by another front", "not proved optimal"
 MOST_COLOURED = 40
 PALE = "#9A9A9A"
 
@@ -142,8 +142,8 @@ def _missing(dataset: xr.Dataset, names: list[str], axis: str) -> dict[str, Any]
 def _refusal(part: xr.Dataset) -> str:
     """Say why a place has no front, as its limits do."""
     text = "no front"
-    if STATUS in part:
-        text = axes.codes(part[STATUS]).get(int(part[STATUS]), text).replace("_", " ")
+    if PLACE_STATUS in part:
+        text = axes.codes(part[PLACE_STATUS]).get(int(part[PLACE_STATUS]), text).replace("_", " ")
     told = str(part[CONFLICT].values) if CONFLICT in part else ""
     limits = " and ".join(axes.words(n) for n in json.loads(told or "{}"))
     return f"{text}: {limits}" if limits else text
@@ -169,7 +169,7 @@ def _meanings(panel: Axes, dataset: xr.Dataset) -> dict[str, Any]:
         found[INSIDE] = Patch(facecolor=PALE, alpha=0.4)
     found |= {n: Line2D([], [], color=PALE, linewidth=2.5) for n in (EXACT, SEGMENT) if n in drawn}
     if "dominated" in dataset and bool((dataset["dominated"] == 1).any()):
-        found[DOMINATED] = Line2D([], [], color=PALE, marker="o", markerfacecolor="white", linestyle="none")
+        found[BY_ANOTHER] = Line2D([], [], color=PALE, marker="o", markerfacecolor="white", linestyle="none")
     if bool(dataset["status"].isin([c for c in axes.ANSWERED if c != axes.OPTIMAL]).any()):
         found[UNPROVED] = Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="none")
     return found

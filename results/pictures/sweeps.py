@@ -11,6 +11,7 @@ import numpy as np
 
 from dse.system.records import dataclass
 from results import axes, designs
+from results.along_fronts.variable_names import FRONT
 from results.dataset import objectives
 from results.fresh_layout import QUANTILES
 from results.pictures.canvas import (
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from results.axes import Scale
 
-FRONT = "front"
 LOW, HIGH = (name for name, level in QUANTILES.items() if level != 0.5)
 FAN = "90 % of fresh samples"
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.pictures import BLUE, VERMILLION
 from dse.system.records import dataclass
 from results import axes, flat
 from results.dataset import LIMIT, objectives
-from results.pictures.canvas import BLUE, MEDIUM, SMALL_POINTS, VERMILLION, sheet, title_of
+from results.pictures.canvas import MEDIUM, SMALL_POINTS, sheet, title_of
 from results.telling.facts import Facts
 from results.telling.limits import base_name
 from results.telling.words import NOTICEABLE

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.pictures import BLUE, GREEN, GREY, VERMILLION
 from results import axes, flat
 from results.axes import ANSWERED
-from results.pictures.canvas import BLUE, GREEN, GREY, MEDIUM, SMALL_POINTS, VERMILLION, sheet
+from results.pictures.canvas import MEDIUM, SMALL_POINTS, sheet
+from results.uncertainty import worlds_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,7 +50,7 @@ def worlds(found: Worlds, *, narrow: bool = False) -> Figure:
     for n, panel in zip(numbers, paper.panels, strict=False):
         marks |= _histogram(panel, found, n)
     for (title, some), panel in zip(shares, paper.panels[len(numbers) :], strict=True):
-        _draw_share_bars(panel, title, some)
+        _draw_share_bars(panel, title, some, found)
     paper.legend(marks)
     return paper.figure
 
@@ -133,7 +135,7 @@ def _edges(values: Any, *, log: bool) -> Any:
     return np.arange(low - 0.5, high + 1) if whole else np.linspace(low, high, count + 1)
 
 
-def _draw_share_bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None:
+def _draw_share_bars(panel: Axes, title: str, shares: tuple[Share, ...], found: Worlds) -> None:
     shown = shares[:MOST_WORLD_BARS]
     for place, s in enumerate(shown):
         e = s.estimate
@@ -149,7 +151,9 @@ def _draw_share_bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None
             fontsize=SMALL_POINTS,
         )
     panel.set_yticks(
-        range(len(shown)), [axes.shorten(axes.words(s.name), 28) for s in shown], parse_math=False
+        range(len(shown)),
+        [axes.shorten(worlds_text.shown(found, s.name), 28) for s in shown],
+        parse_math=False,
     )
     panel.set_ylim(max(2, len(shown)) - 0.4, -0.6)
     panel.set_xlim(0, 125)

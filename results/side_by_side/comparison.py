@@ -8,11 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from dse.quantities import in_bytes
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
+from results.side_by_side.crossings import coordinate
 from results.solution import Status
+from results.stores.baselines import RATIO
 from results.telling import words
+from results.telling.words import NOTHING
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,19 +25,22 @@ if TYPE_CHECKING:
     from results.solution import Solution
 
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)
-NOTHING = "—"
 GAP_LEFT_OUT = 1e-6
 QUESTION = "question"
-RATIO = "ratio."
 SIDE_BY_SIDE, DESIGN, METRICS = "certificate", "design", "metrics"
 Number = float | str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One question and its answer; ``label``: what it is called here, ``file`` and ``machine`` where it comes from."""
+    """One question and its answer; ``file`` and ``machine``: where it comes from.
+
+    ``label``: what it is called in datasets and JSON, ``name``: what people are shown it as, a machine file by its
+    title.
+    """
 
     label: str
+    name: str
     file: str
     machine: str
     solution: Solution
@@ -144,15 +151,15 @@ class Comparison:
 
     def _not_shared(self) -> Iterator[str]:
         if not self.goal and any(s.solution.objective_name for s in self.sides):
-            goals = [f"{s.label}: {_wanted(s.solution)}" for s in self.sides]
+            goals = [f"{s.name}: {_wanted(s.solution)}" for s in self.sides]
             yield f"objectives differ ({'; '.join(goals)}), so that only metrics are compared"
         if self.goal and len({_measure_kind(s.solution) for s in self.sides}) > 1:
-            told = "; ".join(f"{s.label}: {_measure(s.solution)}" for s in self.sides)
+            told = "; ".join(f"{s.name}: {_measure(s.solution)}" for s in self.sides)
             yield f"measures differ ({told}), so that a ratio of objectives compares different measures"
         answered = [s for s in self.sides if s.answered]
         for s in self.sides:
             if not s.answered:
-                yield f"{s.label} has no answer: {words.status(s.solution)}"
+                yield f"{s.name} has no answer: {words.status(s.solution)}"
         for name in dict.fromkeys(n for s in answered for n in s.solution.metrics):
             units = self._units(name)
             if len(units) > 1:
@@ -161,7 +168,7 @@ class Comparison:
             others = [o for o in answered if o is not s]
             own = [n for n in s.solution.metrics if any(n not in o.solution.metrics for o in others)]
             if own:
-                yield f"{s.label} has {', '.join(own)}, and others have not"
+                yield f"{s.name} has {', '.join(own)}, and others have not"
 
     def record(self) -> dict[str, Any]:
         """Return all of it as JSON has it, numbers in SI units."""
@@ -186,10 +193,10 @@ class Comparison:
 
     def table(self) -> tuple[list[str], list[tuple[str, list[list[str]]]]]:
         """Return the columns' names, and the rows as text, by section."""
-        head = ["", *(s.label for s in self.sides)]
+        head = ["", *(s.name for s in self.sides)]
         facts = [
             ["status", *(s.solution.status.value for s in self.sides)],
-            ["proved", *(_proved(s.solution) for s in self.sides)],
+            ["proved", *(self._proved(s.solution) for s in self.sides)],
             *([["measure", *(_measure(s.solution) for s in self.sides)]] if self._measured() else []),
         ]
         found = [(SIDE_BY_SIDE, facts)]
@@ -201,13 +208,30 @@ class Comparison:
                 found.append((section, rows))
         return head, found
 
+    def _shown_unit(self, name: str, unit: str) -> str:
+        """Return the unit with which a number is shown, the same on all sides: ratios are those of words."""
+        sizes = {s.solution.bytes_per_word.get(name) for s in self.sides}
+        return in_bytes(unit, sizes.pop()) if len(sizes) == 1 else unit
+
+    def _proved(self, s: Solution) -> str:
+        if s.objective is None or s.bound is None or s.status not in (Status.OPTIMAL, Status.FEASIBLE):
+            return NOTHING
+        unit = self._shown_unit(s.objective_name, s.units.get(s.objective_name, ""))
+        side = "at most" if s.maximize else "at least"
+        gap = s.gap or 0.0
+        said = "< 1e-6" if gap < GAP_LEFT_OUT else f"{100 * gap:.2g} %"
+        return f"{side} {words.value(s.bound, unit)}, gap {said}"
+
     def _cells(self, row: Row) -> Iterator[str]:
+        unit = self._shown_unit(self.goal if row.section == SIDE_BY_SIDE else row.name, row.unit)
         for k, (value, by) in enumerate(zip(row.values, row.ratios, strict=True)):
             if value is None:
                 yield NOTHING
                 continue
             side = self.sides[k]
-            told = words.named(side.solution, row.name, value) or words.value(value, row.unit)
+            named = words.named(side.solution, row.name, value)
+            text = isinstance(value, str)
+            told = words.metric(side.solution, row.name, value) if text else named or words.value(value, unit)
             yield told if by is None or k == self.baseline else f"{told} ({ratio_words(by)})"
 
     def __str__(self) -> str:
@@ -252,7 +276,7 @@ class Comparison:
             unit = goal.unit if name == "bound" and goal is not None else "1"
             about = {"units": unit or "1", "long_name": f"{name} of the objective"}
             found[name] = (QUESTION, [math.nan if v is None else v for v in values], about)
-        base = self.sides[self.baseline].label
+        base = self.sides[self.baseline].name
         for row in self.rows:
             name = "objective" if row.section == SIDE_BY_SIDE else row.name
             if any(isinstance(v, str) for v in row.values):
@@ -268,9 +292,10 @@ class Comparison:
                 told = {"units": "1", "long_name": f"{row.name}, as a multiple of that of {base}"}
                 numbers = [math.nan if r is None else r for r in row.ratios]
                 found[RATIO + name] = (QUESTION, numbers, told)
-        labels = {QUESTION: (QUESTION, [s.label for s in self.sides], {"long_name": "question"})}
-        title = f"{' and '.join(s.label for s in self.sides)}, with ratios to {base}"
-        return xr.Dataset(found, labels, {"title": title, "baseline": base})
+        labels = coordinate([s.label for s in self.sides], [s.name for s in self.sides])
+        title = f"{' and '.join(s.name for s in self.sides)}, with ratios to {base}"
+        about = {"title": title, "baseline": self.sides[self.baseline].label}
+        return xr.Dataset(found, {QUESTION: labels}, about)
 
 
 def _measure(solution: Solution) -> str:
@@ -310,17 +335,6 @@ def _proved_ends(s: Solution) -> tuple[float, float] | None:
         return None
     bound = s.objective if s.status is Status.EVALUATED else s.bound
     return None if bound is None else (min(bound, s.objective), max(bound, s.objective))
-
-
-def _proved(s: Solution) -> str:
-    if s.objective is None or s.bound is None or s.status not in (Status.OPTIMAL, Status.FEASIBLE):
-        return NOTHING
-    unit = s.units.get(s.objective_name, "")
-    side = "at most" if s.maximize else "at least"
-    gap = s.gap or 0.0
-    return (
-        f"{side} {words.value(s.bound, unit)}, gap {'< 1e-6' if gap < GAP_LEFT_OUT else f'{100 * gap:.2g} %'}"
-    )
 
 
 def _wanted(s: Solution) -> str:

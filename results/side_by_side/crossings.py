@@ -12,6 +12,7 @@ from dse.quantities import show
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
+from results.variables import SHOWN_NAMES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +36,7 @@ class End:
 class Crossing:
     """Where the order of two questions changes, between ``low`` and ``high``.
 
-    ``pair``: their labels; ``before`` and ``after``: what holds on either side, in words. ``proved``: from below where
+    ``pair``: their names; ``before`` and ``after``: what holds on either side, in words. ``proved``: from below where
     to above where bounds prove what is said of both sides; None where nothing does.
     """
 
@@ -57,15 +58,16 @@ class Curve:
     """One number of every question along another one.
 
     ``path``: what changes, in ``unit`` at ``values``: those searched, of which there are ``searched``, and both ends of
-    each crossing; ``name`` and ``name_unit``: what is compared. ``numbers``,
-    ``bounds`` and ``status``: of each question at each value; ``spacing``: how the values are spaced, in words.
+    each crossing; ``name`` and ``name_unit``: what is compared. ``numbers``, ``bounds`` and ``status``: of each
+    question at each value; ``spacing``: how the values are spaced, in words. ``names`` and ``labels``: as of a
+    ``Side``.
     """
 
     path: str
     unit: str
     values: tuple[float, ...]
     searched: int
-    labels: tuple[str, ...]
+    names: tuple[str, ...]
     name: str
     name_unit: str
     numbers: tuple[tuple[float, ...], ...]
@@ -76,6 +78,7 @@ class Curve:
     certified: bool
     maximize: bool
     attributes: Mapping[str, str]
+    labels: tuple[str, ...]
 
     def sentences(self) -> list[str]:
         """Say what was found, and on which grid it was searched for."""
@@ -98,7 +101,7 @@ class Curve:
         if states & {"infeasible", "error", "unbounded"}:
             return "the order stays as it is at every value searched"
         least = min(range(len(self.labels)), key=lambda k: self.numbers[k][0])
-        return f"{self.labels[least]} has the least {self.name} at every value searched"
+        return f"{self.names[least]} has the least {self.name} at every value searched"
 
     def _told(self, c: Crossing) -> list[str]:
         at = f"{self.path} = {self._value(c.at)}"
@@ -130,6 +133,7 @@ class Curve:
 
     def record(self) -> dict[str, Any]:
         """Return all of it as JSON has it, numbers in SI units."""
+        label_of = dict(zip(self.names, self.labels, strict=True))
         return {
             "path": self.path,
             "unit": self.unit,
@@ -144,7 +148,7 @@ class Curve:
             ],
             "crossings": [
                 {
-                    "between": list(c.pair),
+                    "between": [label_of[n] for n in c.pair],
                     "at": c.at,
                     "before": c.before,
                     "after": c.after,
@@ -169,7 +173,7 @@ class Curve:
         with np.errstate(all="ignore"):
             ratios = numbers / numbers[:, [base]]
         flags = {"flag_values": list(codes.values()), "flag_meanings": " ".join(codes)}
-        told = f"{self.name} as a multiple of that of {self.labels[base]}"
+        told = f"{self.name} as a multiple of that of {self.names[base]}"
         found = {
             "objective": (dims, numbers, {"units": unit, "long_name": self.name}),
             "bound": (
@@ -190,10 +194,10 @@ class Curve:
                 list(self.values),
                 {"units": self.unit or "1", "long_name": self.path, "path": self.path},
             ),
-            "question": ("question", list(self.labels), {"long_name": "question"}),
+            "question": coordinate(self.labels, self.names),
         }
         places = [f"{c.at!r}: {c.before}; then {c.after}" for c in self.crossings]
-        title = f"{self.name} of {' and '.join(self.labels)} over {self.path}"
+        title = f"{self.name} of {' and '.join(self.names)} over {self.path}"
         about = {
             "title": title,
             "crossings": "\n".join(places),
@@ -208,6 +212,13 @@ class Curve:
                 **self.attributes,
             },
         )
+
+
+def coordinate(labels: Sequence[str], names: Sequence[str]) -> tuple[str, list[str], dict[str, str]]:
+    """Return the coordinate of the questions: their labels, and how people are shown them."""
+    other = {label: name for label, name in zip(labels, names, strict=True) if label != name}
+    about = {SHOWN_NAMES: json.dumps(other, ensure_ascii=False)} if other else {}
+    return "question", list(labels), {"long_name": "question", **about}
 
 
 def _end_record(end: End) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from results import axes
+from results.along_fronts.variable_names import FRONT
 from results.dataset import STATUS_CODES, objectives
-from results.telling import words
+from results.telling import sizes, words
 from results.telling.facts import Status
 
 if TYPE_CHECKING:
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
 
     from results.telling.facts import Facts
 
-FRONT = "front"
 MOST_IN_SENTENCE = 4
 """Decided numbers that a sentence names; a list of more is a table."""
 
 
 def of_solution(solution: Facts) -> str:
     """Say what is best and by which design, or why there is none."""
+    solution = sizes.as_asked(solution)
     if solution.status is Status.INFEASIBLE:
         limits = [row[0] for row in words.conflict(solution)]
         if not limits:

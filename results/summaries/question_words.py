@@ -9,6 +9,8 @@ from dse.quantities import show
 from formulations.evaluation import quantity
 from results.axes import words
 from results.telling.families import family_name
+from scenarios.language.machine_files import shown_names
+from scenarios.sizes import unit_in_question
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.promises import promises
 
@@ -31,7 +33,7 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     # a machine that is decided or swept is told there
     open_ = {d.name for d in question.decide} | {c.target.changes[0] for c in grid.changes}
     on = ", ".join(
-        f"{entry} {name}".strip()
+        f"{entry} {_shown(question, name)}".strip()
         for entry, name in machines.items()
         if name and f"machine.{entry}".rstrip(".") not in open_
     )
@@ -53,9 +55,19 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
         told.append(f"within {', '.join(limits)}")
     told += _uncertain(question, {c.target.name for c in grid.changes if c.target.kind == "probability"})
     if grid.axes:
-        told.append(f"for every {' × '.join(_axis_text(a) for a in grid.axes)}")
+        told.append(f"for every {' × '.join(_axis_text(question, a) for a in grid.axes)}")
     sentence_ = "; ".join(told)
     return f"{sentence_[0].upper()}{sentence_[1:]}."
+
+
+def first_choice(question: Question, chosen: Mapping[str, str]) -> str:
+    """Say for which of the choices among names a question is told, with an empty line behind; empty without choices."""
+    told = ", ".join(f"{n} = {_shown(question, c)}" for n, c in chosen.items())
+    return f"For {told}, the first choice:\n\n" if chosen else ""
+
+
+def _shown(question: Question, name: str) -> str:
+    return shown_names(question.scenario_text).get(name, name)
 
 
 def _goal_text(question: Question, name: str) -> str:
@@ -79,8 +91,7 @@ def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
 
 
 def _value_in_question(question: Question, name: str, value: float) -> str:
-    unit = quantity(question.model, name).unit
-    return show(value, "" if unit == "1" else unit, 4)
+    return show(value, unit_in_question(question, name, quantity(question.model, name).unit), 4)
 
 
 def _decision_texts(question: Question) -> Iterator[str]:
@@ -99,7 +110,7 @@ def _decision_texts(question: Question) -> Iterator[str]:
 def _decision(question: Question, d: Decision) -> str:
     name = words(d.name)
     if d.choices is not None:
-        return f"{name} among {_first_and_last(list(d.choices))}"
+        return f"{name} among {_first_and_last([_shown(question, c) for c in d.choices])}"
     if d.values is not None:
         return f"{name} among {_first_and_last([_value_in_question(question, d.name, v) for v in d.values])}"
     low, high = (
@@ -125,9 +136,10 @@ def _limit_text(question: Question, x: Limit, swept: Mapping[tuple[str, str], st
     return f"{words(x.name)} {' and '.join(sides)}" if sides else ""
 
 
-def _axis_text(axis: GridAxis) -> str:
+def _axis_text(question: Question, axis: GridAxis) -> str:
     if axis.columns:
         return f"row of {words(axis.name)} ({len(axis.values)}: {', '.join(words(c.name) for c in axis.columns)})"
-    values = [v if isinstance(v, str) else show(v, axis.unit, 4) for v in axis.values]
+    unit = unit_in_question(question, axis.path, axis.unit)
+    values = [_shown(question, v) if isinstance(v, str) else show(v, unit, 4) for v in axis.values]
     few = len(values) <= MOST_LISTED
     return f"{words(axis.name)} ({', '.join(values) if few else f'{values[0]} to {values[-1]}, {len(values)} values'})"

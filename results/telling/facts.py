@@ -117,7 +117,9 @@ class Facts(ByValue):
     ``worlds`` over how many samples, each a ``world``: "sample", or "vertex" or "case" of a box. Over samples
     ``metrics`` are means, and ``spread`` their 5 % and 95 % quantiles; for a box they are nominal, with least and
     greatest. ``fresh``: the design in samples that it was not chosen on. ``measures``: for metrics that
-    are a measure of another one, which measure ("mean of energy"). ``sampling``: which samples were drawn, and why.
+    are a measure of another one, which measure ("mean of energy"). ``bytes_per_word``: by name, for amounts of words
+    that were asked for in bytes and are shown in bytes (see ``results.telling.sizes``). ``sampling``: which samples
+    were drawn, and why.
     ``next_best``: if every design was tried, the best one worse than this; None if there is none, or none known.
     """
 
@@ -163,3 +165,4 @@ class Facts(ByValue):
     next_best: NextBest | None = None
     measures: Mapping[str, str] = field(default_factory=dict)
     sampling: str = ""
+    bytes_per_word: Mapping[str, float] = field(default_factory=dict)

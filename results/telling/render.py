@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dse.system.streams import visible
-from results.telling import family_tables, limit_rows, sources, words
+from results.telling import family_tables, limit_rows, sizes, sources, words
 from results.telling.facts import Status
 from results.telling.fresh import percent
 from results.telling.limits import of_range
@@ -38,6 +38,7 @@ COLOURS = {
 
 def head(solution: Facts) -> list[tuple[str, str]]:
     """Return the facts above the tables: status, objective, certificate, as (label, text)."""
+    solution = sizes.as_asked(solution)
     goal = solution.objective_name
     least = "greatest" if solution.maximize else "least"
     found = [("status", words.status(solution))]
@@ -74,6 +75,7 @@ def head(solution: Facts) -> list[tuple[str, str]]:
 
 def parts(solution: Facts) -> list[Part]:
     """Return the tables of an answer, those without rows left out."""
+    solution = sizes.as_asked(solution)
     found = [
         Part(_clash(solution), ("limit", "feasible if"), tuple(words.conflict(solution))),
         _decided_table(solution),
@@ -249,7 +251,7 @@ def _choice(solution: Facts, told: Alternative) -> tuple[str, ...]:
     remark = told.status.value + words.unless(solution, told.conflict)
     chosen = all(solution.variables.get(n) == c for n, c in told.choice.items())
     beside = "" if chosen else _ratio_to_chosen(solution, told.objective)
-    named = ", ".join(told.choice.values())
+    named = ", ".join(words.metric(solution, n, c) for n, c in told.choice.items())
     if all(a.objective is None for a in solution.alternatives):
         return named, remark
     return named, reached, beside, remark + (" (chosen)" if chosen else "")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dse.quantities import long_time, show
+from dse.quantities import long_time, show, shown_unit
 from results.telling import division
 from results.telling.facts import Status
 from results.telling.limits import base_name
+from scenarios.language.machine_files import shown_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from results.telling.facts import Facts, LimitState, NextBest
 
 VALUE_DIGITS = 6
+NOTHING = "—"
+"""What stands in a cell of a table that has no value."""
 MOST_VALUE_DIGITS = 12
 NOTICEABLE = 5e-7
 SIGNS = {"max": "≤", "min": "≥", "model": "≤"}
@@ -61,9 +64,14 @@ def end(solution: Facts, name: str, side: str) -> str:
     return f"{name} is at the {which} value that the model allows ({metric(solution, name, solution.variables[name])})"
 
 
-def metric(solution: Facts, name: str, amount: float | str) -> str:
-    """Write a number by its name: the case it stands for, or the entry of a menu it picks, as such."""
-    return named(solution, name, amount) or value(amount, solution.units.get(name, ""))
+def metric(solution: Facts, name: str, amount: float | str, digits: int = VALUE_DIGITS) -> str:
+    """Write a number by its name: the case it stands for, or the entry of a menu it picks, as such.
+
+    A machine file is written by its title.
+    """
+    if isinstance(amount, str):
+        return shown_names(solution.scenario).get(amount, amount)
+    return named(solution, name, amount) or value(amount, solution.units.get(name, ""), digits)
 
 
 def named(solution: Facts, name: str, amount: float | str) -> str:
@@ -234,7 +242,7 @@ def bound(state: LimitState) -> str:
 
 def _generous_value(needed: float, state: LimitState) -> str:
     """Write a feasible value so that it is still feasible when typed in: rounded to the generous side."""
-    shown_in = long_time(needed) if state.unit == "s" else 1.0
+    shown_in = long_time(needed) if state.unit == "s" else 1.0 / shown_unit(state.unit)[0]
     for digits in range(4, 16):
         text = value(
             shown_in * _outward(needed / shown_in, digits, up=state.side != "min"), state.unit, digits

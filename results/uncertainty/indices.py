@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.quantities import without_size
 from dse.system.records import dataclass
 from results.telling.fresh import Estimate
 
@@ -60,7 +61,7 @@ class Indices:
         each = zip(self.inputs, self.first, self.total, strict=True)
         return {
             "name": self.name,
-            "unit": self.unit,
+            "unit": without_size(self.unit),
             "deviation": self.deviation,
             "rows": self.rows,
             "inputs": {n: {"first": f._asdict(), "total": t._asdict()} for n, f, t in each},

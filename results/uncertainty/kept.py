@@ -62,7 +62,8 @@ def _place_text(dataset: xr.Dataset, dim: str, i: int) -> str:
     told = []
     for name in flat.of_rows(dataset, dim) or [dim]:
         v = dataset[name].values[i]
-        amount = str(v) if axes.is_text(dataset[name]) else axes.amount(float(v), dataset[name], 4)
+        axis = dataset[name]
+        amount = axes.shown_name(axis, v) if axes.is_text(axis) else axes.amount(float(v), axis, 4)
         told.append(f"{axes.words(name)} {amount}")
     return ", ".join(told)
 

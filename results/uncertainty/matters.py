@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dse.quantities import without_size
 from dse.system.records import dataclass
 from results.uncertainty.indices import Indices
 from results.uncertainty.matters_text import to_text
@@ -45,7 +46,7 @@ class Losses:
         """Return it as plain data."""
         return {
             "objective_name": self.name,
-            "unit": self.unit,
+            "unit": without_size(self.unit),
             "objective": self.objective,
             "samples": self.samples,
             "parts": self.parts,

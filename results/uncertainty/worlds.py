@@ -20,15 +20,16 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations.tolerances import TIE
 from results import asked, flat
-from results.axes import ANSWERED, unit_of
+from results.axes import ANSWERED
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.designs import LEFT_OUT
-from results.telling import estimates
+from results.telling import estimates, sizes
 from results.telling.estimates import LEVELS
 from results.telling.facts import Status
 from results.telling.fresh import Estimate
 from results.uncertainty import worlds_dataset, worlds_text
 from scenarios import ScenarioError, questions
+from scenarios.uncertainty.chances import AXIS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,10 +37,9 @@ if TYPE_CHECKING:
     from results.telling.estimates import Array
     from scenarios.sweep.grids import Grid
 
-AXIS = "sample"
 MOST_WINNERS = 16
 """Of whole numbers with more values than this the distribution is told, not the share of each."""
-_NOT_TOLD = frozenset({*LEFT_OUT, "objective", "status"})
+NOT_TOLD = frozenset({*LEFT_OUT, "objective", "status"})
 _GOOD = [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)]
 
 
@@ -205,15 +205,15 @@ def _numbers_of_worlds(dataset: xr.Dataset, answered: Any, decided: Mapping[str,
     if goals:
         name = next(iter(goals))
         values = dataset["objective"].values[answered]
-        yield number(name, "objective", unit_of(dataset["objective"]), values)
+        yield number(name, "objective", sizes.unit_of_array(dataset["objective"].attrs), values)
     rows = []
     for c in flat.columns(dataset):
-        if c.axis or c.text or c.words is not None or c.name in _NOT_TOLD or c.name in goals:
+        if c.axis or c.text or c.words is not None or c.name in NOT_TOLD or c.name in goals:
             continue
         values = np.asarray(flat.values(dataset, c), float)[answered]
         dotted = ".".join((c.name, *c.labels.values()))
         role = "decided" if dotted.removeprefix("decided.") in decided else "metric"
-        rows.append(number(c.label, role, "" if c.unit == "1" else c.unit, values))
+        rows.append(number(c.label, role, c.shown_unit, values))
     yield from sorted(rows, key=lambda n: n.role)
 
 
@@ -239,7 +239,7 @@ def _winners(
     """Go through what is chosen among few, each with how often each of its values wins, the most frequent first."""
     total = int(answered.sum())
     for c in flat.columns(dataset):
-        if c.axis or c.text or c.name in _NOT_TOLD:
+        if c.axis or c.text or c.name in NOT_TOLD:
             continue
         dotted = ".".join((c.name, *c.labels.values())).removeprefix("decided.")
         if dotted not in decided or (c.words is None and not decided[dotted]):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.quantities import without_size
 from results.telling.estimates import LEVELS
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def to_dataset(found: Worlds) -> xr.Dataset:
     data: dict[str, Any] = {}
     names: dict[str, Any] = {}
     for n in found.numbers:
-        name, about = _free(n.name, data), {"units": n.unit or "1", "long_name": n.name}
+        name, about = _free(n.name, data), {"units": without_size(n.unit) or "1", "long_name": n.name}
         data[name] = ("quantile", [q.value for q in n.quantiles], about | _cell_method("quantile"))
         data[f"{name}_interval"] = (
             ("quantile", "end"),

@@ -7,10 +7,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dse.quantities import show
+from dse.machines import is_file
+from dse.quantities import show, without_size
 from dse.system.columns import aligned
 from results import axes, flat
 from results.telling.estimates import LEVELS
+from scenarios.language.machine_files import shown_names
 
 if TYPE_CHECKING:
     from results.telling.fresh import Estimate
@@ -65,7 +67,7 @@ def tables(found: Worlds) -> list[Table]:
         rows = [_number_row(n) for n in found.numbers]
         made.append((f"Over the {answered} samples with a design", head, rows))
     for name, shares in found.winners.items():
-        rows = [_share_row(s) for s in shares]
+        rows = [_share_row(s, shown(found, s.name)) for s in shares]
         made.append((f"Which {axes.words(name)} wins", ("", "share", "95 % interval"), rows))
     if found.binding:
         rows = [_share_row(s) for s in sorted(found.binding, key=lambda s: -s.count)]
@@ -101,9 +103,15 @@ def _low_to_high(low: float, high: float, unit: str) -> str:
     return f"{a} to {b} {to}".rstrip() if of == to else f"{first} to {last}"
 
 
-def _share_row(s: Share) -> list[str]:
+def shown(found: Worlds, name: str) -> str:
+    """Return how people are shown a limit, or one of the names chosen among: a machine file by its title."""
+    known = shown_names(str(found.samples.attrs.get("scenario", "")))
+    return known.get(name, name if is_file(name) else axes.words(name))
+
+
+def _share_row(s: Share, name: str = "") -> list[str]:
     found = s.estimate
-    return [axes.words(s.name), percent(found.value), between(found)]
+    return [name or axes.words(s.name), percent(found.value), between(found)]
 
 
 def _fixed_design_table(found: Worlds) -> Table:
@@ -114,9 +122,14 @@ def _fixed_design_table(found: Worlds) -> Table:
 def _fixed_rows(found: Worlds) -> Iterator[list[str]]:
     assert found.fixed is not None
     units = {n.name: n.unit for n in found.numbers}
+    titles = shown_names(str(found.samples.attrs.get("scenario", "")))
     menus = {c.label.removeprefix("decided."): c.words for c in flat.columns(found.samples) if c.words}
     for name, value in found.fixed.design.items():
-        told = value if isinstance(value, str) else _number_with_unit(value, units.get(name, ""))
+        told = (
+            titles.get(value, value)
+            if isinstance(value, str)
+            else _number_with_unit(value, units.get(name, ""))
+        )
         told = menus[name].get(value, told) if name in menus and not isinstance(value, str) else told
         yield [axes.words(name), told, ""]
     if found.broken is not None:
@@ -173,7 +186,7 @@ def to_json(found: Worlds) -> dict[str, Any]:
         "numbers": {
             n.name: {
                 "role": n.role,
-                "unit": n.unit,
+                "unit": without_size(n.unit),
                 "mean": estimate_record(n.mean),
                 "quantiles": [
                     {"probability": p} | estimate_record(q) for p, q in zip(LEVELS, n.quantiles, strict=True)

@@ -12,11 +12,11 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from dse.machines import is_file
+from dse import machines
 from dse.system import files
 from dse.system.files import Held
 from scenarios.language.errors import Findings
@@ -51,6 +51,25 @@ def held(text: str) -> dict[str, Held]:
         if kept is not None and Held(path, kept).sha256 == pin[2]:
             found[path] = Held(path, kept)
     return found
+
+
+@lru_cache(maxsize=64)
+def shown_names(*texts: str) -> Mapping[str, str]:
+    """Return how people are shown the machine files that scenarios' texts hold, by their paths: by their titles.
+
+    See ``dse.machines.shown_names``. A path under which two texts hold files with different titles is left out.
+    """
+    found: dict[str, machines.Machine] = {}
+    apart = set()
+    for file in (file for text in texts for file in held(text).values()):
+        try:
+            read = machines.get(file)
+        except machines.MachineError:
+            # a model file
+            continue
+        if found.setdefault(str(file), read).title != read.title:
+            apart.add(str(file))
+    return machines.shown_names(m for path, m in found.items() if path not in apart)
 
 
 def pinned(
@@ -235,7 +254,7 @@ def _change_at(table: Any, place: Place, change: Callable[[str], str]) -> None:
 
 
 def _changed(value: Any, change: Callable[[str], str]) -> Any:
-    if is_file(value):
+    if machines.is_file(value):
         return change(value)
     if isinstance(value, Mapping):
         return {k: _changed(v, change) for k, v in value.items()}

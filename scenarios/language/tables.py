@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.system import csv_files
-from dse.system.csv_files import Sheet, name_and_unit
+from dse.system.csv_files import NO_UNIT, Sheet, name_and_unit
 from dse.system.records import dataclass
 from scenarios.language.cells import leaves
 from scenarios.language.errors import Findings, meant, shown
@@ -30,7 +30,6 @@ MARK = "sha256:"
 MOST_TABLE_ROWS = 10_000_000
 TOLD = 20
 """Bad lines of a column that are told one by one; of more, how many these are."""
-_NO_UNIT = frozenset({"", "1", "-"})
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -211,9 +210,9 @@ def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Finding
     texts, unit = [c.strip() for c in sheet.columns[places[0]]], name_and_unit(sheet.heads[places[0]])[1]
     values = _finite_numbers(texts)
     if values is not None:
-        return Cells(values, "" if unit in _NO_UNIT else unit)
+        return Cells(values, "" if unit in NO_UNIT else unit)
     # a unit, or a number among them: then all of them have to be numbers
-    counted = unit not in _NO_UNIT or any(map(is_number, texts))
+    counted = unit not in NO_UNIT or any(map(is_number, texts))
     bad = [
         (line, t)
         for line, t in zip(sheet.lines, texts, strict=True)
@@ -229,7 +228,7 @@ def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Finding
     if sound is None:
         return None
     sound[[not is_number(t) for t in texts]] = math.nan
-    return Cells(sound, "" if unit in _NO_UNIT else unit)
+    return Cells(sound, "" if unit in NO_UNIT else unit)
 
 
 def _finite_numbers(texts: Sequence[str]) -> Array | None:

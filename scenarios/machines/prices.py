@@ -8,7 +8,6 @@ nothing asks for, as the file of a machine may.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -17,11 +16,10 @@ from dse.models.shared.economics import ACCOUNTS, CARBON_INTENSITY, GRID, SHARED
 from dse.models.shared.grids import GRIDS
 from dse.system.records import dataclass
 from scenarios.language.errors import Findings, shown
+from scenarios.language.names_in_text import NAME_IN_TEXT, SIDE
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Shape, Sweep
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-_SIDE = re.compile(r"\.(min|max|within|spread)$")
 _SECTIONS = frozenset({"given", "limits", "decide", "uncertain"})
 
 
@@ -104,7 +102,11 @@ def _shape_without_prices(shape: Shape, names: Collection[str], findings: Findin
 
 
 def _stated_prices(shape: Shape, *, swept: bool) -> _Said:
-    used = {_declared_name(n): f"define.{k}" for k, text in shape.define.items() for n in _NAME.findall(text)}
+    used = {
+        _declared_name(n): f"define.{k}"
+        for k, text in shape.define.items()
+        for n in NAME_IN_TEXT.findall(text)
+    }
     goal = shape.objective
     ranked = (*(goal.minimize or ()), *(goal.maximize or ())) if goal is not None else ()
     places = [
@@ -125,7 +127,7 @@ def _stated_prices(shape: Shape, *, swept: bool) -> _Said:
 def _declared_name(name: str) -> str:
     """Return a name as it is declared: of a machine parameter and of what an axis changes the last part counts."""
     section, _, rest = name.partition(".")
-    bare = _SIDE.sub("", rest) if section in _SECTIONS and rest else name
+    bare = SIDE.sub("", rest) if section in _SECTIONS and rest else name
     return bare.rpartition(".")[2] if bare.startswith(MACHINE_PREFIX) else bare
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity, examples
-from scenarios import better, menus, needs, places
+from scenarios import better, menus, needs, places, sizes
 from scenarios.axes import axes, table_values
 from scenarios.axes.axes import Target
 from scenarios.axes.chance_axes import SPREAD
@@ -47,6 +47,8 @@ def build(shape: Shape, roles: Roles) -> Grid | None:
         bases[tuple(outer[s][i] for s, i in at.items())] = made
         readings.append(_axis_values(shape, roles, aims, place, made))
     _same_for_all(shape, roles, readings)
+    shown = sizes.common(q.bytes_per_word for q in bases.values())
+    bases = {at: replace(q, bytes_per_word=shown) for at, q in bases.items()}
     found = {s: v for s in roles.targets if (v := outer.get(s, readings[0].get(s))) is not None}
     return _grid_of_axes(shape, roles, found, bases) if len(found) == len(roles.targets) else None
 
@@ -167,6 +169,7 @@ def _question(shape: Shape, roles: Roles, place: Place, told: Mapping[str, float
         search=search(shape),
         ties=roles.ties,
         sources=_sources(roles, place),
+        bytes_per_word=sizes.bytes_per_word(shape, roles, place.word_size),
     )
     return chances.with_chances(shape, roles, place, question)
 

@@ -27,6 +27,7 @@ from formulations.uncertainty.worlds import Worlds
 from results.solution import Solution, Status
 from results.uncertainty.matters import BY_CHANCE, Losses, Lost
 from scenarios.question import Question
+from scenarios.sizes import unit_in_question
 from scenarios.uncertainty.promises import promises
 from solvers.robust import decide_now
 
@@ -64,7 +65,7 @@ def losses(question: Question, samples: int = SAMPLES, parts: int = BINS) -> Los
     lots = [lost(BY_CHANCE, random.permutation(samples)) for _ in range(LOTS)]
     gains = [x.value for x in lots if x.value is not None]
     by_chance = Lost(BY_CHANCE, float(np.mean(gains)) if gains else None, min(x.designs for x in lots))
-    unit = evaluation.quantity(question.model, goal.name).unit
+    unit = unit_in_question(question, goal.name, evaluation.quantity(question.model, goal.name).unit)
     return Losses(goal.name, unit, whole, tuple(sorted(each, key=_dearest)), by_chance, samples, parts)
 
 

@@ -10,6 +10,7 @@ from dse.quantities import show
 from formulations import evaluation
 from results.solution import Alternative, Solution, Status
 from scenarios.question import Question, Search, combinations
+from scenarios.sizes import unit_in_question
 from solvers.outcome import Outcome
 from solvers.sampling import sampler, studies
 from solvers.sampling.sampler import Found, Tried
@@ -86,7 +87,7 @@ def distance(question: Question, reached: float | None, proof: Solution) -> str:
     if proof.bound is None or reached is None or proof.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return f"no certified method gives a bound to compare with{by}"
     goal = question.objectives[0]
-    unit = evaluation.quantity(question.model, goal.name).unit
+    unit = unit_in_question(question, goal.name, evaluation.quantity(question.model, goal.name).unit)
     what = "certified optimum" if proof.status is Status.OPTIMAL else "certified bound"
     than = f"the {what} {show(proof.bound, unit, PROOF_DIGITS)}{by}"
     apart = reached - proof.bound

@@ -280,3 +280,17 @@ def test_the_command_prints_writes_and_tells_how(front_file: Path, tmp_path: Pat
     assert again.exit_code == 2
     assert "left untouched" in again.stderr
     assert math.isclose(float(rows[0]["energy [J]"]), told["points"][0]["objective"])
+
+
+def test_a_first_objective_that_is_decided_may_have_a_bound_of_its_own() -> None:
+    # a fallback to one point at a time is an error in the tests
+    found = dse.front(
+        asked(
+            decide={"processors": {"max": 65536}, "memory": {"min": 1e2, "max": 1e5}},
+            objective={"minimize": ["memory", "time"]},
+        ),
+        points=5,
+    )
+    assert (found.status == 1).all()
+    assert found.memory.values[0] == pytest.approx(1e2, rel=EXACT)
+    assert (np.diff(found.time.values) < 0).all()

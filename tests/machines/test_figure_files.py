@@ -157,7 +157,7 @@ def test_the_example_of_the_page_is_a_machine_file(tmp_path: Path):
     file.write_text(page.split("```text\n")[1].split("```")[0], encoding="utf-8")
     example = machines.get(str(file))
     assert example.figures["memory_bandwidth"].value == 3e12
-    assert example.intervals == {"constant_power": (0, 600)}
+    assert example.intervals["constant_power"] == (0, 600)
     keys = set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE))
     assert {"year", "evidence", "figures_of", "rate", "value", "interval", "doubt"} <= keys
     assert all(f"`{kind}`" in page for kind in EVIDENCE)
@@ -182,3 +182,17 @@ def test_figures_of_your_own_device_become_parameters(tmp_path: Path):
     assert mine.parameters["energy_per_flop"] == pytest.approx(4e-12)
     assert mine.intervals["constant_power"] == (40, 200)
     assert "roofline" in serving.serves(mine)
+
+
+def test_what_a_file_does_not_state_follows_from_its_figures_and_from_what_it_states(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    figures = '[figures]\npeak_fp32 = "60 TFLOPS"\nmemory_size = "80 GB"\nthermal_design_power = "600 W"\n'
+    file.write_text(figures)
+    plain = machines.get(str(file))
+    file.write_text(figures + '[parameters]\nword_size = "8 byte"\nenergy_per_flop = "20 pJ/flop"\n')
+    found = machines.get(str(file))
+    assert found.parameters.keys() == plain.parameters.keys()
+    assert found.parameters["energy_per_flop"] == 20e-12
+    assert found.parameters["memory_capacity"] == 80e9 / 8
+    assert plain.parameters["memory_capacity"] == 80e9 / 4
+    assert found.evidence["energy_per_flop"] != "derived" == found.evidence["memory_capacity"]

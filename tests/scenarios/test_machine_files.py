@@ -142,7 +142,8 @@ def test_a_page_about_a_moved_study_shows_the_title_of_its_machine(folder: Path)
     page = moved / "page.html"
     dse.report(moved / "study.zarr", page)
     said = page.read_text()
-    assert "parts/mine.toml, mine (measured at home)" in said
+    assert ">mine (measured at home)<" in said
+    assert "parts/mine.toml, " not in said
     assert str(folder) not in said
 
 

@@ -13,7 +13,7 @@ from dse.fronts.bands import EXACT
 from dse.system.records import dataclass
 from results.along_fronts.along import exchange_rates, knee
 from results.summaries import outside
-from results.telling import sources, words
+from results.telling import sizes, sources, words
 
 if TYPE_CHECKING:
     from dse.fronts.front_search import Front
@@ -77,7 +77,7 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     if found.band is not None and found.band.how != EXACT:  # which the method says already
         say(textwrap.fill(found.band.words(), PAGE_WIDTH))
     if found.growth is not None:
-        say(textwrap.fill(found.growth.words(found.points[0].units), PAGE_WIDTH))
+        say(textwrap.fill(found.growth.words(sizes.as_asked(found.points[0]).units), PAGE_WIDTH))
     curved = [x for x, g in zip(found.straight_in, goals, strict=False) if x != g]
     if curved and any(found.joined):
         say(f"Segments are straight in {' and '.join(found.straight_in)}")
@@ -140,13 +140,12 @@ def _value_at_point(point: Solution, name: str) -> float | str:
 
 
 def _amount_cell(point: Solution, name: str) -> str:
-    amount = _value_at_point(point, name)
-    return words.named(point, name, amount) or words.value(amount, point.units.get(name, ""), FRONT_DIGITS)
+    return words.metric(point, name, _value_at_point(point, name), FRONT_DIGITS)
 
 
 def column(points: Sequence[Solution], name: str, heading: str = "") -> Column:
     """Return the column of one quantity, by its name."""
-    return Column(heading or name, tuple(_amount_cell(p, name) for p in points))
+    return Column(heading or name, tuple(_amount_cell(p, name) for p in map(sizes.as_asked, points)))
 
 
 def design(points: Sequence[Solution], decided: Sequence[str], room: int) -> list[Column]:
@@ -185,7 +184,8 @@ def _folded(points: Sequence[Solution], title: str, names: Sequence[str]) -> Col
         cells = ["".join(_sign_of_share(float(_value_at_point(p, n))) for n in names) for p in points]
         what = f"{SIGNS[1.0]} 1, {PART} a part, {SIGNS[0.0]} 0"
     else:
-        cells, what = [" ".join(_amount_cell(p, n) for n in names) for p in points], "a value each"
+        cells = [" ".join(_amount_cell(p, n) for n in names) for p in map(sizes.as_asked, points)]
+        what = "a value each"
     if max(map(len, cells)) > LONGEST_CELL:
         return Column(title, (), f"{title} of {len(names)}, left out here: --json and -o front.csv have all")
     return Column(title, tuple(cells), f"{title} of {', '.join(labels)}, in this order: {what}")

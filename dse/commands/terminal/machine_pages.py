@@ -27,7 +27,8 @@ def page(machine: Machine) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    head = [f"{machine.name}: {machine.title}", *pages.head(machine), *pages.served(machine)]
+    name = machine.name if machine.title == machine.name else f"{machine.name}: {machine.title}"
+    head = [name, *pages.head(machine), *pages.served(machine)]
     parts: list[RenderableType] = [Text(visible("\n".join(head)))]
     if (against := pages.beside(machine)) is not None:
         parts += [table(*against, frozenset(against[0][1:])), Text("")]
@@ -96,8 +97,9 @@ def _stated_number(machine: Machine, name: str) -> float | str | None:
 def compared(columns: Sequence[str], names: Sequence[str] = ()) -> RenderableType:
     """Build the table of a comparison: a row per machine, a column per figure or parameter; see ``comparison``."""
     known = {**machine_parameters(), **FIGURES}
+    titles = machines.shown_names(machines.get(n) for n in names)
     rows = [
-        (str(row["name"]), *(_value_text(row[n], known[n].unit) for n in columns))
+        (titles.get(row["name"], row["name"]), *(_value_text(row[n], known[n].unit) for n in columns))
         for row in comparison(columns, names)
     ]
     heads = [n.replace("_", " ") for n in columns]

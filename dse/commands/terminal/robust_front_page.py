@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dse.commands.terminal.door import ANSWERED, NO_ANSWER, complain
 from dse.commands.terminal.front_page import FRONT_DIGITS, Column
 from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
-from results.telling import words
+from results.telling import sizes, words
 from results.telling.fresh import percent
 from results.uncertainty import kept
 from scenarios.uncertainty import uncertain_words
@@ -95,7 +95,7 @@ def _interval_text(point: Solution, name: str, estimate: Estimate | None, *, wor
 
 
 def _written(point: Solution, name: str, value: float, *, worst: bool) -> str:
-    return percent(value) if worst else words.value(value, point.units.get(name, ""), FRONT_DIGITS)
+    return percent(value) if worst else words.value(value, sizes.unit_of(point, name), FRONT_DIGITS)
 
 
 def _held_column(found: Front, k: int) -> list[Column]:

@@ -168,7 +168,9 @@ def _sketch(
     """Choose units and scales; leave out what has no numbers. None where fewer than two points are left."""
     import numpy as np
 
+    from dse.quantities import shown_unit
     from results import axes
+    from results.telling import sizes
 
     kept = [(label, *_finite_pairs(a, b)) for label, a, b in points]
     kept = [series for series in kept if series[1].size]
@@ -177,7 +179,7 @@ def _sketch(
         return None
     log = axes.wide(every[0]), axes.wide(every[1])
     scales = [
-        (1.0, axes.unit_of(array)) if is_log else axes.prefix(values, array)
+        shown_unit(sizes.unit_of_array(array.attrs)) if is_log else axes.prefix(values, array)
         for is_log, values, array in zip(log, every, (x, y), strict=True)
     ]
     across, up = (f" ({unit})" if unit else "" for _, unit in scales)

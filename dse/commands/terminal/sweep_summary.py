@@ -65,13 +65,12 @@ def best(dataset: xr.Dataset) -> dict[str, Any] | None:
 
 def show_best(dataset: xr.Dataset, told: dict[str, Any] | None) -> None:
     """Say which point is the best, and draw the objective where the terminal can show it."""
-    from dse.quantities import show as text
     from results import axes
     from results.dataset import objectives
 
     if told is not None:
         largest = objectives(dataset)[told["objective"]]
-        value = text(told["value"], told["unit"], 6)
+        value = axes.amount(told["value"], dataset["objective"], 6)
         where = ", ".join(f"{axes.words(d)} {_axis_value_text(dataset[d], v)}" for d, v in told["at"].items())
         say(f"Best: {'greatest' if largest else 'least'} {axes.words(told['objective'])} {value} at {where}")
     sketch.show(sketch.sweep, dataset)
@@ -80,7 +79,7 @@ def show_best(dataset: xr.Dataset, told: dict[str, Any] | None) -> None:
 def _axis_value_text(axis: xr.DataArray, value: Any) -> str:
     from results import axes
 
-    return str(value) if axes.is_text(axis) else axes.amount(float(value), axis, 6)
+    return axes.shown_name(axis, value) if axes.is_text(axis) else axes.amount(float(value), axis, 6)
 
 
 def show_ranges(dataset: xr.Dataset) -> None:
@@ -90,7 +89,6 @@ def show_ranges(dataset: xr.Dataset) -> None:
 
 def _variable_rows(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
     """Return name, least and greatest value and meaning of every variable; of codes all that occur, by name."""
-    from dse.quantities import show as text
     from results import axes
 
     found, ends = seen(dataset)
@@ -98,11 +96,12 @@ def _variable_rows(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
     for name, array in dataset.data_vars.items():
         about = str(array.attrs.get("long_name", ""))
         if name in found:
-            met = [meant for code, meant in axes.codes(array).items() if code in found[name] and code >= 0]
+            met = [
+                meant for code, meant in axes.shown_codes(array).items() if code in found[name] and code >= 0
+            ]
             rows.append((str(name), ", ".join(met), "", about))
         elif name in ends:
-            unit = axes.unit_of(array)
-            least, greatest = (text(end, unit) for end in ends[name])
+            least, greatest = (axes.amount(end, array, 6) for end in ends[name])
             rows.append((str(name), least, greatest, about))
     return [row for row in rows if row[1]]
 

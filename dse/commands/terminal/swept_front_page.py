@@ -12,7 +12,9 @@ from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
 from dse.fronts.front_search import Front
 from results.along_fronts.along import knee
 from results.summaries import outside
-from results.telling import sources, words
+from results.telling import sizes, sources, words
+from scenarios.language.machine_files import shown_names
+from scenarios.sizes import unit_in_question
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +67,11 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
 
 
 def _place_cells(found: Fronts, place: Place) -> list[str]:
-    return [words.value(c.of.values[place[c.along]], c.of.unit, PLACE_DIGITS) for c in found.grid.changes]
+    asked = found.question()
+    units = (unit_in_question(asked, c.of.path, c.of.unit) for c in found.grid.changes)
+    values = zip((c.of.values[place[c.along]] for c in found.grid.changes), units, strict=True)
+    known = shown_names(asked.scenario_text)
+    return [known.get(v, v) if isinstance(v, str) else words.value(v, u, PLACE_DIGITS) for v, u in values]
 
 
 def _print_fronts(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
@@ -159,7 +165,7 @@ def _reasons(found: Fronts) -> Iterator[str]:
         where = ", ".join(
             f"{c.of.name} = {v}" for c, v in zip(found.grid.changes, _place_cells(found, place), strict=True)
         )
-        said = "; ".join(f"{name}: {text}" for name, text in words.conflict(refusal))
+        said = "; ".join(f"{name}: {text}" for name, text in words.conflict(sizes.as_asked(refusal)))
         yield f"{where}: {refusal.status.value}" + (
             f": {said or refusal.message}" if said or refusal.message else ""
         )

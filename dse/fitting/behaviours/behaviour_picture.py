@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.fitting.machine_fits.picture import BLUE, GREY, LABEL_POINTS, MEDIUM, TITLE_POINTS, VERMILLION
+from dse.fitting.machine_fits.picture import LABEL_POINTS, MEDIUM, TITLE_POINTS
+from dse.system.pictures import BLUE, GREY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

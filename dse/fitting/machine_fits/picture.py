@@ -8,6 +8,7 @@ import numpy as np
 
 from dse.fitting.statistics import Array
 from dse.models.arithmetic import per
+from dse.system.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 
     from dse.fitting.machine_fits.result import Fit
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart
-BLUE, VERMILLION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
-COLOURS = (BLUE, VERMILLION, GREEN, "#CC79A7", "#E69F00", "#56B4E9")
+COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 TITLE_POINTS, MEDIUM, LABEL_POINTS = 16, 14, 12
 _CURVE = 400
 

@@ -42,7 +42,7 @@ STEEPEST = 30.0
 SHARPEST_FILED = 50.0
 # what a question or a dataset calls something else
 TAKEN = frozenset({"flop", "word", "message", "instruction", "machine", "stretch", "halvings", RANGE})
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+SHORT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,99}")
 
 
@@ -190,7 +190,7 @@ class _Reader:
         return value
 
     def _name(self, where: str, value: Any, taken: Sequence[str]) -> str:
-        if not isinstance(value, str) or not _NAME.fullmatch(value):
+        if not isinstance(value, str) or not SHORT_NAME.fullmatch(value):
             self.problems.append(f"{where} is a name of letters, digits and '_', not {_quoted_value(value)}")
             return ""
         if value in TAKEN or value in taken:

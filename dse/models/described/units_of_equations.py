@@ -16,9 +16,9 @@ from typing import Any
 
 from dse.models.described.witness import refusal
 from dse.models.model import Model, evaluate
+from dse.models.shared.kernels import LABELS
 from dse.quantities import Quantity, registry
 
-LABELS = ("flop", "word", "message", "instruction")
 MOST_KEPT = 256
 """Models of which it is remembered: more than a process asks for in turns, unless it makes them."""
 _judged: dict[int, tuple[Model, tuple[str, ...]]] = {}

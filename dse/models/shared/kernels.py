@@ -57,6 +57,7 @@ TAKEN = {
 }
 USABLE_POWER = "usable_power"
 LABELS = ("flop", "word", "message", "instruction")
+"""Units of what is counted."""
 
 
 @dataclass(frozen=True, slots=True)

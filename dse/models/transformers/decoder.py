@@ -26,6 +26,7 @@ from dse.quantities import Quantity
 from dse.system.records import dataclass
 
 SOURCE = "decoder transformer"
+OURS = "our addition"
 LARGEST_COUNT = 1e12
 
 

@@ -9,11 +9,10 @@ from dse.models.algorithms import distributed, two_level
 from dse.models.model import ModelLimit
 from dse.models.platforms import roofline
 from dse.models.shared.sums import sum_of
-from dse.models.transformers.decoder import KV_HEADS, KV_SPLIT, OFF, count
+from dse.models.transformers.decoder import KV_HEADS, KV_SPLIT, OFF, OURS, count
 from dse.models.transformers.decoder import inputs as decoder_inputs
 from dse.quantities import Quantity
 
-OURS = "our addition"
 TENSOR = "Shoeybi et al. 2019 (arXiv 1909.08053)"
 PAGES = "Kwon et al. 2023 (arXiv 2309.06180)"
 QUEUE = "M/M/c; Janssen et al. 2011"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dse.models.model import ModelLimit
-from dse.models.transformers.decoder import KV_HEADS, KV_SPLIT, OFF, ON, count
+from dse.models.transformers.decoder import KV_HEADS, KV_SPLIT, OFF, ON, OURS, count
 from dse.models.transformers.decoder import inputs as decoder_inputs
 from dse.quantities import Quantity
 
 ACTIVATIONS = "Korthikanti et al. 2022 (arXiv 2205.05198)"
 PIPELINE = "Narayanan et al. 2021 (arXiv 2104.04473)"
 ZERO = "Rajbhandari et al. 2020 (arXiv 1910.02054)"
-OURS = "our addition"
 NONE, SELECTIVE, FULL = "none", "selective", "full"
 SEPARATE, FUSED = "separate", "fused"
 

@@ -10,9 +10,9 @@ from dse.models.shared.grids import GRIDS
 from dse.papers import drawing
 from dse.papers.act.carbon_rows import JULIAN_YEAR, ours
 from dse.papers.asking import metrics
-from dse.papers.drawing import BLUE, GREEN, ORANGE
 from dse.papers.report import Picture
 from dse.papers.sources import table
+from dse.system.pictures import BLUE, GREEN, ORANGE
 
 SHOWN = ("coal", "india", "world", "usa", "europe", "brazil", "nuclear", "iceland")
 

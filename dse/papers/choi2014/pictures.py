@@ -16,15 +16,16 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from dse.papers.choi2014.constant_power import by_peak_efficiency
 from dse.papers.choi2014.platforms import curves, label
-from dse.papers.drawing import BLACK, BLUE, DPI, RED, SIZE, SKY, canvas, save
+from dse.papers.drawing import DPI, SIZE, canvas, save
 from dse.papers.report import Picture
+from dse.system.pictures import BLACK, BLUE, SKY, VERMILLION
 
 TITAN, ARNDALE = "gtx_titan", "arndale_gpu"
 INTENSITY = "intensity (flop/byte)"
 INTENSITIES = 2.0 ** np.linspace(-3.0, 8.0, 441)
 TICKS = (-2, 0, 2, 4, 6)
 # colour by what bounds the time (0 compute, 1 cap, 2 memory), style by the throttle
-REGIMES = ((2, "memory-bound", BLUE), (1, "capped", RED), (0, "compute-bound", BLACK))
+REGIMES = ((2, "memory-bound", BLUE), (1, "capped", VERMILLION), (0, "compute-bound", BLACK))
 THROTTLES = ((1.0, "Δπ", "-"), (2.0, "Δπ/2", "--"), (4.0, "Δπ/4", "-."), (8.0, "Δπ/8", ":"))
 PANEL_ROWS, COLUMNS = 3, 4
 
@@ -75,7 +76,7 @@ def figure_1(folder: Path) -> Picture:
     """Performance, energy efficiency and power of a GTX Titan, an Arndale GPU, and 47 of them."""
     which = (
         (TITAN, 1, 1.0, {"color": BLACK, "lw": 3, "label": "GTX Titan"}),
-        (ARNDALE, 47, 1.0, {"color": RED, "lw": 3, "ls": "--", "label": "47 Arndale GPUs"}),
+        (ARNDALE, 47, 1.0, {"color": VERMILLION, "lw": 3, "ls": "--", "label": "47 Arndale GPUs"}),
         (ARNDALE, 1, 1.0, {"color": BLUE, "lw": 3, "ls": "-.", "label": "1 Arndale GPU"}),
     )
     return _three(folder, "figure1", "Figure 1: a GTX Titan against Arndale GPUs", which, 2.0**-3)
@@ -86,7 +87,7 @@ def half_power(folder: Path) -> Picture:
     which = (
         (TITAN, 1, 1.0, {"color": SKY, "lw": 3, "label": "GTX Titan, 287 W"}),
         (TITAN, 1, 8.0, {"color": BLACK, "lw": 3, "label": "GTX Titan at Δπ/8, 143.5 W"}),
-        (ARNDALE, 23, 1.0, {"color": RED, "lw": 3, "ls": "--", "label": "23 Arndale GPUs, 140.5 W"}),
+        (ARNDALE, 23, 1.0, {"color": VERMILLION, "lw": 3, "ls": "--", "label": "23 Arndale GPUs, 140.5 W"}),
     )
     title = "Section V-D: a node held to half its power"
     return _three(folder, "half-power", title, which, 2.0**3)

@@ -12,11 +12,11 @@ from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 from dse.papers import drawing
 from dse.papers.choi2016 import autotuning, jetson
 from dse.papers.choi2016.jetson import CONSTANT, ENERGIES, cells, column, name_of
-from dse.papers.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 from dse.papers.report import Picture
+from dse.system.pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 KINDS = ("single flop", "double flop", "integer", "shared memory", "L2", "memory")
-COLOURS = (BLUE, RED, ORANGE, GREEN, SKY, PURPLE)
+COLOURS = (BLUE, VERMILLION, ORANGE, GREEN, SKY, PURPLE)
 
 
 def draw(folder: Path) -> tuple[Picture, ...]:
@@ -65,7 +65,9 @@ def _phases(folder: Path) -> Picture:
         _draw_marked_point(
             axis, (time[least], energy[least]), "o", GREEN, f"least energy: {name_of(cells()[least])}"
         )
-        _draw_marked_point(axis, (time[fast], energy[fast]), "x", RED, f"fastest: {name_of(cells()[fast])}")
+        _draw_marked_point(
+            axis, (time[fast], energy[fast]), "x", VERMILLION, f"fastest: {name_of(cells()[fast])}"
+        )
         axis.set_title(
             f"{phase['name']}: {found['time'].min():.2f} s, {found['energy'].min():.1f} J", fontsize=14
         )
@@ -113,7 +115,7 @@ def _race(folder: Path) -> Picture:
     )
     for axis, (label, operations) in zip(axes, autotuning.KINDS.items(), strict=True):
         lost = autotuning.race(operations)
-        axis.plot(autotuning.INTENSITIES, 100 * lost.highest, "--", color=RED, label="highest clocks")
+        axis.plot(autotuning.INTENSITIES, 100 * lost.highest, "--", color=VERMILLION, label="highest clocks")
         axis.plot(autotuning.INTENSITIES, 100 * lost.kind, color=BLUE, label="fastest, best of equals")
         axis.set_xscale("log", base=2)
         axis.set_title(label, fontsize=15)

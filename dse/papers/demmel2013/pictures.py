@@ -12,8 +12,9 @@ from matplotlib.lines import Line2D
 from dse.papers.demmel2013 import case_study, costs, scaling
 from dse.papers.demmel2013.plane_pictures import figure_4
 from dse.papers.demmel2013.questions import settings
-from dse.papers.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, canvas, save
+from dse.papers.drawing import canvas, save
 from dse.papers.report import Picture
+from dse.system.pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 
 LOOKS = {
     "energy_per_flop": ("γe (flops)", BLUE, "o", "-"),
@@ -36,7 +37,7 @@ def figure_3(folder: Path) -> Picture:
     figure, (left, right) = canvas(title, "processors p", "words per processor", 2)
     looks = (
         ("matmul", "classical", BLUE, "o", "p$^{1/3}$"),
-        ("strassen", "Strassen", RED, "s", "p$^{1-2/ω}$"),
+        ("strassen", "Strassen", VERMILLION, "s", "p$^{1-2/ω}$"),
     )
     for model, name, colour, marker, growth in looks:
         data = scaling.figure_3(model)
@@ -81,7 +82,7 @@ def lower_bounds(folder: Path) -> Picture:
     axis.loglog(M, sequential, color=ORANGE, lw=6, alpha=0.45, label="bound (3)")
     parallel = np.array([costs.parallel_words(F, q, inout) for q in M])
     parallel[parallel == 0.0] = np.nan
-    axis.loglog(M, parallel, color=RED, lw=3, label="bound (5), zero from M = n²/9 on")
+    axis.loglog(M, parallel, color=VERMILLION, lw=3, label="bound (5), zero from M = n²/9 on")
     axis.axvline(corner, color=BLACK, lw=1.2, ls="-.")
     axis.annotate(" 3D limit", (corner, 0.04), xycoords=("data", "axes fraction"), fontsize=14)
     axis.set_ylim(inout / 30.0)
@@ -113,7 +114,7 @@ def figure_7(folder: Path) -> Picture:
         left.semilogy(
             case_study.GENERATIONS, values, marker=marker, color=colour, lw=2.5, ms=9, label=reading.name
         )
-    left.axhline(75.0, color=RED, ls="--", lw=2, label="75 GFLOPS/W")
+    left.axhline(75.0, color=VERMILLION, ls="--", lw=2, label="75 GFLOPS/W")
     left.set_xlim(-0.3, 8.3)
     left.set_ylim(1, 1000)
     left.set_yticks([1, 3, 10, 30, 75, 300, 1000], ["1", "3", "10", "30", "75", "300", "1000"])
@@ -135,7 +136,7 @@ def _readings(axis: Axes) -> None:
         axis.plot(value, row, marker="D" if chosen else "o", color=PURPLE if chosen else BLACK, ms=11)
         plain = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
         axis.text(value, row + 0.17, f"{value:.1f}", fontsize=14, ha="center", va="bottom", bbox=plain)
-    axis.axvline(75.0, color=RED, ls="--", lw=2)
+    axis.axvline(75.0, color=VERMILLION, ls="--", lw=2)
     axis.set_yticks(range(len(readings)), [reading.name.replace(", ", ",\n") for reading in readings])
     axis.set_xlim(38, 92)
     axis.set_ylim(-0.5, len(readings) - 0.4)

@@ -14,8 +14,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 
 from dse.papers.demmel2013 import nbody, regions
-from dse.papers.drawing import BLACK, BLUE, GREEN, PURPLE, RED, SKY, canvas, save
+from dse.papers.drawing import canvas, save
 from dse.papers.report import Picture
+from dse.system.pictures import BLACK, BLUE, GREEN, PURPLE, SKY, VERMILLION
 
 
 def figure_4(folder: Path) -> tuple[Picture, ...]:
@@ -32,10 +33,10 @@ def _frame(title: str) -> tuple[Figure, Axes, Polygon]:
     axis.set_xlim(0.7, 1.4 * s.n**2)
     axis.set_ylim(1.0, 1.4 * s.n)
     # both limits are straight in logarithmic axes
-    axis.plot([1.0, s.n], [s.n, 1.0], color=RED, lw=4, zorder=4)
-    axis.plot([1.0, s.n**2], [s.n, 1.0], color=RED, lw=4, zorder=4)
-    axis.text(0.8, 14.0, "1D limit\nM = n/p", color=RED, fontsize=15, va="top", weight="bold")
-    axis.text(420.0, 3.6, "2D limit\nM = n/√p", color=RED, fontsize=15, weight="bold")
+    axis.plot([1.0, s.n], [s.n, 1.0], color=VERMILLION, lw=4, zorder=4)
+    axis.plot([1.0, s.n**2], [s.n, 1.0], color=VERMILLION, lw=4, zorder=4)
+    axis.text(0.8, 14.0, "1D limit\nM = n/p", color=VERMILLION, fontsize=15, va="top", weight="bold")
+    axis.text(420.0, 3.6, "2D limit\nM = n/√p", color=VERMILLION, fontsize=15, weight="bold")
     inside = Polygon([(1.0, s.n), (s.n, 1.0), (s.n**2, 1.0)], transform=axis.transData, visible=False)
     axis.add_patch(inside)
     return figure, axis, inside

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from dse.models.exabounds.levels import ABOVE_CORE, LEVELS, TITLES
 from dse.papers.asking import metrics
-from dse.papers.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, canvas, save
+from dse.papers.drawing import canvas, save
 from dse.papers.exabounds2012 import power_rows, table_one
 from dse.papers.exabounds2012.correlator import WORKLOAD, blue_gene
 from dse.papers.exabounds2012.performance_rows import PARTS
@@ -26,8 +26,9 @@ from dse.papers.exabounds2012.systems import (
     power7,
 )
 from dse.papers.report import Picture
+from dse.system.pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
-STACK = dict(zip(PARTS, (BLUE, SKY, ORANGE, GREEN, PURPLE, RED), strict=True))
+STACK = dict(zip(PARTS, (BLUE, SKY, ORANGE, GREEN, PURPLE, VERMILLION), strict=True))
 WORDS = {
     "base": "issue, 1/n",
     "icache": "instruction misses",
@@ -65,7 +66,7 @@ def _processors(folder: Path) -> Picture:
     for axis, (kind, what) in zip(axes, table_one.KINDS.items(), strict=True):
         for peak, colour, mark, words in (
             (PEAK, BLUE, "o", "80 % at peak, 20 % idle (caption)"),
-            (0.0, RED, "s", "20 % idle only (as printed)"),
+            (0.0, VERMILLION, "s", "20 % idle only (as printed)"),
         ):
             found = table_one.points(kind, peak)
             front = [found[name] for name in table_one.frontier(found)]
@@ -179,10 +180,10 @@ def _pins(folder: Path) -> Picture:
     milli = np.array([1e3 * plain({"bit_rate.socket": r * 1e9 / 8})["pin_power.socket"] for r in rates])
     left.plot(rates, milli, color=BLUE, lw=2.4, label="(21), by the model")
     known = power_rows.REFERENCE_6
-    left.plot(*zip(*known.items(), strict=True), "D", ms=9, color=RED, label="its source [6]")
+    left.plot(*zip(*known.items(), strict=True), "D", ms=9, color=VERMILLION, label="its source [6]")
     left.legend(fontsize=13)
     right.plot(rates, milli / rates, color=BLUE, lw=2.4)
-    right.plot(list(known), [p / r for r, p in known.items()], "D", ms=9, color=RED)
+    right.plot(list(known), [p / r for r, p in known.items()], "D", ms=9, color=VERMILLION)
     right.set_ylabel("power per rate (mW per Gb/s, pJ/bit)", fontsize=15)
     for axis in (left, right):
         axis.set_xlim(0.0, 20.6)

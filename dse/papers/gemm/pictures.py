@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from dse.papers import drawing
-from dse.papers.drawing import BLUE, GREEN, ORANGE
 from dse.papers.gemm import comparison
 from dse.papers.gemm.comparison import NAMES
 from dse.papers.report import Picture
+from dse.system.pictures import BLUE, GREEN, ORANGE
 
 LABELS = {
     "e_sheet": "data sheet",

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from dse.papers import drawing
-from dse.papers.drawing import BLUE, GREEN, ORANGE
 from dse.papers.llmcompass.comparison import NAMES, by_kind, of, times
 from dse.papers.report import Picture
+from dse.system.pictures import BLUE, GREEN, ORANGE
 
 
 def draw(folder: Path) -> tuple[Picture, ...]:

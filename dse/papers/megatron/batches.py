@@ -12,9 +12,9 @@ from dse import machines
 from dse.papers import drawing
 from dse.papers.asking import metrics
 from dse.papers.comparer import Answers, Found
-from dse.papers.drawing import BLUE, GREEN, ORANGE
 from dse.papers.report import Picture
 from dse.papers.sources import premises, table
+from dse.system.pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 PAPER = "megatron"
 # the machine of the catalogue that ``dse.papers.megatron.fit`` writes, and the one of the data sheet
@@ -117,12 +117,12 @@ def draw(folder: Path) -> tuple[Picture, ...]:
     place, below = np.arange(len(lines)), np.zeros(len(lines))
     found = [told(line) for line in lines]
     measured = np.array([float(line["seconds"]) for line in lines])
-    colours = (BLUE, drawing.SKY, ORANGE, drawing.PURPLE, GREEN, drawing.RED, drawing.BLACK)
+    colours = (BLUE, SKY, ORANGE, PURPLE, GREEN, VERMILLION, BLACK)
     for part, colour in zip(PARTS, colours, strict=True):
         height = np.array([at[f"step_{part}"] for at in found]) / measured
         axis.bar(place, height, 0.6, bottom=below, color=colour, label=part)
         below += height
-    axis.axhline(1.0, color=drawing.BLACK, linestyle="--", label="measured")
+    axis.axhline(1.0, color=BLACK, linestyle="--", label="measured")
     axis.set_xticks(place, [f"{line['model']}\n{line['recompute']}" for line in lines])
     axis.legend(fontsize=12, loc="center left", bbox_to_anchor=(1.0, 0.5))
     path = drawing.save(figure, folder / "batches.png")

@@ -13,11 +13,12 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import NullFormatter
 
-from dse.papers.drawing import BLACK, BLUE, DPI, GREEN, ORANGE, PURPLE, save
+from dse.papers.drawing import DPI, save
 from dse.papers.report import Picture
 from dse.papers.tang2017.formulas import PLATFORMS
 from dse.papers.tang2017.platforms import CASES, PARTITIONS, estimate, intensities
 from dse.papers.tang2017.surfaces import axis, surface
+from dse.system.pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE
 
 FULL = {"SA": "synthetic application", "LA": "linear algebra", "DA": "data assembly of miniFE"}
 METRICS = {

@@ -13,7 +13,6 @@ from dse import machines
 from dse.models.transformers.transformer_measured import FACTORS
 from dse.papers import drawing
 from dse.papers.comparer import Answers, Found
-from dse.papers.drawing import BLUE, ORANGE
 from dse.papers.report import Picture
 from dse.papers.vtrain2024 import fit as fits
 from dse.papers.vtrain2024.runs import (
@@ -26,6 +25,7 @@ from dse.papers.vtrain2024.runs import (
     missed,
     modelled,
 )
+from dse.system.pictures import BLACK, BLUE, ORANGE
 
 PAPER = "vtrain2024"
 answers = Answers(PAPER)
@@ -191,7 +191,7 @@ def draw(folder: Path) -> tuple[Picture, ...]:
                 continue
             label = f"{name}: {missed(ours, runs.seconds):.1f} %"
             axis.semilogx(runs.seconds, ours / runs.seconds, ".", color=colour, alpha=0.5, label=label)
-        axis.axhline(1.0, color=drawing.BLACK, linewidth=1.0)
+        axis.axhline(1.0, color=BLACK, linewidth=1.0)
         axis.set_title(title, fontsize=14)
         axis.legend(fontsize=12)
     path = drawing.save(figure, folder / "ratios.png")

@@ -9,10 +9,10 @@ import click
 
 from dse.commands.terminal.door import ANSWERED, NO_ANSWER, complain, folder_for
 from dse.commands.terminal.printing import say, say_json
+from dse.models.described.fitted import POSYNOMIAL
 from dse.system.progress import reporting
 from dse.system.records import dataclass
 
-POSYNOMIAL = "posynomial"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _DECORATIONS = (
