@@ -30,6 +30,8 @@ from solvers.outcome import ENUMERATION
 
 SETTLED_WIDTH = 1e-2
 NUDGE = 1e-7
+NUDGES = (NUDGE, NUDGE / 10, NUDGE / 100)
+"""Where a nudge moves the goal by more than a tie may differ by, a smaller one is tried."""
 NEXT = 0.1
 MOST_TIE_NODES = 300
 
@@ -182,31 +184,46 @@ def _settled_by_ties(
                 ranges[c.names[alone[0]]] = (float(np.exp(low)), float(np.exp(high)))
     if not loose:
         return y, ranges
-    nudged_problem, nudged_goal = _nudged(problem, goal, stages, y)
-    found = branch.minimise(canon.canonical(nudged_problem, nudged_goal), most=MOST_TIE_NODES)
-    return (y if found.y is None else found.y[: y.size]), ranges
+    for nudge in NUDGES:
+        nudged_problem, nudged_goal = _nudged(problem, goal, stages, y, nudge)
+        found = branch.minimise(canon.canonical(nudged_problem, nudged_goal), most=MOST_TIE_NODES)
+        if found.y is None:
+            break
+        if goal is None or _as_good(c, y, found.y[: y.size]):
+            return found.y[: y.size], ranges
+    return y, ranges
+
+
+def _as_good(c: Canonical, y: Array, other: Array) -> bool:
+    """Whether the goal at two designs is the same but for what a tie may differ by."""
+    return bool(np.ptp(canon.values(c, np.stack([y, other]))[:, 0]) <= TIE)
 
 
 def _least_of_form(problem: Problem, goal: Goal | None, c: Canonical, y: Array, direction: Array) -> float:
     """The least value of a linear form over the optimal designs."""
     names = [v.name for v in problem.variables]
-    power = 1.0 if goal is None else NUDGE
-    key = tuple(sorted((n, power * float(e)) for n, e in zip(names, direction, strict=True) if e != 0))
-    nudged = _goal_times(goal, Posynomial({key: 1.0}))
-    c_nudged = canon.canonical(problem, nudged)
-    found = branch.minimise(c_nudged, gap=NUDGE * SETTLED_WIDTH / 10, incumbent=y, most=MOST_TIE_NODES)
-    if found.y is None or (goal and np.ptp(canon.values(c, np.stack([y, found.y]))[:, 0]) > 10 * TIE):
-        return float(direction @ y)
-    return float(direction @ found.y)
+    for nudge in NUDGES:
+        power = 1.0 if goal is None else nudge
+        key = tuple(sorted((n, power * float(e)) for n, e in zip(names, direction, strict=True) if e != 0))
+        nudged = _goal_times(goal, Posynomial({key: 1.0}))
+        c_nudged = canon.canonical(problem, nudged)
+        found = branch.minimise(c_nudged, gap=nudge * SETTLED_WIDTH / 10, incumbent=y, most=MOST_TIE_NODES)
+        if found.y is None:
+            break
+        if goal is None or _as_good(c, y, found.y):
+            return float(direction @ found.y)
+    return float(direction @ y)
 
 
-def _nudged(problem: Problem, goal: Goal | None, stages: Sequence[Goal], y: Array) -> tuple[Problem, Goal]:
+def _nudged(
+    problem: Problem, goal: Goal | None, stages: Sequence[Goal], y: Array, nudge: float
+) -> tuple[Problem, Goal]:
     """Add one variable per stage, above that stage's value; the goal times tiny powers of them."""
     point = {v.name: float(x) for v, x in zip(problem.variables, np.exp(y), strict=True)}
     variables, rows, weight = (
         list(problem.variables),
         list(problem.rows or ()),
-        1.0 if goal is None else NUDGE,
+        1.0 if goal is None else nudge,
     )
     powers = []
     for stage in stages:
