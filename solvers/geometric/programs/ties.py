@@ -30,7 +30,7 @@ from solvers.outcome import ENUMERATION
 
 SETTLED_WIDTH = 1e-2
 NUDGE = 1e-7
-NUDGES = (NUDGE, NUDGE / 10, NUDGE / 100)
+NUDGES = tuple(NUDGE * 10.0 ** (-k / 2) for k in range(5))
 """Where a nudge moves the goal by more than a tie may differ by, a smaller one is tried."""
 NEXT = 0.1
 MOST_TIE_NODES = 300
