@@ -23,7 +23,7 @@ from formulations.arithmetics.differences import Difference
 from formulations.arithmetics.posynomial import Ratio
 from formulations.row_keys import RowKey
 from scenarios.define import composed
-from scenarios.question import HALVINGS, STRETCH, Decision, Limit, Question
+from scenarios.question import FARTHEST_ENDS, HALVINGS, STRETCH, Decision, Limit, Question
 
 # powers of the elapsed time in the metrics that idling changes
 ELAPSED = {"time": 1, "energy_delay": 1, "power": -1, "power_per_processor": -1, "performance": -1}
@@ -32,11 +32,11 @@ ELAPSED |= dict.fromkeys(economics.KEPT, 1)
 
 # ends of a search: what it begins with beside the model's own, and what it never goes beyond
 SEARCH_REACH = 1.0
-FARTHEST_REACH = 1e25
+FARTHEST_REACH = FARTHEST_ENDS
 """How much farther than that a search goes whose proof could rest on such an end (see ``farthest``)."""
-LARGEST_WHOLE = 1e18
-"""Whole numbers are searched up to here: one more than this is the same number in floats."""
 LEAST_FLOAT, LARGEST_FLOAT = 1e-300, 1e300
+LEAST_CALCULABLE, LARGEST_CALCULABLE = 1e-100, 1e100
+"""How far floats go that are squared and cubed on the way to a metric: no search without structure goes farther."""
 
 
 def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def farthest(question: Question) -> Question:
     Of a convex problem an optimum inside a smaller box is the optimum everywhere, and what an end forbids or holds
     shows. Of any other problem a better design beyond the box shows nowhere, so that it is searched this far.
     """
-    return replace(question, reach=FARTHEST_REACH)
+    return replace(question, reach=max(question.reach, FARTHEST_REACH))
 
 
 def nearest(question: Question) -> Question:
@@ -194,15 +194,29 @@ def nearest(question: Question) -> Question:
     return replace(question, reach=1.0)
 
 
-def box(question: Question, name: str, *, whole: bool = False) -> Box:
+def with_all_powers(d: Decision) -> Decision:
+    """Return a decision with all powers of its number that floats have, where it lists powers without end."""
+    if not d.endless or d.values is None or len(d.values) < 2:
+        return d
+    of = d.values[1] / d.values[0]
+    # a whole number is no power below 1
+    least = 1.0 if d.integer else LEAST_FLOAT
+    before, after = [d.values[0]], [d.values[-1]]
+    while before[-1] / of >= least:
+        before.append(before[-1] / of)
+    while after[-1] * of <= LARGEST_FLOAT:
+        after.append(after[-1] * of)
+    return replace(d, values=(*before[:0:-1], *d.values, *after[1:]))
+
+
+def box(question: Question, name: str) -> Box:
     """The finite box of a decided quantity, in which a search can be made. No proof may rest on its searched ends.
 
-    ``whole``: its numbers are whole.
+    Of a question whose ``reach`` is infinite these ends are as far as floats can be reckoned with.
     """
     q = quantity(question.model, name)
     searched = (q.minimum <= 0.0 < q.floor, not math.isfinite(q.maximum))
     far = question.reach * SEARCH_REACH
-    low = max(q.floor / far, LEAST_FLOAT) if searched[0] else max(q.minimum, 0.0)
-    most = max(q.ceiling, LARGEST_WHOLE) if whole else LARGEST_FLOAT
-    high = min(q.ceiling * far, most) if searched[1] else q.maximum
+    low = max(q.floor / far, LEAST_CALCULABLE) if searched[0] else max(q.minimum, 0.0)
+    high = min(q.ceiling * far, LARGEST_CALCULABLE) if searched[1] else q.maximum
     return Box(low, high, searched)

@@ -41,8 +41,7 @@ class Variable:
     """A decided number: its domain box (SI, positive) and which ends of it are the domain's own.
 
     ``real_low`` / ``real_high``: the end is mathematical (one processor), not merely there to have a box.
-    ``auxiliary``: it stands for a maximum and is nobody's decision. ``far``: the ends that are only there to have a box
-    are as far away as a proof needs them (``evaluation.farthest``).
+    ``auxiliary``: it stands for a maximum and is nobody's decision.
     """
 
     name: str
@@ -52,7 +51,6 @@ class Variable:
     real_high: bool
     decision: Decision
     auxiliary: bool = False
-    far: bool = False
 
     @property
     def discrete(self) -> bool:
@@ -299,10 +297,7 @@ def _case(
     way: maxima.Alternative,
     ends: Mapping[str, tuple[float, float]],
 ) -> Problem:
-    more = tuple(
-        Variable(n, *ends[n], False, False, Decision(n), auxiliary=True, far=_is_far(question))
-        for n in way.names
-    )
+    more = tuple(Variable(n, *ends[n], False, False, Decision(n), auxiliary=True) for n in way.names)
     every = (*rows, *_held(way))
     refusal = _signomial(goal, every)
     discrete = any(v.discrete for v in variables)
@@ -319,28 +314,25 @@ def _variables(question: Question) -> tuple[Variable, ...]:
     return tuple(_variable_of(question, d) for d in question.decide)
 
 
-def _is_far(question: Question) -> bool:
-    return question.reach >= evaluation.FARTHEST_REACH
-
-
 def farther(variables: Sequence[Variable]) -> tuple[Variable, ...]:
-    """Return variables with the ends far away that are only there to have a box."""
-    return tuple(v if v.far or v.discrete else _farther(v) for v in variables)
+    """Return variables with the ends that are only there to have a box where floats end."""
+    return tuple(_farther(v) if v.decision.endless or not v.decision.values else v for v in variables)
 
 
 def _farther(v: Variable) -> Variable:
-    low = v.low if v.real_low else v.low / evaluation.FARTHEST_REACH
-    return replace(v, low=low, high=v.high if v.real_high else v.high * evaluation.FARTHEST_REACH, far=True)
+    low = v.low if v.real_low else np.minimum(v.low, evaluation.LEAST_FLOAT)
+    high = v.high if v.real_high else np.maximum(v.high, evaluation.LARGEST_FLOAT)
+    return replace(v, low=low, high=high, decision=evaluation.with_all_powers(v.decision))
 
 
 def _variable_of(question: Question, d: Decision) -> Variable:
-    box = evaluation.box(question, d.name, whole=d.integer)
+    box = evaluation.box(question, d.name)
     low, high = box.low, box.high
     if d.minimum is not None and d.minimum > 0:
         low = min(low, d.minimum)
     if d.maximum is not None:
         high = max(high, d.maximum)
-    return Variable(d.name, low, high, not box.searched[0], not box.searched[1], d, far=_is_far(question))
+    return Variable(d.name, low, high, not box.searched[0], not box.searched[1], d)
 
 
 def symbolic(question: Question, objective: int) -> tuple[Goal | None, tuple[Row, ...]]:

@@ -10,7 +10,7 @@ from dse.quantities import Quantity, kind
 from scenarios.language.errors import shown
 from scenarios.language.reading import Reader, box, choice
 from scenarios.language.schema import Decide
-from scenarios.question import Decision
+from scenarios.question import FARTHEST_ENDS, Decision
 
 MOST_HALVINGS = 500
 LEAST_POWER = 1e-30
@@ -92,7 +92,7 @@ def decision(
         listed = _with_listed_values(reader, key, entry.values, q, word_size, made)
         return listed and replace(listed, integer=asked)
     if entry.powers_of is not None:
-        least, most = box(q)
+        least, most = _farthest_ends(q)
         # no power is 0, and a whole one is at least 1
         least = least or (1.0 if entry.integer else LEAST_POWER)
         if low and high and low <= high and not powers(entry.powers_of, low, high):
@@ -169,6 +169,14 @@ def _halvings(base: float, halvings: float, least: float) -> tuple[float, ...]:
     # to the domain's end, not to max_halvings: the bound is a limit, and the feasible values may lie behind it
     more = max(0, math.floor(math.log2(base / least)))
     return tuple(base / 2.0**k for k in range(max(int(halvings), more), -1, -1))
+
+
+def _farthest_ends(q: Quantity) -> tuple[float, float]:
+    """Return the range in which powers are listed: far beyond an end that is only there to have one."""
+    least, most = box(q)
+    if not q.minimum > 0 and least > 0:
+        least = max(least / FARTHEST_ENDS, LEAST_POWER)
+    return least, most if math.isfinite(q.maximum) else most * FARTHEST_ENDS
 
 
 def powers(of: int, least: float, most: float) -> tuple[float, ...]:

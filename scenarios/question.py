@@ -14,6 +14,9 @@ from scenarios.distributions import PROMISE_CONFIDENCE, Joint, Measure, Uncertai
 OPTIMAL_GAP = 1e-6
 """An answer is optimal where the proved bound is this near to its objective, relative; a file may ask for less."""
 
+FARTHEST_ENDS = 1e25
+"""How much farther than the range of a quantity a search goes whose proof could rest on an end, and lists of powers."""
+
 TIES = ("time", "energy", "cost")
 """What ties go to unless a file says otherwise: the least of each, before the decided quantities in file order."""
 

@@ -6,7 +6,7 @@ certain: they come from intervals rounded outwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -157,7 +157,7 @@ def _of_points(end: Any, points: NDArray[np.intp]) -> Any:
 
 
 def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
-    box = evaluation.box(question, d.name, whole=d.integer)
+    box = evaluation.box(question, d.name)
     low: Any = box.low
     high: Any = box.high
     own: tuple[Any, Any] = box.searched
@@ -167,7 +167,8 @@ def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
     if d.maximum is not None:
         high, own = d.maximum * (1 + HOLDS), (own[0], False)
     if d.values is not None:
-        low, high, own = np.maximum(low, d.values[0]), np.minimum(high, d.values[-1]), (False, False)
+        ends = (-np.inf if d.minimum is None else low, np.inf if d.maximum is None else high)
+        low, high, own = np.maximum(ends[0], d.values[0]), np.minimum(ends[1], d.values[-1]), (False, False)
     if d.integer:
         low = np.where(np.asarray(low) > 0, np.maximum(low, 1.0), low)
     return low, high, own
@@ -332,28 +333,6 @@ def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Arra
             np.fmax(low, middle * np.exp(least.T) * (1 - 1e-12)),
             np.fmin(high, middle * np.exp(most.T) * (1 + 1e-12)),
         )
-
-
-def outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
-    """Go through boxes that cover a box but for what lies within a space; a side may have one value only."""
-    low, high = low.copy(), high.copy()
-    for j in range(low.size):
-        if low[j] < near.low[j]:
-            yield low, _with_side(high, j, min(high[j], near.low[j]))
-        if high[j] > near.high[j]:
-            yield _with_side(low, j, max(low[j], near.high[j])), high
-        low, high = (
-            _with_side(low, j, max(low[j], near.low[j])),
-            _with_side(high, j, min(high[j], near.high[j])),
-        )
-        if low[j] > high[j]:
-            return
-
-
-def _with_side(ends: Array, j: int, end: float) -> Array:
-    found = ends.copy()
-    found[j] = end
-    return found
 
 
 def tighten(

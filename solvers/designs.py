@@ -24,6 +24,8 @@ TRIED_TOGETHER = 100_000
 """Designs that are evaluated together; a question of no more is answered by trying them all."""
 OUTRIGHT = 1_000_000
 """Designs that are all tried before intervals are asked what limits leave of them: about as quick as asking."""
+LARGEST_COUNTED = 2**53
+"""Whole numbers up to here are floats each."""
 MANY_DESIGNS = 40_000
 """Designs that are worth evaluating at many points."""
 
@@ -159,7 +161,11 @@ def _all_combinations(where: Space, low: Array, high: Array) -> Grid:
 def _axis(where: Space, j: int, low: Array, high: Array) -> Array | range:
     allowed = where.values[j]
     if allowed is None:
-        return range(int(low[j]), int(high[j]) + 1)
+        first, last = int(low[j]), int(high[j])
+        if last > LARGEST_COUNTED and last - first <= OUTRIGHT:
+            # beyond, every float is whole, and several whole numbers are one float
+            return np.unique(np.array(range(first, last + 1), dtype=float))
+        return range(first, last + 1)
     return np.asarray(allowed[(allowed >= low[j]) & (allowed <= high[j])])
 
 

@@ -23,8 +23,8 @@ from formulations.tolerances import HOLDS, TIE
 from results.solution import Status
 from results.telling.facts import NextBest
 from scenarios.define import composed
-from scenarios.question import Question
-from solvers import boxes, designs
+from scenarios.question import Decision, Question
+from solvers import beyond, boxes, designs
 from solvers.boxes import Array
 from solvers.designs import Grid, Table
 from solvers.outcome import ENUMERATION, Outcome
@@ -32,6 +32,9 @@ from solvers.outcome import ENUMERATION, Outcome
 MOST_ENUMERATED = 50_000_000
 """Designs that are still all tried, of one question."""
 POOL = 500_000
+FEWER_POWERS = 1e3
+"""An optimum at the last of listed powers is none if without those within this factor of it nothing is as good."""
+BEYOND = "no design has numbers that floats hold"
 LOST = "a design that may hold leaves the range of floats"
 ONE = np.zeros(1, dtype=np.intp)
 """The points of a question of plain numbers."""
@@ -95,6 +98,21 @@ def _certainly_lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unkn
     if not designs.size or not evaluation.beyond_floats(near, t.take(designs).x):
         return np.zeros(len(unknown), dtype=bool)
     return np.asarray(unknown.any(axis=1))
+
+
+def check_floats(question: Question) -> None:
+    """Raise OverflowError where a question lists few designs and none of them has numbers that floats hold."""
+    if not designs.few(question):
+        return
+    every = designs.everything(question)
+    assert every is not None, "few designs are listed"
+    for part in every.parts(question):
+        at, ratios = numbers(part, question, ONE)
+        goal, worst = full(minimised(part, at), (1, part.size)), excess(ratios, (1, part.size))
+        if (np.isfinite(goal) & ~np.isposinf(worst)).any() or not evaluation.beyond_floats(question, part.x):
+            return
+    if every.size:
+        raise OverflowError(BEYOND)
 
 
 def numbers(t: Table, near: Question, which: NDArray[np.intp]) -> tuple[dict[str, Any], dict[RowKey, Any]]:
@@ -183,6 +201,8 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
         if left.size > POOL:
             left = left.take(judged(left, question, ONE).best)
     if not left.size:
+        if not beyond.nothing_beyond(question):
+            return Outcome(Status.ERROR, message=beyond.searched(question), solver=ENUMERATION)
         text = "every combination breaks a limit, by enumeration and interval bounds"
         return Outcome(Status.INFEASIBLE, certificate=text, solver=ENUMERATION)
     best = judged(left, question, ONE)
@@ -190,6 +210,10 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     if not question.objectives:
         text = "a design that meets all limits"
         return Outcome(Status.FEASIBLE, x, certificate=text, solver=ENUMERATION)
+    runaway = _runaway(question, every, x, low)
+    if runaway:
+        text = f"{runaway} reaches the last power listed"
+        return Outcome(Status.UNBOUNDED, x, certificate=text, solver=ENUMERATION, runaway=runaway)
     whole = designs.everything(question)
     text = f"all {every.size} combinations enumerated" if every.size > 1 else "the only combination tried"
     if whole is None or every.size < whole.size:
@@ -202,6 +226,33 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     if len(levels) > 1 and (target == math.inf or (levels[1][0] and levels[1][0] ** sign * sign <= target)):
         other = NextBest(levels[1][1], sign * levels[1][0])
     return Outcome(Status.OPTIMAL, x, sign * low, text, ENUMERATION, ranges=ranges, next_best=other)
+
+
+def open_powers(question: Question) -> Iterator[tuple[Decision, tuple[float, ...]]]:
+    """Go through what is decided among powers, with the first and last listed that neither user nor domain ends."""
+    for d in question.decide:
+        if d.values is not None and d.endless:
+            searched = evaluation.box(question, d.name).searched
+            bounds = (d.minimum, d.values[0]), (d.maximum, d.values[-1])
+            ends = tuple(
+                end for own, (user, end) in zip(searched, bounds, strict=True) if own and user is None
+            )
+            if ends:
+                yield d, ends
+
+
+def _runaway(question: Question, every: Grid, x: Mapping[str, float], low: float) -> str:
+    """Name what is decided whose powers are better the farther they are listed (empty: nothing)."""
+    for d, ends in open_powers(question):
+        if x[d.name] not in ends:
+            continue
+        nearer = math.inf
+        for part in every.parts(question):
+            apart = np.abs(np.log(part.x[d.name] / x[d.name])) > math.log(FEWER_POWERS)
+            nearer = min(nearer, float(judged(part.take(apart), question, ONE).value[0]))
+        if nearer > low + question.gap * abs(low):
+            return d.name
+    return ""
 
 
 Level = tuple[float, dict[str, float]]

@@ -68,6 +68,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
     from formulations.problem import formulate
     from results.telling.limits import limit_names
     from scenarios.uncertainty import uncertain_words
+    from solvers import enumeration
     from solvers.choices import combinations
 
     grid = scenarios.grid(asked)
@@ -80,6 +81,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
         first = next(combinations(q))[1]
         try:
             problem = formulate(first)
+            enumeration.check_floats(first)
             classes[problem.kind.value] = None
             because.update(dict.fromkeys(filter(None, [culprit(problem)])))
         except ArithmeticError as failure:

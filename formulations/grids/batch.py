@@ -24,7 +24,7 @@ from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.canonical import Array, Canonical
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
-from formulations.problem import Goal, Problem, Variable, at_many, formulate, symbolic
+from formulations.problem import Goal, Problem, Variable, at_many, farther, formulate, symbolic
 from formulations.row_keys import RowKey
 from scenarios.decisions import halved
 from scenarios.question import Decision, Question
@@ -107,6 +107,15 @@ class Batch:
         far away.
         """  # noqa: D205
         return boxes(self.problem.variables, self.shape, own=own, far=far)
+
+    def farther(self) -> Batch:
+        """Return the same programs with the ends that are only there to have a box where floats end."""
+        problem = replace(self.problem, variables=farther(self.problem.variables))
+        low, high, allowed = canon.boxes(problem.variables, self.shape)
+        c = replace(
+            self.arrays, low=np.atleast_2d(low), high=np.atleast_2d(high), allowed=allowed, tighter=None
+        )
+        return replace(self, problem=problem, arrays=c)
 
 
 def structure(question: Question, *, held_down: bool = False) -> Problem | None:

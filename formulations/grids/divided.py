@@ -144,6 +144,7 @@ def any_design(c: Canonical) -> Canonical:
         exponents=np.concatenate([np.zeros((1, n)), c.exponents[first:]]),
         logc=np.concatenate([np.zeros((count, 1)), c.logc[:, first:]], axis=1),
         ptr=np.concatenate([[0], c.ptr[1:] - first + 1]),
+        tighter=None,
         divisors=tuple(d for d in c.divisors if d.row),
     )
 

@@ -26,7 +26,7 @@ from solvers.explaining import subsets, wider
 from solvers.many_points import blocks
 from solvers.mechanisms.conflicts import Codes, by_set
 from solvers.mechanisms.why import Why
-from solvers.nonlinear import search
+from solvers.nonlinear import feasibility
 
 Mask = NDArray[np.bool_]
 
@@ -75,7 +75,14 @@ def _free_box_feasibility(
 ) -> Codes:
     """Whether limits can hold together where bounds and whole numbers of what is decided are given up, too."""
     relaxed = subsets.without(_flat(blocks.some(replace(question, reach=reach), some, count)), free)
-    return search.feasible(relaxed, boxes.spaces(relaxed, len(some)))
+    return feasibility.feasible(relaxed, boxes.spaces(relaxed, len(some)))
+
+
+def nothing_beyond(question: Question, some: Points, count: int) -> Mask:
+    """Tell of which points ``some``, of ``count``, no power beyond those listed meets the limits."""
+    if not any(d.endless for d in question.decide):
+        return np.ones(len(some), bool)
+    return feasibility.nothing_beyond(_flat(blocks.some(question, some, count)), len(some))
 
 
 def _flat(question: Question) -> Question:

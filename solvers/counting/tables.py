@@ -136,6 +136,10 @@ def answered(
         # told of the points that differ in what is given
         raise (Differ(apart.holds[which]) if len(apart.holds) == len(first) else apart) from None
     sign = -1.0 if question.objectives[0].maximize else 1.0
+    lost = [
+        j.lost | _beyond_lists(j, one, x, len(which))
+        for j, (_, one), x in zip(judged, every, listed, strict=True)
+    ]
     found = [
         # what costs without end, or has no number to judge it by, is told of by a single point
         BestOf(
@@ -145,9 +149,9 @@ def answered(
             j.value,
             sign * j.value,
             j.missed,
-            j.endless | j.lost,
+            j.endless | out,
         )
-        for (chosen, asked), j, x in zip(every, judged, listed, strict=True)
+        for (chosen, asked), j, x, out in zip(every, judged, listed, lost, strict=True)
     ]
     asked = [table_conflicts.Asked(t, q, which, p) for t, (_, q), p in zip(tables, near, plain, strict=True)]
 
@@ -155,6 +159,17 @@ def answered(
         return over_choices([listing.why(a, now, len(points)) for a in asked])
 
     return by_choice.put_best(into, found, points, why)
+
+
+def _beyond_lists(j: enumeration.Judged, question: Question, x: Mapping[str, Array], count: int) -> Mask:
+    """Tell at which of so many points the answer may rest on where a list of powers ends."""
+    found = np.zeros(count, bool)
+    for d, ends in enumeration.open_powers(question):
+        found |= np.isin(x[d.name][j.best], ends) & np.isfinite(j.value)
+    none = np.flatnonzero(np.isinf(j.value))
+    if none.size:
+        found[none] = ~table_conflicts.nothing_beyond(question, none, count)
+    return found
 
 
 def _best_designs(best: Points, x: Mapping[str, Array], own: Mask) -> Mapping[str, Array]:

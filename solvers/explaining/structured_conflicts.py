@@ -19,7 +19,17 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch, relaxed_limits
 from solvers.geometric.programs.geometric_conflicts import Oracle, limit_names
 from solvers.geometric.programs.optimal_face import Solver
-from solvers.mechanisms.conflicts import FEW_LIMITS, FEW_SEARCHED, ONE, Bools, Codes, Feasible, Indices, codes
+from solvers.mechanisms.conflicts import (
+    FEW_LIMITS,
+    FEW_SEARCHED,
+    ONE,
+    Bools,
+    Codes,
+    Feasible,
+    Indices,
+    codes,
+    in_both,
+)
 from solvers.mechanisms.why import Why, any_of, of_each
 from solvers.patterns import groups
 
@@ -50,37 +60,33 @@ def hopeless(b: Batch, points: Indices, solve: Solver) -> Bools:
     """Whether limits conflict also with the slack that they are granted, and far out of the box."""
     names = limit_names(b.problem)
     every = np.ones(len(names), bool)
-    return np.asarray(_met(b, points, names, solve, every, far=True) == gp.INFEASIBLE)
+    return np.asarray(_met(b.farther(), points, names, solve, every, slack=SLACK) == gp.INFEASIBLE)
 
 
 def _oracle(b: Batch, points: Indices, names: tuple[str, ...], solve: Solver) -> Feasible:
     if not b.arrays.divisors and len(b.arrays.allowed) <= 1:
         return Oracle(b, points, names, solve).feasible
 
-    def searched(own: Indices, kept: Bools) -> Codes:
+    def searched(box: Batch, own: Indices, kept: Bools) -> Codes:
         sets, found = list(groups(kept)), np.zeros(len(kept), np.int8)
-        asked = [partial(_met, b, points[own[which]], names, solve, kind) for which, kind in sets]
+        asked = [partial(_met, box, points[own[which]], names, solve, kind) for which, kind in sets]
         for (which, _), status in zip(sets, side_by_side.run(asked), strict=True):
             found[which] = codes(status)
         return found
 
-    return searched
+    return in_both(partial(searched, b), partial(searched, b.farther()))
 
 
 def _met(
-    b: Batch, points: Indices, names: tuple[str, ...], solve: Solver, kept: Bools, *, far: bool = False
+    b: Batch, points: Indices, names: tuple[str, ...], solve: Solver, kept: Bools, *, slack: float = 0.0
 ) -> Indices:
-    """Whether the limits kept can hold together, whatever the objective and the bounds of the box (status).
-
-    ``far``: also with the slack that limits are granted, and with the ends of the box that are only there to have one
-    far away.
-    """
+    """Whether the limits kept can hold together with some slack, whatever the objective and the user's bounds."""
     wanted = {n for n, k in zip(names, kept, strict=True) if k}
     c = divided.any_design(divided.take(b.arrays, points))
     c = divided.kept(c, [key.name in wanted or key.side == SIDE for key in c.keys])
     whole = {i: logs for i, logs in c.allowed.items() if c.names[i] in wanted}
-    low, high = (end[points] for end in b.box(own=False, far=far))
+    low, high = (end[points] for end in b.box(own=False))
     low[:, list(whole)], high[:, list(whole)] = c.low[:, list(whole)], c.high[:, list(whole)]
-    c = divided.eased(c, np.log1p(SLACK)) if far else c
+    c = divided.eased(c, np.log1p(slack)) if slack else c
     found = branch.search(replace(c, low=low, high=high, allowed=whole), solve, any_design=True)
     return np.asarray(found.status, np.intp)

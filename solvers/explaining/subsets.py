@@ -25,14 +25,22 @@ from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
 from scenarios.question import Decision, Objective, Question
-from solvers import boxes, designs, enumeration
+from solvers import beyond, boxes, designs, enumeration
 from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
 from solvers.linear import milp_conflicts
-from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, FEW_LIMITS, FEW_SEARCHED, Codes, by_set
+from solvers.mechanisms.conflicts import (
+    CAN_HOLD,
+    CANNOT_HOLD,
+    FEW_LIMITS,
+    FEW_SEARCHED,
+    NOT_KNOWN,
+    Codes,
+    by_set,
+)
 from solvers.mechanisms.why import Why, of_each
-from solvers.nonlinear import interval, search
+from solvers.nonlinear import feasibility, interval
 from solvers.outcome import Outcome
 
 MOST_DESIGNS_KEPT = 2_000_000
@@ -153,9 +161,12 @@ def why(question: Question) -> Why:
     alone = known.complete and known.decided.isdisjoint(names)
     # of a program the first set is told, as where its conflicts are searched for
     told_of_every = not (quick and is_linear(question))
-    values = of_each(partial(feasible_value, question))
+    ended = set[str]()
+    values = of_each(partial(feasible_value, question, ended=ended))
     few = FEW_LIMITS if alone else FEW_SEARCHED
-    return Why(names, by_set(known.met), values, lambda _: question, few, of_every_set=told_of_every)
+    of_ended = partial(frozenset[str], ended)
+    met = by_set(known.met)
+    return Why(names, met, values, lambda _: question, few, of_every_set=told_of_every, ended=of_ended)
 
 
 def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
@@ -241,8 +252,11 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
     every = designs.grid(relaxed)
     if every is not None and every.size <= designs.OUTRIGHT:
         found = enumeration.optimum(replace(relaxed, objectives=()), every)
-        return np.array([CAN_HOLD if found.x is not None else CANNOT_HOLD], np.int8)
-    return search.feasible(relaxed, boxes.spaces(relaxed, 1))
+        ends = {Status.FEASIBLE: CAN_HOLD, Status.INFEASIBLE: CANNOT_HOLD}
+        return np.array([ends.get(found.status, NOT_KNOWN)], np.int8)
+    told = feasibility.feasible(relaxed, boxes.spaces(relaxed, 1))
+    resting = told[0] == CANNOT_HOLD and not beyond.nothing_beyond(relaxed)
+    return np.array([NOT_KNOWN], np.int8) if resting else told
 
 
 def _dividing(question: Question) -> Question:
@@ -310,15 +324,18 @@ def _has_asked_gaps(d: Decision) -> bool:
     return d.menu is None and (d.values is not None or (d.integer and not d.count))
 
 
-def feasible_value(question: Question, name: str) -> float | None:
+def feasible_value(question: Question, name: str, *, ended: set[str] | None = None) -> float | None:
     """Return the value of one limit that would make the question feasible with all others kept, or None.
 
     For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
-    numbers, powers or listed values kept; only where none of them does, to the least value of any kind.
+    numbers, powers or listed values kept; only where none of them does, to the least value of any kind. Where a search
+    ends before it has proved that nothing less is feasible, the name joins ``ended``.
     """
     for freed, goal in relaxations(question, name):
         relaxed = _dividing(freed)
         found = solve(replace(relaxed, objectives=(goal,)))
+        if ended is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+            ended.add(name)
         if found.x is not None:
             x = {d.name: np.array(found.x[d.name]) for d in question.decide}
             return float(

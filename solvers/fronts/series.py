@@ -153,16 +153,17 @@ def out_of_reach(
     nearest = sense.value(front.pieces[-1].right.b)
 
     def answer(value: float) -> Solution | None:
-        best, free = (b / value if key.side == "max" else value / b for b in (nearest, alone))
+        free = alone / value if key.side == "max" else value / alone
         if value <= 0 or free <= 1.0 + HOLDS:
             return None
         asked = with_limit(question, key, value)
+        missed = abs(alone / value - 1.0)
         return Solution(
             Status.INFEASIBLE,
             limits=asked_limits(asked),
             conflict={key.name: nearest},
             conflicts=((key.name,),),
-            certificate=OUT_OF_REACH.format(key.name, best - 1.0, front.method),
+            certificate=OUT_OF_REACH.format(key.name, missed, front.method),
             solver=SOLVER,
         )
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MIP_GAP = 1e-9
 HIGHS_FEASIBLE = 1e-10
 MIP_WHOLE = 1e-9
+RAY_ROUNDING = 1e-9
+"""What of a direction without end, and of its product with a row, counts as 0, relative."""
 SCALING_PASSES = 4
 TOLERANCES = {
     "primal_feasibility_tolerance": HIGHS_FEASIBLE,
@@ -109,6 +111,10 @@ def _without_end(n: Numbers, cost: Array) -> Result:
 
 def _solved_linear_program(n: Numbers, cost: Array) -> Result:
     found = _called_highs(n, cost, 0.0)
+    if found.end is End.INFEASIBLE and not (_refutes(n, found.multipliers) or _refutes(n, _least_miss(n))):
+        return Result(End.FAILED)
+    if found.end is End.UNBOUNDED and not _falls(n, cost, found.ray):
+        return Result(End.FAILED)
     if found.u is None or found.multipliers is None:
         return found
     bound = weak_duality(n, cost, found.multipliers)
@@ -118,6 +124,43 @@ def _solved_linear_program(n: Numbers, cost: Array) -> Result:
 def weak_duality(n: Numbers, cost: Array, multipliers: Array) -> float:
     """Least possible ``cost . u`` by weak duality (minus infinity where the multipliers prove nothing)."""
     return float(linear_program.weak_duality(n.rows, n.equal, n.low, n.high, cost, multipliers))
+
+
+def _refutes(n: Numbers, multipliers: Array | None) -> bool:
+    """Whether multipliers of the rows prove in floats that a linear program has no point (Farkas' lemma)."""
+    if multipliers is None:
+        return bool((n.low > n.high).any())
+    nothing = np.zeros(n.rows.shape[1])
+    return max(weak_duality(n, nothing, sign * multipliers) for sign in (1.0, -1.0)) > 0.0
+
+
+def _least_miss(n: Numbers) -> Array | None:
+    """Multipliers of a linear program in which all rows give by the same multiple of their size, the least."""
+    size = np.maximum(np.abs(n.rows).max(axis=1, initial=0.0), np.finfo(float).tiny)
+    rows, both = n.rows, np.concatenate([np.arange(len(n.rows)), np.flatnonzero(n.equal)])
+    sign = np.concatenate([np.ones(len(rows)), -np.ones(np.count_nonzero(n.equal))])
+    eased = np.insert(rows[both] * sign[:, None], -1, -size[both], axis=1)
+    ends = np.append(n.low, 0.0), np.append(n.high, np.inf)
+    none = np.zeros(len(both), dtype=bool)
+    wide = Numbers(eased, none, *ends, np.append(np.zeros_like(n.integer), False))
+    cost = np.zeros(eased.shape[1])
+    cost[-2] = 1.0
+    found = _called_highs(wide, cost, 0.0)
+    if found.multipliers is None:
+        return None
+    return np.asarray(np.bincount(both, found.multipliers * sign, minlength=len(rows)), dtype=float)
+
+
+def _falls(n: Numbers, cost: Array, ray: Array | None) -> bool:
+    """Whether a direction meets no row and no end of a linear program in floats, and lowers its costs."""
+    if ray is None:
+        return False
+    step = np.where(np.abs(ray) <= RAY_ROUNDING * np.abs(ray).max(initial=0.0), 0.0, ray)
+    if ((step < 0.0) & np.isfinite(n.low) | (step > 0.0) & np.isfinite(n.high)).any():
+        return False
+    moved, size = n.rows[:, :-1] @ step, np.abs(n.rows[:, :-1]) @ np.abs(step)
+    met = np.where(n.equal, np.abs(moved), moved) <= RAY_ROUNDING * size
+    return bool(met.all() and cost[:-1] @ step < -RAY_ROUNDING * (np.abs(cost[:-1]) @ np.abs(step)))
 
 
 def meets(n: Numbers, u: Array) -> bool:
@@ -166,7 +209,8 @@ def _called_highs(n: Numbers, cost: Array, gap: float, *, tight: bool = True) ->
     h.run()
     end = _end_of_highs(h)
     if end is not End.FOUND:
-        return Result(end, ray=_ray(h, n, cost, column) if end is End.UNBOUNDED else None)
+        ray = _ray(h, n, cost, column) if end is End.UNBOUNDED else None
+        return Result(end, ray=ray, multipliers=_dual_ray(h, row) if end is End.INFEASIBLE else None)
     solution = h.getSolution()
     u = np.append(np.clip(np.asarray(solution.col_value) * column, n.low, n.high), 1.0)
     value = float(cost @ u)
@@ -223,6 +267,12 @@ def _end_of_highs(h: highspy.Highs) -> End:
     if status == ends.kOptimal:
         return End.FOUND
     return {ends.kInfeasible: End.INFEASIBLE, ends.kUnbounded: End.UNBOUNDED}.get(status, End.FAILED)
+
+
+def _dual_ray(h: highspy.Highs, row: Array) -> Array | None:
+    """Multipliers of the rows of an infeasible linear program that HiGHS holds for a proof; None where it has none."""
+    _, has, multipliers = h.getDualRay()
+    return np.asarray(multipliers)[: len(row)] * row if has else None
 
 
 def _ray(h: highspy.Highs, n: Numbers, cost: Array, column: Array) -> Array | None:

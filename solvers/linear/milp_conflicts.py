@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.program import Program
@@ -37,20 +38,28 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     names = limit_names(p.question, p.keys)
     known = _Known(p, names)
     ask = singly(lambda kept: known.feasibility(frozenset(itertools.compress(names, kept))))
-    values = of_each(lambda n: loosest_feasible_value(ended or (lambda: p,), n))
+    unknown = set[str]()
+    values = of_each(lambda n: loosest_feasible_value(ended or (lambda: p,), n, unknown))
     whole = frozenset(n for n in names if _names_only_integers(p, n))
-    return Why(names, ask, values, lambda _: p.question, whole=whole)
+    return Why(names, ask, values, lambda _: p.question, whole=whole, ended=lambda: frozenset(unknown))
 
 
-def loosest_feasible_value(programs: Sequence[Callable[[], Program | None]], name: str) -> float | None:
-    """The feasible value by the first program whose ends do not hold it."""
+def loosest_feasible_value(
+    programs: Sequence[Callable[[], Program | None]], name: str, unknown: set[str] | None = None
+) -> float | None:
+    """The feasible value by the first program whose ends do not hold it.
+
+    A name whose search failed joins ``unknown``.
+    """
+    unknown = set() if unknown is None else unknown
     for made in programs:
         p = made()
         if p is None:
             continue
-        value, u = feasible_value_and_design(p, name)
+        value, u = feasible_value_and_design(p, name, unknown)
         if u is None or not milp.at_searched_end(p, u).any():
             return value
+    unknown.add(name)
     return None
 
 
@@ -96,7 +105,10 @@ class _Known:
         if found.u is not None:
             self.designs.append(found.u)
             return CAN_HOLD
-        return CANNOT_HOLD if found.end is End.INFEASIBLE else NOT_KNOWN
+        # of a linear program that is proved; of whole numbers only by a bound
+        drop = frozenset(self.names) - kept
+        proved = not n.integer.any() or least_violation(self.p, drop=drop) > SLACK
+        return CANNOT_HOLD if found.end is End.INFEASIBLE and proved else NOT_KNOWN
 
     def _begin(self) -> None:
         """Look at the ends of the box, and at what the user asks for alone: mostly that is the conflict."""
@@ -114,14 +126,16 @@ class _Known:
         return proved
 
 
-def feasible_value_and_design(p: Program, name: str) -> tuple[float | None, Array | None]:
+def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple[float | None, Array | None]:
     """The value of one limit at which, all else kept, designs exist, and such a design; None: another conflict remains.
 
     For a model's own limit the factor by which it is missed; for whole numbers the value that the variable then has.
+    Where a solver finds neither a design nor that there is none, the name joins ``unknown``.
     """
     if _names_only_integers(p, name):
         column = p.column(name)
         found = highs.minimise(milp.numbers(p, drop=[name]), column)
+        unknown.update([name] if found.end is End.FAILED else [])
         return None if found.u is None else float(column @ found.u), found.u
     least: dict[int, milp.Best] = {}
 
@@ -129,6 +143,7 @@ def feasible_value_and_design(p: Program, name: str) -> tuple[float | None, Arra
         key = p.keys[k]
         assert key is not None, "only limits give"
         least[k] = milp.least(p, milp.numbers(p, drop=[key]), p.numerators[k], p.denominators[k])
+        unknown.update([name] if least[k].end in (End.FAILED, End.UNBOUNDED) else [])
         return np.array([math.inf if least[k].u is None else least[k].ratio])
 
     value = float(feasible_values(p.question, p.keys, [name], factor)[name][0])
@@ -137,15 +152,16 @@ def feasible_value_and_design(p: Program, name: str) -> tuple[float | None, Arra
 
 
 def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = ()) -> float:
-    """Proven lower bound of the largest ratio by which some limit is missed, over all designs (0: none known).
+    """Proven lower bound of the largest amount by which some limit is missed, over all designs (0: none known).
 
-    A program of its own: every limit may give by the same amount, which is minimised. ``whole``: whether to go on
-    with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
+    A program of its own: every limit may give by the same multiple of its size (see ``_sizes``), which is minimised.
+    ``whole``: whether to go on with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
     """
-    named = np.array([k is not None for k in p.keys], dtype=bool)
-    give = np.where(named, -np.maximum(np.abs(p.denominators).max(axis=1, initial=0.0), ABOVE_ZERO), 0.0)
-    give = give[milp.kept_rows(p, drop)]
-    n = milp.numbers(p, drop=drop)
+    kept, (sizes, share) = milp.kept_rows(p, drop), _sizes(p)
+    give, n = -sizes[kept], milp.numbers(p, drop=drop)
+    # where no share is known, what judgement lets pass is no miss
+    loose = np.where((sizes > 0.0) & ~share, SLACK, 0.0)[:, None] * np.abs(p.denominators)
+    n = replace(n, rows=n.rows - loose[kept])
 
     def least(of: Numbers) -> float:
         # a term that can never be the largest leaves its branch empty: there the choice of the term gives, too
@@ -157,6 +173,39 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
     # where even divisible numbers do not help, that is proved at once
     divided = least(n.relaxed())
     return divided if divided > ENOUGH_MISSED or not whole or not n.integer.any() else least(n)
+
+
+def share_missed(p: Program, missed: float) -> float | None:
+    """The share of its value by which every design breaks some limit, from ``least_violation``; None: not proved.
+
+    A multiple of a limit's size is a share only if the size is one number. Rows of amounts do not give although limits
+    may have made them, so that the designs that break these limits are not all in the program.
+    """
+    sizes, share = _sizes(p)
+    if p.amounts or missed >= LARGEST_MISS or not share[sizes > 0.0].all():
+        return None
+    # the inverse of a value below its limit: a ratio 1 + t of it is a share t / (1 + t) less
+    inverse = any(
+        k is not None and k.side == "min" and n[:-1].any() for k, n in zip(p.keys, p.numerators, strict=True)
+    )
+    return missed / (1.0 + missed) if inverse else missed
+
+
+def _sizes(p: Program) -> tuple[Array, NDArray[np.bool_]]:
+    """By what each row gives (0: not at all), and whether that is a share of the limit's value at every design."""
+    named = np.array([k is not None for k in p.keys], dtype=bool)
+    above, below = np.abs(p.numerators), np.abs(p.denominators)
+    # of a lower limit the value is below, where it is no inverse
+    above_first = np.array([k is not None and k.side == "min" for k in p.keys], dtype=bool) & _plain(above)
+    one = np.where(above_first | ~_plain(below), above[:, -1], below[:, -1])
+    share = (_plain(above) | _plain(below)) & (one > 0.0)
+    size = np.where(share, one, np.maximum(below.max(axis=1, initial=0.0), ABOVE_ZERO))
+    return np.where(named, size, 0.0), share
+
+
+def _plain(forms: Array) -> NDArray[np.bool_]:
+    """Which forms are one number for all designs."""
+    return np.asarray(~forms[:, :-1].any(axis=1))
 
 
 def _violation(n: Numbers, give: Array) -> float:

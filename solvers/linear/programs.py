@@ -27,9 +27,8 @@ RATIO = (
     "least ratio by Dinkelbach's iteration; bound from the last program's own bound and the least denominator"
 )
 BRANCHED = "of {} programs, one for each term that may be the largest"
-NO_DESIGN = (
-    "every design breaks some limit by {:.1e} of its size or more, by the bound of a program of its own"
-)
+NO_DESIGN = "{}, by the bound of a program in which every limit may give"
+MISSED = "every design breaks some limit by {:.1e} of its size or more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,9 @@ def impossible(p: Program, *, whole: bool = False) -> Outcome | None:
     missed = milp_conflicts.least_violation(p, whole=whole)
     if missed <= SLACK:
         return None
-    return Outcome(Status.INFEASIBLE, certificate=NO_DESIGN.format(missed), solver=SOLVER)
+    share = milp_conflicts.share_missed(p, missed)
+    said = MISSED.format(share) if share is not None else "no design meets all limits"
+    return Outcome(Status.INFEASIBLE, certificate=NO_DESIGN.format(said), solver=SOLVER)
 
 
 def _infeasible(p: Program) -> Outcome:

@@ -64,6 +64,19 @@ class Minimal:
             yield self.owner[good[which]], tuple(n for n, k in zip(names, kind, strict=True) if k)
 
 
+def in_both(near: Feasible, far: Feasible) -> Feasible:
+    """Limits cannot hold together where they can neither in a box nor with the ends that only a search has far away."""
+
+    def feasible(points: Indices, kept: Bools) -> Codes:
+        found = np.array(near(points, kept), np.int8)
+        none = np.flatnonzero(found == CANNOT_HOLD)
+        if none.size:
+            found[none] = far(points[none], kept[none])
+        return found
+
+    return feasible
+
+
 def minimal_conflicts(
     points: int,
     names: int,

@@ -5,12 +5,14 @@ The question is the case of one point of ``solvers.nonlinear.search``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from formulations.evaluation import nearest
 from results.solution import Status
 from scenarios.question import Question
-from solvers import boxes
+from solvers import beyond, boxes
 from solvers.boxes import Array, Space
 from solvers.nonlinear import search
 from solvers.nonlinear.search import Boxes, Found
@@ -35,6 +37,12 @@ def solve(question: Question, *, work: int = MOST_BOXES, near: Outcome | None = 
     found = search.minimise(question, where, work, first, known)
     if not found.met[0]:
         if found.status[0] == INFEASIBLE:
+            if not beyond.nothing_beyond(question):
+                # an end that only a search has proves nothing
+                far = _farthest(question)
+                if far is not None:
+                    return solve(far, work=work)
+                return Outcome(Status.ERROR, solver=SOLVER, message=beyond.searched(question))
             text = f"interval arithmetic: no part of the box can meet all limits ({found.work[0]} boxes)"
             return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
         text = f"neither a design nor a proof of infeasibility after {found.work[0]} boxes"
@@ -44,10 +52,22 @@ def solve(question: Question, *, work: int = MOST_BOXES, near: Outcome | None = 
         return Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER)
     runs = int(search.runaways(question, where, found, work)[0])
     if runs >= 0:
+        far = _farthest(question)
+        farther = None if far is None else solve(far, work=work)
+        if farther is not None and farther.status is Status.OPTIMAL:
+            return farther
         name = where.names[runs]
         text = f"{name} reaches the end of its search box"
         return Outcome(Status.UNBOUNDED, x, certificate=text, solver=SOLVER, runaway=name)
     return _outcome(question, found, x)
+
+
+def _farthest(question: Question) -> Question | None:
+    """Return the question with the farthest ends; None where it has them already, or none that only a search has."""
+    found = replace(question, reach=np.inf)
+    near, far = boxes.space(question), boxes.space(found)
+    same = np.array_equal(near.low, far.low) and np.array_equal(near.high, far.high)
+    return None if same else found
 
 
 def _outcome(question: Question, found: Found, x: dict[str, float]) -> Outcome:
@@ -65,7 +85,7 @@ def _outcome(question: Question, found: Found, x: dict[str, float]) -> Outcome:
 def _shells(question: Question, where: Space) -> Boxes:
     """Boxes that cover what lies beyond the nearest ends of a search."""
     inner = boxes.space(nearest(question))
-    every = list(boxes.outside(inner, where.low[0], where.high[0]))
+    every = list(beyond.outside(inner, where.low[0], where.high[0]))
     low, high = (
         np.array(side).reshape(-1, len(where.names))
         for side in (zip(*every, strict=True) if every else ((), ()))

@@ -22,7 +22,6 @@ from formulations.tolerances import HOLDS, TIE
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array, Space
-from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.sampling import descent
 
@@ -181,13 +180,6 @@ def minimise(
         _settle_by_order(s)
     _follow(s, np.flatnonzero(s.value * (1 + BETTER) < s.followed))
     return _found(s)
-
-
-def feasible(question: Question, where: Space) -> Codes:
-    """Tell of N points whether a design meets all limits in their boxes (see ``minimise``)."""
-    found = minimise(replace(question, objectives=()), where, FEASIBLE_BOXES)
-    codes = np.select([found.met, found.status == INFEASIBLE], [CAN_HOLD, CANNOT_HOLD], NOT_KNOWN)
-    return codes.astype(np.int8)
 
 
 def runaways(question: Question, where: Space, found: Found, most: int) -> NDArray[np.intp]:

@@ -40,7 +40,7 @@ from solvers.geometric.points.geometric_answers import (
     Reasons,
     asked,
 )
-from solvers.geometric.programs import branch, multipliers, optima, optimal_face, ties
+from solvers.geometric.programs import branch, multipliers, optimal_face, ties
 from solvers.geometric.programs.branch import Searched
 from solvers.geometric.programs.crossover import doubtful
 from solvers.geometric.programs.nodes import values_beside
@@ -100,7 +100,7 @@ def _optima(
     c, stages = d.arrays, ties.tie_goals(d.problem, goal.name)
     if not all(g.denominator.is_monomial for g in stages):
         return np.zeros(own.size, bool), np.full(own.size, OTHER_TIES, object)
-    y, *_ = optima.sharpened(c, found.y, solve)
+    y, *_ = multipliers.sharpened(c, found.y, solve)
     y, clear = _chosen_by_ties(d, y, found, solve)
     _mark(why, clear, FAR_APART)
     if c.allowed:
@@ -192,8 +192,7 @@ def _chosen_by_ties(d: Batch, y: Array, found: Searched, solve: Solver) -> tuple
     if some.size:
         own = divided.part(d, some)
         stages = ties.tie_goals(own.problem, own.problem.goal.name if own.problem.goal else "")
-        nudged, there, sure[some] = ties.by_rule(own.arrays, y[some], stages, solve)
-        y[some] = optima.sharpened(nudged, there, solve)[0][:, : y.shape[1]]
+        y[some], sure[some] = ties.by_rule(own.arrays, y[some], stages, solve)
     return y, sure
 
 

@@ -33,18 +33,21 @@ from results.solution import LimitState, Solution, Status
 from scenarios.distributions import Measure
 from scenarios.question import Question
 from scenarios.uncertainty import uncertain_words
-from solvers import choices
+from solvers import beyond, choices
 from solvers.certain import called_by_name, units, without_design
 from solvers.judgement import bound_of, relative_gap
 from solvers.mechanisms.why import Why, explained
-from solvers.outcome import Conflicts, Outcome
+from solvers.outcome import ENUMERATION, Conflicts, Outcome
 from solvers.robust import robust_conflicts
+from solvers.robust.boxes import robust_boxes
 from solvers.robust.chances import Counted, Undecided
 from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.robust_ways import found_by
 
 TAILS = (0.05, 0.95)
+WORLDS_ASKED = 8
+"""Worlds that are asked whether anything may be beyond the end of a search: one of them is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,8 @@ def _answered(asked: Asked, *, brief: bool) -> Solution:
     found = found_by(asked.worlds, asked.measure, promised=asked.promised)
     if found.outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         found = _farther(asked, found)
+    if found.outcome.status is Status.INFEASIBLE and not _nothing_beyond(asked, found):
+        found = dataclasses.replace(found, outcome=Outcome(Status.ERROR, message=beyond.searched(question)))
     if found.outcome.x is None or found.outcome.status is Status.UNBOUNDED:
         worlds, promised = asked.worlds, asked.promised
         return without_design(
@@ -122,11 +127,16 @@ def _answered(asked: Asked, *, brief: bool) -> Solution:
 
 def _farther(asked: Asked, found: Found) -> Found:
     """Ask again, farther out, where only the end of a search of whole numbers may have forbidden or held a design."""
-    question = asked.worlds.nominal
-    ended = [d for d in question.decide if d.values is None or d.endless]
-    if not any(d.integer and any(evaluation.box(question, d.name).searched) for d in ended):
+    if not ends.holds_whole(asked.worlds.nominal):
         return found
     return found_by(ends.farther(asked.worlds), asked.measure, promised=asked.promised)
+
+
+def _nothing_beyond(asked: Asked, found: Found) -> bool:
+    """Whether a search through boxes or lists shows, in some world, that nothing is beyond where it ended."""
+    if found.outcome.solver not in (ENUMERATION, robust_boxes.SOLVER) or asked.promised or asked.worlds.caps:
+        return True
+    return any(beyond.nothing_beyond(asked.worlds.at(i)) for i in range(min(asked.worlds.size, WORLDS_ASKED)))
 
 
 def judged_answer(asked: Asked, found: Found) -> Solution:

@@ -20,7 +20,7 @@ from solvers.mechanisms import conflicts
 from solvers.mechanisms.why import Why, of_each
 from solvers.robust import chances, robust_scan
 from solvers.robust.chances import Counted
-from solvers.robust.masters import robust_geometric
+from solvers.robust.masters import ends, robust_geometric
 from solvers.robust.robust_ways import found_by
 
 FINE, FARTHEST = 1e-6, 40.0
@@ -34,6 +34,7 @@ def why(asked: Worlds, measure: Measured, promised: tuple[Counted, ...] = ()) ->
         nominal=dataclasses.replace(asked.nominal, objectives=()),
         every=dataclasses.replace(asked.every, objectives=()),
     )
+    worlds = ends.farther(worlds) if ends.holds_whole(worlds.nominal) else worlds
     question = worlds.nominal
     names = tuple(dict.fromkeys(key.name for key in _breakable_limits(worlds)))
 
@@ -44,9 +45,10 @@ def why(asked: Worlds, measure: Measured, promised: tuple[Counted, ...] = ()) ->
             return conflicts.CAN_HOLD
         return conflicts.CANNOT_HOLD if status is Status.INFEASIBLE else conflicts.NOT_KNOWN
 
-    values = of_each(lambda n: _would_do(worlds, question, n, names, promised))
-    few = conflicts.FEW_SEARCHED
-    return Why(names, conflicts.singly(met), values, lambda _: question, few)
+    unknown = set[str]()
+    values = of_each(lambda n: _would_do(worlds, question, n, names, promised, unknown))
+    few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
+    return Why(names, conflicts.singly(met), values, lambda _: question, few, ended=ended)
 
 
 def _breakable_limits(worlds: Worlds) -> tuple[RowKey, ...]:
@@ -59,18 +61,26 @@ def _breakable_limits(worlds: Worlds) -> tuple[RowKey, ...]:
 
 
 def _would_do(
-    worlds: Worlds, question: Question, name: str, names: tuple[str, ...], promised: tuple[Counted, ...]
+    worlds: Worlds,
+    question: Question,
+    name: str,
+    names: tuple[str, ...],
+    promised: tuple[Counted, ...],
+    unknown: set[str],
 ) -> float | None:
-    """The value of one limit at which, all else kept, some design holds in every world."""
+    """The value of one limit at which, all else kept, some design holds in every world.
+
+    Where a search decides nothing the name joins ``unknown``.
+    """
     others = frozenset(n for n in names if n != name)
     cap = next((c for c in worlds.caps if c.name == name), None)
     if cap is not None:
-        return _least_measure(worlds, cap, others, promised)
+        return _least_measure(worlds, cap, others, promised, unknown)
     low, high = evaluation.bounds(question).get(name, (None, None))
     if low is not None and high is not None and any(x.name == name for x in question.limits):
         # one end gives and the other stays: the upper one first, as for a question without worlds
         for side, end, sign in (("max", high, 1.0), ("min", low, -1.0)):
-            factor = _by_halves(worlds, name, (side,), promised)
+            factor = _by_halves(worlds, name, unknown, (side,), promised)
             if factor is not None:
                 return float(end * factor**sign)
         return None
@@ -82,8 +92,11 @@ def _would_do(
         else:
             factor = robust_geometric.least_limit(robust.posed(worlds), name, others)
     except NotPosynomial:
-        factor = None if promised else _factor_by_trials(worlds, name, others)
+        factor = None if promised else _factor_by_trials(worlds, name, others, unknown)
     if factor is None:
+        # whether nothing does or nothing was found is known only where the other limits are refuted
+        rest = found_by(worlds, WORST, kept=others, tied=False, promised=promised).outcome.status
+        unknown.update([name] if rest is not Status.INFEASIBLE else [])
         return None
     if high is not None:
         return float(np.min(high)) * factor
@@ -91,7 +104,7 @@ def _would_do(
 
 
 def _least_measure(
-    worlds: Worlds, cap: Cap, others: frozenset[str], promised: tuple[Counted, ...]
+    worlds: Worlds, cap: Cap, others: frozenset[str], promised: tuple[Counted, ...], unknown: set[str]
 ) -> float | None:
     """The best that a limited measure can be where the other limits hold."""
     goal = (Objective(cap.name, maximize=cap.side == "min"),)
@@ -103,25 +116,28 @@ def _least_measure(
     try:
         found = found_by(asked, cap.measure, kept=others, tied=False, promised=promised).outcome
     except (NotPosynomial, CannotTake):
+        unknown.add(cap.name)
         return None
     if found.x is None or found.status is not Status.OPTIMAL:
+        unknown.update([cap.name] if found.status is not Status.INFEASIBLE else [])
         return None
     return float(cap.level(judged(asked, found.x).metrics[cap.name][: worlds.measured]))
 
 
-def _factor_by_trials(worlds: Worlds, name: str, others: frozenset[str]) -> float | None:
+def _factor_by_trials(worlds: Worlds, name: str, others: frozenset[str], unknown: set[str]) -> float | None:
     """The factor where no geometric program tells it: over all designs where they can be listed, else by halves."""
     try:
         program = bool(robust_program.posed(worlds).parts)
     except NotPosynomial:
         program = False
     factor = None if program else robust_scan.least_limit(worlds, name, others)
-    return _by_halves(worlds, name) if factor is None else factor
+    return _by_halves(worlds, name, unknown) if factor is None else factor
 
 
 def _by_halves(
     worlds: Worlds,
     name: str,
+    unknown: set[str],
     sides: tuple[str, ...] = ("min", "max"),
     promised: tuple[Counted, ...] = (),
 ) -> float | None:
@@ -135,7 +151,10 @@ def _by_halves(
             kept = frozenset(k.name for k in _breakable_limits(eased))
             found = found_by(eased, WORST, kept=kept, tied=False, promised=promised)
         except CannotTake:
+            unknown.add(name)
             return False
+        if found.outcome.status not in (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE):
+            unknown.add(name)
         return found.outcome.status in (Status.OPTIMAL, Status.FEASIBLE)
 
     low, high = 0.0, 1.0

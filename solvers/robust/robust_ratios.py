@@ -43,6 +43,8 @@ NODES = 600
 RATIO_NODES_AT_ONCE = 16
 RATIO_GAP = 5e-7
 NARROW = 1e-9
+WIDEST_MARGIN = 1.0
+"""In logs: a node is cut where its relaxation's design is, but for so much at its ends."""
 LIMIT_ROUNDS = 30
 TERMS = 60_000
 SETS = 6
@@ -312,7 +314,8 @@ class _Tree:
         if width[form] < NARROW:
             return []
         z = float(self.c.forms[form] @ y)
-        middle = min(max(z, node.z_low[form] + 0.1 * width[form]), node.z_high[form] - 0.1 * width[form])
+        margin = min(0.1 * width[form], WIDEST_MARGIN)
+        middle = min(max(z, node.z_low[form] + margin), node.z_high[form] - margin)
         left, right = dataclasses.replace(node), dataclasses.replace(node)
         left.z_high, right.z_low = node.z_high.copy(), node.z_low.copy()
         left.z_high[form] = right.z_low[form] = middle

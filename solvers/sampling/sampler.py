@@ -17,7 +17,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from results.solution import Status
 from scenarios.question import ONE_OBJECTIVE, Question, Search
-from solvers import boxes
+from solvers import beyond, boxes
 from solvers.boxes import Array
 from solvers.outcome import Outcome
 from solvers.sampling import descent
@@ -81,7 +81,8 @@ def solve(question: Question, *, trials: int = TRIALS, seed: int = 0) -> Outcome
     """
     near = replace(evaluation.nearest(question), search=None)
     found = search(near, Search(trials=trials, seed=seed))
-    if found.empty and boxes.tighten(question, boxes.space(question)) is None:
+    none = found.empty and boxes.tighten(question, boxes.space(question)) is None
+    if none and beyond.nothing_beyond(question):
         text = "interval arithmetic: no part of the box can meet all limits"
         return Outcome(Status.INFEASIBLE, certificate=text, solver="interval arithmetic")
     best = polished(near, found)

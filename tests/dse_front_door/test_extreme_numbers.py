@@ -99,3 +99,16 @@ def test_measurements_far_from_1_are_refused_with_their_run():
     runs |= {"energy [J]": [1, 2], "flops [flop]": [1e9, 2e9]}
     with pytest.raises(FittingError, match=r"'core_voltage \[V\]' of run 1 is 1e\+308, too far from 1"):
         dse.fit(runs, "dvfs")
+
+
+def test_check_sees_that_no_listed_design_has_numbers(tmp_path: Path):
+    """Transforms have logarithms, so that their designs are listed and no posynomial overflows beforehand."""
+    file = tmp_path / "listed.toml"
+    text = 'model = "fft"\nmachine = "balanced"\ngiven = {{ points = {} }}\n'
+    text += 'decide = {{ processors = {{ values = [1, 2, 4] }} }}\nobjective = {{ minimize = "energy" }}\n'
+    file.write_text(text.format("1e200"))
+    said = CliRunner().invoke(main, ["check", str(file)])
+    assert said.exit_code == 2
+    assert "the numbers of this point overflow: points = 1e+200" in said.output
+    file.write_text(text.format("1e9"))
+    assert CliRunner().invoke(main, ["check", str(file)]).exit_code == 0

@@ -8,7 +8,7 @@ from method_questions import FFT, NBODY, fft, nbody, question
 
 from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question
-from solvers import boxes
+from solvers import beyond, boxes
 
 SHARES = st.floats(0, 1)
 FREE = dict.fromkeys(("time_per_message", "energy_per_message", "leakage_power"), 0.0)
@@ -93,9 +93,9 @@ def test_a_side_of_one_value_may_lie_outside_of_a_space() -> None:
     ends = np.array([1.0, 1.0]), np.array([10.0, 10.0])
     near = boxes.Space(("a", "b"), *ends, np.zeros(2, bool), (None, None), ((False, True),) * 2)
     low, high = np.array([20.0, 2.0]), np.array([20.0, 30.0])
-    ((lo, hi),) = boxes.outside(near, low, high)
+    ((lo, hi),) = beyond.outside(near, low, high)
     assert (lo == low).all()
     assert (hi == high).all()
-    assert not list(boxes.outside(near, np.array([1.0, 2.0]), np.array([10.0, 2.0])))
-    every = list(boxes.outside(near, np.array([0.5, 0.5]), np.array([20.0, 20.0])))
+    assert not list(beyond.outside(near, np.array([1.0, 2.0]), np.array([10.0, 2.0])))
+    every = list(beyond.outside(near, np.array([0.5, 0.5]), np.array([20.0, 20.0])))
     assert len(every) == 4

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from solvers.linear import highs
-from solvers.linear.linear_program import End, Numbers
+from solvers.linear.linear_program import End, Numbers, Result
 
 
 def polytope(seed: int, columns: int, rows: int) -> tuple[Numbers, np.ndarray]:
@@ -210,3 +210,32 @@ def test_a_multiplier_is_the_rate_at_which_the_optimum_moves(seed: int, which: i
     rate = (values[0] - values[1]) / (2 * step)
     scale = float(np.abs(n.rows[which]).max())
     assert -found.multipliers[which] * scale == pytest.approx(rate * scale, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("end", [End.INFEASIBLE, End.UNBOUNDED])
+def test_a_word_of_highs_that_floats_do_not_confirm_is_a_failure(
+    end: End, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One number of at least 1 of which little is best: there is an optimum, whatever a solver says."""
+    n = Numbers(
+        np.array([[-1.0, 1.0]]), np.array([False]), np.zeros(1), np.full(1, np.inf), np.zeros(1, dtype=bool)
+    )
+    cost = np.array([1.0, 0.0])
+    assert highs.minimise(n, cost).value == 1.0
+    said = Result(end, multipliers=np.array([-1.0]), ray=np.array([1.0]))
+    called = highs._called_highs
+    monkeypatch.setattr(
+        highs,
+        "_called_highs",
+        lambda asked, *more: said if asked is n or asked.rows is n.rows else called(asked, *more),
+    )
+    assert highs.minimise(n, cost).end is End.FAILED
+
+
+def test_what_highs_says_of_empty_and_open_programs_is_proved() -> None:
+    bounds = np.zeros(2), np.array([np.inf, 1.0])
+    no = np.zeros(2, dtype=bool)
+    empty = Numbers(np.array([[1.0, 1.0, -1.0], [-1.0, -1.0, 2.0]]), np.array([True, False]), *bounds, no)
+    assert highs.minimise(empty, np.array([1.0, 1.0, 0.0])).end is End.INFEASIBLE
+    open_one = Numbers(np.array([[-1.0, 1.0, 0.0]]), np.array([False]), *bounds, no)
+    assert highs.minimise(open_one, np.array([-1.0, 1.0, 0.0])).end is End.UNBOUNDED

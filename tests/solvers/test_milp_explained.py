@@ -11,12 +11,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from program_questions import Regions, regions, toy
 
-from dse.models.arithmetic import maximum
+from dse.models.arithmetic import maximum, some
 from formulations.program import program
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Question
 from solvers.answer import answer
 from solvers.linear import milp_conflicts, programs
+from solvers.linear.linear_program import End
+from solvers.mechanisms.why import explained
 
 SEED = st.integers(0, 10**6)
 
@@ -184,7 +186,7 @@ def test_conflicts_of_placements_are_those_of_brute_force(seed: int, tight: tupl
         for limit in others:
             assert limit.maximum is not None
             ok &= every[limit.name] <= limit.maximum
-        value, _ = milp_conflicts.feasible_value_and_design(program(q), name)
+        value, _ = milp_conflicts.feasible_value_and_design(program(q), name, set())
         assert (value is None) == (not ok.any())
         if ok.any():
             assert value == pytest.approx(float(every[name][ok].min()), rel=1e-7)
@@ -219,6 +221,26 @@ def test_two_separate_conflicts_are_both_found() -> None:
     assert answer(two).conflict == {"a": pytest.approx(5.0), "b": pytest.approx(7.0)}
 
 
+def test_a_solver_that_fails_proves_no_value_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(g: Any) -> dict[str, Any]:
+        return {"a": 1.0 + g.x, "b": 9.0 - g.x}
+
+    limits = [Limit("a", maximum=3.0), Limit("b", maximum=5.0)]
+    asked = toy(run, {"x": Decision("x", integer=True)}, "a", limits=limits, tops={"x": 1e7})
+    whole = answer(asked)
+    assert whole.conflict == {"a": pytest.approx(5.0), "b": pytest.approx(7.0)}
+    assert "not found" not in whole.certificate
+    asked_of = milp_conflicts.milp.least
+
+    def least(p: Any, n: Any, goal: Any, under: Any) -> Any:
+        return milp_conflicts.milp.Best(End.FAILED) if goal[:-1].any() else asked_of(p, n, goal, under)
+
+    monkeypatch.setattr(milp_conflicts.milp, "least", least)
+    told = explained(milp_conflicts.why(program(asked)))
+    assert told.feasible_values == {"a": None, "b": None}
+    assert "for a, whose search ended early, a value may do that was not found" in told.certificate
+
+
 def test_limits_behind_a_maximum_from_below_are_explained_too() -> None:
     def run(g: Any) -> dict[str, Any]:
         return {"top": maximum(g.x, 2.0 * g.y), "cost": g.x + g.y}
@@ -238,6 +260,37 @@ def test_a_proof_of_infeasibility_is_a_bound_of_its_own() -> None:
     found = programs.optimise(p).outcome
     assert found.status is Status.INFEASIBLE
     assert "breaks some limit by" in found.certificate
+
+
+def test_what_every_design_breaks_is_told_as_a_share_only_where_it_is_one() -> None:
+    """A limit on a ratio is a row of which the ratio's own denominator tells the size: here up to 100 and more."""
+
+    def run(g: Any) -> dict[str, Any]:
+        return {"rate": (6.0 + 100.0 * g.x) / (1.0 + 20.0 * g.x), "kept": 1.0 + g.x, "left": 4.0 - g.x}
+
+    def told(*limits: Limit) -> str:
+        asked = toy(run, {"x": Decision("x")}, "kept", limits=limits, tops={"x": 4.0})
+        return answer(asked).certificate
+
+    assert told(Limit("rate", maximum=4.5)).startswith("no design meets all limits, by the bound")
+    assert "by 3.3e-01 of its size" in told(Limit("kept", maximum=2.5), Limit("left", maximum=1.25))
+    # 1 + x = 3 (1 - t) and 4 - x = 3 (1 - t): t = 1/6
+    assert "by 1.7e-01 of its size" in told(Limit("kept", minimum=3.0), Limit("left", minimum=3.0))
+
+
+def test_what_says_that_there_is_some_of_an_amount_gives_with_the_limit_behind_it() -> None:
+    """With time and energy a little larger there is some of y: the third limit is then missed by less than 1 %."""
+
+    def run(g: Any) -> dict[str, Any]:
+        energy = maximum(2.0 + g.x, 5.0 + g.y - g.x)
+        return {"time": 3.0 + g.x, "energy": energy, "b": 1.0 / (2.0 - g.y + some(g.y))}
+
+    limits = [Limit("time", maximum=4.0), Limit("energy", maximum=4.0), Limit("b", maximum=0.35)]
+    decide = {"x": Decision("x", integer=True), "y": Decision("y")}
+    s = answer(toy(run, decide, "time", limits=limits, tops={"x": 3.0, "y": 1.0}))
+    assert s.status is Status.INFEASIBLE
+    assert "breaks some limit by" not in s.certificate
+    assert s.certificate.startswith("no design meets all limits, by the bound")
 
 
 def test_parameters_and_limits_are_left_out_where_whole_numbers_decide() -> None:

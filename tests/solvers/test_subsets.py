@@ -3,9 +3,11 @@
 import pytest
 from method_questions import fft, nbody
 
+from results.solution import Status
 from scenarios.question import Decision
 from solvers.explaining import subsets
 from solvers.mechanisms.why import explained
+from solvers.outcome import Outcome
 
 
 def test_static_power_alone_refuses_a_power_cap() -> None:
@@ -85,3 +87,15 @@ def test_two_separate_conflicts_are_both_found_and_neither_alone_would_do() -> N
 
 def test_a_feasible_question_has_no_conflict() -> None:
     assert explained(subsets.why(fft("time", energy=(None, 1.0)))).minimal == ()
+
+
+def test_a_search_that_failed_proves_no_value_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = fft("energy", p=Decision("processors"), time=(None, 1e-9))
+    told = explained(subsets.why(asked))
+    assert told.feasible_values["time"] is not None
+    assert "not found" not in told.certificate
+    failed = Outcome(Status.ERROR, message="no memory left")
+    monkeypatch.setattr(subsets, "solve", lambda _: failed)
+    told = explained(subsets.why(asked))
+    assert told.feasible_values == {"time": None}
+    assert "for time, whose search ended early, a value may do that was not found" in told.certificate

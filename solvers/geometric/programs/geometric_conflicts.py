@@ -5,6 +5,7 @@ Limits are set aside by making their terms nothing.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -122,10 +123,11 @@ class Oracle:
         self._slack = np.where(self._whose < 0, 0.0, np.log1p(SLACK))
         self._limit_of_term = Table(self._exponents, self._logc, self._ptr).row[1:] - 1
         self._low, self._high = (end[points] for end in batch.box(own=False))
-        low, high = batch.box(own=False, far=True)
+        self._batch, self._batch_far = batch, batch.farther()
+        low, high = self._batch_far.box(own=False)
         self._far = low[points], high[points]
         self._solve = solve
-        self._batch, self._points, self._discrete = batch, points, batch.discrete
+        self._points, self._discrete = points, batch.discrete
         self._own = (
             None if self._discrete is None else names.index(batch.problem.variables[self._discrete].name)
         )
@@ -150,13 +152,21 @@ class Oracle:
 
     def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
         """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
-        logc, low, high = self._kept(points, kept), self._low[points], self._high[points]
+        near = partial(self._feasible_in, self._batch, (self._low, self._high))
+        far = partial(self._feasible_in, self._batch_far, self._far)
+        return np.asarray(conflicts.in_both(near, far)(points, kept))
+
+    def _feasible_in(
+        self, b: Batch, wide: tuple[Array, Array], points: NDArray[np.intp], kept: Bools
+    ) -> conflicts.Codes:
+        """The same in a box, without the user's bounds that of ``wide``; ``b``: with the ends of that box."""
+        logc, low, high = self._kept(points, kept), wide[0][points], wide[1][points]
         v = self._discrete
         if v is None:
             r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
             return conflicts.codes(r.status)
         whole, own = np.flatnonzero(kept[:, self._own]), self._points[points]
-        ends = self._batch.low[own, v], self._batch.high[own, v]
+        ends = b.low[own, v], b.high[own, v]
         low[whole, v], high[whole, v] = ends[0][whole], ends[1][whole]
         # the least value of the variable, and where it has to be an allowed one the greatest as well
         rows = np.concatenate([np.arange(points.size), whole])
@@ -165,9 +175,8 @@ class Oracle:
         r = self._solve(exponents, logc[rows], self._ptr, low[rows], high[rows])
         found = conflicts.codes(r.status[: points.size])
         reached = np.where(np.isfinite(r.bound), r.bound, r.value)
-        decision = self._batch.problem.variables[v].decision
-        least, greatest = reached[whole], -reached[points.size :]
-        held = neighbours(decision, least, ends[0][whole], ends[1][whole])[1] <= greatest + 1e-9
+        logs, least, greatest = b.arrays.allowed[v], reached[whole], -reached[points.size :]
+        held = values_beside(logs, least, ends[0][whole], ends[1][whole])[1] <= greatest + 1e-9
         found[whole[(found[whole] == conflicts.CAN_HOLD) & ~held]] = conflicts.CANNOT_HOLD
         return found
 

@@ -1,4 +1,4 @@
-"""The optimal multipliers that belong to designs."""
+"""The optimal multipliers that belong to designs, and designs sharpened by them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ import numpy as np
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.grids.batch import Table
-from formulations.grids.divided import take
+from formulations.grids.divided import Indices, take
 from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs.crossover import crossover
 from solvers.geometric.programs.optimal_face import Solver, taken
+from solvers.geometric.programs.polishing import SHARP_RESIDUAL, polish
 from solvers.patterns import Bools
+
+SHARPENED_AGAIN = 3
+"""Tangents at a design that is not yet sharp are taken again, so often at most."""
 
 
 def at(c: Canonical, y: Array, solve: Solver, known: gp.Result | None = None) -> tuple[gp.Result, Bools]:
@@ -44,3 +49,33 @@ def held_whole(c: Canonical, y: Array) -> Canonical:
     low, high, whole = c.low.copy(), c.high.copy(), list(c.allowed)
     low[:, whole] = high[:, whole] = y[:, whole]
     return dataclasses.replace(c, low=low, high=high, allowed={})
+
+
+def sharpened(
+    c: Canonical, y: Array, solve: Solver, known: gp.Result | None = None
+) -> tuple[Array, gp.Result, Bools]:
+    """Designs (N, n) sharpened with the whole numbers held, the multipliers there, and where it is settled what binds.
+
+    ``known``: what the kernel says of the programs whose divisors are their tangents at ``y``.
+    """
+    if c.allowed:
+        c, known = held_whole(c, y), None
+    known, crossed = at(c, y, solve, known)
+    y, rest = _polished(c, y, known)
+    for _ in range(SHARPENED_AGAIN - 1 if c.divisors else 0):
+        if not rest.size:
+            break
+        own = take(c, rest)
+        y[rest], more = _polished(own, y[rest], at(own, y[rest], solve)[0])
+        rest = rest[more]
+    return y, known, crossed
+
+
+def _polished(c: Canonical, y: Array, r: gp.Result) -> tuple[Array, Indices]:
+    """Sharpen from the optima of the programs with tangents at y; also tells which points are not sharp yet."""
+    start = np.where((r.status == gp.OPTIMAL)[:, None], r.y, y)
+    held = canon.values(c, start)[:, 1:].max(1, initial=-np.inf) <= FEASIBLE
+    start = np.where(held[:, None], start, y)
+    at_end = (r.lower_multipliers > start - c.low) | (r.upper_multipliers > c.high - start)
+    found = polish(c, start, r.multipliers, at_end)
+    return found.y, np.flatnonzero(found.residual > SHARP_RESIDUAL)

@@ -87,7 +87,7 @@ def values_beside(logs: Array | None, y: Array, low: Array, high: Array) -> tupl
     listed values, None: all whole numbers.
     """  # noqa: D205
     if logs is None:
-        x = np.exp(y)
+        x = np.exp(np.minimum(y, canon.LOG_BOX))
         below = np.log(np.maximum(np.floor(x * (1 + VALUE_SLACK)), 1.0))
         above = np.log(np.maximum(np.ceil(x * (1 - VALUE_SLACK)), 1.0))
     else:

@@ -15,7 +15,7 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
 from formulations.arithmetics.posynomial import constant
-from formulations.canonical import Array, Canonical
+from formulations.canonical import Array
 from formulations.grids.batch import Batch
 from formulations.grids.divided import Indices, aimed, take
 from formulations.problem import Goal, Problem, farther
@@ -24,13 +24,10 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import branch, multipliers, ties
 from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages, taken
-from solvers.geometric.programs.polishing import SHARP_RESIDUAL, polish
 from solvers.patterns import Bools
 
 STRAINED = 1e3
 INTERIOR_AT_LEAST = 1e-8
-SHARPENED_AGAIN = 3
-"""Tangents at a design that is not yet sharp are taken again, so often at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ def settled(
     """
     c, goal = take(batch.arrays, points), batch.problem.goal
     if sharp:
-        y, known, crossed = sharpened(c, y, solve, known)
+        y, known, crossed = multipliers.sharpened(c, y, solve, known)
     else:
         known, crossed = multipliers.at(c, y, solve, known)
         y = known.y
@@ -99,36 +96,6 @@ def settled(
 def _put(found: Chosen, places: Indices, chosen: Chosen) -> None:
     for name in Chosen.__slots__:
         getattr(found, name)[places] = getattr(chosen, name)
-
-
-def sharpened(
-    c: Canonical, y: Array, solve: Solver, known: gp.Result | None = None
-) -> tuple[Array, gp.Result, Bools]:
-    """Designs (N, n) sharpened with the whole numbers held, the multipliers there, and where it is settled what binds.
-
-    ``known``: what the kernel says of the programs whose divisors are their tangents at ``y``.
-    """
-    if c.allowed:
-        c, known = multipliers.held_whole(c, y), None
-    known, crossed = multipliers.at(c, y, solve, known)
-    y, rest = _polished(c, y, known)
-    for _ in range(SHARPENED_AGAIN - 1 if c.divisors else 0):
-        if not rest.size:
-            break
-        own = take(c, rest)
-        y[rest], more = _polished(own, y[rest], multipliers.at(own, y[rest], solve)[0])
-        rest = rest[more]
-    return y, known, crossed
-
-
-def _polished(c: Canonical, y: Array, r: gp.Result) -> tuple[Array, Indices]:
-    """Sharpen from the optima of the programs with tangents at y; also tells which points are not sharp yet."""
-    start = np.where((r.status == gp.OPTIMAL)[:, None], r.y, y)
-    held = canon.values(c, start)[:, 1:].max(1, initial=-np.inf) <= FEASIBLE
-    start = np.where(held[:, None], start, y)
-    at_end = (r.lower_multipliers > start - c.low) | (r.upper_multipliers > c.high - start)
-    found = polish(c, start, r.multipliers, at_end)
-    return found.y, np.flatnonzero(found.residual > SHARP_RESIDUAL)
 
 
 def _settled_at_pinned_limits(
@@ -163,7 +130,7 @@ def _settled_at_pinned_limits(
         own = own[there]
         if own.size:
             first = None if r is None else taken(r, there)
-            at, first, _ = sharpened(take(c, there), reached.y[there], solve, first)
+            at, first, _ = multipliers.sharpened(take(c, there), reached.y[there], solve, first)
             chosen = ties.choose(least, points[own], at, stages, solve, first, after=1)
             _put(found, own, chosen)
             pinned[own] = True

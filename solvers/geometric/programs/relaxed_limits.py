@@ -34,6 +34,10 @@ from solvers.mechanisms import conflicts
 
 Bools = NDArray[np.bool_]
 Allowed = Mapping[int, Array | None]
+Box = tuple[Array, Array, Allowed]
+"""Ends, and what discrete variables may be."""
+AT_OPEN_END = 1e-6
+"""In logs: what is this near to an end of its box may be held by it."""
 NODES_BEFORE_DIVISION = 40
 """Nodes of a point after which its ratio is looked at."""
 FEASIBLE_VALUE_GAP = 1e-7
@@ -41,16 +45,27 @@ FEASIBLE_VALUE_GAP = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
+class _Ends:
+    """The boxes of some points with the user's bounds, with what is listed there, and without these bounds."""
+
+    low: Array
+    high: Array
+    allowed: Allowed
+    free_low: Array
+    free_high: Array
+
+
+@dataclass(frozen=True, slots=True)
 class _Rows:
-    """The limits of some points as rows; ``low``, ``high``: their boxes without the user's bounds.
+    """The limits of some points as rows; ``far``: the ends that are only there to have a box are far away.
 
     ``ended``: of one question, takes the names of limits for which a search ended early, so that less may do.
     """
 
     question: Question
     c: Canonical
-    low: Array
-    high: Array
+    near: _Ends
+    far: _Ends
     solve: Solver
     ended: set[str] | None = None
 
@@ -95,9 +110,14 @@ def at(b: Batch, points: Indices, names: Iterable[str], solve: Solver) -> dict[s
 
 
 def _rows(b: Batch, points: Indices, solve: Solver, ended: set[str] | None = None) -> _Rows:
-    low, high = (end[points] for end in b.box(own=False))
     asked = divided.at(divided.flat(b.question, b.shape), points)
-    return _Rows(asked, divided.take(b.arrays, points), low, high, solve, ended)
+    near, far = _ends(b, points), _ends(b.farther(), points)
+    return _Rows(asked, divided.take(b.arrays, points), near, far, solve, ended)
+
+
+def _ends(b: Batch, points: Indices) -> _Ends:
+    free_low, free_high = b.box(own=False)
+    return _Ends(b.low[points], b.high[points], b.arrays.allowed, free_low[points], free_high[points])
 
 
 def _feasible_sides(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:
@@ -118,8 +138,8 @@ def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     own = rows.c.names.index(name) if name in rows.c.names else -1
     goal = divided.aimed(rows.c, which)
     found, open_ones = np.full(len(rows.c.logc), np.inf), np.arange(len(rows.c.logc))
-    for kept in (rows.c.allowed, _without(rows.c.allowed, own)):
-        found[open_ones] = _least_log_goal(rows, goal, open_ones, own, kept, name)
+    for any_value in (False, True):
+        found[open_ones] = _least_log_goal(rows, goal, open_ones, own, name, any_value=any_value)
         open_ones = open_ones[np.isposinf(found[open_ones])]
         if own not in rows.c.allowed or not open_ones.size:
             break
@@ -131,52 +151,69 @@ def _least_value(rows: _Rows, name: str) -> Array:
     own = rows.c.names.index(name)
     goal = divided.any_design(rows.c)
     goal.exponents[0, own] = 1.0
-    kept = _without(rows.c.allowed, own)
-    return np.asarray(np.exp(_least_log_goal(rows, goal, np.arange(len(goal.logc)), own, kept, name)))
-
-
-def _without(allowed: Allowed, own: int) -> Allowed:
-    return {i: logs for i, logs in allowed.items() if i != own}
+    every = np.arange(len(goal.logc))
+    return np.asarray(np.exp(_least_log_goal(rows, goal, every, own, name, any_value=True)))
 
 
 def _least_log_goal(
-    rows: _Rows, goal: Canonical, points: Indices, own: int, allowed: Allowed, name: str
+    rows: _Rows, goal: Canonical, points: Indices, own: int, name: str, *, any_value: bool
 ) -> Array:
-    """The least log goal at points, variable ``own`` (-1: none) without bounds.
+    """The least log goal at points, variable ``own`` (-1: none) without bounds, and with ``any_value`` not discrete.
 
     Infinite where there is no design, NaN where the search was not closed; of one question then the best that is known.
+    Where an end that is only there to have a box may be to blame, it is searched again without such ends.
     """
     c = divided.take(goal, points)
-    low, high = c.low.copy(), c.high.copy()
-    if own >= 0:
-        low[:, own], high[:, own] = rows.low[points, own], rows.high[points, own]
-    if own in allowed:
-        everywhere = np.full(len(low), -np.inf), np.full(len(low), np.inf)
-        low[:, own] = values_beside(allowed[own], low[:, own], *everywhere)[1]
-        high[:, own] = values_beside(allowed[own], high[:, own], *everywhere)[0]
-    if c.divisors or allowed:
-        status, value = _relaxed_searches(replace(c, low=low, high=high, allowed=allowed), rows.solve)
-    else:
-        plain = rows.solve(c.exponents, c.logc, c.ptr, low, high)
-        status, value = plain.status, np.where(plain.violation <= FEASIBLE, plain.value, np.inf)
+    near, far = (_box(ends, points, own, any_value=any_value) for ends in (rows.near, rows.far))
+    status, value, y = _least_in_box(c, near, rows.solve)
+    below, above = far[0] < near[0], far[1] > near[1]
+    held = below & (y - near[0] < AT_OPEN_END) | above & (near[1] - y < AT_OPEN_END)
+    again = np.flatnonzero(held.any(1) | np.isposinf(value) & (below | above).any(1))
+    if again.size:
+        there = far[0][again], far[1][again], far[2]
+        status[again], least, _ = _least_in_box(divided.take(c, again), there, rows.solve)
+        value[again] = np.minimum(value[again], least)
     if rows.ended is not None:
         rows.ended.update([name] if gp.FAILED in status else [])
         return np.where(status == gp.INFEASIBLE, np.inf, value)
     return np.select([status == gp.OPTIMAL, status == gp.INFEASIBLE], [value, np.inf], np.nan)
 
 
-def _relaxed_searches(c: Canonical, solve: Solver) -> tuple[NDArray[np.int8], Array]:
-    """Status and the least log goal of every point.
+def _box(ends: _Ends, points: Indices, own: int, *, any_value: bool) -> Box:
+    """The box of points, in which variable ``own`` has no bounds, and with ``any_value`` is not discrete."""
+    low, high, allowed = ends.low[points], ends.high[points], dict(ends.allowed)
+    if own >= 0:
+        low[:, own], high[:, own] = ends.free_low[points, own], ends.free_high[points, own]
+    if any_value:
+        allowed.pop(own, None)
+    if own in allowed:
+        everywhere = np.full(len(low), -np.inf), np.full(len(low), np.inf)
+        low[:, own] = values_beside(allowed[own], low[:, own], *everywhere)[1]
+        high[:, own] = values_beside(allowed[own], high[:, own], *everywhere)[0]
+    return low, high, allowed
+
+
+def _least_in_box(c: Canonical, box: Box, solve: Solver) -> tuple[NDArray[np.int8], Array, Array]:
+    """Status, the least log goal and a design of every point in a box; infinite where none is known."""
+    low, high, allowed = box
+    if c.divisors or allowed:
+        return _relaxed_searches(replace(c, low=low, high=high, allowed=allowed), solve)
+    r = solve(c.exponents, c.logc, c.ptr, low, high)
+    return r.status.astype(np.int8), np.where(r.violation <= FEASIBLE, r.value, np.inf), r.y
+
+
+def _relaxed_searches(c: Canonical, solve: Solver) -> tuple[NDArray[np.int8], Array, Array]:
+    """Status, the least log goal and a design of every point.
 
     Where many nodes are open after a while the goal hardly depends on the design; what divides without a remainder is
     then taken out of its ratio, which needs one more variable, and fewer nodes.
     """
     r = branch.search(c, solve, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP)
-    status, value = r.status, r.value
+    status, value, y = r.status, r.value, r.y
     some = np.flatnonzero(status == gp.FAILED)
     if some.size:
         own = divided.take(c, some)
         r = branch.search(quotients.apart(own), solve, value_only=True, gap=FEASIBLE_VALUE_GAP)
-        value[some] = np.where(np.isnan(r.y[:, 0]), np.inf, canon.values(own, r.y[:, : len(c.names)])[:, 0])
-        status[some] = r.status
-    return status, value
+        y[some], status[some] = r.y[:, : len(c.names)], r.status
+        value[some] = np.where(np.isnan(r.y[:, 0]), np.inf, canon.values(own, y[some])[:, 0])
+    return status, value, y

@@ -31,6 +31,8 @@ from solvers.patterns import Bools
 
 SETTLED_WIDTH = 1e-2
 NUDGE = 1e-7
+NUDGES = tuple(NUDGE * 10.0 ** (-k / 2) for k in range(5))
+"""Where a nudge moves the goal by more than a tie may differ by, a smaller one is tried."""
 NEXT = 0.1
 TIED_GAP = NUDGE * SETTLED_WIDTH / 10
 """What a nudge has to show through."""
@@ -181,7 +183,7 @@ def _settled_by_branching(
                 ends[:, wide, alone[0]] = own[:, wide]
     y, some = y.copy(), np.flatnonzero(loose)
     if some.size:
-        y[some] = by_rule(take(c, some), y[some], stages, solve)[1][:, : y.shape[1]]
+        y[some], _ = by_rule(take(c, some), y[some], stages, solve)
     return y, loose
 
 
@@ -191,38 +193,68 @@ def reaches(c: Canonical, y: Array, directions: Iterable[Array], solve: Solver) 
     The goal is nudged by a tiny power of the form: unlike a row that holds the goal at its optimum this leaves the
     feasible set as wide as it is. Where nothing is to be minimised, the form itself is.
     """
-    free = not c.exponents[: c.ptr[1]].any()
-    best, directions = canon.values(c, y)[:, 0], list(directions)
+    directions = list(directions)
 
     def least(direction: Array) -> Array:
-        there = _least_nudged(_goal_times_powers(c, direction * (1.0 if free else NUDGE)), y, solve).y
-        alike = np.abs(canon.values(c, there)[:, 0] - best) <= 10 * TIE
-        return np.asarray(np.einsum("pi,i->p", np.where(alike[:, None], there, y), direction))
+        ends, left = y.copy(), np.arange(len(y))
+        for nudge in NUDGES:
+            if not left.size:
+                break
+            own, gap = take(c, left), nudge * SETTLED_WIDTH / 10
+            nudged = _goal_times_powers(own, direction * (1.0 if _is_free(c) else nudge))
+            there = _least_nudged(nudged, y[left], solve, gap).y
+            good = _as_good(own, y[left], there)
+            ends[left[good]] = there[good]
+            left = left[~good]
+        return np.asarray(np.einsum("pi,i->p", ends, direction))
 
     found = side_by_side.run([partial(least, sign * d) for d in directions for sign in (1.0, -1.0)])
     ends = np.array(found).reshape(len(directions), 2, len(y)) * np.array([1.0, -1.0])[:, None]
     return np.moveaxis(ends, 0, 2)
 
 
-def by_rule(c: Canonical, y: Array, stages: Sequence[Goal], solve: Solver) -> tuple[Canonical, Array, Bools]:
+def by_rule(c: Canonical, y: Array, stages: Sequence[Goal], solve: Solver) -> tuple[Array, Bools]:
     """Search the designs that the tie rule wants, from optimal designs ``y``; ``stages``: what ties go to.
 
-    Returns the problem with its goal nudged and one more variable for each stage, its best designs, and where they are
-    proved to be its optima.
+    Also returns where they are proved to be those of a nudged goal. Where any nudge costs more than a tie may, ``y``
+    stays.
     """
-    nudged, start = _with_stages(c, y, [g for g in stages if g.denominator.is_monomial])
-    found = _least_nudged(nudged, start, solve)
-    return nudged, found.y, found.status == gp.OPTIMAL
+    with_stages, start, powers = _with_stages(c, y, [g for g in stages if g.denominator.is_monomial])
+    found, sure, left = y.copy(), np.zeros(len(y), bool), np.arange(len(y))
+    for nudge in NUDGES:
+        if not left.size:
+            break
+        nudged = _goal_times_powers(take(with_stages, left), powers * (1.0 if _is_free(c) else nudge))
+        r = _least_nudged(nudged, start[left], solve)
+        good = np.flatnonzero(_as_good(take(c, left), y[left], r.y))
+        if not good.size:
+            continue
+        there, some = r.y[good], left[good]
+        sharp, *_ = multipliers.sharpened(take(nudged, good), there, solve)
+        there = np.where(_as_good(take(c, some), y[some], sharp)[:, None], sharp, there)
+        found[some], sure[some] = there[:, : y.shape[1]], r.status[good] == gp.OPTIMAL
+        left = np.delete(left, good)
+    return found, sure
 
 
-def _least_nudged(c: Canonical, y: Array, solve: Solver) -> branch.Searched:
-    return branch.search(c, solve, value_only=True, gap=TIED_GAP, most=MOST_TIE_NODES, start=y)
+def _least_nudged(c: Canonical, y: Array, solve: Solver, gap: float = TIED_GAP) -> branch.Searched:
+    return branch.search(c, solve, value_only=True, gap=gap, most=MOST_TIE_NODES, start=y)
 
 
-def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canonical, Array]:
-    """Add one variable for each stage, above that stage's value; the goal times tiny powers of them."""
+def _as_good(c: Canonical, y: Array, other: Array) -> Bools:
+    """Whether other designs (N, n or more) lose no more against ``y`` than a tie may."""
+    return np.asarray(canon.values(c, other[:, : y.shape[1]])[:, 0] - canon.values(c, y)[:, 0] <= TIE)
+
+
+def _is_free(c: Canonical) -> bool:
+    """Whether nothing is to be minimised."""
+    return not c.exponents[: c.ptr[1]].any()
+
+
+def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canonical, Array, Array]:
+    """Add one variable for each stage, above that stage's value; also the powers of variables that a nudge is."""
     if not stages:
-        return c, y
+        return c, y, np.zeros(y.shape[1])
     count, n = y.shape
     more = tuple(f"least {g.name}" for g in stages)
     point = dict(zip(c.names, np.exp(y).T, strict=True))
@@ -235,10 +267,8 @@ def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canoni
     keys = tuple(RowKey(name, "model") for name in more)
     low, high = now - EVERYWHERE, now + EVERYWHERE
     added = canon.arrays((*c.names, *more), pairs, keys, low, high, {}, (count,))
-    powers = NUDGE * NEXT ** np.arange(len(more))
-    free = not c.exponents[: c.ptr[1]].any()
-    weights = np.concatenate([np.zeros(n), powers / NUDGE if free else powers])
-    return _goal_times_powers(_joined(c, added), weights), np.column_stack([y, now])
+    powers = np.concatenate([np.zeros(n), NEXT ** np.arange(len(more))])
+    return _joined(c, added), np.column_stack([y, now]), powers
 
 
 def _joined(c: Canonical, added: Canonical) -> Canonical:

@@ -12,15 +12,15 @@ from formulations import evaluation
 from formulations.grids import divided
 from scenarios.question import Question
 from solvers import boxes
-from solvers.boxes import Array, Space
+from solvers.boxes import Array
 from solvers.explaining import subsets
 from solvers.geometric import kinks
 from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import conflicts
-from solvers.mechanisms.conflicts import Codes
+from solvers.mechanisms.conflicts import CANNOT_HOLD, NOT_KNOWN, Codes
 from solvers.mechanisms.why import Why
-from solvers.nonlinear import search
+from solvers.nonlinear import feasibility, search
 from solvers.nonlinear.search import AT_BOX_END
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
@@ -40,6 +40,8 @@ def answered(
     found = search.minimise(question, where, most)
     good = np.zeros(count, bool)
     none = np.flatnonzero(found.status == INFEASIBLE)
+    # an end that is only there to have one proves nothing
+    none = none[feasibility.nothing_beyond(divided.at(question, none), none.size)] if none.size else none
     if none.size:
         good[none] = _put_conflicts(answers, divided.at(question, none), points[none], most)
     best = np.flatnonzero(found.status == OPTIMAL)
@@ -49,18 +51,23 @@ def answered(
         x = dict(zip(names, found.x[best].T.copy(), strict=True))
         judged = judge(asked, x, bound, (best.size,))
         held = search.runaways(question, where, found, most)[best] >= 0
-        good[best] = judged.good & ~held & ~_at_end_of_list(asked, where, found.x[best])
+        good[best] = judged.good & ~held & ~_at_end_of_list(asked, found.x[best])
         # what changes by leaps has no rate
         elasticities = {} if where.discrete.any() else kinks.without_structure(judged, numbers=False).limits
         answers.put(points[best], judged, good[best], elasticities)
     return good
 
 
-def _at_end_of_list(question: Question, where: Space, x: Array) -> Bools:
-    """Whether a design has the last value of a list that goes on."""
+def _at_end_of_list(question: Question, x: Array) -> Bools:
+    """Whether a design has the first or last value of a list that goes on."""
     found = np.zeros(len(x), bool)
     for j, d in enumerate(question.decide):
-        if d.values is not None and d.endless and d.maximum is None:
+        if d.values is None or not d.endless:
+            continue
+        box = evaluation.box(question, d.name)
+        if box.searched[0] and d.minimum is None:
+            found |= x[:, j] <= d.values[0] * (1 + AT_BOX_END)
+        if box.searched[1] and d.maximum is None:
             found |= x[:, j] >= d.values[-1] * (1 - AT_BOX_END)
     return found
 
@@ -72,7 +79,11 @@ def _put_conflicts(answers: BlockAnswers, question: Question, points: NDArray[np
     def met(some: Indices, kept: Bools) -> Codes:
         left_out = [n for n, k in zip(names, kept, strict=True) if not k]
         fewer = subsets.without(divided.at(question, some), left_out)
-        return search.feasible(fewer, boxes.spaces(fewer, some.size))
+        told = feasibility.feasible(fewer, boxes.spaces(fewer, some.size))
+        out = np.flatnonzero(told == CANNOT_HOLD)
+        if out.size:
+            told[out[~feasibility.nothing_beyond(divided.at(fewer, out), out.size)]] = NOT_KNOWN
+        return told
 
     def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = divided.at(question, some)

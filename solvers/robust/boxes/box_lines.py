@@ -311,7 +311,8 @@ def objective_at(wanted: Wanted, key: float) -> float:
 
 def key_of(wanted: Wanted, objective: float) -> float:
     """Return what the goal's line is where the objective has this value; minus infinity where it has none."""
-    if wanted.exceeded is None:
+    if wanted.exceeded is None or not wanted.worlds.nominal.objectives:
+        # where nothing is to be best any design is as good as another
         return wanted.sign * objective
     return float(wanted.sign * np.log(objective)) if objective > 0 else -np.inf
 

@@ -18,7 +18,7 @@ from formulations import evaluation
 from formulations.row_keys import RowKey
 from formulations.uncertainty.worlds import judged
 from scenarios.question import Question
-from solvers import boxes
+from solvers import beyond, boxes
 from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.robust.boxes import box_lines
@@ -138,7 +138,7 @@ class Tree:
         near, certain = self.where, evaluation.farthest(self._certain())
         self.where = boxes.space(certain)
         kept = boxes.tighten(certain, self.where)
-        shells = [] if kept is None else list(boxes.outside(near, *kept))
+        shells = [] if kept is None else list(beyond.outside(near, *kept))
         if kept is None or not shells:
             return
         self._examine(*map(np.array, zip(*shells, strict=True)))

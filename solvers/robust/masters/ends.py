@@ -7,15 +7,19 @@ A decided quantity that neither the user nor mathematics ends has a box all the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from formulations import evaluation
+from formulations.evaluation import LARGEST_FLOAT, LEAST_FLOAT
 from formulations.uncertainty.worlds import Worlds
 from scenarios.question import Decision, Question
 from solvers import boxes
 
 AT_END = 1e-6
+AT_LAST_FLOAT = 2.0
+"""In logs: so near to the last float a search of a geometric program ends."""
 WELL_BEFORE = 1e3
 """What improves by more than the gap over the last part of a search, as wide as this, improves for ever."""
 NOT_ASKED = "lies at an end of the search box that the question does not state, so nothing is proved"
@@ -28,6 +32,12 @@ def farther(worlds: Worlds) -> Worlds:
         nominal=evaluation.farthest(worlds.nominal),
         every=evaluation.farthest(worlds.every),
     )
+
+
+def holds_whole(question: Question) -> bool:
+    """Whether the end of a search may forbid or hold designs of whole numbers, which need not show."""
+    ended = [d for d in question.decide if d.integer and (d.values is None or d.endless)]
+    return any(any(evaluation.box(question, d.name).searched) for d in ended)
 
 
 def held(question: Question, x: Mapping[str, float]) -> str:
@@ -61,3 +71,7 @@ def _ends_at(question: Question, x: Mapping[str, float]) -> Iterator[tuple[str, 
         for end, mine in zip((low, high), own, strict=True):
             if mine and abs(x[name] - end) <= AT_END * end:
                 yield name, float(end)
+        # a geometric program goes as far as floats do
+        for last, mine in zip((LEAST_FLOAT, LARGEST_FLOAT), own, strict=True):
+            if mine and x[name] > 0 and abs(math.log(x[name] / last)) <= AT_LAST_FLOAT:
+                yield name, x[name]

@@ -1,0 +1,70 @@
+"""What is beyond the ends that only a search has: boxes that cover it, and whether limits leave anything there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from formulations import evaluation
+from scenarios.question import Question
+from solvers.boxes import Array, Space, space, tighten
+
+
+def outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
+    """Go through boxes that cover a box but for what lies within a space; a side may have one value only."""
+    low, high = low.copy(), high.copy()
+    for j in range(low.size):
+        if low[j] < near.low[j]:
+            yield low, _with_side(high, j, min(high[j], near.low[j]))
+        if high[j] > near.high[j]:
+            yield _with_side(low, j, max(low[j], near.high[j])), high
+        low, high = (
+            _with_side(low, j, max(low[j], near.low[j])),
+            _with_side(high, j, min(high[j], near.high[j])),
+        )
+        if low[j] > high[j]:
+            return
+
+
+def nothing_beyond(question: Question) -> bool:
+    """Whether the limits certainly leave nothing beyond the ends that only a search has."""
+    return all(tighten(question, shell) is None for shell in beyond(question))
+
+
+def beyond(question: Question) -> list[Space]:
+    """Return boxes that cover what is beyond the ends that only a search has, whatever is whole or listed there.
+
+    Numbers of the question may be arrays; what the user says of decided quantities is left to the limits.
+    """
+    plain = tuple(replace(d, minimum=None, maximum=None) for d in question.decide)
+    near, farthest = space(replace(question, decide=plain)), replace(question, reach=math.inf)
+    low, high = near.low.copy(), near.high.copy()
+    for j, d in enumerate(question.decide):
+        box = evaluation.box(farthest, d.name)
+        if d.values is not None and not d.endless:
+            continue
+        if box.searched[0] and d.minimum is None:
+            low[j] = max(box.low, 1.0) if d.integer else box.low
+        if box.searched[1] and d.maximum is None:
+            high[j] = box.high
+    if (low == near.low).all() and (high == near.high).all():
+        return []
+    any_value = replace(near, values=(None,) * len(plain), integer=np.zeros_like(near.integer))
+    return [replace(any_value, low=a, high=b) for a, b in outside(near, low, high) if (a < b).any()]
+
+
+def searched(question: Question) -> str:
+    """Say how far a search without a design went, where what is beyond is not known."""
+    where = space(question)
+    endless = [d.endless or where.ends[j][1] for j, d in enumerate(question.decide)]
+    ends = [f"{n} up to {high:g}" for n, high, e in zip(where.names, where.high, endless, strict=True) if e]
+    return f"no design with {', '.join(ends)}; what is beyond is not known"
+
+
+def _with_side(ends: Array, j: int, end: float) -> Array:
+    found = ends.copy()
+    found[j] = end
+    return found

@@ -1,0 +1,31 @@
+"""Whether the limits of many points leave a design: in their boxes, and beyond the ends that only a search has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenarios.question import Question
+from solvers import beyond
+from solvers.boxes import Space
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes
+from solvers.nonlinear.search import FEASIBLE_BOXES, minimise
+from solvers.outcome import INFEASIBLE
+
+
+def feasible(question: Question, where: Space) -> Codes:
+    """Tell of N points whether a design meets all limits in their boxes (see ``minimise``)."""
+    found = minimise(replace(question, objectives=()), where, FEASIBLE_BOXES)
+    codes = np.select([found.met, found.status == INFEASIBLE], [CAN_HOLD, CANNOT_HOLD], NOT_KNOWN)
+    return codes.astype(np.int8)
+
+
+def nothing_beyond(question: Question, count: int) -> NDArray[np.bool_]:
+    """Tell at which of N points the limits leave nothing beyond the ends that only a search has (``beyond.beyond``)."""
+    sure = np.ones(count, bool)
+    for shell in beyond.beyond(question):
+        low, high = (np.tile(end, (count, 1)) for end in (shell.low, shell.high))
+        sure &= feasible(question, replace(shell, low=low, high=high)) == CANNOT_HOLD
+    return sure

@@ -1,0 +1,155 @@
+"""Where no user ends how many there may be, no answer rests on how far a search goes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+import scenarios
+from formulations import evaluation
+from results.dataset import STATUS_CODES
+from results.solution import Solution, Status
+
+WAYS_TO_COUNT = {"whole": {"integer": True}, "powers": {"powers_of": 2}, "any": {}}
+"""No user ends how many processors there may be; the box of a first search ends at 1e15 of them."""
+
+
+def solved(source: dict[str, Any]) -> Solution:
+    return dse.solve(dse.load(source))
+
+
+def bodies(way: str, goal: str, **limits: str) -> dict[str, Any]:
+    return {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e30, "flops_per_pair": 10},
+        "decide": {"processors": WAYS_TO_COUNT[way], "memory": {}},
+        "objective": {"minimize": goal},
+        "limits": {n: {"max": end} for n, end in limits.items()},
+    }
+
+
+def transform(way: str, **limits: str | float) -> dict[str, Any]:
+    return {
+        "model": "fft",
+        "machine": "balanced",
+        "given": {"points": 2.0**100},
+        "decide": {"processors": WAYS_TO_COUNT[way]},
+        "objective": {"minimize": "energy"},
+        "limits": {n: {"max": end} for n, end in limits.items()},
+    }
+
+
+def at(source: dict[str, Any], **decided: Any) -> dict[str, Any]:
+    question = scenarios.grid(dse.load(source)).question(())
+    return evaluation.metrics(question, decided)
+
+
+@pytest.mark.parametrize("way", WAYS_TO_COUNT)
+def test_a_design_of_more_than_1e18_processors_is_found(way: str) -> None:
+    source = bodies(way, "energy", time="1e25 s")
+    # within the range of perfect scaling more processors need no more energy
+    least = at(source, processors=2.0**150, memory=np.geomspace(1.0, 2e7, 200_001))["energy"].min()
+    found = solved(source)
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(least, rel=1e-6)
+    assert float(found.variables["processors"]) > 1e35
+    fastest = solved(bodies(way, "time", time="1e25 s"))
+    assert fastest.status is Status.OPTIMAL
+    assert fastest.objective is not None
+    # at most n² processors hold one copy in one word each
+    every = 2.0 ** np.arange(150, 200) if way == "powers" else np.array([1e60])
+    every = every[every <= 1e60]
+    assert fastest.objective == pytest.approx(
+        at(source, processors=every, memory=1e30 / every**0.5)["time"].min(), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("way", WAYS_TO_COUNT)
+def test_a_feasible_value_is_not_held_by_the_box(way: str) -> None:
+    source = bodies(way, "time", energy="1e25 J")
+    least = at(source, processors=2.0**150, memory=np.geomspace(1.0, 2e7, 200_001))["energy"].min()
+    found = solved(source)
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("energy",),)
+    assert found.conflict["energy"] == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("way", "swept"),
+    [*itertools.product(WAYS_TO_COUNT, ["energy"]), ("whole", "power"), ("any", "power")],
+)
+def test_feasible_values_of_many_points_are_not_held_by_the_box(way: str, swept: str) -> None:
+    """The least power is the least energy over all the time there may be, as designs may take any time."""
+    source = bodies(way, "time") if swept == "energy" else bodies(way, "energy", time="1e25 s")
+    least = at(source, processors=2.0**150, memory=np.geomspace(1.0, 2e7, 200_001))["energy"].min()
+    least /= 1.0 if swept == "energy" else 1e25
+    limits = {**source["limits"], swept: {"max": 1e10}}
+    along = {"path": f"limits.{swept}.max", "values": [1e8, 1e9, 1e10]}
+    many = dse.sweep(dse.load({**source, "limits": limits, "sweep": {"cap": along}}), workers=1)
+    assert (many.status.values == STATUS_CODES[Status.INFEASIBLE]).all()
+    assert many.would_do.sel(limit=swept).values == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("way", WAYS_TO_COUNT)
+def test_without_structure_more_than_1e18_processors_are_searched(way: str) -> None:
+    p = 2.0 ** np.arange(101) if way == "powers" else np.geomspace(1.0, 2.0**100, 400_001)
+    source = transform(way, time=1e5)
+    every = at(source, processors=p)
+    found = solved(source)
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(every["energy"][every["time"] <= 1e5].min(), rel=1e-6)
+    none = solved(transform(way, time=1e-4))
+    assert none.status is Status.INFEASIBLE
+    assert none.conflicts == (("time",),)
+    assert none.conflict["time"] == pytest.approx(every["time"].min(), rel=1e-6)
+
+
+@pytest.mark.parametrize("way", WAYS_TO_COUNT)
+def test_many_points_search_beyond_1e18_processors(way: str) -> None:
+    source = transform(way)
+    deadlines = {"path": "limits.time.max", "start": 1e-4, "stop": 1e4, "num": 40, "spacing": "log"}
+    swept = dse.sweep(
+        dse.load({**source, "limits": {"time": {"max": 1.0}}, "sweep": {"deadline": deadlines}}), workers=1
+    )
+    p = 2.0 ** np.arange(101) if way == "powers" else np.geomspace(1.0, 2.0**100, 400_001)
+    every = at(source, processors=p)
+    for end, energy, status in zip(
+        swept.deadline.values, swept.energy.values, swept.status.values, strict=True
+    ):
+        met = every["time"] <= end * (1 + 1e-9)
+        assert status == STATUS_CODES[Status.OPTIMAL if met.any() else Status.INFEASIBLE]
+        assert not met.any() or energy == pytest.approx(every["energy"][met].min(), rel=1e-4)
+
+
+def transform_in_samples(way: str, points: float, **limits: float) -> dict[str, Any]:
+    source = transform(way, **limits)
+    return {
+        **source,
+        "given": {"points": points},
+        "objective": {"minimize": "time" if not limits else "energy", "measure": "mean"},
+        "uncertain": {
+            "sampling": {"samples": 3, "seed": 1},
+            "machine.time_per_flop": {"uniform": ["9e-12 s/flop", "11e-12 s/flop"]},
+        },
+    }
+
+
+@pytest.mark.parametrize("points", [2.0**55, 2.0**62, 2.0**100])
+def test_one_design_for_many_samples_may_have_more_than_1e18_processors(points: float) -> None:
+    """As whole numbers of this size are next to each other, the best of any numbers is the best of them."""
+    whole, free = (solved(transform_in_samples(way, points)) for way in ("whole", "any"))
+    assert whole.status is free.status is Status.OPTIMAL
+    assert whole.objective == pytest.approx(free.objective, rel=1e-6)
+    fastest = float(whole.objective or math.nan)
+    for way in ("whole", "any"):
+        none = solved(transform_in_samples(way, points, time=fastest / 50))
+        assert none.status is Status.INFEASIBLE
+        # in every sample within the limit: at least the mean, and times differ by less than the costs of a flop do
+        assert none.conflict["time"] is not None
+        assert fastest * (1 - 1e-5) <= none.conflict["time"] <= fastest * 1.25
