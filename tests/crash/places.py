@@ -21,28 +21,35 @@ ROOT = Path(__file__).parents[2]
 WORKERS = 2
 TTL = "20s"
 """How long a worker of somebody else's scheduler may be silent; five minutes unless told otherwise."""
-# nothing is decided in it, though each point is answered by itself: what is tried is not the solving
+# linear programs: a sweep of them takes a second, and what is tried is not the solving
 GRID = """
-title   = "Time and energy of n bodies"
-model   = "nbody"
-machine = "balanced"
+title   = "Least energy of two regions on two processors within a deadline"
+model   = "partition"
+machine = { cpu = "i7-2600k-tang2017", gpu = "gtx-750-tang2017" }
 
-[given]
-bodies         = 1e5
-flops_per_pair = 10
-processors     = 100
-memory         = 5e4
+[[given.regions]]
+flops = 2e9
+bytes = 8e9
+[[given.regions]]
+flops = 4e10
+bytes = 1e9
 
-[sweep.bodies]
-path    = "given.bodies"
-start   = 6e4
-stop    = 5e6
+[objective]
+minimize = "energy"
+
+[limits]
+time = { max = "0.2 s" }
+
+[sweep.flops]
+path    = "given.regions.1.flops"
+start   = 1e9
+stop    = 1e11
 num     = 80
 spacing = "log"
 
-[sweep.work]
-path   = "given.flops_per_pair"
-values = [5, 10, 20]
+[sweep.idling]
+path   = "machine.gpu.constant_power"
+values = [0, 10, 50]
 """
 
 

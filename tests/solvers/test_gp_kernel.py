@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dse
 from solvers.geometric.kernel import gp
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -339,3 +340,27 @@ def test_what_does_not_fit_together_is_refused():
     ):
         with pytest.raises(ValueError, match=r"."):
             gp.solve(*args)
+
+
+@pytest.mark.parametrize("share", [5.1e-6, 1.2e-5, 3.3e-5, 1e-4])
+def test_limits_that_move_the_optimum_very_much_are_proved(share: float) -> None:
+    """The least memory within a time next to the least: 1 % more time would take most of the memory away."""
+    machine = {
+        "base": "jaketown",
+        "time_per_flop": 1 / 3e12,
+        "time_per_word": 8 / 25e9,
+        "time_per_message": 2e-6,
+    }
+    found = dse.solve(
+        {
+            "model": "nbody",
+            "machine": {**machine, "max_message": 384 * 2**30 / 8},
+            "given": {"bodies": 1e8, "flops_per_pair": 20},
+            "decide": {"processors": {"max": 1000}, "memory": {"max": 12.5e6}},
+            "objective": {"minimize": "memory"},
+            # 66.6676785956406 s is the least time
+            "limits": {"time": {"max": 66.6676785956406 * (1 + share)}},
+        }
+    )
+    assert found.status.value == "optimal"
+    assert found.variables["processors"] == pytest.approx(1000, rel=1e-6)

@@ -24,6 +24,8 @@ EXACT_SLACK = 1e-11
 """Below it a slack recomputed from F is mostly rounding, and is carried on by its own steps."""
 FIRST_PENALTY, TOP_PENALTY, LAST_PENALTY, DEARER = 1e2, 1e4, 1e7, 1e2
 """The price rho of t: at first, the highest before the objective is set aside, after that, and how it is raised."""
+TOP_PENALTY_AGAIN = 1e8
+"""The highest of the last try, for limits that move the optimum 1e4 times as much as themselves and more."""
 LEAST_MU, LEAST_ELASTIC = 1e-13, 1e-14
 """Product of slack and multiplier below which slacks drown in rounding; with an elastic t for each unit of rho."""
 PATIENCE = 40

@@ -33,6 +33,7 @@ from solvers.geometric.kernel.formulas import (
     SHORTER,
     STARTS_AGAIN,
     TOP_PENALTY,
+    TOP_PENALTY_AGAIN,
 )
 from solvers.geometric.kernel.gp_state import Bools, Found, Newton, State, begin, certificates, slacks, tilt
 from solvers.geometric.kernel.gp_terms import Array, Terms
@@ -202,12 +203,15 @@ def drop_elastic(s: State) -> None:
         _recentre(s, again, np.ones(len(again)))
 
 
-def change_stage(s: State, proof: Array, worst: Array) -> None:
-    """Set the objective aside where t stays positive (phase one); come back with a large penalty."""
+def change_stage(s: State, proof: Array, worst: Array, top: float) -> None:
+    """Set the objective aside where t stays positive (phase one); come back with a large penalty.
+
+    ``top``: the highest penalty before.
+    """
     m = s.F.shape[1] - 1
     left = (s.S * s.L).sum(1)
     stuck = s.elastic & (s.stage == 0) & formulas.stuck(s.L[:, :m].sum(1), s.rho, left, s.t)
-    raised = stuck & (s.rho < TOP_PENALTY)
+    raised = stuck & (s.rho < top)
     if raised.any():
         s.rho[raised] *= DEARER
         s.L[raised] *= DEARER  # all products grow alike, so the iterate stays centred
@@ -278,10 +282,13 @@ def run(
     instances are then content with an optimum but for a gap of SMALL_GAP.
     """
     hurried = content is not None
-    found = _iterate(T, lo, hi, y, tol, limit, hurried, whole=True)
-    k = np.flatnonzero(~found.settled & ~(found.near & (False if content is None else content)))
-    if len(k):
-        again = _iterate(T.take(k), lo[k], hi[k], 0.5 * (lo[k] + hi[k]), tol, limit, hurried, whole=False)
+    found = _iterate(T, lo, hi, y, tol, limit, hurried, whole=True, top=TOP_PENALTY)
+    for whole, top in ((False, TOP_PENALTY), (True, TOP_PENALTY_AGAIN)):
+        k = np.flatnonzero(~found.settled & ~(found.near & (False if content is None else content)))
+        if not len(k):
+            break
+        start = y[k] if whole else 0.5 * (lo[k] + hi[k])
+        again = _iterate(T.take(k), lo[k], hi[k], start, tol, limit, hurried, whole=whole, top=top)
         found.iterations[k] += again.iterations
         better = again.settled
         for name in ("y", "L", "infeasible", "settled", "penalised", "slight"):
@@ -290,7 +297,7 @@ def run(
 
 
 def _iterate(
-    T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, hurried: bool, whole: bool
+    T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, hurried: bool, whole: bool, top: float
 ) -> Found:
     """Iterate until every instance is finished or has had ``limit`` iterations."""
     s = begin(T, lo, hi, y)
@@ -316,7 +323,7 @@ def _iterate(
         if done.sum() > 0.2 * len(done):
             keep = np.flatnonzero(~done)
             s, done, proof, worst = s.take(keep), done[keep], proof[keep], worst[keep]
-        change_stage(s, proof, worst)
+        change_stage(s, proof, worst, top)
         done |= ~advance(s, whole, hurried)
         drop_elastic(s)
     return found
