@@ -243,7 +243,7 @@ def _worlds(dataset: xr.Dataset, study: worlds.Worlds | None) -> Iterator[Sectio
     except ValueError:
         # all designs are alike, or there is none
         pictures = []
-    yield Section("Worlds", worlds_text.sentences(found), worlds_text.tables(found), pictures=pictures)
+    yield Section("Samples", worlds_text.sentences(found), worlds_text.tables(found), pictures=pictures)
 
 
 def _fresh_samples(dataset: xr.Dataset) -> Iterator[Section]:
