@@ -41,6 +41,10 @@ _WORDS = {
     "time_per_flop": ("gamma_t", "tau_flop"),
     "energy_per_flop": ("gamma_e", "epsilon_flop"),
     "usable_power": ("tdp", "delta_pi"),
+    "start": ("from", "begin", "first"),
+    "stop": ("to", "end", "last"),
+    "num": ("count", "n", "steps", "number"),
+    "spacing": ("scale", "space"),
     "constant_power": ("pi1", "pi_1", "static_power", "idle_power"),
 }
 

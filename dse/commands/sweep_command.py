@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,6 +102,10 @@ def sweep(
         return tell_status(status, as_json=as_json)
     if scenario is None and output is not None and summary:
         return _summary(output, as_json)
+    if scenario is not None and output is None:
+        raise click.UsageError(
+            f"name the STORE to fill: dse sweep {shlex.quote(str(scenario))} -o {Path(scenario).stem}.zarr"
+        )
     if scenario is None or output is None:
         raise click.UsageError("name a scenario FILE and, with -o, the STORE to fill (or --status STORE)")
     if baseline is None and baseline_machine is not None:

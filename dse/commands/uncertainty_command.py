@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,12 @@ import click
 
 from dse.commands import matters_command, sweep_command
 from dse.commands.answering import RECORD, mistakes_as_json
-from dse.commands.terminal import sketch
+from dse.commands.terminal import sketch, sweep_summary
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
-from dse.commands.terminal.printing import say, say_json, show, table
+from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, table
 from dse.system.pictures import PICTURES
 from dse.system.streams import INTERRUPTED
 
@@ -132,6 +133,7 @@ def _exit_code_of_worlds(found: Worlds) -> int:
 
 
 def _print_worlds(found: Worlds, written: list[str], *, as_json: bool) -> None:
+    from results.summaries import outside
     from results.uncertainty.worlds_text import sentences, tables
 
     if as_json:
@@ -141,6 +143,10 @@ def _print_worlds(found: Worlds, written: list[str], *, as_json: bool) -> None:
         say(found.title)
     for sentence in sentences(found):
         say(sentence)
+    answered = sum(found.statuses.get(s, 0) for s in ("optimal", "feasible", "evaluated"))
+    beyond = outside.words(outside.counts(sweep_summary.parts(found.samples)), answered, "sample")
+    if beyond:
+        say(textwrap.fill(f"Outside {beyond}", PAGE_WIDTH))
     for name, head, rows in tables(found):
         say(f"\n{name}")
         show(table(head, rows))

@@ -159,6 +159,14 @@ def fineness(
     return points, tolerance
 
 
+def _two_objectives(question: Question) -> str:
+    """Return a list of objectives, as a file has it: that of the question, and another metric of its model."""
+    first = [g.name for g in question.objectives]
+    metrics = [q.name for q in question.model.metrics if q.unit]
+    usual = [n for n in ("energy", "time", "power", "cost", "performance") if n in metrics]
+    return json.dumps(list(dict.fromkeys([*first, *usual, *metrics]))[:2])
+
+
 def _refuse_without_front(
     scenario: scenarios.Scenario, question: Question, points: int | None, tolerance: float | None
 ) -> None:
@@ -166,7 +174,7 @@ def _refuse_without_front(
     if len(question.objectives) < 2:
         key, wrong = "objective", "a front needs at least two objectives"
         other = "dse sweep" if scenario.sweep else "dse solve"
-        right = f'write minimize = ["energy", "time"], or use {other}'
+        right = f"write minimize = {_two_objectives(question)}, or use {other}"
     elif points is not None and not (_is_of_kind(points, Integral) and points >= 2):
         wrong, right = f"points = {points!r} is too few for a front", "write a whole number of at least 2"
     elif tolerance is not None and not (_is_of_kind(tolerance, Real) and 0 < tolerance < 1):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dse.machines import catalogue, pages
+from dse.machines import catalogue, derivation, pages
 from dse.machines.figures import FIGURES
 from dse.machines.settings import QUANTITIES
 from dse.machines.values import Value
@@ -33,9 +34,9 @@ _MORE = {
     "price": "30000 USD",
 }
 _STARTER_DIGITS = 12
-_MEASURED = (
-    "# Some parameters were measured: all are stated below. One that is left out is derived from the figures."
-)
+_STATED = "# Stated, since they do not follow from the figures; in place of a figure's parameter they count."
+# how far a parameter may be from what its figures give, where the file keeps fewer digits
+_DERIVED_AGREES = 1e-9
 _ABOUT = (
     "# Parameters of the models follow from the figures when the file is read: `dse machines ./FILE` shows them.",
     "# A value may be a table: { value = …, evidence = …, source = …, interval = […, …], doubt = … }.",
@@ -61,22 +62,36 @@ def _with_meaning(line: str, name: str) -> str:
 
 
 def _of_machine(machine: catalogue.Machine) -> str:
-    """Return a file with a machine's figures, and with its parameters where not all follow from figures."""
+    """Return a file with a machine's figures, and with those of its parameters that do not follow from them."""
     lines = [f"title  = {json.dumps(f'{machine.title}, changed', ensure_ascii=False)}"]
     lines += [f"source = {json.dumps(machine.source, ensure_ascii=False)}"]
     lines += [f"year   = {machine.year}"] if machine.year is not None else []
     lines += [f'rate   = "{machine.rate}"'] if machine.rate else []
     figures = {n: v for n, v in machine.figures.items() if n != "embodied_carbon"}
-    own = any(kind != "derived" for kind in machine.evidence.values())
-    if figures:
-        lines += ["", *([_MEASURED] if own else _ABOUT), "[figures]", *_starter_lines(figures)]
-        if not own:
-            return "\n".join(lines) + "\n"
-    stated = pages.parameters(machine)
-    lines += ["", "[parameters]", *_starter_lines(stated)] if stated else []
+    lines += ["", *_ABOUT, "[figures]", *_starter_lines(figures)] if figures else []
+    stated = _not_derived(machine, figures)
+    about = [_STATED] if figures else []
+    lines += ["", *about, "[parameters]", *_starter_lines(stated)] if stated else []
     for setting in machine.settings:
         lines += ["", "[[settings]]", *_setting_lines(setting)]
     return "\n".join(lines) + "\n"
+
+
+def _not_derived(machine: catalogue.Machine, figures: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the parameters that a file with these figures has to state to be this machine."""
+    every = pages.parameters(machine)
+    priced = derivation.owned(figures)
+    stated = {n: v for n, v in every.items() if v.evidence != "derived" and not _agrees(v, priced.get(n))}
+    known = {n: float(v.value) for n, v in stated.items()}
+    made = derivation.parameters(figures, machine.rate, known) | priced
+    return {n: v for n, v in every.items() if n in stated or not _agrees(v, made.get(n))}
+
+
+def _agrees(v: Value, made: Value | None) -> bool:
+    """Whether a value is the derived one, with the same evidence, source and doubt."""
+    if made is None or (v.evidence, v.source, v.doubt) != (made.evidence, made.source, made.doubt):
+        return False
+    return math.isclose(float(v.value), float(made.value), rel_tol=_DERIVED_AGREES)
 
 
 def _starter_lines(values: Mapping[str, Value]) -> Iterable[str]:

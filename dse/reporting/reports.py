@@ -190,9 +190,7 @@ def _facts(dataset: xr.Dataset) -> Facts:
     gaps = dataset["gap"].values if "gap" in dataset else np.array([np.nan])
     proven = gaps[np.isfinite(gaps) & (status == 1)] if gaps.shape == status.shape else np.zeros(0)
     if proven.size:
-        found.append(
-            ("proven", f"no optimal point is worse than its bound by more than {proven.max():.1g} (relative)")
-        )
+        found.append(("proved", f"optimality gap of the optimal points ≤ {proven.max():.1g}"))
     found += _of_front(dataset, list(objectives(dataset)))
     answered = int(np.isin(status, axes.ANSWERED).sum())
     found.append(("outside", outside.words(outside.counts([dataset]), answered)))
@@ -245,7 +243,7 @@ def _worlds(dataset: xr.Dataset, study: worlds.Worlds | None) -> Iterator[Sectio
     except ValueError:
         # all designs are alike, or there is none
         pictures = []
-    yield Section("Worlds", worlds_text.sentences(found), worlds_text.tables(found), pictures=pictures)
+    yield Section("Samples", worlds_text.sentences(found), worlds_text.tables(found), pictures=pictures)
 
 
 def _fresh_samples(dataset: xr.Dataset) -> Iterator[Section]:

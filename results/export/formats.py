@@ -72,13 +72,16 @@ def write(dataset: xr.Dataset, path: str | os.PathLike[str], columns: Iterable[s
     return target
 
 
+_PAGES = "; `dse report` writes pages"
+
+
 def check(path: str | os.PathLike[str], columns: Iterable[str] | None = None) -> None:
     """Refuse, before anything is computed, a file that nobody could write; raises as ``write`` does."""
     target = local(path)
     ending = target.suffix.lower()
     if ending not in WRITTEN:
-        kinds = ", ".join(sorted(WRITTEN))
-        raise ExportError(f"{target}: what kind of file is meant? The name may end in {kinds}")
+        kinds, more = ", ".join(sorted(WRITTEN)), _PAGES if ending == ".html" else ""
+        raise ExportError(f"{target}: what kind of file is meant? The name may end in {kinds}{more}")
     if columns is not None and ending not in TABLES | PICTURES:
         kinds = ", ".join(sorted(TABLES | PICTURES))
         raise ExportError(f"{target}: columns are chosen for tables and pictures: {kinds}")

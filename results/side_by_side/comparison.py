@@ -199,6 +199,8 @@ class Comparison:
             ["proved", *(self._proved(s.solution) for s in self.sides)],
             *([["measure", *(_measure(s.solution) for s in self.sides)]] if self._measured() else []),
         ]
+        if any(s.solution.outside for s in self.sides):
+            facts.append(["outside the model's range", *(_beyond(s.solution) for s in self.sides)])
         found = [(SIDE_BY_SIDE, facts)]
         for section in (SIDE_BY_SIDE, DESIGN, METRICS):
             rows = [[r.name, *self._cells(r)] for r in self.rows if r.section == section]
@@ -296,6 +298,11 @@ class Comparison:
         title = f"{' and '.join(s.name for s in self.sides)}, with ratios to {base}"
         about = {"title": title, "baseline": self.sides[self.baseline].label}
         return xr.Dataset(found, {QUESTION: labels}, about)
+
+
+def _beyond(solution: Solution) -> str:
+    """Name the ratios that are at most 1 where the model was derived, and above it here."""
+    return ", ".join(f"{n} {v:.6g}" for n, v in solution.outside.items()) or NOTHING
 
 
 def _measure(solution: Solution) -> str:

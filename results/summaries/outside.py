@@ -42,9 +42,11 @@ def of_solutions(solutions: Iterable[Solution]) -> dict[str, int]:
     return found
 
 
-def words(found: Mapping[str, int], points: int) -> str:
-    """Say it of so many answered points, to stand after "outside"; empty where none is."""
+def words(found: Mapping[str, int], points: int, kind: str = "point") -> str:
+    """Say it of so many answered points (or samples), to stand after "outside"; empty where none is."""
     if not found:
         return ""
-    told = ", ".join(f"{name} above 1 at {n} of {points} points" for name, n in found.items())
+    told = ", ".join(
+        f"{name} above 1 at {n} of {points} {kind}{'s' * (points != 1)}" for name, n in found.items()
+    )
     return f"the range in which the model was derived: {told}"

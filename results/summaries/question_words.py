@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from scenarios import Grid, GridAxis
     from scenarios.question import Decision, Limit, Question
 
+    # axes by what they sweep: "limit" or "decide", its name, and which end of it
+    _Swept = Mapping[tuple[str, str, str], str]
+
 MOST_LISTED = 8
 MOST_DECIDED_SAID = 12
 
@@ -39,17 +42,17 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     )
     told = [f"{wanted or 'any design within the limits'} of {question.model.name} ({question.model.title})"]
     told[0] += f" on {on}" if on else ""
-    decided = list(_decision_texts(question))
+    swept = {
+        (c.target.kind, c.target.name, c.target.side): grid.axes[c.along].name
+        for c in grid.changes
+        if c.target.kind in ("limit", "decide")
+    }
+    decided = list(_decision_texts(question, swept))
     if decided:
         more = len(decided) - MOST_DECIDED_SAID
         told.append(
             f"decided: {', '.join(decided[:MOST_DECIDED_SAID])}" + (f" and {more} more" if more > 0 else "")
         )
-    swept = {
-        (c.target.name, c.target.side): grid.axes[c.along].name
-        for c in grid.changes
-        if c.target.kind == "limit"
-    }
     limits = [text for x in question.limits if (text := _limit_text(question, x, swept))]
     if limits:
         told.append(f"within {', '.join(limits)}")
@@ -94,30 +97,36 @@ def _value_in_question(question: Question, name: str, value: float) -> str:
     return show(value, unit_in_question(question, name, quantity(question.model, name).unit), 4)
 
 
-def _decision_texts(question: Question) -> Iterator[str]:
+def _decision_texts(question: Question, swept: _Swept) -> Iterator[str]:
     """Go through what is decided; elements of a list that are decided alike are told together."""
     alike: dict[str, list[str]] = {}
     for d in question.decide:
         # a choice among names, of machines say, is not a quantity
         q = None if d.choices is not None else quantity(question.model, d.name)
-        one = _decision(question, d)
+        one = _decision(question, d, swept)
         together = one.replace(words(d.name), words(family_name(q)), 1) if q is not None and q.index else one
         alike.setdefault(together, []).append(one)
     for together, each in alike.items():
         yield each[0] if len(each) == 1 else f"{len(each)} × {together}"
 
 
-def _decision(question: Question, d: Decision) -> str:
+def _decision(question: Question, d: Decision, swept: _Swept) -> str:
     name = words(d.name)
     if d.choices is not None:
         return f"{name} among {_first_and_last([_shown(question, c) for c in d.choices])}"
     if d.values is not None:
         return f"{name} among {_first_and_last([_value_in_question(question, d.name, v) for v in d.values])}"
     low, high = (
-        None if v is None else _value_in_question(question, d.name, v) for v in (d.minimum, d.maximum)
+        words(swept["decide", d.name, side])
+        if ("decide", d.name, side) in swept
+        else None
+        if v is None
+        else _value_in_question(question, d.name, v)
+        for side, v in (("min", d.minimum), ("max", d.maximum))
     )
     room = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}" if high else ""
-    return f"{name}{f' ({room})' if room else ''}{', whole' if d.integer else ''}"
+    told = ", ".join(["whole number"] * bool(d.integer) + [room] * bool(room))
+    return f"{name} ({told})" if told else name
 
 
 def _first_and_last(texts: list[str]) -> str:
@@ -126,11 +135,11 @@ def _first_and_last(texts: list[str]) -> str:
     return f"{texts[0]}, {texts[1]}, … {texts[-1]} ({len(texts)})"
 
 
-def _limit_text(question: Question, x: Limit, swept: Mapping[tuple[str, str], str]) -> str:
+def _limit_text(question: Question, x: Limit, swept: _Swept) -> str:
     sides = []
     for side, sign, value in (("min", "≥", x.minimum), ("max", "≤", x.maximum)):
-        if (x.name, side) in swept:
-            sides.append(f"{sign} {words(swept[x.name, side])}")
+        if ("limit", x.name, side) in swept:
+            sides.append(f"{sign} {words(swept['limit', x.name, side])}")
         elif value is not None and math.isfinite(value):
             sides.append(f"{sign} {_value_in_question(question, x.name, value)}")
     return f"{words(x.name)} {' and '.join(sides)}" if sides else ""

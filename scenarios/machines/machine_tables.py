@@ -35,7 +35,7 @@ def known(findings: Findings, key: str, name: Any) -> bool:
         findings.add(key, wrong, "write one of these in full" if ambiguous else meant(name, machines.names()))
         return False
     except machines.MachineError as error:
-        findings.add(key, str(error), f"{shown(name)} is read as a machine file; `dse fit` writes one")
+        findings.add(key, str(error), "correct that file, or start a new one: dse new machine -o mine.toml")
         return False
     return True
 

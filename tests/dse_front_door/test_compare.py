@@ -63,6 +63,16 @@ def test_one_file_on_two_machines_with_ratios_to_the_first(capsys: pytest.Captur
     assert all(s["bound"] <= s["objective"] * (1 + 1e-12) and s["gap"] <= 1e-6 for s in found["sides"])
 
 
+def test_designs_outside_the_range_of_the_model_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    machines = ("--machine", "balanced", "--machine", "h100-sxm")
+    code, told = run("compare", "nbody_deadline", *machines, capsys=capsys)
+    assert code == 0
+    row = next(line for line in told.splitlines() if line.startswith("outside the"))
+    assert "message_share" in row
+    _, told = run("compare", "nbody_deadline", *machines[:2], *machines[:2], capsys=capsys)
+    assert "outside the" not in told
+
+
 def test_what_is_not_shared_is_said() -> None:
     found = dse.compare(
         ROOFLINE, {**ROOFLINE, "objective": {"minimize": "time"}, "define": {"own": "2 * time"}}

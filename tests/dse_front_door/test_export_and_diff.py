@@ -90,6 +90,7 @@ def test_a_front_writes_what_an_export_writes(files: Path):
     ("words", "said"),
     [
         (("one.toml", "-o", "x.xlsx"), "what kind of file is meant?"),
+        (("one.toml", "-o", "x.html"), "`dse report` writes pages"),
         (("one.toml", "-o", "x.png"), "no points to draw"),
         (("nowhere.toml", "-o", "x.csv"), "there is no such file"),
         (("nowhere.zarr", "-o", "x.csv"), "does not exist"),

@@ -39,6 +39,19 @@ def test_points_and_tolerance_that_mean_nothing_are_refused(wrong: dict[str, Any
         dse.front(STEP, **wrong)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (STEP | {"objective": {"minimize": "energy"}}, '["energy", "time"]'),
+        ({"model": "gemm-a100", "given": {"m": 512, "n": 512, "k": 512}}, '["latency", "time"]'),
+    ],
+)
+def test_two_objectives_are_suggested_that_the_model_has(asked: dict[str, Any], said: str):
+    one = asked if "objective" in asked else asked | {"objective": {"minimize": "latency"}}
+    with pytest.raises(ScenarioError, match=re.escape(f"write minimize = {said}")):
+        dse.front(one)
+
+
 def test_a_front_is_shown_where_its_file_cannot_be_written(tmp_path: Path):
     (tmp_path / "file").touch()
     outputs = ("-o", str(tmp_path / "front.md"), "-o", str(tmp_path / "file" / "front.png"))

@@ -35,6 +35,19 @@ def shown(front: Front, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return lines
 
 
+def test_one_design_is_not_told_of_as_many_points(capsys: pytest.CaptureFixture[str]):
+    asked = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10, "memory": 5e4},
+        "decide": {"processors": {"max": 8}},
+        "objective": {"minimize": ["energy", "time"]},
+    }
+    told = " ".join(shown(fronts.find(scenarios.load(asked)), capsys))
+    assert " 1 point, " in told
+    assert "Between the points" not in told
+
+
 def test_few_decisions_have_a_column_each(capsys: pytest.CaptureFixture[str]):
     lines = shown(found(3, divisible=False), capsys)
     assert "region0" in next(line for line in lines if "energy" not in line and "region" in line)

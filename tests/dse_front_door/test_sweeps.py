@@ -114,6 +114,13 @@ def test_a_store_of_another_question_is_refused_and_stays_as_it_is(
     xr.testing.assert_identical(first, dse.open(store).load())
 
 
+def test_a_sweep_without_a_store_is_told_the_command(grid_file: Callable[[int], Path]):
+    file = grid_file(3)
+    found = CliRunner().invoke(main, ["sweep", str(file)])
+    assert found.exit_code == 2
+    assert f"dse sweep {file} -o {file.stem}.zarr" in found.output
+
+
 def test_a_target_that_is_no_store_is_refused(grid_file: Callable[[int], Path], tmp_path: Path):
     file = grid_file(3)
     occupied = tmp_path / "occupied"

@@ -312,3 +312,18 @@ def test_a_report_shows_what_the_file_asks_for(tmp_path: Path) -> None:
     assert "mean of energy over 64 samples" not in page.read_text(encoding="utf-8")
     with pytest.raises(ScenarioError, match="no measure of energy and time is given"):
         dse.report({**data, "objective": {"minimize": ["energy", "time"]}}, page)
+
+
+def test_samples_outside_the_range_of_the_model_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    asked = NBODY | {
+        "given": {"bodies": 1e6, "flops_per_pair": 20, "memory": 100},
+        "decide": {"processors": {"min": 1, "max": 1e9}},
+        "uncertain": {"machine.energy_per_word": {"uniform": ["1 nJ/word", "2 nJ/word"]}},
+    }
+    for size, told in ((100.0, False), (1000.0, True)):
+        file = to_toml(asked | {"machine": asked["machine"] | {"max_message": size}})
+        Path("samples.toml").write_text(file, encoding="utf-8")
+        found = CliRunner().invoke(main, ["uncertainty", "samples.toml", "--samples", "3"])
+        assert found.exit_code == 0, found.output
+        assert ("message_share above 1 at 3 of 3 samples" in found.output) == told

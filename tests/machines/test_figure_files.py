@@ -151,6 +151,18 @@ def test_a_started_machine_is_the_one_that_it_was_started_from(like: str, tmp_pa
     assert mine.doubts == theirs.doubts
 
 
+def test_a_started_machine_states_only_what_does_not_follow(tmp_path: Path):
+    """So that a changed figure changes all that follows from it."""
+    assert "[parameters]" not in starters.starter("epyc-9654")
+    measured = starters.starter("h100-sxm-measured").partition("\n[parameters]\n")[2]
+    assert re.findall(r"(?m)^(\w+) = ", measured) == ["time_per_flop", "time_per_byte", "launch_time"]
+    file = tmp_path / "mine.toml"
+    file.write_text(starters.starter("dgx-a100-measured").replace('"400 W"', '"500 W"'), encoding="utf-8")
+    mine, theirs = machines.get(str(file)), machines.get("dgx-a100-measured")
+    assert mine.parameters["constant_power"] == theirs.parameters["constant_power"] + 50
+    assert mine.parameters["time_per_flop"] == pytest.approx(theirs.parameters["time_per_flop"], rel=1e-9)
+
+
 def test_the_example_of_the_page_is_a_machine_file(tmp_path: Path):
     page = (Path(__file__).parents[2] / "docs" / "machine_files.md").read_text(encoding="utf-8")
     file = tmp_path / "example.toml"

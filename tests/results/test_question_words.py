@@ -21,7 +21,7 @@ def test_it_says_what_is_wanted_decided_limited_and_swept():
     told = sentence(scenarios.grid(scenarios.load(NBODY)), {"": "balanced"})
     assert told == (
         "Least energy and least time of nbody (Direct n-body problem, replicating data) on balanced; "
-        "decided: processors (2 to 64), whole, memory; "
+        "decided: processors (whole number, 2 to 64), memory; "
         "within time ≤ deadline, power ≥ 1 W and ≤ 1 kW; "
         "for every deadline (10 ms, 1 s) × bodies (10000 to 1000000, 20 values)."
     )
@@ -29,7 +29,17 @@ def test_it_says_what_is_wanted_decided_limited_and_swept():
 
 def test_lists_that_are_decided_alike_are_told_together():
     grid = scenarios.grid(scenarios.load("partition_energy_time_front_whole"))
-    assert "decided: 12 × share, whole." in sentence(grid, {})
+    assert "decided: 12 × share (whole number)." in sentence(grid, {})
+
+
+def test_a_swept_bound_of_a_decision_is_told_as_its_axis():
+    asked = NBODY | {
+        "sweep": {"most": {"path": "decide.memory.max", "values": ["1 MB", "1 GB"]}},
+        "decide": {"processors": {}, "memory": {"min": "1 kB", "max": "1 MB"}},
+    }
+    told = sentence(scenarios.grid(scenarios.load(asked)), {})
+    assert "memory (1 kB to most)" in told
+    assert "for every most (1 MB, 1 GB)" in told
 
 
 def test_what_is_picked_from_many_names_is_shortened():

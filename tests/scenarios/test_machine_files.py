@@ -203,6 +203,7 @@ def test_a_missing_machine_file_is_one_clear_mistake(folder: Path):
     (folder / "parts" / "mine.toml").unlink()
     with pytest.raises(ScenarioError, match=r"mine\.toml cannot be read: No such file") as caught:
         load(folder / "question.toml")
+    assert "dse new machine -o" in caught.value.problems[0].right
     assert len(caught.value.problems) == 1
 
 

@@ -23,6 +23,10 @@ ASKED = {
         ("objective", {"minimize": "EDP"}, "energy_delay"),
         ("limits", {"GFLOPS": {"min": "1 GFLOPS"}}, "performance"),
         ("limits", {"latency": {"max": "1 s"}}, "time"),
+        ("sweep", {"x": {"path": "given.order", "from": 1, "stop": 2, "num": 3}}, "start"),
+        ("sweep", {"x": {"path": "given.order", "start": 1, "to": 2, "num": 3}}, "stop"),
+        ("sweep", {"x": {"path": "given.order", "start": 1, "stop": 2, "count": 3}}, "num"),
+        ("sweep", {"x": {"path": "given.order", "start": 1, "stop": 2, "num": 3, "scale": "log"}}, "spacing"),
         ("limits", {"TCO": {"max": "1 USD"}}, "cost"),
     ],
 )

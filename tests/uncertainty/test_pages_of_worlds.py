@@ -76,7 +76,7 @@ def test_the_page_of_worlds_has_their_pictures_and_a_column_for_each_axis(worlds
 
 def test_a_page_made_from_the_file_has_the_fixed_design_too():
     made = reports.of_scenario(dse.load(LATER), progress=False)
-    (section,) = [s for s in made.first if s.heading == "Worlds"]
+    (section,) = [s for s in made.first if s.heading == "Samples"]
     assert any(name.startswith("A fixed design") for name, _, _ in section.tables)
 
 
@@ -86,7 +86,7 @@ def test_a_page_shows_the_indices_as_bars_with_their_intervals(monkeypatch: pyte
     asked: list[Any] = []
     monkeypatch.setattr(indices, "matters", lambda _, rows: asked.append(rows) or found)
     made = reports.with_indices(dse.load(LATER), rows=16)
-    assert [s.heading for s in made.first] == ["Worlds", "What matters"]
+    assert [s.heading for s in made.first] == ["Samples", "What matters"]
     told = made.first[1]
     ((svg, narrow, _),) = told.pictures
     assert svg.lstrip().startswith("<?xml")

@@ -73,8 +73,12 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
         say(textwrap.fill(f"Outside {beyond}", PAGE_WIDTH))
     for label, text in sources.of_solutions(found.points):
         say(textwrap.fill(f"{label.capitalize()}: {text}", PAGE_WIDTH))
-    say(textwrap.fill(f"{len(found.points)} points, {found.solves} solves: {found.method}", PAGE_WIDTH))
-    if found.band is not None and found.band.how != EXACT:  # which the method says already
+    count = len(found.points)
+    say(
+        textwrap.fill(f"{count} point{'s' * (count != 1)}, {found.solves} solves: {found.method}", PAGE_WIDTH)
+    )
+    # a single design has nothing beside it, and the method says already that a front is exact
+    if found.band is not None and found.band.how != EXACT and count > 1:
         say(textwrap.fill(found.band.words(), PAGE_WIDTH))
     if found.growth is not None:
         say(textwrap.fill(found.growth.words(sizes.as_asked(found.points[0]).units), PAGE_WIDTH))
