@@ -16,6 +16,7 @@ from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios import ScenarioError
 from solvers import paths
+from solvers.answer import answer
 from solvers.nonlinear.points import unstructured
 
 NBODY = {
@@ -225,3 +226,12 @@ def test_no_more_than_a_tie_may_differ_by_is_paid_for_less_time() -> None:
     assert found.objective is not None
     assert found.bound is not None
     assert found.objective - found.bound <= 1.1 * TIE * found.objective
+
+
+def test_the_range_of_what_divides_holds_the_design() -> None:
+    """Along the forms of divisors a range is searched for, and the search ends a little before its end."""
+    grid = scenarios.grid(dse.load("nbody_deadline_sweep", machine="jaketown"))
+    found = answer(grid.question((40, 6)))
+    assert found.ranges.keys() == {"processors", "memory"}
+    for name, (low, high) in found.ranges.items():
+        assert low * (1 - 1e-9) <= found.variables[name] <= high * (1 + 1e-9)

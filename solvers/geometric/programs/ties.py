@@ -113,9 +113,9 @@ def choose(
         y, loose = _settled_by_branching(c, stages, y, solve, None if after is None else ends)
         known = None if loose.any() else known
     found = in_face(batch, points, y, stages, solve, known, rule=rule, after=after)
-    low, high = (
-        np.where(np.isnan(own), e, own) for own, e in zip((found.low, found.high), ends, strict=True)
-    )
+    # a search ends a little before the last of the equally good designs
+    low = np.where(np.isnan(found.low), np.minimum(ends[0], found.y), found.low)
+    high = np.where(np.isnan(found.high), np.maximum(ends[1], found.y), found.high)
     return dataclasses.replace(found, low=low, high=high)
 
 
