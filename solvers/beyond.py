@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from formulations import evaluation
+from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers.boxes import Array, Space, space, tighten
 
@@ -35,12 +36,19 @@ def nothing_beyond(question: Question) -> bool:
 
 
 def beyond(question: Question) -> list[Space]:
-    """Return boxes that cover what is beyond the ends that only a search has, whatever is whole or listed there.
+    """Return boxes that cover what is beyond the ends that only a search has, whatever of it is whole or listed.
 
+    What has no such end keeps its list and its whole numbers.
     Numbers of the question may be arrays; what the user says of decided quantities is left to the limits.
     """
     plain = tuple(replace(d, minimum=None, maximum=None) for d in question.decide)
     near, farthest = space(replace(question, decide=plain)), replace(question, reach=math.inf)
+    for j, d in enumerate(question.decide):
+        # a search goes to the user's own ends, however far out these are
+        if d.minimum is not None:
+            near.low[j] = min(near.low[j], np.min(d.minimum) * (1 - HOLDS))
+        if d.maximum is not None:
+            near.high[j] = max(near.high[j], np.max(d.maximum) * (1 + HOLDS))
     low, high = near.low.copy(), near.high.copy()
     for j, d in enumerate(question.decide):
         box = evaluation.box(farthest, d.name)
@@ -52,7 +60,9 @@ def beyond(question: Question) -> list[Space]:
             high[j] = box.high
     if (low == near.low).all() and (high == near.high).all():
         return []
-    any_value = replace(near, values=(None,) * len(plain), integer=np.zeros_like(near.integer))
+    open_ = (low != near.low) | (high != near.high)
+    values = tuple(None if o else v for o, v in zip(open_, near.values, strict=True))
+    any_value = replace(near, values=values, integer=near.integer & ~open_)
     return [replace(any_value, low=a, high=b) for a, b in outside(near, low, high) if (a < b).any()]
 
 

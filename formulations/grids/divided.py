@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from formulations import canonical as canon
 from formulations.arithmetics.posynomial import Posynomial
-from formulations.canonical import Canonical
+from formulations.canonical import Array, Canonical, Divisor
 from formulations.grids import batch
 from formulations.grids.batch import Batch
 from formulations.grids.over_grid import Region, Spread
@@ -145,7 +145,7 @@ def any_design(c: Canonical) -> Canonical:
         logc=np.concatenate([np.zeros((count, 1)), c.logc[:, first:]], axis=1),
         ptr=np.concatenate([[0], c.ptr[1:] - first + 1]),
         tighter=None,
-        divisors=tuple(d for d in c.divisors if d.row),
+        **_divided(tuple(d for d in c.divisors if d.row), c.forms),
     )
 
 
@@ -169,8 +169,13 @@ def _ordered(c: Canonical, rows: Sequence[int]) -> Canonical:
         ptr=np.cumsum([0, *(c.ptr[k + 1] - c.ptr[k] for k in rows)]),
         keys=tuple(c.keys[k - 1] for k in rows[1:]),
         tighter=None,
-        divisors=tuple(replace(d, row=place[d.row]) for d in c.divisors if d.row in place),
+        **_divided(tuple(replace(d, row=place[d.row]) for d in c.divisors if d.row in place), c.forms),
     )
+
+
+def _divided(divisors: tuple[Divisor, ...], forms: Array) -> dict[str, Any]:
+    """Return the divisors that are left and their forms: none where nothing divides."""
+    return {"divisors": divisors, "forms": forms if divisors else forms[:0]}
 
 
 def eased(c: Canonical, slack: float) -> Canonical:

@@ -25,7 +25,7 @@ from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
 from scenarios.question import Decision, Objective, Question
-from solvers import beyond, boxes, designs, enumeration
+from solvers import boxes, designs, enumeration
 from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
@@ -255,7 +255,7 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
         ends = {Status.FEASIBLE: CAN_HOLD, Status.INFEASIBLE: CANNOT_HOLD}
         return np.array([ends.get(found.status, NOT_KNOWN)], np.int8)
     told = feasibility.feasible(relaxed, boxes.spaces(relaxed, 1))
-    resting = told[0] == CANNOT_HOLD and not beyond.nothing_beyond(relaxed)
+    resting = told[0] == CANNOT_HOLD and not feasibility.nothing_beyond(relaxed, 1)[0]
     return np.array([NOT_KNOWN], np.int8) if resting else told
 
 

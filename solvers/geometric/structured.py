@@ -14,6 +14,7 @@ from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE, joined
 from formulations.arithmetics.posynomial import Posynomial, constant
 from formulations.canonical import Array, Canonical
+from formulations.evaluation import LARGEST_CALCULABLE
 from formulations.grids import batch
 from formulations.grids.batch import Batch
 from formulations.grids.divided import take
@@ -107,10 +108,17 @@ def search(problem: Problem, reached: branch.Reached | None = None) -> Searched:
     found = _searched_problem(problem, reached)
     if found.outcome.status is Status.INFEASIBLE or found.outcome.runaway:
         eased = _searched_problem(optima.eased(problem), reached)
-        found = eased if np.isfinite(eased.value) or found.outcome.runaway else found
+        # of what grows or falls for ever a design where floats end tells nothing
+        at_end = bool(found.outcome.runaway) and _beyond_calculable(eased)
+        found = eased if (np.isfinite(eased.value) or found.outcome.runaway) and not at_end else found
     if reached is not None:
         reached.by(found.value)
     return found
+
+
+def _beyond_calculable(s: Searched) -> bool:
+    y = None if s.found is None else s.found.y
+    return y is not None and bool((np.abs(y) > math.log(LARGEST_CALCULABLE)).any())
 
 
 def _searched_problem(problem: Problem, reached: branch.Reached | None) -> Searched:

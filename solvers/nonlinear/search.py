@@ -196,7 +196,7 @@ def runaways(question: Question, where: Space, found: Found, most: int) -> NDArr
         inner.low[:, j] = np.where(below[some], low[some] * NARROWED, low[some])
         inner.high[:, j] = np.where(above[some], high[some] / NARROWED, high[some])
         again = minimise(at(question, some), inner, most)
-        runs[some[again.value > found.value[some] * (1 + question.gap)]] = j
+        runs[some[again.bound > found.value[some] * (1 + question.gap)]] = j
     return runs
 
 

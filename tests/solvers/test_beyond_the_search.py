@@ -153,3 +153,25 @@ def test_one_design_for_many_samples_may_have_more_than_1e18_processors(points: 
         # in every sample within the limit: at least the mean, and times differ by less than the costs of a flop do
         assert none.conflict["time"] is not None
         assert fastest * (1 - 1e-5) <= none.conflict["time"] <= fastest * 1.25
+
+
+def own(**more: Any) -> dict[str, Any]:
+    """A question of two numbers of its own."""
+    fft = {"model": "fft", "machine": "balanced"}
+    return {**fft, "given": {"points": 1024, "all_to_all": "tree", "processors": 1}, **more}
+
+
+def test_a_conflict_of_a_lower_limit_on_a_sum_is_told() -> None:
+    """By hand: 1 ≥ a + b leaves a + 3 b at most 3."""
+    answer = solved(
+        own(
+            decide={"x": {"min": 1e-6, "max": 1e6}, "y": {"min": 1e-6, "max": 1e6}},
+            define={"both": "x + y", "much": "x + 3 * y"},
+            objective={"minimize": "both"},
+            limits={"both": {"max": 1.0}, "much": {"min": 10.0}},
+        )
+    )
+    assert answer.status is Status.INFEASIBLE, answer.message
+    assert answer.conflicts == (("both", "much"),)
+    assert answer.conflict["much"] == pytest.approx(3, rel=1e-5)
+    assert answer.conflict["both"] == pytest.approx(10 / 3, rel=1e-5)

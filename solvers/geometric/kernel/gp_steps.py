@@ -285,6 +285,9 @@ def run(
     found = _iterate(T, lo, hi, y, tol, limit, hurried, whole=True, top=TOP_PENALTY)
     for whole, top in ((False, TOP_PENALTY), (True, TOP_PENALTY_AGAIN)):
         k = np.flatnonzero(~found.settled & ~(found.near & (False if content is None else content)))
+        if top > TOP_PENALTY:
+            # what is open there is the bound: a design has been found
+            k = k[T.take(k).at(found.y[k])[0][:, 1:].max(1, initial=-np.inf) <= FEASIBLE]
         if not len(k):
             break
         start = y[k] if whole else 0.5 * (lo[k] + hi[k])
