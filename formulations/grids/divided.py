@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from formulations import canonical as canon
 from formulations.arithmetics.posynomial import Posynomial
-from formulations.canonical import Array, Canonical, Divisor
+from formulations.canonical import Canonical, Divisor
 from formulations.grids import batch
 from formulations.grids.batch import Batch
 from formulations.grids.over_grid import Region, Spread
@@ -139,14 +139,13 @@ def any_design(c: Canonical) -> Canonical:
     """Return the same limits with nothing to minimise."""
     first = int(c.ptr[1])
     count, n = c.low.shape
-    return replace(
+    found = replace(
         c,
         exponents=np.concatenate([np.zeros((1, n)), c.exponents[first:]]),
         logc=np.concatenate([np.zeros((count, 1)), c.logc[:, first:]], axis=1),
         ptr=np.concatenate([[0], c.ptr[1:] - first + 1]),
-        tighter=None,
-        **_divided(tuple(d for d in c.divisors if d.row), c.forms),
     )
+    return _with_divisors(found, tuple(d for d in c.divisors if d.row))
 
 
 def kept(c: Canonical, wanted: Sequence[bool]) -> Canonical:
@@ -162,20 +161,19 @@ def aimed(c: Canonical, which: int) -> Canonical:
 def _ordered(c: Canonical, rows: Sequence[int]) -> Canonical:
     columns = np.concatenate([np.arange(c.ptr[k], c.ptr[k + 1]) for k in rows])
     place = {k: i for i, k in enumerate(rows)}
-    return replace(
+    found = replace(
         c,
         exponents=c.exponents[columns],
         logc=c.logc[:, columns],
         ptr=np.cumsum([0, *(c.ptr[k + 1] - c.ptr[k] for k in rows)]),
         keys=tuple(c.keys[k - 1] for k in rows[1:]),
-        tighter=None,
-        **_divided(tuple(replace(d, row=place[d.row]) for d in c.divisors if d.row in place), c.forms),
     )
+    return _with_divisors(found, tuple(replace(d, row=place[d.row]) for d in c.divisors if d.row in place))
 
 
-def _divided(divisors: tuple[Divisor, ...], forms: Array) -> dict[str, Any]:
-    """Return the divisors that are left and their forms: none where nothing divides."""
-    return {"divisors": divisors, "forms": forms if divisors else forms[:0]}
+def _with_divisors(c: Canonical, divisors: tuple[Divisor, ...]) -> Canonical:
+    """Return the same with the divisors that are left; where nothing divides there are no forms either."""
+    return replace(c, divisors=divisors, forms=c.forms if divisors else c.forms[:0], tighter=None)
 
 
 def eased(c: Canonical, slack: float) -> Canonical:

@@ -132,7 +132,7 @@ def test_many_infeasible_power_caps_take_few_programs(monkeypatch: pytest.Monkey
     """What jams is given up, and tangents that leave nothing are not asked again (69 calls, 2350 iterations before).
 
     Of 64 calls and 2225 iterations three and some 150 are of infeasible points, which are asked once more far out of
-    the box; what is left with an open bound is tried with higher prices.
+    the box; what is left with an open bound is tried with a higher penalty.
     """
     ready = chunk_work.ready(scenarios.grid(power_cap(100.0, 5)))
     spent, solve = [0, 0], gp.solve
