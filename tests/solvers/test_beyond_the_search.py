@@ -11,6 +11,8 @@ import pytest
 
 import dse
 import scenarios
+from dse.models.model import Model
+from dse.quantities import Quantity
 from formulations import evaluation
 from results.dataset import STATUS_CODES
 from results.solution import Solution, Status
@@ -175,3 +177,48 @@ def test_a_conflict_of_a_lower_limit_on_a_sum_is_told() -> None:
     assert answer.conflicts == (("both", "much"),)
     assert answer.conflict["much"] == pytest.approx(3, rel=1e-5)
     assert answer.conflict["both"] == pytest.approx(10 / 3, rel=1e-5)
+
+
+@pytest.fixture
+def three_numbers() -> str:
+    """A model of three numbers whose search ends at 1e6, the farther one at 1e31."""
+    every = tuple(Quantity(n, n, "", "a number", "", minimum=0.0, floor=1e-6, ceiling=1e6) for n in "abc")
+    total = Quantity("total", "t", "", "their product", "")
+    dse.register(
+        Model("three_numbers", "", "", (), every, (total,), (), lambda g: {"total": g.a * g.b * g.c})
+    )
+    return "three_numbers"
+
+
+def test_what_the_user_asks_for_beyond_the_search_is_searched(three_numbers: str) -> None:
+    """a = 1e32 with b = 1e71 holds both limits: 1e71 log(1e32) / 1e32 = 7e40."""
+    asked = {
+        "model": three_numbers,
+        "given": {"c": 1.0},
+        "decide": {"a": {"min": 1e32, "max": 1e40}, "b": {}},
+        "define": {"much": "b * log(2 + a) / a", "few": "a / b", "spent": "log(2 + a) * b"},
+        "objective": {"minimize": "spent"},
+        "limits": {"much": {"min": 1e40}, "few": {"max": 1e3}},
+    }
+    found = solved(asked)
+    assert found.status is not Status.INFEASIBLE
+    # the least b that holds the first limit, at the least a
+    assert found.objective == pytest.approx(1e40 * 1e32, rel=1e-3)
+
+
+def test_what_falls_until_floats_end_is_unbounded(three_numbers: str) -> None:
+    """f falls with b without end, and a far enough to hold the limits is always there."""
+    asked = {
+        "model": three_numbers,
+        "decide": {"a": {"max": 8.586}, "b": {}, "c": {"min": 0.158, "max": 5.665}},
+        "define": {
+            "f": "minimum(0.248 / a * b**2 + 0.065 / a * b / c + 0.037 / a**0.5 * b / c, 0.076 * a * b**2)",
+            "large": "minimum(1.996 / a**0.5 * b**2 / c**2 + 0.378 / a**2 / c**0.5 + 26.003 * a**2 * b / c**0.5, "
+            "23.035 / a / b + 12.027 * b)",
+            "small": "minimum(0.802 * b**0.5 + 0.185 / a * b**0.5 * c**2, 0.999 * a**2 / b**0.5 * c)",
+        },
+        "objective": {"minimize": "f"},
+        "limits": {"large": {"min": 33.169}, "small": {"max": 1.4344}},
+    }
+    found = solved(asked)
+    assert found.status is Status.UNBOUNDED, found.message
