@@ -41,7 +41,7 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
     return ByPiece(
         spread,
         divided.divided,
-        partial(_answer, compiled=compiled),
+        partial(_answer_ratios, compiled=compiled),
         DIVIDED_TOGETHER,
         f"branch and bound with monomial secants, {how} over all nodes of all points of a chunk",
         "search",
@@ -50,6 +50,6 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
     )
 
 
-def _answer(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
+def _answer_ratios(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
     """Answer the points of a piece."""
     return answered(answers, piece.made, piece.points, geometric.solver(compiled=compiled))

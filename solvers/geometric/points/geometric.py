@@ -63,7 +63,7 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
     return ByPiece(
         spread,
         batch.batch,
-        partial(_answer, compiled=compiled),
+        partial(_answer_programs, compiled=compiled),
         PIECE,
         f"{how} over all points of a chunk, each with its own bound; what that leaves over one by one",
         "batch",
@@ -72,7 +72,7 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
     )
 
 
-def _answer(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
+def _answer_programs(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
     """Answer the points of a piece; on a large grid from a few points around that are answered first."""
     made, points = piece.made, piece.points
     near = _anchors(piece.spread, piece.region) if compiled else None

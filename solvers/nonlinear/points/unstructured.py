@@ -62,7 +62,7 @@ def over(spread: Spread) -> ByPiece:
     return ByPiece(
         spread,
         _made,
-        _answer,
+        _answer_by_intervals,
         POINTS_TOGETHER,
         "interval branch and bound, all points of a chunk together",
         "search",
@@ -70,7 +70,7 @@ def over(spread: Spread) -> ByPiece:
     )
 
 
-def _answer(answers: BlockAnswers, piece: Piece) -> Mask:
+def _answer_by_intervals(answers: BlockAnswers, piece: Piece) -> Mask:
     """Answer the points of a piece."""
     good = answered(answers, piece.made, piece.points.size, piece.points, SHORT_SEARCH)
     handover.hand_over(UNSURE, int(np.count_nonzero(~good)))
