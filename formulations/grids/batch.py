@@ -32,6 +32,7 @@ from scenarios.sweep.grids import Grid
 
 Pair = tuple[Posynomial, Posynomial]
 Maker = Callable[[Spread, Region], object]
+Fits = Callable[[Canonical], bool]
 ROWS_TRIED = 1000
 """Rows of an axis of them that are tried when its structure is looked at."""
 NOT_ARRAYS = "the equations come out otherwise with many numbers at once"
@@ -149,6 +150,11 @@ def only_case(problem: Problem) -> Problem:
     return problem.cases[0] if problem.rows is None and len(problem.cases) == 1 else problem
 
 
+def without_divisors(c: Canonical) -> bool:
+    """Whether nothing divides by a sum: a geometric program."""
+    return not c.divisors
+
+
 def apart(grid: Grid, maker: Maker | None = None) -> Spread:
     """Turn the axes of a grid into arrays; those along which the structure changes are kept apart.
 
@@ -246,14 +252,16 @@ def batch(spread: Spread, region: Region) -> Batch | None:
     return of_question(first, asked(spread, region), over_grid.sides(region))
 
 
-def of_question(first: Problem, question: Question, shape: tuple[int, ...]) -> Batch | None:
+def of_question(
+    first: Problem, question: Question, shape: tuple[int, ...], fits: Fits = without_divisors
+) -> Batch | None:
     """Run the model's arithmetic once for a question that holds arrays.
 
     ``first``: the question at one point in mathematics, or the only case of it where maxima are held. None where the
-    arithmetic comes out differently with arrays.
+    arithmetic comes out differently with arrays, or does not fit.
     """
     problem = at_points(first, question)
-    return None if problem is None else of_problem(problem, problem.goal, shape)
+    return None if problem is None else of_problem(problem, problem.goal, shape, fits)
 
 
 def at_points(first: Problem, question: Question) -> Problem | None:
@@ -274,13 +282,15 @@ def at_points(first: Problem, question: Question) -> Problem | None:
     return problem if problem is not None and problem.goal is not None and same else None
 
 
-def of_problem(problem: Problem, goal: Goal | None, shape: tuple[int, ...] = ()) -> Batch | None:
-    """Return a problem as arrays, for this goal or for any design (None); None where something divides by a sum.
+def of_problem(
+    problem: Problem, goal: Goal | None, shape: tuple[int, ...] = (), fits: Fits = without_divisors
+) -> Batch | None:
+    """Return a problem as arrays, for this goal or for any design (None); None where these do not fit.
 
     A problem of plain numbers, with no ``shape``, is a batch of one.
     """
     c = canon.canonical(problem, goal, shape=shape or (1,))
-    return None if c.divisors else Batch(problem.question, problem, shape, c)
+    return Batch(problem.question, problem, shape, c) if fits(c) else None
 
 
 def alone(problem: Problem, goal: Goal | None) -> Batch:

@@ -28,7 +28,6 @@ from solvers.geometric.structured import Place
 from solvers.judgement import Judged
 from solvers.mechanisms import sensitivity
 from solvers.mechanisms.sensitivity import Duals, Optima
-from solvers.patterns import Bools
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Sensitivities:
     """
 
     limits: Mapping[str, Array]
-    two: Mapping[str, Bools]
+    two: Mapping[str, sensitivity.Bools]
     numbers: Sequence[tuple[dict[str, float], tuple[str, ...]]]
 
     def beside(self, solution: Solution, i: int) -> Solution:
@@ -108,8 +107,8 @@ def at_rows(
     y: Array,
     force: Array,
     *,
-    wanted: Bools | None = None,
-    proved: Bools | None = None,
+    wanted: sensitivity.Bools | None = None,
+    proved: sensitivity.Bools | None = None,
 ) -> tuple[Optima, Duals]:
     """Between which ends the multipliers lie at N optima ``y``; see ``sensitivity.duals``.
 

@@ -15,6 +15,7 @@ from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations import handover
 from formulations.arithmetics.many import Differ, Many, Points
+from formulations.grids import divided
 from results.dataset import layout, only
 from scenarios.axes.axes import Target
 from scenarios.question import Decision, Limit, Question
@@ -194,15 +195,7 @@ def part(question: Question, mask: Mask) -> Question:
     def of(value: Any) -> Any:
         return Many(value.values[mask]) if isinstance(value, Many) else value
 
-    def bounds(held: Held) -> Held:
-        return replace(held, minimum=of(held.minimum), maximum=of(held.maximum))
-
-    return replace(
-        question,
-        given={n: of(v) for n, v in question.given.items()},
-        limits=tuple(bounds(x) for x in question.limits),
-        decide=tuple(bounds(d) for d in question.decide),
-    )
+    return divided.with_each_number(question, of)
 
 
 def some(question: Question, points: Points, count: int) -> Question:
