@@ -19,13 +19,15 @@ from results.axes import codes
 from results.dataset import LIMIT
 from results.stores.chunks import block, chunk_slices
 from results.telling import sizes
-from results.variables import COLUMNS, LIMIT_UNITS
+from results.variables import COLUMNS, LIMIT_UNITS, NUMBER, NUMBER_UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import xarray as xr
 
+UNITS_ALONG = {LIMIT: LIMIT_UNITS, NUMBER: NUMBER_UNITS}
+"""Attributes with a unit for each name, by the dimension of these names."""
 BLOCK_ROWS = 100_000
 MOST_BLOCK = 1_000_000
 
@@ -49,15 +51,17 @@ class Column:
     @property
     def unit(self) -> str:
         """Its unit, "1" for a plain number and "" where it is none."""
-        if LIMIT_UNITS in self.attributes and LIMIT in self.labels:
-            return str(json.loads(self.attributes[LIMIT_UNITS]).get(self.labels[LIMIT], "1"))
+        for dim, units in UNITS_ALONG.items():
+            if units in self.attributes and dim in self.labels:
+                return str(json.loads(self.attributes[units]).get(self.labels[dim], "1"))
         return str(self.attributes.get("units", "" if self.text or self.words else "1"))
 
     @property
     def shown_unit(self) -> str:
         """The unit with which its numbers are shown, "" for plain ones."""
-        if LIMIT_UNITS in self.attributes and LIMIT in self.labels:
-            return sizes.units_of_limits(self.attributes, LIMIT_UNITS).get(self.labels[LIMIT], "")
+        for dim, units in UNITS_ALONG.items():
+            if units in self.attributes and dim in self.labels:
+                return sizes.units_of_limits(self.attributes, units).get(self.labels[dim], "")
         return sizes.unit_of_array(self.attributes)
 
     @property
