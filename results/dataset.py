@@ -92,9 +92,7 @@ class Layout:
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
         """What stands along each dimension that is not a swept axis."""
-        return {
-            c.name: tuple(map(str, c.values or ())) for c in self.coordinates if c.name in self.further
-        }
+        return {c.name: tuple(map(str, c.values or ())) for c in self.coordinates if c.name in self.further}
 
     @property
     def full(self) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from formulations.evaluation import quantity
 from results.solution import Solution
+from results.telling.facts import HELD
 from results.telling.limits import choices_with_limits
 from results.variables import LIMIT, LIMIT_UNITS, NUMBER, NUMBER_UNITS, STATUS_CODES, Variable, unit_of_limit
 from scenarios.question import combinations, fixed
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 ROLE = "explained"
 PARAMETER, ALTERNATIVE = "given_number", "alternative"
-HELD = ("min", "max")
-"""Codes 1 and 2 of the end of its domain that alone holds a decided number; 0: none does."""
 MOST_ALTERNATIVES = 1000
 """Combinations of choices of which each is kept; a question with more keeps the best only."""
 SEPARATOR = ", "
@@ -146,7 +145,9 @@ def reader(key: str, limits: tuple[str, ...], along: Labels) -> Callable[[Soluti
         "next_best": lambda s: None if s.next_best is None else s.next_best.objective,
         "next_best_design": lambda s: _design(s, numbers),
         "sensitivity": lambda s: [s.parameters.get(n, math.nan) for n in given],
-        "sensitivity_one_sided": lambda s: [int(n in s.one_sided) if n in s.parameters else -1 for n in given],
+        "sensitivity_one_sided": lambda s: [
+            int(n in s.one_sided) if n in s.parameters else -1 for n in given
+        ],
         "alternative_status": lambda s: _of_choices(s, choices, 0),
         "alternative_objective": lambda s: _of_choices(s, choices, 1),
         "conflicts": lambda s: json.dumps(s.conflicts) if s.conflicts else "",

@@ -46,7 +46,7 @@ from solvers.fronts.program_front import ProgramFront
 
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import By, Points
-from dse.sweeping.points.declared import declared, searched, why_apart
+from dse.sweeping.points.declared import FULL, METHOD, declared, searched, why_apart
 from dse.sweeping.points.lines import Line, answered, lines, places
 
 Told = Callable[[int], None]
@@ -55,7 +55,6 @@ FRONTS = 100
 LEFT_OVER = "left_over"
 FRONT = "the exact front along a limit"
 NO_REASON = "no reason was kept"
-METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
 _one_at_a_time = threading.Lock()
 _unwritable: dict[str, results.stores.store.StoreError] = {}
 
@@ -132,9 +131,8 @@ class Ready:
 def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool = False) -> Ready:
     """Decide how a grid is answered; all processes decide alike. ``only``: the variables to keep (None: all).
 
-    ``full``: with what stands beside each answer, which points get one by one.
-
-    Within ``solvers.many_points.effort.quickly`` a way that takes long to be tried is taken untried.
+    ``full``: with what stands beside answers. Within ``solvers.many_points.effort.quickly`` a way that takes long to
+    be tried is taken untried.
     """
 
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
@@ -144,8 +142,10 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool
     sampled = searched(grid)
     base = next(iter(grid.bases.values()))
     tied = anchors.has_anchors(base)
-    apart = why_apart(base, full=full)
+    apart = why_apart(base)
     choice = many_points.Choice(reasons=(apart,)) if apart else paths.chosen(grid)
+    if full and not getattr(choice.path, "explains", choice.path is None):
+        choice = many_points.Choice(reasons=(FULL,), exceptions=choice.exceptions)
     path = choice.path
     method = sampled or (METHOD if path is None else path.method)
     plan = results.dataset.kept(grid, {"method": method, **robust_points.about(base)}, only, full=full)
@@ -169,12 +169,7 @@ def of_scenario(
     found = pyomo_points.points(asked, grid, by)
     plan = results.dataset.kept(grid, {"method": found.method}, only, full=full)
     choice = many_points.Choice(reasons=(found.why,))
-    return Ready(grid, plan, None, _no_front, over_grid.spread(grid), choice, found.work, points=found)
-
-
-def _no_front(_start: tuple[int, ...], _key: RowKey) -> ProgramFront | None:
-    """Return that there is no front to look answers up in."""
-    return None
+    return Ready(grid, plan, None, lambda *_: None, over_grid.spread(grid), choice, found.work, points=found)
 
 
 def read(study: Study) -> scenarios.Scenario:
@@ -211,8 +206,7 @@ def part(at: Ready, places: Sequence[Places]) -> Ready:
 
 def own_models(scenario: scenarios.Scenario) -> tuple[Model, ...]:
     """Return the models that were registered by the caller: workers have to be told of them."""
-    models = map(dse.models.get, model_names(scenario))
-    return tuple(m for m in models if not dse.models.our_own(m))
+    return tuple(m for n in model_names(scenario) if not dse.models.our_own(m := dse.models.get(n)))
 
 
 def itself(study: Study) -> Study:
@@ -369,7 +363,9 @@ def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any,
             told(done)
         done += 1
         place = tuple(s.start + i for s, i in zip(region, where, strict=True))
-        alone = results.dataset.to_arrays(at.plan, [answered(at.grid, place, at.points, full=at.plan.full)], one)
+        alone = results.dataset.to_arrays(
+            at.plan, [answered(at.grid, place, at.points, full=at.plan.full)], one
+        )
         for name, values in alone.items():
             arrays[name][where] = values[(0,) * left.ndim]
 
@@ -399,5 +395,7 @@ def _solve_line(at: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Soluti
         quick = told[i] if told is not None else None
         yield (
             place,
-            replace(quick, seconds=seconds) if quick is not None else answered(at.grid, place, at.points, full=at.plan.full),
+            replace(quick, seconds=seconds)
+            if quick is not None
+            else answered(at.grid, place, at.points, full=at.plan.full),
         )

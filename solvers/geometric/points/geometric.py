@@ -26,6 +26,7 @@ from solvers import work
 from solvers.geometric.kernel import gp
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
+from solvers.geometric.points import beside
 from solvers.geometric.points.geometric_answers import OTHER_TIES, Answers, answered, elasticities
 from solvers.geometric.programs import relaxed_limits, ties
 from solvers.geometric.programs.optimal_face import Solver, Stages
@@ -67,6 +68,7 @@ class Geometric:
     compiled: bool
     kind: str = "batch"
     threads: bool = True
+    explains: bool = True
 
     @property
     def method(self) -> str:
@@ -96,10 +98,14 @@ class Geometric:
                 made = self._batch(piece)
                 if made is None:
                     return
-                found = self._answered(made, self._anchors(piece))[0]
+                # near others it is proved what is optimal, not what else is
+                found = self._answered(made, None if plan.full else self._anchors(piece), ranged=plan.full)[0]
                 if found is None:
                     handover.hand_over(OTHER_TIES, points.size)
                     return
+                if plan.full:
+                    known = beside.put(answers, points, made, found, self._solver(made))
+                    found.why[(found.status > 0) & ~known], found.status[~known] = beside.UNEXPLAINED, 0
                 _put_answers(answers, points, made, found, self._solver(made))
                 for reason, count in Counter(found.why[found.status == 0]).items():
                     handover.hand_over(reason, count)
@@ -148,14 +154,14 @@ class Geometric:
         )
 
     def _answered(
-        self, made: Batch, start: Anchors | None
+        self, made: Batch, start: Anchors | None, *, ranged: bool = False
     ) -> tuple[Answers | None, Stages | None, Found | None]:
         """Answer a batch, as far as that goes from what is known near by."""
         rule = ties.of_batch(made, self._solver(made))
         if rule is None:
             return None, None, None
         near = None if start is None else neighbour_proofs.settled(rule, start)
-        return answered(made, rule.solve, rule=rule, near=near), rule, near
+        return answered(made, rule.solve, rule=rule, near=near, ranged=ranged), rule, near
 
     def _solver(self, made: Batch) -> Solver:
         if not self.compiled:
