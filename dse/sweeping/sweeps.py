@@ -30,6 +30,7 @@ from dse.sweeping.targets import Target
 from dse.system.progress import Report, announce, reporting
 from dse.system.records import dataclass
 from formulations.grids import over_grid
+from results import explained_layout
 from results.dataset import Layout
 from results.stores import grown
 from results.stores.chunks import ChunkIndex
@@ -81,6 +82,8 @@ def sweep(
     """
     grid = scenarios.grid(scenario)
     _refuse_without_sweep(scenario, grid)
+    if full:
+        _refuse_names(scenario, grid)
     only = None if metrics is None else _answers_and(metrics, grid, results.dataset.layout(grid, full=full))
     return run(
         scenario,
@@ -277,6 +280,22 @@ def _refuse_without_sweep(scenario: scenarios.Scenario, grid: scenarios.Grid) ->
         key, wrong = "objective", "several objectives make a front at every point, not an answer"
         right = "use `dse front FILE`, in Python dse.front(scenario), or keep one objective"
         raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
+
+
+def _refuse_names(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
+    """Refuse axes whose names a dataset of full depth needs."""
+    problems = [
+        scenarios.Problem(
+            scenario.file,
+            f"sweep.{a.name}",
+            f"at depth full the dataset needs the name {a.name} for itself",
+            f'give the axis another name, such as "{a.name}_axis"',
+        )
+        for a in grid.axes
+        if a.name in explained_layout.NAMES
+    ]
+    if problems:
+        raise scenarios.ScenarioError(problems)
 
 
 def _nothing_swept(scenario: scenarios.Scenario) -> scenarios.ScenarioError:

@@ -139,8 +139,7 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool
         nothing = full or sampled or tied or base.uncertain is not None
         return None if nothing else series.front(grid.question(start), key)
 
-    sampled = searched(grid)
-    base = next(iter(grid.bases.values()))
+    sampled, base = searched(grid), next(iter(grid.bases.values()))
     tied = anchors.has_anchors(base)
     apart = why_apart(base)
     choice = many_points.Choice(reasons=(apart,)) if apart else paths.chosen(grid)
@@ -168,8 +167,8 @@ def of_scenario(
 
     found = pyomo_points.points(asked, grid, by)
     plan = results.dataset.kept(grid, {"method": found.method}, only, full=full)
-    choice = many_points.Choice(reasons=(found.why,))
-    return Ready(grid, plan, None, lambda *_: None, over_grid.spread(grid), choice, found.work, points=found)
+    choice, spread = many_points.Choice(reasons=(found.why,)), over_grid.spread(grid)
+    return Ready(grid, plan, None, lambda *_: None, spread, choice, found.work, points=found)
 
 
 def read(study: Study) -> scenarios.Scenario:
