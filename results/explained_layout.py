@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from formulations.evaluation import quantity
 from results.solution import Solution
-from results.telling.facts import HELD
+from results.telling.facts import HELD_BY
 from results.telling.limits import choices_with_limits
 from results.variables import LIMIT, LIMIT_UNITS, NUMBER, NUMBER_UNITS, STATUS_CODES, Variable, unit_of_limit
 from scenarios.question import combinations, fixed
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROLE = "explained"
 PARAMETER, ALTERNATIVE = "given_number", "alternative"
-MOST_ALTERNATIVES = 1000
+MOST_CHOICES_KEPT = 1000
 """Combinations of choices of which each is kept; a question with more keeps the best only."""
 SEPARATOR = ", "
 NAMES = frozenset(
@@ -58,7 +58,7 @@ def labels(questions: Sequence[Question]) -> dict[str, tuple[str, ...]]:
 
 def _alternatives(questions: Sequence[Question]) -> tuple[str, ...]:
     counts = [math.prod(len(d.choices) for d in q.decide if d.choices is not None) for q in questions]
-    if max(counts, default=1) == 1 or max(counts) > MOST_ALTERNATIVES:
+    if max(counts, default=1) == 1 or max(counts) > MOST_CHOICES_KEPT:
         return ()
     return tuple(dict.fromkeys(_label(chosen) for q in questions for chosen, _ in combinations(q)))
 
@@ -102,7 +102,7 @@ def laid_out(
         own = {n: _unit(questions, n) for n in along[NUMBER]}
         yield made("range_low", _RANGE.format("least"), NUMBER, **{NUMBER_UNITS: json.dumps(own)})
         yield made("range_high", _RANGE.format("greatest"), NUMBER, **{NUMBER_UNITS: json.dumps(own)})
-        ends: dict[str, Any] = {"flag_values": [0, 1, 2], "flag_meanings": f"not_held {' '.join(HELD)}"}
+        ends: dict[str, Any] = {"flag_values": [0, 1, 2], "flag_meanings": f"not_held {' '.join(HELD_BY)}"}
         yield made("held", "end of its domain that alone bounds a number", NUMBER, "int8", **ends)
         text = "best design that is worse than the answer, where every design was tried"
         yield made("next_best_design", text, NUMBER, **{NUMBER_UNITS: json.dumps(own)})
@@ -173,7 +173,7 @@ def _sided(s: Solution, name: str) -> int:
 def _end(s: Solution, name: str) -> int:
     if name not in s.variables:
         return -1
-    return HELD.index(s.held[name]) + 1 if s.held.get(name) in HELD else 0
+    return HELD_BY.index(s.held[name]) + 1 if s.held.get(name) in HELD_BY else 0
 
 
 def _design(s: Solution, names: Sequence[str]) -> list[float] | None:

@@ -23,7 +23,7 @@ class Status(StrEnum):
     ERROR = "error"
 
 
-HELD = ("min", "max")
+HELD_BY = ("min", "max")
 """Sides of the end of its domain that alone holds a decided number."""
 
 

@@ -22,7 +22,7 @@ from formulations.evaluation import box
 from formulations.problem import Problem, reaching
 from formulations.program import Program
 from results.solution import Solution, Status
-from results.telling.facts import HELD
+from results.telling.facts import HELD_BY
 from scenarios.question import Question
 from solvers import judgement
 from solvers.geometric.structured import Optimum
@@ -84,7 +84,7 @@ def held(question: Question, solution: Solution) -> dict[str, str]:
     """
     x = {n: v for n, v in solution.variables.items() if isinstance(v, float) and n not in solution.ranges}
     sides = {n: int(code) for n, code in judgement.ends_that_hold(question, x).items()}
-    return {n: HELD[code - 1] for n, code in sides.items() if code}
+    return {n: HELD_BY[code - 1] for n, code in sides.items() if code}
 
 
 def _wider_reaches(problem: Problem) -> Iterator[float]:
