@@ -214,7 +214,7 @@ def asked_limits(question: Question) -> dict[str, LimitState]:
 
 
 def ends_that_hold(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
-    """Which end of its domain alone holds each decided number, as its place in ``HELD_BY`` from 1 on; 0 where none does.
+    """Which end of its domain alone holds each decided number: its place in ``HELD_BY`` from 1 on, 0 where none does.
 
     What may be 0, or picks from a menu, has no end worth telling. ``x``: numbers, or arrays over points.
     """
