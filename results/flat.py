@@ -17,6 +17,7 @@ from dse.system.records import dataclass
 from results.along_fronts.variable_names import FRONT, PLACE_STATUS
 from results.axes import codes
 from results.dataset import LIMIT
+from results.explained_layout import ALTERNATIVE, PARAMETER
 from results.stores.chunks import block, chunk_slices
 from results.telling import sizes
 from results.variables import COLUMNS, LIMIT_UNITS, NUMBER, NUMBER_UNITS
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 UNITS_ALONG = {LIMIT: LIMIT_UNITS, NUMBER: NUMBER_UNITS}
 """Attributes with a unit for each name, by the dimension of these names."""
+NAMED_ALONG = (LIMIT, NUMBER, PARAMETER, ALTERNATIVE)
+"""Dimensions whose labels say in plain words what a column is about."""
 BLOCK_ROWS = 100_000
 MOST_BLOCK = 1_000_000
 
@@ -67,8 +70,9 @@ class Column:
     @property
     def label(self) -> str:
         """Its name with its labels: "elasticity time", "share[region=a,processor=cpu]"."""
-        if LIMIT in self.labels:
-            return f"{self.name} {self.labels[LIMIT]}"
+        for dim in NAMED_ALONG:
+            if dim in self.labels:
+                return f"{self.name} {self.labels[dim]}"
         told = ",".join(f"{dim}={label}" for dim, label in self.labels.items())
         return self.name + (f"[{told}]" if told else "")
 

@@ -140,7 +140,7 @@ def test_a_store_keeps_its_depth(tmp_path: Path):
         dse.export(first, tmp_path / f"x.{ending}")
     back = dse.open(tmp_path / "x.nc").load()
     np.testing.assert_array_equal(back["sensitivity"].values, first["sensitivity"].values)
-    assert "range_low" in (tmp_path / "x.csv").read_text().splitlines()[0]
+    assert "range_low memory [word]" in (tmp_path / "x.csv").read_text().splitlines()[0]
 
 
 def test_solve_has_the_depths_of_sweep():
