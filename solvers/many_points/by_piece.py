@@ -56,6 +56,7 @@ class ByPiece:
     kind: str
     work: float
     threads: bool = False
+    explains: bool = False
 
     @property
     def grid(self) -> Grid:

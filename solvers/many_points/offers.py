@@ -21,7 +21,8 @@ class Path(Protocol):
 
     ``method``: how, in words for the dataset. ``kind``: how the grid is cut into chunks (see
     ``results.stores.chunks.chunk_shape``). A way that several threads may use at once has ``threads = True`` too: their
-    chunks are then computed side by side in one process.
+    chunks are then computed side by side in one process. One that tells what stands beside answers, where there is room
+    for it, has ``explains = True``.
     """
 
     @property

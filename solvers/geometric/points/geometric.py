@@ -24,6 +24,7 @@ from solvers import work
 from solvers.geometric.kernel import gp
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
+from solvers.geometric.points import beside
 from solvers.geometric.points.geometric_answers import OTHER_TIES, Answers, answered, elasticities
 from solvers.geometric.programs import relaxed_limits, ties
 from solvers.geometric.programs.optimal_face import Solver, Stages
@@ -69,18 +70,24 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
         "batch",
         by_compiler if compiled else numpy,
         threads=True,
+        explains=True,
     )
 
 
 def _answer_programs(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
     """Answer the points of a piece; on a large grid from a few points around that are answered first."""
     made, points = piece.made, piece.points
-    near = _anchors(piece.spread, piece.region) if compiled else None
-    found = _answered(made, near, compiled=compiled)[0]
+    solve, full = solver(made.low.shape[1], compiled=compiled), answers.plan.full
+    # near others it is proved what is optimal, not what else is
+    near = _anchors(piece.spread, piece.region) if compiled and not full else None
+    found = _answered(made, solve, near, ranged=full)[0]
     if found is None:
         handover.hand_over(OTHER_TIES, points.size)
         return np.zeros(points.size, bool)
-    _put_answers(answers, points, made, found, solver(made.low.shape[1], compiled=compiled))
+    if full:
+        known = beside.put(answers, points, made, found, solve)
+        found.why[(found.status > 0) & ~known], found.status[~known] = beside.UNEXPLAINED, 0
+    _put_answers(answers, points, made, found, solve)
     good: Mask = found.status != 0
     for reason, count in Counter(found.why[~good]).items():
         handover.hand_over(reason, count)
@@ -102,7 +109,7 @@ def _anchors(spread: Spread, piece: Region, steps: tuple[int, ...] | None = None
         return None
     farther = neighbour_proofs.farther(steps, shape)
     start = None if farther is None else _anchors(spread, region, farther)
-    found, rule, near = _answered(made, start, compiled=True)
+    found, rule, near = _answered(made, solver(made.low.shape[1], compiled=True), start)
     if found is None or rule is None:
         return None
     best, conflicting = (found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
@@ -113,14 +120,14 @@ def _anchors(spread: Spread, piece: Region, steps: tuple[int, ...] | None = None
 
 
 def _answered(
-    made: Batch, start: Anchors | None, *, compiled: bool
+    made: Batch, solve: Solver, start: Anchors | None, *, ranged: bool = False
 ) -> tuple[Answers | None, Stages | None, Found | None]:
     """Answer a batch, as far as that goes from what is known near by."""
-    rule = ties.of_batch(made, solver(made.low.shape[1], compiled=compiled))
+    rule = ties.of_batch(made, solve)
     if rule is None:
         return None, None, None
     near = None if start is None else neighbour_proofs.settled(rule, start)
-    return answered(made, rule.solve, rule=rule, near=near), rule, near
+    return answered(made, rule.solve, rule=rule, near=near, ranged=ranged), rule, near
 
 
 def solver(width: int = 0, *, compiled: bool) -> Solver:
