@@ -15,13 +15,14 @@ from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations import handover
 from formulations.arithmetics.many import Differ, Many, Points
-from formulations.grids import divided
-from results.dataset import layout, only
+from formulations.grids import divided, over_grid
+from results.dataset import Arrays, Layout, layout, only
 from scenarios.axes.axes import Target
 from scenarios.question import Decision, Limit, Question
 from scenarios.sweep.grids import Change, Grid
 from solvers import work
 from solvers.many_points import effort
+from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.offers import Offer, Path
 from solvers.many_points.offers import part as part_of
 
@@ -32,7 +33,6 @@ TOO_LONG = "a few points take too long to be tried, and more work than one by on
 GROUPS = 64
 """So many times may the points of a group be told apart by their numbers."""
 
-Mask = NDArray[np.bool_]
 Answer = Callable[[Question, Points], Mask]
 Held = TypeVar("Held", Limit, Decision)
 
@@ -161,6 +161,28 @@ class Block:
         order = np.argsort(kinds, kind="stable")
         cuts = np.flatnonzero(np.diff(kinds[order])) + 1 if apart else np.zeros(0, dtype=np.intp)
         return np.split(points[order], cuts)
+
+
+def solved(
+    grid: Grid,
+    plan: Layout,
+    region: tuple[slice, ...],
+    answer: Callable[[BlockAnswers, Block, Question, Points], Mask],
+    piece: int,
+    *,
+    by_given: bool = False,
+    apart: bool = False,
+) -> tuple[Arrays, Mask]:
+    """Answer a block: the arrays of its dataset, and the points left to be solved one by one; see ``Block.answered``.
+
+    ``answer``: puts the answers of points into a block, and tells which are answered.
+    """
+    block, answers = Block(grid, region), BlockAnswers(plan, over_grid.sides(region))
+
+    def put(question: Question, points: Points) -> Mask:
+        return answer(answers, block, question, points)
+
+    return answers.arrays, block.answered(put, piece, by_given=by_given, apart=apart)
 
 
 def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
