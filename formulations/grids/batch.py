@@ -149,10 +149,10 @@ def only_case(problem: Problem) -> Problem:
     return problem.cases[0] if problem.rows is None and len(problem.cases) == 1 else problem
 
 
-def apart(grid: Grid, made: Maker | None = None) -> Spread:
+def apart(grid: Grid, maker: Maker | None = None) -> Spread:
     """Turn the axes of a grid into arrays; those along which the structure changes are kept apart.
 
-    Whether it does is tried: a model may use a number as an exponent, or ask how large it is. ``made``: what makes one
+    Whether it does is tried: a model may use a number as an exponent, or ask how large it is. ``maker``: what makes one
     problem of a piece, None where it cannot (default: ``batch``).
     """
     found = over_grid.spread(grid)
@@ -164,7 +164,7 @@ def apart(grid: Grid, made: Maker | None = None) -> Spread:
             along = _some_rows(found, i) if axis.columns else found
             along = replace(along, apart=others)
             every = along.stretches(i, slice(0, along.grid.shape[i]), whole=True)
-            alone[i] = not all(_takes(along, start, i, run, made or batch) for run in every)
+            alone[i] = not all(_takes(along, start, i, run, maker or batch) for run in every)
     return replace(found, apart=tuple(alone))
 
 
@@ -180,10 +180,17 @@ def _some_rows(spread: Spread, i: int) -> Spread:
 
 def _takes(along: Spread, start: tuple[int, ...], i: int, run: slice, maker: Maker) -> bool:
     region = tuple(run if k == i else slice(s, s + 1) for k, s in enumerate(start))
-    made = None
-    with handover.guarded(NOT_ARRAYS, run.stop - run.start, handover.ARITHMETIC):
-        made = maker(along, region)
-    return made is not None
+    return made(maker, along, region) is not None
+
+
+def made(maker: Maker, spread: Spread, region: Region) -> Any:
+    """Run the model's arithmetic for a piece; None, with a reason, where that is not the same as for one point."""
+    found, size = None, math.prod(over_grid.sides(region))
+    with handover.guarded(NOT_ARRAYS, size, handover.ARITHMETIC):
+        found = maker(spread, region)
+        if found is None:
+            handover.hand_over(NOT_ARRAYS, size)
+    return found
 
 
 def pieces(spread: Spread, region: Region, points: int) -> Iterator[Region]:

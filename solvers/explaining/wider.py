@@ -40,11 +40,10 @@ OPEN = (Status.INFEASIBLE, Status.UNBOUNDED)
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A problem and what a search in its box found; ``structured``: whether its rows (or its cases') were used."""
+    """A problem and what a search in its box found."""
 
     problem: Problem
     found: Settled | Optimum
-    structured: bool
 
     @property
     def outcome(self) -> Outcome:
@@ -121,7 +120,7 @@ def _impossible(first: Tried) -> Tried | None:
     from solvers.linear import programs
 
     outcome = programs.impossible(endless.program)
-    return None if outcome is None else Tried(endless, programs.Settled(outcome, {}), True)
+    return None if outcome is None else Tried(endless, programs.Settled(outcome, {}))
 
 
 def _vague(tried: Tried) -> bool:

@@ -28,6 +28,7 @@ from solvers.geometric.structured import Place
 from solvers.judgement import Judged
 from solvers.mechanisms import sensitivity
 from solvers.mechanisms.sensitivity import Duals, Optima
+from solvers.patterns import Bools
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,9 @@ class Sensitivities:
     """
 
     limits: Mapping[str, Array]
-    limits_apart: Mapping[str, sensitivity.Bools]
+    limits_apart: Mapping[str, Bools]
     numbers: Mapping[str, Array]
-    numbers_apart: Mapping[str, sensitivity.Bools]
+    numbers_apart: Mapping[str, Bools]
 
     def beside(self, solution: Solution, i: int) -> Solution:
         """The answer of point ``i`` with its sensitivities."""
@@ -110,8 +111,8 @@ def at_rows(
     y: Array,
     force: Array,
     *,
-    wanted: sensitivity.Bools | None = None,
-    proved: sensitivity.Bools | None = None,
+    wanted: Bools | None = None,
+    proved: Bools | None = None,
 ) -> tuple[Optima, Duals]:
     """Between which ends the multipliers lie at N optima ``y``; see ``sensitivity.duals``.
 
@@ -121,7 +122,7 @@ def at_rows(
     return o, sensitivity.duals(o, wanted, proved)
 
 
-def _sensitivities(judged: Judged, d: Duals, felt: tuple[Array, sensitivity.Bools] | None) -> Sensitivities:
+def _sensitivities(judged: Judged, d: Duals, felt: tuple[Array, Bools] | None) -> Sensitivities:
     rates = sensitivity.elasticities(judged, d.keys, np.where(d.known[:, None], d.value, np.nan))
     apart = {
         evaluation.label(key, judged.ratios): d.one_sided[:, k] & d.known for k, key in enumerate(d.keys)

@@ -25,10 +25,9 @@ from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Decision, Limit, Question
 from solvers.geometric.kernel import gp
 from solvers.judgement import Judged, bound_of
-from solvers.patterns import groups
+from solvers.patterns import Bools, groups
 
 _Holder = TypeVar("_Holder", Limit, Decision)
-Bools = NDArray[np.bool_]
 ACTIVE_WITHIN = 1e-7
 DEPENDENT_GRADIENTS = 1e-6
 """Gradients of binding limits whose combination is smaller than this are dependent."""
