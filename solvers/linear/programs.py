@@ -49,15 +49,13 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
     if goal is None or under is None:
         goal, under = np.zeros(len(p.columns) + 1), constant_column(len(p.columns) + 1)
     best = milp.least(asked, milp.numbers(p), goal, under)
-    if best.end is End.INFEASIBLE:
-        return Settled(_infeasible(p), {})
     if best.end is End.UNBOUNDED:
         return Settled(_unbounded(p, best.ray), {})
-    held = milp.runaway(asked, best) if best.u is not None and asked.goal is not None else ""
+    if best.u is None:
+        return Settled(_infeasible(p), {})
+    held = milp.runaway(asked, best) if asked.goal is not None else ""
     if held and p.goal is not None:
         return Settled(_unbounded_outcome(held), {})
-    if best.u is None:
-        return Settled(Outcome(Status.ERROR, solver=SOLVER, message="HiGHS found no answer in time"), {})
     chosen = milp_ties.chosen(asked, best) if ties else milp_ties.Chosen(best.u, {})
     if p.goal is None:
         text = "a design that meets all limits"
@@ -98,7 +96,7 @@ def _infeasible(p: Program) -> Outcome:
     proved = impossible(p, whole=True)
     if proved is not None:
         return proved
-    message = "HiGHS finds no design, and no bound proves that there is none"
+    message = "HiGHS finds no design in time, and no bound proves that there is none"
     return Outcome(Status.ERROR, solver=SOLVER, message=message)
 
 
