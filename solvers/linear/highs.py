@@ -141,15 +141,15 @@ def _refutes(n: Numbers, multipliers: Array | None) -> bool:
 
 
 def _refuted(n: Numbers, multipliers: Array | None) -> bool:
-    """Whether a linear program is proved to have no point, by the multipliers of HiGHS or by those of ``_least_miss``."""
+    """Whether a linear program is proved to have no point, by multipliers of HiGHS or of ``_least_miss``."""
     return _refutes(n, multipliers) or _refutes(n, _least_miss(n).multipliers)
 
 
 def _whole_refuted(n: Numbers) -> bool:
     """Whether a program with whole numbers is proved to have no point.
 
-    Its whole parts are none or leave linear programs without one, as even divisible numbers may; or the bound of a search
-    in which all rows may give shows it.
+    Even divisible numbers have none, or no whole part leaves one, or the bound of a search in which all rows may give
+    shows it.
     """
     nothing, divisible = np.zeros(n.rows.shape[1]), n.relaxed()
     if _solved_linear_program(divisible, nothing).end is End.INFEASIBLE:

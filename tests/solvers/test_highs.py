@@ -236,7 +236,7 @@ def test_a_word_of_highs_that_floats_do_not_confirm_is_a_failure(
 
 
 def test_whole_numbers_without_a_point_are_told_from_divisible_ones_with_one() -> None:
-    """Between 1/3 and 2/3 there is no whole number; nor are there two of which twice the sum is odd, below a million."""
+    """Between 1/3 and 2/3 there is no whole number; nor is twice the sum of two ever odd."""
     no = np.zeros(2, dtype=bool)
     one = np.array([[-3.0, 0.0, 1.0], [3.0, 0.0, -2.0]])
     odd = np.array([[2.0, 2.0, -1e6 - 1.0]])
