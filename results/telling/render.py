@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import sys
 from typing import TYPE_CHECKING
@@ -350,4 +349,6 @@ def _html_table(part: Part) -> str:
 
 
 def _safe(text: str) -> str:
+    import html
+
     return html.escape(visible(text), quote=True)
