@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dse import models
+from dse.models.model import left_out
 from dse.models.shared import validity
 from dse.system.records import dataclass
 from formulations import evaluation, failures
@@ -81,6 +82,7 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         maximize=bool(question.objectives) and question.objectives[0].maximize,
         waived=tuple(sorted(question.waive)),
         outside=validity.outside(question.model, solution.metrics, HOLDS),
+        left_out=left_out(question.model),
         sources=sources_of(question, solution.variables),
         flags={q.name: q.flags for q in question.model.metrics if q.flags},
         index=families.index_of(question.model),

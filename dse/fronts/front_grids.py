@@ -46,7 +46,7 @@ class _Grid:
     asked: list[tuple[Spot, Spot | None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.found = list(self.search.best)
+        self.found = [self.search.final(x) for x in self.search.best]
 
     @property
     def full(self) -> bool:

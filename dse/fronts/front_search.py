@@ -19,7 +19,7 @@ from dse.system.records import dataclass
 from formulations.tolerances import TIE
 from results.along_fronts.hypervolume import Growth
 from results.solution import Solution, Status
-from scenarios.question import TIES, Objective, Question
+from scenarios.question import HALVINGS, TIES, Objective, Question
 from solvers.answer import answer
 from solvers.fronts import levels, restated
 from solvers.fronts.front_points import limited
@@ -68,8 +68,8 @@ class Scale:
 
     @property
     def log(self) -> bool:
-        """Whether the coordinate is logarithmic."""
-        return min(self.best, self.worst) > 0
+        """Whether the coordinate is logarithmic; halvings are a logarithm already."""
+        return self.objective.name != HALVINGS.name and min(self.best, self.worst) > 0
 
     def coordinate(self, value: float) -> float:
         """Return the coordinate of a value (0 everywhere where the objective is the same along the front)."""
@@ -252,15 +252,16 @@ class Search:
         return best, (min if self.goals[place].maximize else max)(values)
 
     def final(self, found: Solution) -> Solution:
-        """State one design in the terms of all, the best one for the second where several share the first."""
-        first, second = self.goals[:2]
-        if found.objective_name != first.name:
-            near = self._near(found)
-            if near is not None:
-                return near
-            stated = self.ask(self.goals[0], {second.name: self._loosened(second, found)})
-            return stated if stated.status in ANSWERED else found
-        return self._polished(found) if self._tied(found, first, second) else found
+        """State one design in the terms of all; of two objectives the best second one where several share the first."""
+        first, *others = self.goals
+        if found.objective_name == first.name:
+            alone = len(others) == 1 and self._tied(found, first, others[0])
+            return self._polished(found) if alone else found
+        near = self._near(found) if len(others) == 1 else None
+        if near is not None:
+            return near
+        stated = self.ask(first, {g.name: self._loosened(g, found) for g in others})
+        return stated if stated.status in ANSWERED else found
 
     def _loosened(self, goal: Objective, found: Solution) -> float:
         """Return the value of an objective at a design, with room for rounding, and for tolerances of a solver."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import sys
 from typing import TYPE_CHECKING
@@ -67,6 +66,8 @@ def head(solution: Facts) -> list[tuple[str, str]]:
     if solution.outside:
         beyond = ", ".join(f"{n} {v:.6g}" for n, v in solution.outside.items())
         found.append(("outside", f"the range in which the model was derived: {beyond}, at most 1"))
+    if solution.left_out:
+        found.append(("left out", solution.left_out))
     found += [(_PROOF.get(solution.status, "method"), solution.certificate), ("message", solution.message)]
     if solution.solver:
         found.append(("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}"))
@@ -350,4 +351,6 @@ def _html_table(part: Part) -> str:
 
 
 def _safe(text: str) -> str:
+    import html
+
     return html.escape(visible(text), quote=True)

@@ -15,6 +15,7 @@ from formulations.uncertainty.worlds import judged, of_values
 from scenarios.question import Limit
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
+from solvers.certain import answer
 from solvers.robust import robust_scan
 from solvers.robust.decide_now import answer_now
 from solvers.robust.masters import robust_program
@@ -201,3 +202,25 @@ def test_one_machine_at_the_worst_of_a_box(goal: str) -> None:
         )
     assert told.variables["machine"] == min(worst, key=lambda n: worst[n])
     assert told.objective == pytest.approx(min(worst.values()), rel=1e-6)
+
+
+def test_settings_are_chosen_for_the_worst_of_what_one_of_them_may_need() -> None:
+    """The least energy whatever the clock of one memory setting is: that of the worst clock, evaluated alone."""
+    asked = {
+        "model": "dvfs",
+        "machine": "jetson-tk1-choi2016",
+        "given": {"phases": [{"name": "far", "flops": "30 Gflop", "bytes": "40 GB"}]},
+        "decide": {"setting": {}},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": "6 s"}},
+    }
+    name = "machine.852-528.energy_per_byte"
+    uncertain = {name: {"uniform": ["1 pJ/byte", "400 pJ/byte"]}, "sampling": {"samples": 16}}
+    worst = dse.load(
+        asked | {"uncertain": uncertain, "objective": {"minimize": "energy", "measure": "worst"}}
+    )
+    told, at = dse.solve(worst), question(dse.load(asked))
+    alone = answer(dataclasses.replace(at, given={**at.given, name: 400e-12}))
+    assert (told.status, alone.status) == ("optimal", "optimal")
+    assert told.objective == pytest.approx(alone.objective, rel=1e-9)
+    assert at.given[name] < 400e-12
