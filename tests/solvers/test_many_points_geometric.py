@@ -276,6 +276,16 @@ def test_other_grids_go_other_ways(asked: Grid):
     assert geometric.way(asked).path is None
 
 
+@pytest.mark.parametrize(("sizes", "reason"), [(5, "from 8 points on for each"), (3, "from 8 points on")])
+def test_few_points_of_each_machine_are_told_as_few(sizes: int, reason: str):
+    """Not as axes that change the equations."""
+    machines = 'values = ["balanced", "jaketown"]'
+    offer = geometric.way(grid({"machine": machines, "given.bodies": log(1e4, 1e5, sizes)}))
+    assert offer.path is None
+    assert reason in offer.reason
+    assert "change the structure" not in offer.reason
+
+
 def test_few_points_go_together_and_many_are_compiled_for():
     """By what NumPy would take, and so by the grid alone."""
     few, many = (
