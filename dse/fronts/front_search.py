@@ -16,7 +16,7 @@ from dse.fronts.bands import Band, Measure
 from dse.fronts.enclosure import Box
 from dse.system.progress import Report
 from dse.system.records import dataclass
-from formulations.tolerances import TIE
+from formulations.tolerances import HOLDS, TIE
 from results.along_fronts.hypervolume import Growth
 from results.solution import Solution, Status
 from scenarios.question import HALVINGS, TIES, Objective, Question
@@ -183,6 +183,11 @@ class Search:
                 told[i] = new if new.status in ANSWERED else old
         return told
 
+    @property
+    def discrete(self) -> bool:
+        """Whether there are only finitely many designs: nothing that is decided is divisible."""
+        return all(d.integer or d.values is not None or d.choices for d in self.question.decide)
+
     def way(self, goal: Objective) -> Levels | None:
         """How an objective is answered at many limits on all the others together (None: one by one)."""
         if self._by is not None:
@@ -221,7 +226,7 @@ class Search:
             found = self.ask(goal, {})
             if found.status not in ANSWERED:
                 return found
-            self.best.append(self._settled(goal, found))
+            self.best.append(self._settled(goal, found, held=0))
         self.scales = [Scale(g, *self._extent(i)) for i, g in enumerate(self.goals)]
         return None
 
@@ -235,13 +240,22 @@ class Search:
         self.solves += 1
         self._report(self.solves, max(self._expected, self.solves))
 
-    def _settled(self, goal: Objective, found: Solution) -> Solution:
-        """Among the designs that are best for ``goal``, take the one best for the other objectives."""
-        for other in self.goals:
+    def undominated(self, found: Solution) -> Solution:
+        """Of the designs that are as good in all objectives, take one that none betters, in the terms of all."""
+        best = self._settled(self.goals[0], found, held=len(self.goals))
+        moved = [abs(value(g, best) - value(g, found)) > HOLDS * abs(value(g, found)) for g in self.goals]
+        return self.final(best) if any(moved) else found
+
+    def _settled(self, goal: Objective, found: Solution, held: int) -> Solution:
+        """Among the designs that are best for ``goal``, take the one best for the other objectives, one by one.
+
+        Those before it are kept as they are, and the first ``held`` of all.
+        """
+        for k, other in enumerate(self.goals):
             if other is goal or not self._tied(found, goal, other):
                 continue
-            kept = {g.name: self._loosened(g, found) for g in self.goals[: self.goals.index(other)]}
-            settled = self.ask(other, kept | {goal.name: self._loosened(goal, found)})
+            kept = {g: self._loosened(g, found) for g in (*self.goals[: max(k, held)], goal)}
+            settled = self.ask(other, {g.name: v for g, v in kept.items() if g is not other})
             if settled.status in ANSWERED:
                 found = settled
         return found
@@ -271,6 +285,9 @@ class Search:
         """Whether another design may be as good for ``goal``, and better for ``other``."""
         if self._by is not None:
             return self._loose is None or self._loose(found, other)
+        if other.name in found.variables:
+            # what is decided is told to differ, or does not
+            return other.name in found.ranges
         return bool(found.ranges and not tie_goes_to(self.question, goal, other))
 
     def _near(self, found: Solution) -> Solution | None:
