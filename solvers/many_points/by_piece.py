@@ -91,12 +91,12 @@ def offered(
     maker: Maker,
     way: Callable[[Spread], ByPiece],
     fewest: int,
-    *,
-    tried: bool = True,
+    of_few: Callable[[Spread], ByPiece] | None = None,
 ) -> Offer:
     """Offer a way if every question of a grid ``fits`` it (is not None or False), and enough points have one structure.
 
-    ``fewest``: points from which it is offered. ``tried``: offer it with the share that it answers of a few points.
+    ``fewest``: points from which it is offered. ``of_few``: the same way for a few points, of which it is told how
+    many it answers (default: that is not tried).
     """
     if not all(fits(question) for question in blocks.kinds(grid)):
         return OTHER_KIND
@@ -110,7 +110,9 @@ def offered(
     if found.spread.runs * OF_A_STRUCTURE > grid.size:
         # most of the work would be in setting up blocks of a few points
         return cut_up(kind)
-    return blocks.offered(found, way(batch.apart(blocks.thinned(grid), maker))) if tried else Offer(found)
+    if of_few is None:
+        return Offer(found)
+    return blocks.offered(found, of_few(batch.apart(blocks.thinned(grid), maker)))
 
 
 def threads() -> int:

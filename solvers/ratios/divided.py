@@ -26,7 +26,8 @@ DIVIDED_TOGETHER = 2048
 
 def way(grid: Grid) -> Offer:
     """Return this way if every point's question divides by sums of few variables, and most have plain answers."""
-    return by_piece.offered(grid, KIND, divided.structure, divided.divided, over, FEWEST_POINTS)
+    of_few = partial(over, compiled=False)
+    return by_piece.offered(grid, KIND, divided.structure, divided.divided, over, FEWEST_POINTS, of_few)
 
 
 def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:

@@ -43,7 +43,7 @@ FEWEST_NEAR = 8
 
 def way(grid: Grid) -> Offer:
     """Return this way if every point's question is a geometric program."""
-    return by_piece.offered(grid, KIND, batch.structure, batch.batch, over, OF_A_STRUCTURE, tried=False)
+    return by_piece.offered(grid, KIND, batch.structure, batch.batch, over, OF_A_STRUCTURE)
 
 
 def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:

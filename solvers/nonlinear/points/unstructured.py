@@ -34,7 +34,7 @@ POINTS_TOGETHER = 4096
 
 def way(grid: Grid) -> Offer:
     """Return this way if intervals are the way of every point alone: an arithmetic that shows no structure."""
-    return by_piece.offered(grid, KIND, _by_intervals, _made, over, FEWEST_POINTS)
+    return by_piece.offered(grid, KIND, _by_intervals, _made, over, FEWEST_POINTS, over)
 
 
 def _by_intervals(question: Question) -> bool:
