@@ -86,7 +86,7 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         sources=sources_of(question, solution.variables),
         flags={q.name: q.flags for q in question.model.metrics if q.flags},
         index=families.index_of(question.model),
-        given=families.given_of(question),
+        given={n: float(v) for n, v in families.given_of(question).items()},
         menus=families.menus_of(question.model),
         whole=tuple(d.name for d in question.decide if d.integer),
         meanings={x.name: x.meaning for x in question.model.limits if x.name in solution.conflict},

@@ -71,7 +71,7 @@ def chosen(grid: Grid) -> Choice:
         else:
             offer = max(
                 (o for o in offers if o.path is not None and o.share > 0),
-                key=_share_of_offer,
+                key=lambda o: o.share,
                 default=OTHER_KIND,
             )
     exceptions = tuple(tally.unexpected)
@@ -79,10 +79,6 @@ def chosen(grid: Grid) -> Choice:
         return Choice(offer.path, (), exceptions, left=1.0 - offer.share, untried=offer.untried)
     reasons = [SAMPLED] if sampled else [o.reason for o in offers if o.reason]
     return Choice(None, tuple(reasons or [NO_WAY]), exceptions)
-
-
-def _share_of_offer(offer: Offer) -> float:
-    return offer.share
 
 
 def _offered(way: Way, grid: Grid) -> Offer:

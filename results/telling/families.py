@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dse.system.records import dataclass
 
@@ -47,10 +47,10 @@ def menus_of(model: Model) -> dict[str, tuple[str, ...]]:
     return {q.name: q.menu for q in (*model.inputs, *model.metrics) if q.menu}
 
 
-def given_of(question: Question) -> dict[str, float]:
+def given_of(question: Question) -> dict[str, Any]:
     """Return the elements of families that the question gives."""
     given = question.given
-    return {q.name: float(given[q.name]) for q in question.model.inputs if q.index and q.name in given}
+    return {q.name: given[q.name] for q in question.model.inputs if q.index and q.name in given}
 
 
 def collect(questions: Iterable[Question]) -> dict[Key, Family]:

@@ -27,6 +27,7 @@ from results.dataset import (
     blank,
 )
 from results.solution import Status
+from results.telling import families
 from results.telling.limits import base_name
 from results.variables import Variable
 from scenarios.question import Question
@@ -94,7 +95,7 @@ class BlockAnswers:
             self._put("gap", points, judged.gap, good)
         self.status(points[good], Status.OPTIMAL if question.objectives else Status.FEASIBLE)
         own = {m.name for m in question.model.limits}
-        given = families_given(question)
+        given = families.given_of(question)
         numbers = {n: v for n, v in {**given, **judged.x, **judged.at}.items() if n not in own}
         for v in self.plan.variables:
             found = self._number(v, judged, chosen, numbers)
@@ -188,10 +189,3 @@ class BlockAnswers:
             if label in self._limits:
                 found[:, self._limits[label]] = values
         return found
-
-
-def families_given(question: Question) -> dict[str, Any]:
-    """Return the elements of families that the question gives."""
-    return {
-        q.name: question.given[q.name] for q in question.model.inputs if q.index and q.name in question.given
-    }
