@@ -254,9 +254,7 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
         found = enumeration.optimum(replace(relaxed, objectives=()), every)
         ends = {Status.FEASIBLE: CAN_HOLD, Status.INFEASIBLE: CANNOT_HOLD}
         return np.array([ends.get(found.status, NOT_KNOWN)], np.int8)
-    told = feasibility.feasible(relaxed, boxes.spaces(relaxed, 1))
-    resting = told[0] == CANNOT_HOLD and not feasibility.nothing_beyond(relaxed, 1)[0]
-    return np.array([NOT_KNOWN], np.int8) if resting else told
+    return feasibility.anywhere(relaxed, 1)
 
 
 def _dividing(question: Question) -> Question:

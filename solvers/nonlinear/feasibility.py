@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.grids.divided import at
 from scenarios.question import Question
-from solvers import beyond
+from solvers import beyond, boxes
 from solvers.boxes import Space
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes
 from solvers.nonlinear.search import FEASIBLE_BOXES, minimise
@@ -20,6 +21,15 @@ def feasible(question: Question, where: Space) -> Codes:
     found = minimise(replace(question, objectives=()), where, FEASIBLE_BOXES)
     codes = np.select([found.met, found.status == INFEASIBLE], [CAN_HOLD, CANNOT_HOLD], NOT_KNOWN)
     return codes.astype(np.int8)
+
+
+def anywhere(question: Question, count: int) -> Codes:
+    """Tell of N points whether a design meets all limits; not known where only an end that a search has excludes it."""
+    told = feasible(question, boxes.spaces(question, count))
+    out = np.flatnonzero(told == CANNOT_HOLD)
+    if out.size:
+        told[out[~nothing_beyond(at(question, out), out.size)]] = NOT_KNOWN
+    return told
 
 
 def nothing_beyond(question: Question, count: int) -> NDArray[np.bool_]:

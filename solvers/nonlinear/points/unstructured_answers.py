@@ -18,7 +18,7 @@ from solvers.geometric import kinks
 from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import conflicts
-from solvers.mechanisms.conflicts import CANNOT_HOLD, NOT_KNOWN, Codes
+from solvers.mechanisms.conflicts import Codes
 from solvers.mechanisms.why import Why
 from solvers.nonlinear import feasibility, search
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
@@ -62,12 +62,7 @@ def _put_conflicts(answers: BlockAnswers, question: Question, points: NDArray[np
 
     def met(some: Indices, kept: Bools) -> Codes:
         left_out = [n for n, k in zip(names, kept, strict=True) if not k]
-        fewer = subsets.without(divided.at(question, some), left_out)
-        told = feasibility.feasible(fewer, boxes.spaces(fewer, some.size))
-        out = np.flatnonzero(told == CANNOT_HOLD)
-        if out.size:
-            told[out[~feasibility.nothing_beyond(divided.at(fewer, out), out.size)]] = NOT_KNOWN
-        return told
+        return feasibility.anywhere(subsets.without(divided.at(question, some), left_out), some.size)
 
     def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = divided.at(question, some)
