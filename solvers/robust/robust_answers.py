@@ -2,7 +2,7 @@
 
 A question in N worlds (``formulations.uncertainty.worlds``) is answered by the first of these ways that takes it:
 
-- few designs: every one judged in every world (``solvers.robust.robust_scan``);
+- few designs: every one judged in every world (``solvers.robust.scan``);
 - geometric programs: a master problem and cuts (``solvers.robust.masters.robust_geometric``);
 - a mean of ratios of sums: branch and bound with secants (``solvers.robust.robust_ratios``);
 - sums over shares, counts and menus: a linear or mixed-integer master and cuts
@@ -44,6 +44,7 @@ from solvers.robust.chances import Counted, Undecided
 from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.robust_ways import found_by
+from solvers.robust.wanted import Chance, Wanted
 
 TAILS = (0.05, 0.95)
 WORLDS_ASKED = 8
@@ -62,6 +63,11 @@ class Asked:
     measure: Measured
     words: str
     promised: tuple[Counted, ...] = ()
+
+    @property
+    def wanted(self) -> Wanted:
+        """The question as methods take it."""
+        return Wanted(self.worlds, self.measure, tuple(Chance(p.names, k) for p, k in self.promised))
 
 
 def answered(asked: Asked, *, brief: bool = False) -> Solution:
@@ -104,22 +110,21 @@ def _answered(asked: Asked, *, brief: bool) -> Solution:
             return every[id(next(n for n in left if n == q))]
 
         def why(q: Question) -> Why:
-            return robust_conflicts.why(of(q), asked.measure, asked.promised)
+            return robust_conflicts.why(dataclasses.replace(asked, worlds=of(q)).wanted)
 
         return choices.best_of(
             question, lambda q: one(q, True), lambda q: one(q, brief), None if brief else why
         )
-    found = found_by(asked.worlds, asked.measure, promised=asked.promised)
+    found = found_by(asked.wanted)
     if found.outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         found = _farther(asked, found)
     if found.outcome.status is Status.INFEASIBLE and not _nothing_beyond(asked, found):
         found = dataclasses.replace(found, outcome=Outcome(Status.ERROR, message=beyond.searched(question)))
     if found.outcome.x is None or found.outcome.status is Status.UNBOUNDED:
-        worlds, promised = asked.worlds, asked.promised
         return without_design(
-            worlds.nominal,
+            question,
             found.outcome,
-            lambda: explained(robust_conflicts.why(worlds, asked.measure, promised)),
+            lambda: explained(robust_conflicts.why(asked.wanted)),
             with_conflicts=not brief,
         )
     return judged_answer(asked, found)
@@ -129,7 +134,7 @@ def _farther(asked: Asked, found: Found) -> Found:
     """Ask again, farther out, where only the end of a search of whole numbers may have forbidden or held a design."""
     if not ends.holds_whole(asked.worlds.nominal):
         return found
-    return found_by(ends.farther(asked.worlds), asked.measure, promised=asked.promised)
+    return found_by(dataclasses.replace(asked, worlds=ends.farther(asked.worlds)).wanted)
 
 
 def _nothing_beyond(asked: Asked, found: Found) -> bool:
@@ -214,7 +219,7 @@ def _runaway(asked: Asked, x: Mapping[str, float], objective: float | None, *, m
         return ""
     sign = -1.0 if maximize else 1.0
     for name, worlds in ends.short_of(asked.worlds, x):
-        best = found_by(worlds, asked.measure, tied=False, promised=asked.promised).outcome
+        best = found_by(dataclasses.replace(asked, worlds=worlds).wanted, tied=False).outcome
         if best.bound is not None and sign * (best.bound - objective) > question.gap * abs(objective):
             return name
     return ""

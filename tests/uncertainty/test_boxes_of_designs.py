@@ -23,9 +23,8 @@ from scenarios.uncertainty.drawing import draw
 from solvers import boxes
 from solvers.answer import answer
 from solvers.robust import decide_now, robust_search
-from solvers.robust.boxes import box_lines, box_tree, robust_boxes
-from solvers.robust.boxes.box_lines import Wanted
-from solvers.robust.promises.chance import Chance
+from solvers.robust.boxes import box_lines, robust_boxes
+from solvers.robust.wanted import Chance, Wanted, reached
 
 MACHINE = {n: float(machines.get("balanced").parameters[n]) for n in plain.PARAMETERS}
 POWER: dict[str, Any] = {
@@ -68,7 +67,8 @@ def test_what_is_known_of_a_box_holds_at_every_point_of_it(number: int) -> None:
     held = 0
     for u in dice.uniform(0, 1, (60, 2)):
         y = np.log(low) + u * np.log(high / low)
-        rows, goal = box_tree.statistics(wanted, dict(zip(where.names, np.exp(y).T, strict=True)))
+        found = reached(wanted, dict(zip(where.names, np.exp(y).T, strict=True)))
+        rows, goal = found.rows, found.goal
         key = np.array([box_lines.key_of(wanted, float(v)) for v in goal])
         room = 1e-9 * (1 + np.abs(key))
         delta = (y - centre).T

@@ -16,9 +16,10 @@ from scenarios.distributions import Marginal, Uncertain
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import listed
 from scenarios.uncertainty.promises import promises
-from solvers.robust import chances, robust_scan
+from solvers.robust import chances, scan
 from solvers.robust.decide_now import answer_now
 from solvers.robust.robust_answers import Asked, answered
+from solvers.robust.wanted import Wanted
 
 
 def roofline(uncertain: dict[str, Any]) -> Any:
@@ -92,8 +93,8 @@ def test_a_limit_that_does_not_count_excludes_no_design() -> None:
     }
     costs = np.array([1e-10, 2e-10, 4e-10])
     worlds = of_values(question(dse.load(text)), {"machine.energy_per_flop": costs})
-    every = robust_scan.minimise(worlds, MEAN)
-    power = robust_scan.minimise(worlds, MEAN, kept=frozenset({"power"}))
+    every = scan.minimise(Wanted(worlds, MEAN))
+    power = scan.minimise(Wanted(worlds, MEAN, kept=frozenset({"power"})))
     assert every.outcome.status is Status.INFEASIBLE
     assert power.outcome.status is Status.OPTIMAL
     assert power.outcome.x is not None

@@ -28,8 +28,8 @@ from formulations.uncertainty.worlds import judged
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array
-from solvers.robust.boxes.box_lines import Wanted
 from solvers.robust.masters.robust_geometric import DISCRETE, Elasticity
+from solvers.robust.wanted import Wanted
 from solvers.sampling import descent
 
 CLOSE = 1e-3

@@ -40,13 +40,14 @@ def exact(asked: Posed, cap: Cap) -> Posynomial | None:
     if whole.is_monomial and not _maxima_in(whole):
         # one number times the same design in every world: the measure of that number
         ((key, c),) = whole.terms.items()
-        each = np.broadcast_to(np.asarray(c, float), (asked.worlds.size,))[: asked.worlds.measured]
+        each = np.broadcast_to(np.asarray(c, float), (asked.worlds.size,))[: asked.worlds.count_of(cap.name)]
         level = cap.level(each if cap.side == "max" else 1.0 / each)
         return Posynomial({key: float(level) if cap.side == "max" else 1.0 / float(level)})
     if cap.side == "min":
         raise NotPosynomial(f"a least mean or CVaR of a sum, {cap.name}")
     if cap.measure.share >= 1.0 and not _maxima_in(whole):
-        return robust.weighted(whole, np.full(asked.worlds.measured, 1.0 / asked.worlds.measured))
+        count = asked.worlds.count_of(cap.name)
+        return robust.weighted(whole, np.full(count, 1.0 / count))
     return None
 
 

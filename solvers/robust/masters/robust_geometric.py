@@ -24,7 +24,7 @@ from formulations.arithmetics.posynomial import ONE, Posynomial
 from formulations.problem import Goal, Kind, Problem, Row, Variable
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import WORST, Weighing
+from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Posed, folded
 from formulations.uncertainty.worlds import Array, Cap, Judged, judged
 from results.solution import Status
@@ -119,7 +119,7 @@ class Master:
                     self._hold(i, robust.row_at(self.asked, row, i, x))
         for cap in self.caps():
             if first or not at.ratios[cap.key][0] <= 1 + WORLD_BROKEN:
-                values = at.metrics[cap.name][: self.asked.worlds.measured]
+                values = at.metrics[cap.name][: self.asked.worlds.count_of(cap.name)]
                 self._hold(CERTAIN, robust_caps.row(self.asked, cap, x, values))
         return len(self.rows) > before
 
@@ -358,42 +358,3 @@ def _weights_of_limits(
 def _ranges_of_decided(asked: Posed, found: Optimum) -> dict[str, tuple[float, float]]:
     names = {v.name for v in asked.variables}
     return {n: ends for n, ends in (found.ranges or {}).items() if n in names}
-
-
-def least_limit(asked: Posed, name: str, kept: frozenset[str]) -> float | None:
-    """Return the least factor by which a limit would have to give so that the other ``kept`` ones leave a design.
-
-    The largest of the limit's ratios over all worlds is minimised. None where the others leave none.
-    """
-    rows = [r for r in asked.rows if r.key.name == name]
-    factors = []
-    for row in rows:
-        goal = Goal(name, row.numerator, row.denominator)
-        rest = tuple(r for r in asked.rows if r is not row)
-        other = dataclasses.replace(asked, goal=goal, rows=rest)
-        found = _least_worst(other, kept, row.key)
-        if found is None:
-            return None
-        factors.append(found)
-    return max(factors, default=None)
-
-
-def _least_worst(asked: Posed, kept: frozenset[str], key: RowKey) -> float | None:
-    """Return the least that the largest of a limit's ratios over the worlds can be."""
-    master, x = Master(asked, WORST, kept), middle_design(asked)
-    at, reached = judged(asked.worlds, x), -math.inf
-    for number in range(MASTER_ROUNDS):
-        worst = float(at.ratios[key].max())
-        grown = master.add(x, at, first=number == 0)
-        there = dataclasses.replace(at, objective=at.ratios[key])
-        if not grown and (worst <= reached * (1 + MASTER_CLOSE) or _stuck(master, x, there)):
-            return worst
-        if not _stuck(master, x, there):
-            master.cut(x, there)
-        found = structured.settle(structured.search(master.problem(None)), tied=False)
-        if found.outcome.x is None:
-            return None
-        x = _design_of_outcome(asked, found.outcome)
-        at = judged(asked.worlds, x)
-        reached = -math.inf if found.outcome.bound is None else found.outcome.bound
-    return None
