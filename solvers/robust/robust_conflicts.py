@@ -119,9 +119,13 @@ def _best_level(wanted: Wanted, name: str, names: frozenset[str], side: str) -> 
 
 def _eased_end(wanted: Wanted, side: str, end: float) -> tuple[float | None, Status]:
     """The value at which a limit would do that may fail together with others."""
-    few = scan.few(wanted.worlds)
-    factor = scan.minimise(wanted).outcome.bound if few else chance.least_factor(wanted)
-    if factor is None or not math.isfinite(factor):
-        # whether nothing does or nothing was found is known only where the other limits are refuted
-        return None, found_by(replace(wanted, eased=""), tied=False).outcome.status
-    return end * factor if side == "max" else end / factor, Status.OPTIMAL
+    try:
+        few = scan.few(wanted.worlds)
+        factor = scan.minimise(wanted).outcome.bound if few else chance.least_factor(wanted)
+    except (NotPosynomial, CannotTake):
+        factor = None
+    if factor is not None and math.isfinite(factor):
+        return end * factor if side == "max" else end / factor, Status.OPTIMAL
+    # whether nothing does or nothing was found is known only where the other limits are refuted
+    rest = found_by(replace(wanted, eased=""), tied=False).outcome.status
+    return None, rest if rest is Status.INFEASIBLE else Status.ERROR

@@ -16,7 +16,7 @@ from scenarios.distributions import Marginal, Uncertain
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import listed
 from scenarios.uncertainty.promises import promises
-from solvers.robust import chances, scan
+from solvers.robust import chances, decide_now, scan
 from solvers.robust.decide_now import answer_now
 from solvers.robust.robust_answers import Asked, answered
 from solvers.robust.wanted import Wanted
@@ -192,3 +192,34 @@ def test_the_mean_of_a_logarithm_is_not_the_logarithm_of_a_mean(way: str, measur
     shift = float(measure.value(-np.log2(bodies), maximize=way == "maximize"))
     assert told.objective == pytest.approx(np.log2(told.variables["processors"]) + shift, rel=1e-9)
     assert told.bound == pytest.approx(told.objective, rel=1e-6)
+
+
+def test_the_value_of_a_limit_of_the_model_is_told_beside_a_cap_on_a_ratio_of_sums() -> None:
+    """How far one copy would have to be short of memory for the cap on power: the least of a grid of designs."""
+    asked = dse.load(
+        {
+            "model": "strassen",
+            "machine": "balanced",
+            "given": {"order": 20_000},
+            "decide": {"processors": {"max": 1024}, "memory": {}},
+            "uncertain": {
+                "machine.time_per_flop": {"uniform": ["0.9 ns/flop", "1.1 ns/flop"]},
+                "sampling": {"samples": 16},
+            },
+            "objective": {"minimize": "energy", "measure": "mean"},
+            "limits": {"power": {"max": "1 kW", "probability": 0.9, "confidence": 0}},
+        }
+    )
+    told = dse.solve(asked)
+    assert told.status == "infeasible"
+    least = told.conflict["one_copy"]
+    assert least is not None
+    p, m = np.meshgrid(np.geomspace(1, 1024, 300), np.geomspace(1, 1e9, 900), indexing="ij")
+    at = judged(
+        decide_now.sampled(question(asked)), {"processors": p.ravel()[:, None], "memory": m.ravel()[:, None]}
+    )
+    own = {k.name: np.max(np.broadcast_to(r, (p.size, 16)), axis=1) for k, r in at.ratios.items()}
+    power = np.sort(at.metrics["power"], axis=1)[:, 14] <= 1000.0
+    others = power & (np.max([r for n, r in own.items() if n not in ("one_copy", "power")], axis=0) <= 1.0)
+    assert own["one_copy"][others].min() == pytest.approx(least, rel=0.05)
+    assert least < own["one_copy"][others].min() * (1 + 1e-6)
