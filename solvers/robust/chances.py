@@ -19,6 +19,7 @@ from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Quantile, Weighing
+from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import of_values
 from results.solution import Status
 from results.telling import estimates
@@ -30,7 +31,6 @@ from solvers.robust.boxes import robust_boxes
 from solvers.robust.masters import robust_geometric
 from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.promises import chance
-from solvers.robust.wanted import Wanted
 
 MOST_NAMES = 64
 FEW_DECIDED = 3

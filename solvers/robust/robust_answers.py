@@ -28,6 +28,7 @@ from formulations import evaluation, failures
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
 from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, cvar
+from formulations.uncertainty.wanted import Chance, Wanted
 from formulations.uncertainty.worlds import SAMPLE, Array, Judged, Worlds, judged, of_values
 from results.solution import LimitState, Solution, Status
 from scenarios.distributions import Measure
@@ -44,7 +45,6 @@ from solvers.robust.chances import Counted, Undecided
 from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.robust_ways import found_by
-from solvers.robust.wanted import Chance, Wanted
 
 TAILS = (0.05, 0.95)
 WORLDS_ASKED = 8

@@ -12,6 +12,7 @@ from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.uncertainty.measures import WORST, Measured, Quantile
+from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.question import Objective
@@ -21,7 +22,6 @@ from solvers.robust import scan
 from solvers.robust.masters import ends
 from solvers.robust.promises import chance
 from solvers.robust.robust_ways import found_by
-from solvers.robust.wanted import Wanted
 
 
 def why(wanted: Wanted) -> Why:

@@ -10,13 +10,13 @@ from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.program import is_linear
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Quantile, Weighing
+from formulations.uncertainty.wanted import Wanted, left_out
 from results.solution import Status
 from solvers.outcome import Outcome
 from solvers.robust import chances, robust_ratios, robust_search, scan
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.masters import robust_geometric, robust_program
 from solvers.robust.masters.robust_geometric import Found
-from solvers.robust.wanted import Wanted, left_out
 
 
 def found_by(wanted: Wanted, *, tied: bool = True) -> Found:

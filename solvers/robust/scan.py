@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.tolerances import HOLDS, TIE
+from formulations.uncertainty import wanted as what
+from formulations.uncertainty.wanted import Reached, Wanted
 from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
 from solvers import designs
 from solvers.outcome import ENUMERATION, Outcome
-from solvers.robust import wanted as what
 from solvers.robust.masters.robust_geometric import DISCRETE, Found
-from solvers.robust.wanted import Reached, Wanted
 
 Array = NDArray[np.float64]
 SCANNED_AT_ONCE = 2_000_000

@@ -11,6 +11,7 @@ import pytest
 
 import dse
 from formulations.uncertainty.measures import MEAN, WORST, Weighing, cvar
+from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import judged, of_values
 from scenarios.question import Limit
 from scenarios.questions import question
@@ -20,7 +21,6 @@ from solvers.robust import scan
 from solvers.robust.decide_now import answer_now
 from solvers.robust.masters import robust_program
 from solvers.robust.robust_answers import Asked, answered
-from solvers.robust.wanted import Wanted
 
 NEWSVENDOR: dict[str, Any] = {
     "model": "nbody",

@@ -15,6 +15,7 @@ import dse
 from dse import machines
 from dse.models.arithmetic import CannotTake
 from formulations.uncertainty.measures import MEAN, Quantile
+from formulations.uncertainty.wanted import Chance, Wanted, reached
 from formulations.uncertainty.worlds import Cap, of_values
 from results.solution import Status
 from scenarios.question import Objective
@@ -24,7 +25,6 @@ from solvers import boxes
 from solvers.answer import answer
 from solvers.robust import decide_now, robust_search
 from solvers.robust.boxes import box_lines, robust_boxes
-from solvers.robust.wanted import Chance, Wanted, reached
 
 MACHINE = {n: float(machines.get("balanced").parameters[n]) for n in plain.PARAMETERS}
 POWER: dict[str, Any] = {

@@ -9,6 +9,7 @@ import pytest
 
 import dse
 from formulations.uncertainty.measures import MEAN, WORST, cvar
+from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import judged, of_values
 from results.solution import Status
 from results.telling import estimates
@@ -19,7 +20,6 @@ from scenarios.uncertainty.promises import promises
 from solvers.robust import chances, decide_now, scan
 from solvers.robust.decide_now import answer_now
 from solvers.robust.robust_answers import Asked, answered
-from solvers.robust.wanted import Wanted
 
 
 def roofline(uncertain: dict[str, Any]) -> Any:

@@ -35,9 +35,9 @@ from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import Cap
 from solvers import boxes
-from solvers.robust.wanted import Wanted
 
 Array = NDArray[np.float64]
 ASKS_NOTHING = -1e9

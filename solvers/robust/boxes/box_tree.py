@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.row_keys import RowKey
+from formulations.uncertainty.wanted import Wanted, reached
 from scenarios.question import Question
 from solvers import beyond, boxes
 from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.robust.boxes import box_lines
-from solvers.robust.wanted import Wanted, reached
 from solvers.sampling import descent
 
 Array = NDArray[np.float64]

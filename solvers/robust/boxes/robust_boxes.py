@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from formulations.uncertainty.wanted import Wanted, left_out, reached
 from results.solution import Status
 from solvers.judgement import relative_gap
 from solvers.outcome import Outcome
@@ -21,7 +22,6 @@ from solvers.robust.boxes import box_lines, first_order
 from solvers.robust.boxes.box_tree import Tree
 from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import Found
-from solvers.robust.wanted import Wanted, left_out, reached
 
 WORK = 1_000_000
 """Boxes times worlds that are bounded: some five seconds."""

@@ -26,6 +26,7 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Measured, Quantile, Weighing
 from formulations.uncertainty.robust import Posed, certain, folded
+from formulations.uncertainty.wanted import Chance, Wanted
 from results.solution import Status
 from solvers.geometric.kernel.gp_terms import LOG_ZERO
 from solvers.outcome import Outcome
@@ -33,7 +34,6 @@ from solvers.robust.masters import robust_caps
 from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.promises import removal, removal_bounds, removal_whole
 from solvers.robust.promises.removal import Removed, Rows, Sampled
-from solvers.robust.wanted import Chance, Wanted
 
 Array = NDArray[np.float64]
 LEVEL = "level"

@@ -111,7 +111,7 @@ def reached(wanted: Wanted, x: Mapping[str, Any]) -> Reached:
     for g, (c, ratios) in enumerate(zip(wanted.chances, together, strict=True)):
         if ratios:
             name = RowKey(" and ".join(c.names), f"chance {g}")
-            rows[name] = _level(np.max(ratios, axis=0), c.may_fail)
+            rows[name] = _exceeded_level(np.max(ratios, axis=0), c.may_fail)
     if eased:
         return Reached(rows, _factor(wanted, np.max(eased, axis=0), together), at)
     if at.objective is None:
@@ -119,7 +119,7 @@ def reached(wanted: Wanted, x: Mapping[str, Any]) -> Reached:
     return Reached(rows, np.asarray(wanted.measure.value(at.objective, maximize=wanted.sign < 0)), at)
 
 
-def _level(values: Array, count: int) -> Array:
+def _exceeded_level(values: Array, count: int) -> Array:
     """What only so many worlds exceed."""
     place = values.shape[-1] - 1 - count
     return np.asarray(np.partition(values, place, axis=-1)[..., place])
@@ -134,7 +134,7 @@ def _factor(wanted: Wanted, own: Array, together: list[list[Array]]) -> Array:
     for g in groups:
         # where the others of its group fail already it plays no part, and they use up what may fail
         fails = np.any([r > 1.0 + HOLDS for r in together[g]], axis=0) if together[g] else np.zeros(1, bool)
-        found.append(_level(np.where(fails, np.inf, own), wanted.chances[g].may_fail))
+        found.append(_exceeded_level(np.where(fails, np.inf, own), wanted.chances[g].may_fail))
     return np.asarray(np.max(found, axis=0))
 
 
