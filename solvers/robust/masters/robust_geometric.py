@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -132,6 +132,10 @@ class Master:
         found[list(out)] = -np.inf
         return found
 
+    def worlds(self) -> list[tuple[RowKey, int]]:
+        """In which worlds limits are held."""
+        return [(row.key, i) for i, row in self.rows if i != CERTAIN]
+
     def _hold(self, i: int, row: Row) -> None:
         """Hold a limit in a world, unless the very row is there: what is left then is the master's own tolerance."""
         alike = (r for j, r in self.rows if j == i and r.key == row.key)
@@ -222,7 +226,9 @@ def minimise(
         searched = structured.search(problem)
         found = structured.settle(searched, tied=False)
         if found.outcome.x is None or found.outcome.status not in (Status.OPTIMAL, Status.FEASIBLE):
-            return Found(_answer_of_empty_master(found.outcome, master), needed=needed_worlds(master))
+            return Found(
+                _answer_of_empty_master(found.outcome, master), needed=needed_worlds(master.worlds())
+            )
         x = _design_of_outcome(asked, found.outcome)
         at = judged(asked.worlds, x)
         if not _grown(master, found, x, at, exact):
@@ -237,7 +243,7 @@ def minimise(
     return Found(
         outcome,
         elasticities,
-        needed_worlds(master),
+        needed_worlds(master.worlds()),
         len(master.cuts),
         _ranges_of_decided(asked, found),
         unweighed="" if elasticities else why,
@@ -314,21 +320,24 @@ def _settled_ties(
 def _answer_of_empty_master(outcome: Outcome, master: Master) -> Outcome:
     """What a master without a design says of the question."""
     if outcome.status is Status.INFEASIBLE:
-        worlds = sorted({i for i, _ in master.rows if i != CERTAIN})
-        word = master.asked.worlds.word
-        some = ", ".join(map(str, worlds[:6])) + (", …" if len(worlds) > 6 else "")
-        text = f"no design meets all limits in {word}s {some}" if worlds else "no design meets all limits"
+        worlds = {i for _, i in master.worlds()}
+        text = "no design meets all limits"
+        text += f" in {master.asked.worlds.word}s {some_worlds(worlds)}" if worlds else ""
         return dataclasses.replace(outcome, certificate=f"{text}; {structured.PROOFS[Kind.GP]}")
     return outcome
 
 
-def needed_worlds(master: Master) -> dict[RowKey, tuple[int, ...]]:
-    """The worlds whose rows the master holds, by limit."""
+def needed_worlds(held: Iterable[tuple[RowKey, int]]) -> dict[RowKey, tuple[int, ...]]:
+    """The worlds in which a master holds its limits, by limit."""
     found: dict[RowKey, tuple[int, ...]] = {}
-    for i, row in master.rows:
-        if i != CERTAIN:
-            found[row.key] = tuple(sorted({*found.get(row.key, ()), i}))
+    for key, i in held:
+        found[key] = tuple(sorted({*found.get(key, ()), i}))
     return found
+
+
+def some_worlds(every: set[int]) -> str:
+    """Name the first of some worlds."""
+    return ", ".join(map(str, sorted(every)[:6])) + (", …" if len(every) > 6 else "")
 
 
 def _weights_of_limits(
