@@ -201,6 +201,15 @@ class Judged:
     ratios: Mapping[RowKey, Array]
     metrics: Mapping[str, Array]
 
+    def counted(self, key: RowKey, left_out: Mapping[str, frozenset[int]]) -> Array:
+        """Return a limit's ratios by world, minus infinity where it need not hold; of one design."""
+        out = left_out.get(key.name)
+        if not out:
+            return self.ratios[key]
+        found = np.array(self.ratios[key])
+        found[list(out)] = -np.inf
+        return found
+
 
 def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
     """Run the model at a design, or at several (arrays (D, 1)), in all worlds at once."""

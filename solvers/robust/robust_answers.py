@@ -182,7 +182,7 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
         solver=outcome.solver,
         message=outcome.message,
     )
-    ratios = {k: _ratios_that_count(r, found.left_out.get(k.name)) for k, r in at.ratios.items()}
+    ratios = {k: at.counted(k, found.left_out) for k in at.ratios}
     # a limit without a value is broken
     judged_as = {k: np.nan_to_num(r, nan=np.inf) for k, r in ratios.items()}
     worst = max(((float(r.max()), k, int(r.argmax())) for k, r in judged_as.items()), default=None)
@@ -250,18 +250,9 @@ def _tails(worlds: Worlds, v: Array) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _ratios_that_count(ratio: Array, left_out: frozenset[int] | None) -> Array:
-    """A limit's ratios without those of the worlds in which it may fail."""
-    if not left_out:
-        return ratio
-    found = np.array(ratio)
-    found[list(left_out)] = -np.inf
-    return found
-
-
 def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: Found) -> LimitState:
     """A limit in the world that comes nearest to breaking it, and the share of worlds in which it binds."""
-    ratio = _ratios_that_count(at.ratios[key], found.left_out.get(key.name))
+    ratio = at.counted(key, found.left_out)
     i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
     slack = 1.0 - float(ratio[i])
     share = float((np.abs(1.0 - ratio) <= BINDS).mean())

@@ -53,7 +53,7 @@ def found_by(wanted: Wanted, *, tied: bool = True) -> Found:
         if held.closed(question):
             return held
         break
-    return _by_boxes(wanted, measure, held, why)
+    return _by_boxes(wanted, held, why)
 
 
 def _evaluated(wanted: Wanted) -> Found:
@@ -72,7 +72,7 @@ def _of_ratios(wanted: Wanted, measure: Weighing, *, weigh: bool) -> Found:
     return robust_boxes.weighed(wanted, found) if weigh else found
 
 
-def _by_boxes(wanted: Wanted, measure: Weighing, held: Found | None, why: list[str]) -> Found:
+def _by_boxes(wanted: Wanted, held: Found | None, why: list[str]) -> Found:
     """Search boxes of designs where nothing else closed a question, and last without proof; ``held``: what is known."""
     try:
         found = robust_boxes.minimise(wanted)
@@ -82,7 +82,7 @@ def _by_boxes(wanted: Wanted, measure: Weighing, held: Found | None, why: list[s
     if held is not None and (held.closed(wanted.worlds.nominal) or wanted.kept is not None):
         return held
     if wanted.kept is None:
-        found = robust_search.minimise(wanted.worlds, measure, None if held is None else held.outcome.x)
+        found = robust_search.minimise(wanted, None if held is None else held.outcome.x)
         if why:
             certificate = f"{found.outcome.certificate}; no proof: {'; '.join(dict.fromkeys(why))}"
             found = replace(found, outcome=replace(found.outcome, certificate=certificate))

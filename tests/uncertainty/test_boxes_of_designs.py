@@ -216,7 +216,7 @@ def test_the_bound_by_hindsight_of_power_caps_is_that_of_every_world_by_itself()
     """All worlds in one search; the mean of their optima lies below the mean that one design has."""
     asked = question(dse.load({**POWER, "limits": {"power": {"max": "40 kW"}}}))
     worlds = decide_now.sampled(asked, 6)
-    found = robust_search.minimise(worlds, MEAN, {"processors": 280.0, "memory": 5000.0}).outcome
+    found = robust_search.minimise(Wanted(worlds, MEAN), {"processors": 280.0, "memory": 5000.0}).outcome
     each = [answer(worlds.at(i), neighbours=False, brief=True) for i in range(6)]
     assert found.bound == pytest.approx(np.mean([a.objective for a in each]), rel=1e-6)
     assert found.bound <= np.mean([a.objective for a in each]) * (1 + 1e-9)

@@ -26,7 +26,7 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Posed, folded
-from formulations.uncertainty.worlds import Array, Cap, Judged, judged
+from formulations.uncertainty.worlds import Cap, Judged, judged
 from results.solution import Status
 from scenarios.question import Decision, Question
 from solvers.geometric import kinks, structured
@@ -103,7 +103,7 @@ class Master:
     def worst(self, at: Judged) -> float:
         """The largest ratio of all limits that are asked for."""
         keys = [*(r.key for r in self.held()), *(c.key for c in self.caps())]
-        return max((float(self.counted(key, at).max()) for key in keys), default=0.0)
+        return max((float(at.counted(key, self.left_out).max()) for key in keys), default=0.0)
 
     def add(self, x: Mapping[str, float], at: Judged, *, first: bool = False) -> bool:
         """Add what is broken at a design (``first``: the worst world of each limit); tell whether there was any."""
@@ -113,7 +113,7 @@ class Master:
             if first and robust.certain(row.numerator) and robust.certain(row.denominator):
                 self.rows.append((CERTAIN, robust.row_at(self.asked, row, 0, x)))
             elif row.key not in fixed:
-                ratio = self.counted(row.key, at)
+                ratio = at.counted(row.key, self.left_out)
                 i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
                 if first or not ratio[i] <= 1 + WORLD_BROKEN:
                     self._hold(i, robust.row_at(self.asked, row, i, x))
@@ -122,15 +122,6 @@ class Master:
                 values = at.metrics[cap.name][: self.asked.worlds.count_of(cap.name)]
                 self._hold(CERTAIN, robust_caps.row(self.asked, cap, x, values))
         return len(self.rows) > before
-
-    def counted(self, key: RowKey, at: Judged) -> Array:
-        """A limit's ratios by world, minus infinity where it need not hold."""
-        out = self.left_out.get(key.name)
-        if not out:
-            return at.ratios[key]
-        found = np.array(at.ratios[key])
-        found[list(out)] = -np.inf
-        return found
 
     def worlds(self) -> list[tuple[RowKey, int]]:
         """In which worlds limits are held."""

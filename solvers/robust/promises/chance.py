@@ -12,7 +12,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,25 +227,15 @@ def written_out(asked: Posed, p: Posynomial) -> Iterator[Posynomial]:
         raise NotPosynomial(f"more than {MOST_CHOICES} ways to hold the maxima of a limit")
     for way in ways:
         chosen = {n: r.numerator * r.denominator.power(-1.0) for n, r in zip(names, way, strict=True)}
-        total = Posynomial({})
-        for key, c in p.terms.items():
-            term = Posynomial({tuple(part for part in key if part[0] not in chosen): c})
-            for name, power in key:
-                if name in chosen:
-                    term = term * _posynomial_power(chosen[name], power)
-            total = total + term
+        total = robust.without_maxima(p, partial(_chosen_power, chosen))
         yield from written_out(asked, total)
 
 
-def _posynomial_power(p: Posynomial, power: float) -> Posynomial:
-    if p.is_monomial:
-        return p.power(power)
-    if power != int(power) or not 0 < power <= 4:
+def _chosen_power(chosen: Mapping[str, Posynomial], name: str, power: float) -> Posynomial:
+    found = robust.own_power(chosen[name], power)
+    if found is None:
         raise NotPosynomial("a maximum of sums to a fractional power")
-    product = p
-    for _ in range(int(power) - 1):
-        product = product * p
-    return product
+    return found
 
 
 def _easily(problem: Sampled, near: Array | None) -> Removed:
