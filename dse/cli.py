@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 
 from dse.system.streams import leaving_at_once
 
 __all__ = ["main"]
 
+# matrices here are small: NumPy's threads would only start, and wait at full speed (workers have one thread, too)
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # what is left at the end goes with the process: going through it takes a tenth of a short command's time
 atexit.register(gc.freeze)
 
