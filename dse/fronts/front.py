@@ -35,7 +35,7 @@ from scenarios.question import Question
 from scenarios.questions import question as question_of
 from solvers import anchors
 from solvers.answer import answer
-from solvers.fronts.front_points import limited
+from solvers.fronts.asking import limited
 from solvers.others.solver_errors import SolverError
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from dse.fronts.bands import Band, Measure
+from dse.fronts.bands import Band
 from dse.fronts.enclosure import Box
 from dse.system.progress import Report
 from dse.system.records import dataclass
@@ -22,7 +21,7 @@ from results.solution import Solution, Status
 from scenarios.question import HALVINGS, TIES, Objective, Question
 from solvers.answer import answer
 from solvers.fronts import levels, restated
-from solvers.fronts.front_points import limited
+from solvers.fronts.asking import Measure, at_level
 from solvers.fronts.levels import Found, Levels, Support
 
 PULLED = 1e-6
@@ -140,7 +139,7 @@ class Search:
 
     def ask(self, goal: Objective, at_worst: Mapping[str, float]) -> Solution:
         """Answer for one objective, with limits on others."""
-        asked = replace(self.question, objectives=(goal,), limits=limited(self.question, at_worst))
+        asked = at_level(self.question, goal, at_worst)
         found = answer(asked, neighbours=False) if self._by is None else self._by(asked)
         self.failed += found.status is Status.ERROR
         self.unproved += found.status is Status.FEASIBLE

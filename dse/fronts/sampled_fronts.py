@@ -16,7 +16,7 @@ from scenarios.question import Question
 from scenarios.question import Search as Asked
 from solvers.answer import answer
 from solvers.certain import checked
-from solvers.fronts.front_points import limited
+from solvers.fronts.asking import at_level
 from solvers.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _point(question: Question, tried: Tried, effort: str, solver: str) -> Soluti
     first, *others = question.objectives
     own = dict(zip((g.name for g in others), tried.score.goals[1:], strict=True))
     left = replace(tried.design.question, search=None, objectives=question.objectives)
-    asked = replace(left, objectives=(first,), limits=limited(left, own))
+    asked = at_level(left, first, own)
     text = f"no proof that no design is better: {effort}"
     found = checked(asked, Outcome(Status.FEASIBLE, tried.design.x, None, text, solver))
     return replace(found, variables={**tried.design.chosen, **found.variables})

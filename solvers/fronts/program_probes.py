@@ -104,7 +104,6 @@ class Probes:
             f"{kind} ({count}; {how}, each proved to be best)",
             complete,
             self.solves,
-            program_front.units(self.owners),
         )
 
 
