@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.fronts.front_search import Front
+from dse.fronts.front_search import Front, undominated
 from formulations import evaluation
 from results.along_fronts import hypervolume
 from results.solution import Solution, Status
@@ -41,7 +41,7 @@ def find(question: Question, points: int | None) -> Front:
         proof = _certified(question, 0) if compare or found.empty else None
         return Front(question, refusal=sampled.nothing(question, found, proof), solves=found.trials)
     values = _signed(question, found.held)
-    best = _undominated(values)
+    best = undominated(values, EQUAL_GOALS * np.abs(values))
     chosen = _farthest_rows(values[best], points or MOST_SAMPLED)
     kept = [found.held[best[i]] for i in chosen]
     effort = sampled.effort(question, found, polished=False)
@@ -108,23 +108,6 @@ def _signed(question: Question, tried: Sequence[Tried]) -> Array:
     """What is to be small, (designs, objectives)."""
     sign = np.array([-1.0 if g.maximize else 1.0 for g in question.objectives])
     return np.asarray(np.array([t.score.goals for t in tried]) * sign)
-
-
-def _undominated(values: Array) -> list[int]:
-    """Return which rows no other row betters, by rising first objective; of equal ones the first.
-
-    What differs by rounding alone is equal.
-    """
-    kept: list[int] = []
-    for i in np.lexsort(values.T[::-1]):
-        if not (kept and np.any(np.all(values[kept] <= values[i] + EQUAL_GOALS * np.abs(values[i]), axis=1))):
-            kept.append(int(i))
-    return [i for i in kept if not _dominated(values[i], values[kept])]
-
-
-def _dominated(mine: Array, others: Array) -> bool:
-    near = EQUAL_GOALS * np.abs(mine)
-    return bool(np.any(np.all(others <= mine + near, axis=1) & np.any(others < mine - near, axis=1)))
 
 
 def _farthest_rows(values: Array, most: int) -> list[int]:

@@ -147,13 +147,9 @@ def _curves_of_owner(
     if owner.program is not None and owner.pair is not None:
         return program_search.curves(owner.program, owner.pair, k, most, report)
     # one design: its two objectives are all there is to know
-    found = Found()
     vertex = alone(owner, k, senses)
     report()
-    if vertex is not None:
-        found.curves.append((vertex,))
-        found.proofs.append([Proof(1.0, 0.0, vertex.a), Proof(0.0, 1.0, vertex.b)])
-    return found
+    return Found([] if vertex is None else [(vertex,)], proofs=[program_curve.proofs_of(vertex)])
 
 
 def alone(owner: Owner, k: int, senses: tuple[Sense, Sense]) -> Vertex | None:
