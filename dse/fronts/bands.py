@@ -13,12 +13,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
+from solvers.fronts.asking import Measure
 
 Array = NDArray[np.float64]
 
@@ -27,37 +28,6 @@ CHORDS = "chords above and tangents below, both straight in logarithms"
 EXACT = "exact: the front itself"
 BAND_STEP = 0.05
 MOST_BAND_STEPS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """An objective as a coordinate that is to be small: its value or the logarithm of it, turned where maximised."""
-
-    maximize: bool = False
-    log: bool = False
-    per_unit: float = 1.0
-
-    def small(self, value: float) -> float:
-        """Return the coordinate of a value; infinite where it has none."""
-        if self.log and not value > 0:
-            return math.inf if self.maximize else -math.inf
-        number = math.log(value) if self.log else value * self.per_unit
-        return -number if self.maximize else number
-
-    def values(self, small: Any) -> Array:
-        """Return the values at coordinates."""
-        number = np.asarray(-small if self.maximize else small, float) / self.per_unit
-        return np.exp(np.minimum(number, 700.0)) if self.log else number
-
-    def apart(self, low: float, high: float) -> float:
-        """Return how far two coordinates are apart, relative to the lesser value of the two."""
-        if not high > low:
-            return 0.0
-        first, second = (float(x) for x in self.values(np.array([low, high])))
-        least = min(first, second)
-        if not math.isfinite(first - second) or least == 0.0:
-            return math.inf
-        return abs(first - second) / abs(least)
 
 
 class Corner(NamedTuple):

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dse.fronts import bands
-from dse.fronts.bands import Band, Corner, Measure
+from dse.fronts.bands import Band, Corner
 from dse.fronts.enclosure import ENCLOSURE_POINTS, LEAST_A, LEAST_B, PROBES_PER_POINT, Enclosure, Place
 from dse.fronts.front_search import Front, Scale, Search, narrow
 from results.solution import Solution
 from solvers.fronts import front_points, program_front, program_probes
+from solvers.fronts.asking import Measure
 from solvers.fronts.envelope import Piece, Vertex
 from solvers.fronts.program_front import Owner, ProgramFront
 from solvers.fronts.program_probes import Probes

@@ -35,7 +35,7 @@ from scenarios.question import Question
 from scenarios.questions import question as question_of
 from solvers import anchors
 from solvers.answer import answer
-from solvers.fronts.front_points import limited
+from solvers.fronts.asking import limited
 from solvers.others.solver_errors import SolverError
 
 if TYPE_CHECKING:
@@ -47,31 +47,6 @@ ENCLOSURE = "enclosure"
 MOST_FRONT_POINTS = 1000
 
 
-def front(
-    scenario: scenarios.Scenario,
-    points: int | None = None,
-    tolerance: float | None = None,
-    progress: bool | Report | None = None,
-    by: By | None = None,
-) -> xr.Dataset:
-    """Find the Pareto front of a scenario with several objectives.
-
-    ``points``: how many, evenly spread (default: what the scenario says, else 20); ``tolerance``: instead,
-    refine until what is proved encloses the front everywhere within this (relative, upwards or sideways). What is
-    given here stands in for both that the scenario says. With three objectives and more a tolerance has no meaning.
-    Of a linear or mixed-integer program with two objectives the front is exact: all its breakpoints, and further
-    points of straight segments where more are asked for; or all its designs, where nothing is divisible and they can
-    be enumerated, or are not counts and neither points nor a tolerance are given. ``joined`` says which points a
-    segment joins to the next one.
-    ``by``: a solver that answers every point through Pyomo in place of our own methods; no front is then exact.
-    Returns a dataset along ``front``; of an infeasible scenario one of length 0 whose attributes say why.
-
-    Raises ScenarioError for a scenario with one objective, or with a sweep, and where points and tolerance
-    are both given, or a tolerance for more than two objectives.
-    """
-    return to_dataset(find(scenario, points, tolerance, progress, by))
-
-
 def find(
     scenario: scenarios.Scenario,
     points: int | None = None,
@@ -79,7 +54,19 @@ def find(
     progress: bool | Report | None = None,
     by: By | None = None,
 ) -> Front:
-    """Find the front as ``front`` does, and return the solutions themselves."""
+    """Find the Pareto front of a scenario with several objectives; ``to_dataset`` lays it out.
+
+    ``points``: how many, evenly spread (default: what the scenario says, else 20); ``tolerance``: instead,
+    refine until what is proved encloses the front everywhere within this (relative, upwards or sideways). What is
+    given here stands in for both that the scenario says. With three objectives and more a tolerance has no meaning.
+    Of a linear or mixed-integer program with two objectives the front is exact: all its breakpoints, and further
+    points of straight segments where more are asked for; or all its designs, where nothing is divisible and they can
+    be enumerated, or are not counts and neither points nor a tolerance are given.
+    ``by``: a solver that answers every point through Pyomo in place of our own methods; no front is then exact.
+
+    Raises ScenarioError for a scenario with one objective, or with a sweep, and where points and tolerance
+    are both given, or a tolerance for more than two objectives.
+    """
     if scenario.sweep:
         _refuse_front(scenario, "sweep", "a front over swept axes is several", "use dse.front(scenario)")
     question = question_of(scenario)

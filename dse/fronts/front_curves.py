@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dse.fronts import bands, enclosure
-from dse.fronts.bands import Band, Corner, Line, Measure, Stretch
+from dse.fronts.bands import Band, Corner, Line, Stretch
 from dse.fronts.enclosure import LEAST_A, LEAST_B, PROBES_PER_POINT, Box, Enclosure, Place
 from dse.fronts.front_search import ANSWERED, Front, Search, narrow, value
 from dse.system.records import dataclass
 from formulations.tolerances import HOLDS
 from results.solution import Solution
-from scenarios.question import HALVINGS, Objective
+from scenarios.question import Objective
+from solvers.fronts.asking import Measure, in_logs
 
 COARSE_POINTS = 9
 COMPLETE = "complete: no other design lies between two neighbours"
@@ -228,14 +229,7 @@ class _Curve:
 
 def _measures(goals: Sequence[Objective], *, log: bool) -> tuple[Measure, Measure]:
     """Both objectives as coordinates; ``log``: those in which a geometric program is convex."""
-    first, second = (
-        Measure(
-            g.maximize,
-            log and g.name != HALVINGS.name,
-            math.log(2.0) if log and g.name == HALVINGS.name else 1.0,
-        )
-        for g in goals
-    )
+    first, second = (in_logs(g) if log else Measure(g.maximize) for g in goals)
     return first, second
 
 

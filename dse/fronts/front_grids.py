@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 
+import numpy as np
+
 from dse.fronts.enclosure import COINCIDENT, PROBES_PER_POINT
-from dse.fronts.front_search import ANSWERED, Front, Scale, Search, value
+from dse.fronts.front_search import ANSWERED, Front, Search, undominated, value
 from dse.system.records import dataclass
 from results.solution import Solution, Status
 
@@ -43,9 +45,7 @@ def grid(search: Search, most: int) -> Front:
         method = f"limits on {names} next to those of each design found"
         if not (state.full or search.unproved or search.failed):
             method = f"{ALL_FOUND}: {method}"
-    first = search.scales[0]
-    kept = sorted(state.kept(), key=lambda s: first.coordinate(value(first.objective, s)))
-    return Front(search.question, tuple(kept), None, search.solves, search.failed, 0, method)
+    return Front(search.question, tuple(state.kept()), None, search.solves, search.failed, 0, method)
 
 
 @dataclass(slots=True)
@@ -66,8 +66,9 @@ class _Grid:
         return len(self.kept()) >= self.most or len(self.asked) >= PROBES_PER_POINT * self.most
 
     def kept(self) -> list[Solution]:
-        """The designs that no other one betters."""
-        return list(_undominated(self.found, self.search.scales))
+        """The designs that no other one betters, by rising first objective."""
+        at = [[s.coordinate(value(s.objective, x)) for s in self.search.scales] for x in self.found]
+        return [self.found[i] for i in undominated(np.array(at), np.array(COINCIDENT))]
 
     def fill(self, levels: Sequence[Sequence[float]]) -> bool:
         """Ask for all limits on these levels, as many at a time as designs are missing; false where all were known."""
@@ -124,17 +125,3 @@ class _Grid:
             self.found.append(best)
             reached = tuple(s.coordinate(value(s.objective, best)) for s in others)
             self.asked.append((at, reached))
-
-
-def _undominated(found: list[Solution], scales: Sequence[Scale]) -> Iterator[Solution]:
-    at = [[s.coordinate(value(s.objective, x)) for s in scales] for x in found]
-    for i, mine in enumerate(at):
-        if not any(_betters(theirs, mine, j < i) for j, theirs in enumerate(at) if j != i):
-            yield found[i]
-
-
-def _betters(theirs: list[float], mine: list[float], earlier: bool) -> bool:
-    """Whether another design is as good in all and better in one, or the same and found earlier."""
-    if any(t > m + COINCIDENT for t, m in zip(theirs, mine, strict=True)):
-        return False
-    return earlier or any(t < m - COINCIDENT for t, m in zip(theirs, mine, strict=True))

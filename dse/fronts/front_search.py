@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dse.fronts.bands import Band, Measure
+from dse.fronts.bands import Band
 from dse.fronts.enclosure import Box
 from dse.system.progress import Report
 from dse.system.records import dataclass
@@ -22,7 +22,7 @@ from results.solution import Solution, Status
 from scenarios.question import HALVINGS, TIES, Objective, Question
 from solvers.answer import answer
 from solvers.fronts import levels, restated
-from solvers.fronts.front_points import limited
+from solvers.fronts.asking import Measure, at_level
 from solvers.fronts.levels import Found, Levels, Support
 
 PULLED = 1e-6
@@ -30,6 +30,7 @@ SHARP_GAP = 1e-8
 NEARER = (1e-9, 1e-7, 1e-6, 5e-6, 1e-5, 2e-5, 5e-5)
 # a step in the band has the width of its box and the gap of a solve
 WITHIN_TOLERANCE = 1.0 - 1e-4
+Array = NDArray[np.float64]
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE)
 
 
@@ -140,7 +141,7 @@ class Search:
 
     def ask(self, goal: Objective, at_worst: Mapping[str, float]) -> Solution:
         """Answer for one objective, with limits on others."""
-        asked = replace(self.question, objectives=(goal,), limits=limited(self.question, at_worst))
+        asked = at_level(self.question, goal, at_worst)
         found = answer(asked, neighbours=False) if self._by is None else self._by(asked)
         self.failed += found.status is Status.ERROR
         self.unproved += found.status is Status.FEASIBLE
@@ -333,3 +334,23 @@ def value(goal: Objective, solution: Solution) -> float:
     """Return the value of an objective at a design (NaN: there is none)."""
     found = solution.metrics.get(goal.name, solution.variables.get(goal.name))
     return float(found) if found is not None else math.nan
+
+
+def undominated(values: Array, near: Array) -> list[int]:
+    """Return which rows no other row betters, by rising first column; of equal ones the first.
+
+    ``near``: by how much equal numbers differ, of rounding: of each number, or of all.
+    """
+    near = np.broadcast_to(near, values.shape)
+    kept: list[int] = []
+    for i in np.lexsort(values.T[::-1]):
+        if not (kept and np.any(np.all(values[kept] <= values[i] + near[i], axis=1))):
+            kept.append(int(i))
+    others = values[kept]
+    return [
+        i
+        for i in kept
+        if not np.any(
+            np.all(others <= values[i] + near[i], axis=1) & np.any(others < values[i] - near[i], axis=1)
+        )
+    ]

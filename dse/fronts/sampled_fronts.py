@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.fronts.front_search import Front
+from dse.fronts.front_search import Front, undominated
 from formulations import evaluation
 from results.along_fronts import hypervolume
 from results.solution import Solution, Status
@@ -16,7 +16,7 @@ from scenarios.question import Question
 from scenarios.question import Search as Asked
 from solvers.answer import answer
 from solvers.certain import checked
-from solvers.fronts.front_points import limited
+from solvers.fronts.asking import at_level
 from solvers.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def find(question: Question, points: int | None) -> Front:
         proof = _certified(question, 0) if compare or found.empty else None
         return Front(question, refusal=sampled.nothing(question, found, proof), solves=found.trials)
     values = _signed(question, found.held)
-    best = _undominated(values)
+    best = undominated(values, EQUAL_GOALS * np.abs(values))
     chosen = _farthest_rows(values[best], points or MOST_SAMPLED)
     kept = [found.held[best[i]] for i in chosen]
     effort = sampled.effort(question, found, polished=False)
@@ -110,23 +110,6 @@ def _signed(question: Question, tried: Sequence[Tried]) -> Array:
     return np.asarray(np.array([t.score.goals for t in tried]) * sign)
 
 
-def _undominated(values: Array) -> list[int]:
-    """Return which rows no other row betters, by rising first objective; of equal ones the first.
-
-    What differs by rounding alone is equal.
-    """
-    kept: list[int] = []
-    for i in np.lexsort(values.T[::-1]):
-        if not (kept and np.any(np.all(values[kept] <= values[i] + EQUAL_GOALS * np.abs(values[i]), axis=1))):
-            kept.append(int(i))
-    return [i for i in kept if not _dominated(values[i], values[kept])]
-
-
-def _dominated(mine: Array, others: Array) -> bool:
-    near = EQUAL_GOALS * np.abs(mine)
-    return bool(np.any(np.all(others <= mine + near, axis=1) & np.any(others < mine - near, axis=1)))
-
-
 def _farthest_rows(values: Array, most: int) -> list[int]:
     """Choose at most so many rows: the best of each objective, then always the one farthest from all chosen."""
     if len(values) <= most:
@@ -146,7 +129,7 @@ def _point(question: Question, tried: Tried, effort: str, solver: str) -> Soluti
     first, *others = question.objectives
     own = dict(zip((g.name for g in others), tried.score.goals[1:], strict=True))
     left = replace(tried.design.question, search=None, objectives=question.objectives)
-    asked = replace(left, objectives=(first,), limits=limited(left, own))
+    asked = at_level(left, first, own)
     text = f"no proof that no design is better: {effort}"
     found = checked(asked, Outcome(Status.FEASIBLE, tried.design.x, None, text, solver))
     return replace(found, variables={**tried.design.chosen, **found.variables})

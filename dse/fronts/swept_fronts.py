@@ -67,13 +67,15 @@ def front(
 ) -> xr.Dataset:
     """Find the Pareto front of a scenario; of one with [sweep] the front at each place of its grid.
 
-    ``points``, ``tolerance`` and ``by`` are as in ``dse.fronts.front.front`` and hold at each place. Over axes the
-    dataset has their dimensions before ``front``, see ``to_dataset``; a place without a front is empty and says
-    why. Raises ScenarioError as ``dse.fronts.front.front`` does, and for a grid of more than MOST_PLACES places or
-    an axis whose name the dataset needs; Interrupted, a KeyboardInterrupt, with what was found.
+    ``points``, ``tolerance`` and ``by`` are as in ``dse.fronts.front.find`` and hold at each place. The dataset is
+    along ``front``, of which ``joined`` says which points a segment joins to the next one; of an infeasible scenario
+    it has length 0, and its attributes say why. Over axes it has their dimensions before ``front``, see
+    ``to_dataset``; a place without a front is empty and says why. Raises ScenarioError as ``dse.fronts.front.find``
+    does, and for a grid of more than MOST_PLACES places or an axis whose name the dataset needs; Interrupted, a
+    KeyboardInterrupt, with what was found.
     """
     if not scenario.sweep:
-        return fronts.front(scenario, points, tolerance, progress, by)
+        return fronts.to_dataset(fronts.find(scenario, points, tolerance, progress, by))
     return to_dataset(find(scenario, points, tolerance, progress, by))
 
 

@@ -11,7 +11,7 @@ from pyomo import gdp
 
 from formulations.pyomo_models.log_data import GOAL, Linear, LogProgram, LogRow, LogVariable, Term
 from formulations.pyomo_models.pulled import pulled_up
-from formulations.pyomo_models.user_variables import Named
+from formulations.pyomo_models.user_variables import Named, picked, whole
 
 EVEN = 1e-12
 
@@ -120,8 +120,7 @@ class LogWriter:
             self.m.add_component(f"whole {v.name}", pyo.Constraint(expr=log == _menu(self.m, v)))
         elif v.integer and v.high > v.low:
             ends = round(math.exp(v.low)), round(math.exp(v.high))
-            number = pyo.Var(within=pyo.Integers, bounds=ends)
-            self.m.add_component(f"number {v.name}", number)
+            number = whole(self.m, v.name, ends)
             self.m.add_component(f"whole {v.name}", pyo.Constraint(expr=log == pyo.log(number)))
 
     def _maxima(self) -> None:
@@ -213,7 +212,4 @@ def _menu(m: pyo.ConcreteModel, v: LogVariable) -> Any:
         rung = pyo.Var(within=pyo.Integers, bounds=(0, len(logs) - 1))
         m.add_component(f"rung {v.name}", rung)
         return logs[0] + step * rung
-    choice = pyo.Var(range(len(logs)), within=pyo.Binary)
-    m.add_component(f"choice {v.name}", choice)
-    m.add_component(f"one {v.name}", pyo.Constraint(expr=sum(choice.values()) == 1))
-    return sum(y * choice[i] for i, y in enumerate(logs))
+    return picked(m, v.name, logs)

@@ -166,13 +166,14 @@ def _balanced_row(
     m: pyo.ConcreteModel, names: tuple[str, ...], row: Array, moved: Sequence[tuple[Any, Array]] = ()
 ) -> Any:
     """A row divided by its largest coefficient; one without variables is still a row."""
-    size = _largest_coefficient(row)
-    used = np.flatnonzero(row[:-1])
-    body = sum((float(row[j]) / size * m.u[names[j]] for j in used), 0.0 * m.u[names[0]])
-    for by, more in moved:
-        inner = (float(more[j]) / size * m.u[names[j]] for j in np.flatnonzero(more[:-1]))
-        body = body + by * (sum(inner, 0.0) + float(more[-1]) / size)
-    return body + float(row[-1]) / size
+    size, columns = _largest_coefficient(row), [m.u[n] for n in names]
+    body = 0.0 * columns[0] + form(row / size, columns)
+    return body + sum(by * form(more / size, columns) for by, more in moved)
+
+
+def form(row: Array, columns: Sequence[Any]) -> Any:
+    """A linear form over columns, its last number what is added."""
+    return sum((float(row[j]) * columns[j] for j in np.flatnonzero(row[:-1]).tolist()), 0.0) + float(row[-1])
 
 
 def _largest_coefficient(row: Array) -> float:
@@ -222,18 +223,14 @@ def _choose(m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array,
 def _pyomo_objective(
     m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, ratio: float | None
 ) -> tuple[float, pyo.Objective]:
+    columns = [m.u[n] for n in names]
     if p.goal is None or p.under is None:
-        return 1.0, pyo.Objective(expr=0.0 * m.u[names[0]])
+        return 1.0, pyo.Objective(expr=0.0 * columns[0])
     if is_ratio(p) and ratio is None:
-        above, below = (
-            sum(float(v[j]) * si[j] * m.u[names[j]] for j in np.flatnonzero(v[:-1])) + float(v[-1])
-            for v in (p.goal, p.under)
-        )
-        return 1.0, pyo.Objective(expr=above / below)
+        return 1.0, pyo.Objective(expr=form(p.goal * si, columns) / form(p.under * si, columns))
     cost = linear_cost(p, 0.0 if ratio is None else ratio) * si
     size = goal_size(cost)
-    terms = (float(cost[j]) / size * m.u[names[j]] for j in np.flatnonzero(cost[:-1]))
-    return size, pyo.Objective(expr=sum(terms, 0.0 * m.u[names[0]]) + float(cost[-1]) / size)
+    return size, pyo.Objective(expr=0.0 * columns[0] + form(cost / size, columns))
 
 
 def goal_in_si(p: Program, ratio: float | None = None) -> str:

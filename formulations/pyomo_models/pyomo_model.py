@@ -13,6 +13,7 @@ from dse.models import arithmetic
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.linear_forms import linear_goal, linear_rows, typical_size
 from formulations.problem import Problem
+from formulations.pyomo_models.user_variables import picked, whole
 
 
 def linear_model(problem: Problem) -> pyo.ConcreteModel:
@@ -31,10 +32,10 @@ def linear_model(problem: Problem) -> pyo.ConcreteModel:
         # an end that is only there to have a box would be a number of 1e30: left open
         m.x[v.name].setlb(v.low / unit if v.real_low else 0.0)
         m.x[v.name].setub(v.high / unit if v.real_high else None)
-        ends = (v.low if d.minimum is None else d.minimum, v.high if d.maximum is None else d.maximum)
-        whole = _sum_of_new_integers(m, v.name, d.integer, d.values, ends)
-        if whole is not None:
-            m.add_component(f"whole {v.name}", pyo.Constraint(expr=m.x[v.name] == whole / unit))
+        if d.values is not None or d.integer:
+            ends = (v.low if d.minimum is None else d.minimum, v.high if d.maximum is None else d.maximum)
+            taken = whole(m, v.name, ends) if d.values is None else picked(m, v.name, d.values)
+            m.add_component(f"whole {v.name}", pyo.Constraint(expr=m.x[v.name] == taken / unit))
     m.limits = pyo.Constraint([tuple(key) for key, _, _ in rows])
     for key, numerator, denominator in rows:
         factor = 1 / row_size(numerator, denominator, m.scale)
@@ -59,26 +60,6 @@ def row_size(numerator: Posynomial, denominator: Posynomial, scale: Mapping[str,
 
 def _pyomo_posynomial(p: Posynomial, si: Mapping[str, Any], factor: float) -> Any:
     return Posynomial({key: c * factor for key, c in p.terms.items()})(**si)
-
-
-def _sum_of_new_integers(
-    m: pyo.ConcreteModel,
-    name: str,
-    integer: bool,
-    values: tuple[float, ...] | None,
-    ends: tuple[float, float],
-) -> Any:
-    """Give what a discrete variable equals, SI, over new integer variables; None where it is continuous."""
-    if values is not None:
-        choice = pyo.Var(range(len(values)), within=pyo.Binary)
-        m.add_component(f"choice {name}", choice)
-        m.add_component(f"one {name}", pyo.Constraint(expr=sum(choice.values()) == 1))
-        return sum(value * choice[i] for i, value in enumerate(values))
-    if integer:
-        number = pyo.Var(within=pyo.Integers, bounds=ends)
-        m.add_component(f"number {name}", number)
-        return number
-    return None
 
 
 @arithmetic.log.register(NumericValue)

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 
 from dse.system.records import dataclass
@@ -29,6 +28,7 @@ from formulations.pyomo_models.log_data import Swept
 from formulations.pyomo_models.log_models import LogWriter
 from formulations.pyomo_models.log_program import log_program
 from formulations.pyomo_models.program_model import Move, labels, pyomo_program
+from formulations.pyomo_models.program_model import form as linear_form
 from formulations.pyomo_models.pyomo_model import linear_model
 from formulations.pyomo_models.user_variables import NoModel
 from scenarios.question import Question
@@ -201,11 +201,7 @@ def _quotient(p: Program, columns: list[Any]) -> Any:
     if p.goal is None or p.under is None:
         return 0.0 * columns[0]
     top, bottom = (p.under, p.goal) if p.sign < 0 else (p.goal, p.under)
-    return _form(top, columns) / _form(bottom, columns)
-
-
-def _form(v: Array, columns: list[Any]) -> Any:
-    return sum((float(v[j]) * columns[j] for j in np.flatnonzero(v[:-1])), float(v[-1]))
+    return linear_form(top, columns) / linear_form(bottom, columns)
 
 
 def _of_linear(problem: Problem) -> pyo.ConcreteModel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyomo.environ as pyo
@@ -82,6 +82,21 @@ def add(m: pyo.ConcreteModel, question: Question, ends: Mapping[str, tuple[float
         )
         m.add_component(free_name(m, d.name), v)
         m.decided[d.name] = Named(v, unit)
+
+
+def picked(m: pyo.ConcreteModel, name: str, values: Sequence[float]) -> Any:
+    """Return one of some numbers, by a binary variable for each."""
+    choice = pyo.Var(range(len(values)), within=pyo.Binary)
+    m.add_component(f"choice {name}", choice)
+    m.add_component(f"one {name}", pyo.Constraint(expr=sum(choice.values()) == 1))
+    return sum(value * choice[i] for i, value in enumerate(values))
+
+
+def whole(m: pyo.ConcreteModel, name: str, ends: tuple[float, float]) -> Any:
+    """Return a new whole number."""
+    number = pyo.Var(within=pyo.Integers, bounds=ends)
+    m.add_component(f"number {name}", number)
+    return number
 
 
 def _finite_end(value: float) -> float | None:

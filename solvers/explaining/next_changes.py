@@ -20,7 +20,7 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations import evaluation
 from formulations.canonical import Array
-from formulations.problem import Goal, Problem, relimited
+from formulations.problem import Goal, Problem, Row, relimited
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from results.solution import LimitState, Solution
@@ -117,19 +117,10 @@ def _log_value(problem: Problem, solution: Solution) -> float:
 
 def _least_of_case(problem: Problem, key: RowKey, below: float, effort: Effort) -> float | None:
     """The (log) factor that a limit needs for a design whose goal is under ``below``."""
-    assert problem.rows is not None, "only structured problems get here"
     assert problem.goal is not None, "only problems with a goal get here"
-    row = next((r for r in problem.rows if r.key == key), None)
-    if row is None:
+    c = _limit_as_goal(problem, key, extra=[ties.no_worse(problem.goal, below)])
+    if c is None:
         return None
-    others = [r for r in problem.rows if r.key.name == key.name and r.key != key]
-    c = canon.canonical(
-        problem,
-        Goal(key.name, row.numerator, row.denominator),
-        extra=[*others, ties.no_worse(problem.goal, below)],
-        drop=frozenset([key.name]),
-        relax_sets=False,
-    )
     found = effort.search(c)
     return None if found.y is None else found.value
 
@@ -260,9 +251,7 @@ class _Trials:
         return self.effort.least(self._parts(t), gap=1e-8, below=value - CHANGED)
 
     def _parts(self, t: float) -> Sequence[Problem]:
-        value = self.bound * math.exp(self.sign * t)
-        moved = sensitivity.with_limit(self.problem.question, self.key, value)
-        return [relimited(p, moved, self.key) for p in self.problem.cases or (self.problem,)]
+        return _parts_with_limit_at(self.problem, self.key, self.bound * math.exp(self.sign * t))
 
     def _found(self, found: branch.Found) -> dict[str, float]:
         """The discrete values of a design."""
@@ -285,13 +274,20 @@ class _Trials:
 
 def _limit_alone(problem: Problem, key: RowKey, held: Mapping[str, float]) -> float:
     """The (log) factor that a limit needs at fixed discrete values, whatever the goal."""
+    c = _limit_as_goal(problem, key, fixed=held)
+    return 0.0 if c is None else branch.minimise(c, gap=1e-8, most=PROBE).value
+
+
+def _limit_as_goal(
+    problem: Problem, key: RowKey, extra: Sequence[Row] = (), fixed: Mapping[str, float] | None = None
+) -> canon.Canonical | None:
+    """The problem that makes one limit as strict as can be, with what limits the same name on its other side."""
     row = next((r for r in problem.rows or () if r.key == key), None)
     if row is None:
-        return 0.0
+        return None
     others = [r for r in problem.rows or () if r.key.name == key.name and r.key != key]
-    goal = Goal(key.name, row.numerator, row.denominator)
-    c = canon.canonical(problem, goal, extra=others, drop=frozenset([key.name]), relax_sets=False, fixed=held)
-    return branch.minimise(c, gap=1e-8, most=PROBE).value
+    goal, free = Goal(key.name, row.numerator, row.denominator), frozenset([key.name])
+    return canon.canonical(problem, goal, extra=[*others, *extra], drop=free, relax_sets=False, fixed=fixed)
 
 
 def _trial_limits(low: float, high: float) -> Array:
@@ -323,8 +319,7 @@ def _optimum_with_limit_at(
     problem: Problem, key: RowKey, limit: float | None, effort: Effort
 ) -> tuple[dict[str, float], float] | None:
     """All named values and the objective of an optimal design with a limit elsewhere; None where there is none."""
-    question = sensitivity.with_limit(problem.question, key, limit)
-    parts = [relimited(part, question, key) for part in problem.cases or (problem,)]
+    parts = _parts_with_limit_at(problem, key, limit)
     goal = parts[0].goal
     assert goal is not None, "only problems with a goal get here"
     found = effort.least(parts)
@@ -332,5 +327,11 @@ def _optimum_with_limit_at(
         return None
     # what stands for maxima comes after the decided numbers
     x = {v.name: math.exp(t) for v, t in zip(problem.variables, found.y, strict=False)}
-    at = evaluation.metrics(question, x)
+    at = evaluation.metrics(parts[0].question, x)
     return x | {n: float(v) for n, v in at.items()}, float(goal.to_user(found.value))
+
+
+def _parts_with_limit_at(problem: Problem, key: RowKey, limit: float | None) -> list[Problem]:
+    """The problem with a limit elsewhere, case by case."""
+    question = sensitivity.with_limit(problem.question, key, limit)
+    return [relimited(part, question, key) for part in problem.cases or (problem,)]

@@ -12,45 +12,20 @@ from formulations import evaluation
 from formulations.program import Program
 from formulations.row_keys import RowKey
 from results.solution import LimitState, Solution, Status
-from scenarios.question import Limit, Question
-from solvers import judgement
-from solvers.certain import called_by_name
+from solvers.certain import called_by_name, checked
+from solvers.fronts.asking import at_level
 from solvers.fronts.envelope import Array, Vertex
-from solvers.fronts.program_front import Owner, ProgramFront, look_up
+from solvers.fronts.program_front import Owner, ProgramFront
 from solvers.linear import milp, milp_explained, milp_ties
 from solvers.linear.highs import SOLVER
 from solvers.linear.linear_program import End, linear_cost
 from solvers.linear.milp import Best
+from solvers.outcome import Outcome
 
 # a design that ties go to must have the objectives to this
 OBJECTIVES_KEPT = 1e-10
 LEAST_SIZE = 1e-300
 PROVEN = "point of an exact front: {}"
-
-
-def lookup(front: ProgramFront, limit: float) -> Solution | None:
-    """The answer for the best first objective with the second no worse than ``limit``, from the front.
-
-    None where no design has a second objective as good as that. The design has the objective that solving afresh
-    finds; where several designs are equally good it may be another of them.
-    """
-    vertex = look_up(front, limit)
-    return None if vertex is None else solution(front, vertex, limit)
-
-
-def limited(question: Question, at_worst: Mapping[str, float]) -> tuple[Limit, ...]:
-    """Return the limits of a question and those on objectives; the stricter one of each holds."""
-    limits = {x.name: x for x in question.limits}
-    for goal in question.objectives:
-        if goal.name not in at_worst:
-            continue
-        own, value = limits.get(goal.name, Limit(goal.name)), at_worst[goal.name]
-        if goal.maximize:
-            own = replace(own, minimum=value if own.minimum is None else max(value, own.minimum))
-        else:
-            own = replace(own, maximum=value if own.maximum is None else min(value, own.maximum))
-        limits[goal.name] = own
-    return tuple(limits.values())
 
 
 def solution(
@@ -63,26 +38,14 @@ def solution(
     owner = front.owners[vertex.owner]
     x = owner.design(vertex)
     first, second = owner.question.objectives
-    at = evaluated(owner.question, x)
-    level = _number_at(second.name, at, x) if limit is None else limit
-    question = replace(
-        owner.question, objectives=(first,), limits=limited(owner.question, {second.name: level})
-    )
+    level = {**x, **evaluation.metrics(owner.question, x)}[second.name] if limit is None else limit
+    question = at_level(owner.question, first, {second.name: level})
     bound = front.bound(vertex, None if limit is None else front.senses[1].coordinate(limit))
-    judged = judgement.judge(question, {n: np.float64(v) for n, v in x.items()}, bound)
-    fault = judged.fault()
-    found = replace(
-        judged.solutions(Status.ERROR if fault else Status.OPTIMAL if judged.closed[0] else Status.FEASIBLE)[
-            0
-        ],
-        variables={**x, **owner.chosen},
-        certificate=PROVEN.format(front.method),
-        solver=SOLVER if owner.pair is not None else "",
-        message=fault,
-    )
+    solver = SOLVER if owner.pair is not None else ""
+    found = checked(question, Outcome(Status.OPTIMAL, x, bound, PROVEN.format(front.method), solver))
     if slopes and owner.pair is not None and owner.program is not None and not owner.program.integer.any():
-        found = replace(found, limits=_sloped(question, owner, vertex, level, found.limits))
-    return named(front, found)
+        found = replace(found, limits=_sloped(owner, vertex, level, found.limits))
+    return called_by_name(question, replace(found, variables={**x, **owner.chosen}), found.units)
 
 
 def settled(front: ProgramFront, vertex: Vertex) -> tuple[Vertex, dict[str, tuple[float, float]]]:
@@ -110,23 +73,8 @@ def settled(front: ProgramFront, vertex: Vertex) -> tuple[Vertex, dict[str, tupl
     return other, chosen.ranges
 
 
-def evaluated(question: Question, x: Mapping[str, float]) -> dict[str, float]:
-    """Every metric at a design, in plain floats."""
-    with np.errstate(all="ignore"):
-        return evaluation.metrics(question, {n: np.float64(v) for n, v in x.items()})
-
-
-def _number_at(name: str, at: Mapping[str, float], x: Mapping[str, float]) -> float:
-    return float(at[name] if name in at else x[name])
-
-
-def named(front: ProgramFront, found: Solution) -> Solution:
-    """With what is the same at all points: names, units, title."""
-    return called_by_name(front.question, found, front.units)
-
-
 def _sloped(
-    question: Question, owner: Owner, vertex: Vertex, level: float, limits: Mapping[str, LimitState]
+    owner: Owner, vertex: Vertex, level: float, limits: Mapping[str, LimitState]
 ) -> dict[str, LimitState]:
     """The limits with the rates at which the first objective moves, those of the second along the front."""
     p, side = owner.program, "min" if owner.question.objectives[1].maximize else "max"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,9 @@ from formulations.problem import Kind, Problem
 from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
 from results.solution import Solution, Status
-from scenarios.question import HALVINGS, Limit, Objective, Question
+from scenarios.question import Objective, Question
 from solvers.certain import called_by_name, units
+from solvers.fronts.asking import at_level, in_logs
 from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
@@ -84,7 +84,7 @@ class Levels:
         """
         began = time.perf_counter()
         size = len(next(iter(limits.values()))) if limits else 1
-        asked = _question_at_level(self.question, self.goal, self.bounded, limits)
+        asked = at_level(self.question, self.goal, limits)
         made = found = None
         with handover.guarded(TOGETHER, size, handover.ARITHMETIC):
             made = batch.of_question(self.first, asked, (size,))
@@ -102,26 +102,11 @@ def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) 
     ``bounded``: the objectives that will have limits.
     """
     # any positive number shows the structure
-    asked = _question_at_level(question, goal, bounded, {g.name: 1.0 for g in bounded})
+    asked = at_level(question, goal, {g.name: 1.0 for g in bounded})
     problem = None if question.search is not None else batch.structure(asked, held_down=True)
     if problem is None or problem.kind not in (Kind.GP, Kind.MIGP):
         return None
     return Levels(question, problem, goal, bounded, units(question))
-
-
-def _question_at_level(
-    question: Question, goal: Objective, bounded: tuple[Objective, ...], at: Mapping[str, Any]
-) -> Question:
-    """The question for one objective; the stricter of its own limits and those on objectives hold."""
-    limits = {x.name: x for x in question.limits}
-    for other in bounded:
-        own, value = limits.get(other.name, Limit(other.name)), at[other.name]
-        if other.maximize:
-            own = replace(own, minimum=value if own.minimum is None else np.maximum(value, own.minimum))
-        else:
-            own = replace(own, maximum=value if own.maximum is None else np.minimum(value, own.maximum))
-        limits[other.name] = own
-    return replace(question, objectives=(goal,), limits=tuple(limits.values()))
 
 
 def _answers_at_level(
@@ -141,9 +126,7 @@ def _answers_at_level(
     judged = judge(divided.at(made.question, good), x, found.judged.bound[good], (good.size,))
     felt = _sensitivities(asked.first, made, found, good, judged)
     for k, (i, solution) in enumerate(zip(good.tolist(), judged.solutions(Status.OPTIMAL), strict=True)):
-        here = _question_at_level(
-            asked.question, asked.goal, asked.bounded, {n: float(v[i]) for n, v in at.items()}
-        )
+        here = at_level(asked.question, asked.goal, {n: float(v[i]) for n, v in at.items()})
         told = replace(
             solution if felt is None else felt.beside(solution, k),
             ranges={
@@ -179,7 +162,7 @@ def _sensitivities(
 
 def _support(asked: Levels, made: Batch, found: Answers, i: int) -> Support | None:
     """The dual bound as a line: with the multipliers held it moves with the limits as they move."""
-    weight, least = {asked.goal.name: 1.0}, small(asked.goal, float(found.judged.bound[i]))
+    weight, least = {asked.goal.name: 1.0}, in_logs(asked.goal).small(float(found.judged.bound[i]))
     bounds = evaluation.bounds(made.question)
     for other in asked.bounded:
         key = RowKey(other.name, "min" if other.maximize else "max")
@@ -189,11 +172,5 @@ def _support(asked: Levels, made: Batch, found: Answers, i: int) -> Support | No
         level = float(found.judged.full(low if other.maximize else high)[i])
         force = float(found.multipliers[i, made.keys.index(key)])
         weight[other.name] = force
-        least += force * small(other, level)
+        least += force * in_logs(other).small(level)
     return Support(weight, least) if np.isfinite(least) else None
-
-
-def small(goal: Objective, value: float) -> float:
-    """An objective as what a geometric program makes small."""
-    number = value * np.log(2.0) if goal.name == HALVINGS.name else np.log(value)
-    return float(-number if goal.maximize else number)

@@ -9,7 +9,7 @@ between them, or prove that there is none.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dse.system.records import dataclass
 from formulations.program import Program
@@ -127,6 +127,31 @@ def least(n: Numbers, goal: Array, under: Array) -> Best:
     if found.u is None or found.bound <= 0:
         return Best(End.FAILED if found.u is not None else found.end, ray=found.ray)
     return Best(found.end, found.u, -1.0 / found.ratio, -1.0 / found.bound, n, found.multipliers, found.cost)
+
+
+def least_of(
+    cells: Sequence[Numbers], pair: Pair, wa: float, wb: float, a: float = math.inf, b: float = math.inf
+) -> tuple[int, Best]:
+    """Which cell has the least weighted sum with coordinates of at most ``a`` and ``b``, and what is found there.
+
+    Its bound is that of all cells. Where HiGHS finds no answer in a cell, that is what is returned.
+    """
+    rows = [form.n - end * pair.d for form, end in ((pair.a, a), (pair.b, b)) if math.isfinite(end)]
+    tried = [least(n.with_rows(*rows), pair.weighed(wa, wb), pair.d) for n in cells]
+    for k, x in enumerate(tried):
+        if x.u is None and x.end is not End.INFEASIBLE:
+            return k, x
+    k = min(range(len(tried)), key=lambda k: tried[k].ratio)
+    best = tried[k]
+    bound = min((x.bound for x in tried if x.u is not None), default=best.bound)
+    return k, Best(best.end, best.u, best.ratio, bound)
+
+
+def proofs_of(alone: Vertex | None) -> list[Proof]:
+    """What is known where there is one design, or none."""
+    if alone is None:
+        return [Proof(1.0, 0.0, math.inf)]
+    return [Proof(1.0, 0.0, alone.a), Proof(0.0, 1.0, alone.b)]
 
 
 def curve(n: Numbers, pair: Pair, owner: int = 0) -> tuple[Curve, list[Proof]]:

@@ -11,7 +11,7 @@ from dse.system.records import dataclass
 from formulations.problem import formulate
 from formulations.program import Program
 from formulations.program_branches import branch_count
-from scenarios.question import HALVINGS, Question, combinations
+from scenarios.question import Question, combinations
 from solvers import choices
 from solvers.designs import Grid
 from solvers.fronts import envelope, program_curve, program_enumeration, program_search
@@ -57,7 +57,7 @@ class ProgramFront:
     """An exact front: pieces by rising first coordinate, each straight in the coordinates ``senses``.
 
     ``kind`` says what it is, ``method`` how it was found; ``complete``: whether nothing is missing; ``pieces`` are
-    empty where no design meets the limits. ``units``: those of all metrics and decided quantities.
+    empty where no design meets the limits.
     """
 
     question: Question
@@ -69,7 +69,6 @@ class ProgramFront:
     method: str
     complete: bool
     solves: int
-    units: Mapping[str, str]
 
     @property
     def straight(self) -> bool:
@@ -148,13 +147,9 @@ def _curves_of_owner(
     if owner.program is not None and owner.pair is not None:
         return program_search.curves(owner.program, owner.pair, k, most, report)
     # one design: its two objectives are all there is to know
-    found = Found()
     vertex = alone(owner, k, senses)
     report()
-    if vertex is not None:
-        found.curves.append((vertex,))
-        found.proofs.append([Proof(1.0, 0.0, vertex.a), Proof(0.0, 1.0, vertex.b)])
-    return found
+    return Found([] if vertex is None else [(vertex,)], proofs=[program_curve.proofs_of(vertex)])
 
 
 def alone(owner: Owner, k: int, senses: tuple[Sense, Sense]) -> Vertex | None:
@@ -195,9 +190,7 @@ def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: N
     first, second = (Sense(-1 if g.maximize else 1, over=False) for g in question.objectives)
     method = f"{COMPLETE}: all {count} combinations were evaluated"
     own = tuple(replace(o, pair=None) for o in owners)
-    return ProgramFront(
-        question, own, (first, second), tuple(pieces), (), COMPLETE, method, True, 0, units(owners)
-    )
+    return ProgramFront(question, own, (first, second), tuple(pieces), (), COMPLETE, method, True, 0)
 
 
 def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: list[Found]) -> ProgramFront:
@@ -224,18 +217,7 @@ def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: li
         method,
         not (unproven or stopped),
         solves,
-        units(owners),
     )
-
-
-def units(owners: tuple[Owner, ...]) -> dict[str, str]:
-    """The units of all metrics and decided quantities."""
-    found = {HALVINGS.name: HALVINGS.unit}
-    for o in owners:
-        parameters = o.question.model.parameters()
-        found |= {q.name: q.unit for q in o.question.model.metrics}
-        found |= {d.name: parameters[d.name].unit for d in o.question.decide if d.name in parameters}
-    return found
 
 
 def _front_proof(discrete: bool, curves: int, unproven: int, stopped: bool) -> str:

@@ -64,20 +64,13 @@ class Probes:
     def _asked(self, k: int, which: int, level: float) -> Vertex | None:
         pair = self.owners[k].pair
         assert pair is not None, "what is asked is a program"
-        weights = (1.0, 0.0) if which == 0 else (0.0, 1.0)
-        other = pair.b if which == 0 else pair.a
-        rows = [other.n - level * pair.d] if math.isfinite(level) else []
-        tried = [
-            program_curve.least(n.with_rows(*rows), pair.weighed(*weights), pair.d) for n in self.cells[k]
-        ]
-        self.solves += len(tried)
-        if any(x.u is None and x.end is not End.INFEASIBLE for x in tried):
+        weights, ends = ((1.0, 0.0), (math.inf, level)) if which == 0 else ((0.0, 1.0), (level, math.inf))
+        _, best = program_curve.least_of(self.cells[k], pair, *weights, *ends)
+        self.solves += len(self.cells[k])
+        if best.u is None and best.end is not End.INFEASIBLE:
             raise ArithmeticError("HiGHS finds no point of the front")
-        found = [x for x in tried if x.u is not None]
-        ends = (math.inf, level) if which == 0 else (level, math.inf)
-        self.proofs[k].append(Proof(*weights, min((x.bound for x in found), default=math.inf), *ends))
-        u = min(found, key=lambda x: x.ratio).u if found else None
-        return None if u is None else pair.at(u, k)
+        self.proofs[k].append(Proof(*weights, math.inf if best.u is None else best.bound, *ends))
+        return None if best.u is None else pair.at(best.u, k)
 
     def held(self, vertex: Vertex) -> bool:
         """Whether something is at the end of its box there, which may be all that keeps it from running away."""
@@ -104,7 +97,6 @@ class Probes:
             f"{kind} ({count}; {how}, each proved to be best)",
             complete,
             self.solves,
-            program_front.units(self.owners),
         )
 
 
@@ -125,11 +117,8 @@ def probes(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: None)
             cells = milp.branched(o.program, milp.numbers(o.program))
         else:
             single = program_front.alone(o, k, senses)
-            if single is None:
-                proofs = [Proof(1.0, 0.0, math.inf)]
-            else:
-                made.alone[k] = single
-                proofs = [Proof(1.0, 0.0, single.a), Proof(0.0, 1.0, single.b)]
+            proofs = program_curve.proofs_of(single)
+            made.alone |= {} if single is None else {k: single}
         made.cells.append(cells)
         made.proofs.append(proofs)
     return made

@@ -104,7 +104,7 @@ class _Search:
 
     def run(self) -> Found:
         for weights in ((1.0, 0.0), (0.0, 1.0)):
-            cell, best = self._ask(self.cells, *weights)
+            cell, best = self._ask(*weights)
             if best.u is None:
                 if best.end is End.INFEASIBLE:
                     return Found()
@@ -119,18 +119,12 @@ class _Search:
         self.found.pieces = self.pieces
         return self.found
 
-    def _ask(self, cells: list[Numbers], wa: float, wb: float) -> tuple[int, Best]:
+    def _ask(self, wa: float, wb: float, a: float = math.inf, b: float = math.inf) -> tuple[int, Best]:
         """The least weighted sum over all cells, with the smallest of their bounds."""
-        tried = [program_curve.least(n, self.pair.weighed(wa, wb), self.pair.d) for n in cells]
-        self.found.solves += len(cells)
+        found = program_curve.least_of(self.cells, self.pair, wa, wb, a, b)
+        self.found.solves += len(self.cells)
         self.report()
-        stopped = [b for b in tried if b.u is None and b.end is not End.INFEASIBLE]
-        if stopped:
-            return 0, stopped[0]
-        k = min(range(len(tried)), key=lambda k: tried[k].ratio)
-        known = [b.bound for b in tried if b.u is not None]
-        best = tried[k]
-        return k, Best(best.end, best.u, best.ratio, min(known)) if known else best
+        return found
 
     def _add(self, cell: int, u: Array) -> bool:
         """Take in the curve of the whole numbers at ``u``; False where it is known."""
@@ -176,9 +170,8 @@ class _Search:
 
     def _look(self, t: _Task) -> None:
         """Ask for the least in a box: a new curve, or a proof."""
-        proofs, pair = self.found.proofs[0], self.pair
-        rows = [form.n - end * pair.d for form, end in ((pair.a, t.a), (pair.b, t.b)) if math.isfinite(end)]
-        cell, best = self._ask([n.with_rows(*rows) for n in self.cells], t.wa, t.wb)
+        proofs = self.found.proofs[0]
+        cell, best = self._ask(t.wa, t.wb, t.a, t.b)
         if best.u is not None and best.ratio < t.line - t.slack and self._add(cell, best.u):
             return
         self.done[t.key] = True

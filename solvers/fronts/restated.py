@@ -6,15 +6,14 @@ either objective where the other one is given, and its slope is the sensitivity 
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from results.solution import LimitState, Solution, Status
 from results.telling.limits import base_name
-from scenarios.question import HALVINGS, Objective, Question
+from scenarios.question import Objective, Question
 from solvers.certain import checked
-from solvers.fronts.front_points import limited
-from solvers.fronts.levels import SOLVER, Found, Support, small
+from solvers.fronts.asking import at_level, in_logs
+from solvers.fronts.levels import SOLVER, Found
 from solvers.outcome import Outcome
 
 
@@ -28,8 +27,10 @@ def stated(question: Question, found: Found, goal: Objective, other: Objective) 
         return None
     numbers = {**design.variables, **design.metrics}
     level = float(numbers[other.name])
-    bound = _goal_value(goal, _least_coordinate(support, goal, other, level))
-    asked = replace(question, objectives=(goal,), limits=limited(question, {other.name: level}))
+    # what the line leaves of the goal's coordinate where the other objective has this value
+    rest = support.least - support.weight[other.name] * in_logs(other).small(level)
+    bound = float(in_logs(goal).values(rest / support.weight[goal.name]))
+    asked = at_level(question, goal, {other.name: level})
     x = {n: float(v) for n, v in design.variables.items()}
     solution = checked(asked, Outcome(Status.OPTIMAL, x, bound, design.certificate, SOLVER))
     if solution.status is not Status.OPTIMAL:
@@ -44,17 +45,6 @@ def stated(question: Question, found: Found, goal: Objective, other: Objective) 
         parameters={n: -e / slope for n, e in design.parameters.items()},
         seconds=design.seconds,
     )
-
-
-def _least_coordinate(support: Support, goal: Objective, other: Objective, level: float) -> float:
-    """What the line leaves of the goal's coordinate where the other objective has a value."""
-    rest = support.least - support.weight[other.name] * small(other, level)
-    return rest / support.weight[goal.name]
-
-
-def _goal_value(goal: Objective, coordinate: float) -> float:
-    number = -coordinate if goal.maximize else coordinate
-    return number / math.log(2.0) if goal.name == HALVINGS.name else math.exp(min(number, 700.0))
 
 
 def _elasticities_along_front(

@@ -17,7 +17,8 @@ from formulations.tolerances import HOLDS
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Objective, Question
 from solvers import choices
-from solvers.fronts import front_points, program_front
+from solvers.certain import called_by_name, units
+from solvers.fronts import program_front
 from solvers.fronts.envelope import Vertex
 from solvers.fronts.program_front import ProgramFront
 from solvers.judgement import asked_limits, judge
@@ -80,7 +81,7 @@ def _solutions(
     asked = with_limit(question, key, np.array([value for value, _ in met]))
     judged = judge(asked, x, np.array(bounds, dtype=float), (len(met),))
     by = "" if front.owners[0].pair is None else SOLVER
-    stated = front_points.named(front, Solution(Status.OPTIMAL, solver=by))
+    stated = called_by_name(front.question, Solution(Status.OPTIMAL, solver=by), units(front.question))
     found = []
     for i, (one, good, closed) in enumerate(
         zip(judged.solutions(Status.OPTIMAL), judged.holds, judged.closed, strict=True)

@@ -100,14 +100,17 @@ def answered(question: Question, solver: str, seconds: float, build: Build | Non
     solution = (
         _best_of_tried(at.question, found, tried, ours) if found else _answer_without_design(tried, ours)
     )
+    solution = dataclasses.replace(solution, seconds=time.perf_counter() - began)
+    return _as_asked(question, at, solution, f"{solver}{THROUGH}")
+
+
+def _as_asked(question: Question, at: anchors.Anchored, solution: Solution, solver: str) -> Solution:
+    """Return an answer with what is known of limits that are tied to optima: it promises no more than they do."""
     if not at.proved and solution.status in (Status.OPTIMAL, Status.INFEASIBLE):
         status = Status.FEASIBLE if solution.status is Status.OPTIMAL else Status.ERROR
         solution = dataclasses.replace(solution, status=status)
     certificate = "; ".join(t for t in (solution.certificate, at.words) if t)
-    seconds = time.perf_counter() - began
-    solution = dataclasses.replace(
-        solution, certificate=certificate, solver=f"{solver}{THROUGH}", seconds=seconds
-    )
+    solution = dataclasses.replace(solution, certificate=certificate, solver=solver)
     return called_by_name(question, solution, units(question))
 
 
@@ -294,11 +297,5 @@ def brought_back(
     one = fixed(at.question, choice)
     solution = judged(one, read(one))
     solution = beside(at.question, solution, _ours(at.question), claim, changed=changed)
-    if not at.proved and solution.status is Status.OPTIMAL:
-        solution = dataclasses.replace(solution, status=Status.FEASIBLE)
-    certificate = "; ".join(t for t in (solution.certificate, at.words) if t)
-    variables = {**choice, **solution.variables}
-    solution = dataclasses.replace(
-        solution, variables=variables, certificate=certificate, solver="a Pyomo model"
-    )
-    return called_by_name(question, solution, units(question))
+    solution = dataclasses.replace(solution, variables={**choice, **solution.variables})
+    return _as_asked(question, at, solution, "a Pyomo model")

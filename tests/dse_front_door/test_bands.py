@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.fronts import bands
-from dse.fronts.bands import Band, Corner, Line, Measure
+from dse.fronts.bands import Band, Corner, Line
+from solvers.fronts.asking import Measure
 
 PLAIN = (Measure(), Measure())
 LOGS = (Measure(log=True), Measure(log=True))

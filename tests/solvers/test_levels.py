@@ -15,8 +15,8 @@ from scenarios.question import Question
 from scenarios.questions import question
 from solvers.answer import answer
 from solvers.fronts import restated
-from solvers.fronts.front_points import limited
-from solvers.fronts.levels import Found, levels, small
+from solvers.fronts.asking import in_logs, limited
+from solvers.fronts.levels import Found, levels
 
 CHIP = Path(__file__).parents[2] / "docs" / "examples" / "multicore" / "src"
 # differenced numerically, and multipliers of two interior points
@@ -116,7 +116,9 @@ def test_no_design_passes_a_support(asked: tuple[Question, np.ndarray]):
     found = [x for x in way.at({other.name: at[:-1]}) if x is not None]
     for line in found:
         for point in found:
-            total = sum(_weighed(line, g.name) * small(g, _value(point, g.name)) for g in q.objectives)
+            total = sum(
+                _weighed(line, g.name) * in_logs(g).small(_value(point, g.name)) for g in q.objectives
+            )
             assert total >= line.support.least - 1e-9
             # and its own point lies on it
             assert point is not line or total == pytest.approx(line.support.least, abs=1e-8)

@@ -14,10 +14,11 @@ from dse.models.partitions.partition import PARTITION
 from dse.models.platforms.blocks import BLOCKS
 from dse.models.platforms.dvfs import DVFS
 from dse.models.shared.structure import Parts, Row
+from results.solution import Solution
 from scenarios.question import Decision, Limit, Objective, Question
 from solvers.fronts import program_enumeration, program_front
-from solvers.fronts.front_points import lookup, solution
-from solvers.fronts.program_front import ProgramFront
+from solvers.fronts.front_points import solution
+from solvers.fronts.program_front import ProgramFront, look_up
 
 ENERGY_TIME = (Objective("energy"), Objective("time"))
 NAMES = ("time_per_flop", "time_per_byte", "energy_per_flop", "energy_per_byte", "constant_power")
@@ -67,6 +68,12 @@ def instance(seed: int, processors: int, regions: int, whole: int) -> tuple[list
         (float(rng.uniform(1e11, 1e12)), float(rng.uniform(1e9, 2e11)), i < whole) for i in range(regions)
     ]
     return machines, work
+
+
+def lookup(found: ProgramFront, limit: float) -> Solution | None:
+    """The answer for the best first objective with the second no worse than a limit."""
+    at = look_up(found, limit)
+    return None if at is None else solution(found, at, limit)
 
 
 def found_for(asked: Question, **options: Any) -> ProgramFront:
