@@ -130,8 +130,8 @@ def _check(p: Program) -> None:
 
 def _aims(p: Program) -> list[Array]:
     """What is minimised, what settles ties, and every decided quantity, in order of importance."""
-    decided = [p.column(d.name) for d in p.question.decide[: milp_ties.MOST_RANGED]]
-    return [linear_cost(*milp.objective(p)), *(goal / under[..., -1:] for _, goal, under in p.ties), *decided]
+    steps = (linear_cost(goal, under) for goal, under, _ in milp_ties.tie_steps(p))
+    return [linear_cost(*milp.objective(p)), *steps]
 
 
 def _solved_programs(p: Program, count: int) -> Vertices:

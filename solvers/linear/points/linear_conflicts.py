@@ -78,9 +78,9 @@ def _least_violation_at_points(p: Program, found: Vertices, mask: Mask, turned: 
     # an end that is only there to have one proves nothing
     high = np.where(p.boxed, np.inf, n.high)
     missed = weak_duality(n.rows, n.equal, n.low, high, np.zeros_like(n.cost), y)
-    denominators = np.abs(n.denominators).max(axis=2, initial=0.0)
-    choosing = (denominators == 0.0) & ~named & turned
-    give = np.where(named, denominators, np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), 0.0))
+    sizes = along(milp_conflicts.sizes_of_rows(p)[0], mask, 1)
+    choosing = (np.abs(n.denominators).max(axis=2, initial=0.0) == 0.0) & ~named & turned
+    give = np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), sizes)
     weight = np.where(n.equal, np.abs(y), np.maximum(y, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(missed > 0.0, missed / (weight * give).sum(axis=1), 0.0))
