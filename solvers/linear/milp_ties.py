@@ -243,13 +243,12 @@ def _first_by_rule(p: Program, n: Numbers, u: Array, decided: _Decided, pool: It
         first = _first_part(n, decided) if whole and k == 0 else None
         if first is not None:
             return first
-        if _told_before(p, n, goal, under):
-            continue
-        at_end = [v for v in (u, *pool) if decided.at_end(k, v) and (not whole or highs.meets(n, v))]
-        if k is not None and at_end:
-            u = at_end[0]
+        ended = (v for v in (u, *pool) if decided.at_end(k, v) and (not whole or highs.meets(n, v)))
+        there = next(ended, None)
+        if k is not None and there is not None:
+            u = there
             n = decided.held(n, k, u)
-        else:
+        elif not _told_before(p, n, goal, under):
             found = (
                 highs.minimise(n, goal, worse=_vague(n, goal))
                 if whole and k is not None
