@@ -35,6 +35,8 @@ PRESOLVED = 2000
 """Numbers in the rows of a linear program from which on presolve saves time; below it takes longer than the rest."""
 MOST_PARTS_REFUTED = 8
 """Whole parts of which each is shown to leave no point, where a search finds none."""
+ROUGH_SHARE = 0.5
+"""Relative gap at which the bound of a search is known to be above 0."""
 MISSED_FOR_SURE = 1e-8
 """Of the size of every row: by so much all may give, and whole numbers still meet them nowhere."""
 PROGRAM_SECONDS = 120.0
@@ -148,17 +150,16 @@ def _refuted(n: Numbers, multipliers: Array | None) -> bool:
 def _whole_refuted(n: Numbers) -> bool:
     """Whether a program with whole numbers is proved to have no point.
 
-    Even divisible numbers have none, or no whole part leaves one, or the bound of a search in which all rows may give
-    shows it.
+    There is no whole part, or the bound of a search in which all rows may give shows it, or no whole part leaves a
+    point, or even divisible numbers have none.
     """
-    nothing, divisible = np.zeros(n.rows.shape[1]), n.relaxed()
-    if _solved_linear_program(divisible, nothing).end is End.INFEASIBLE:
-        return True
     parts = whole_parts.whole_parts(n)
-    if parts is not None and len(parts) <= MOST_PARTS_REFUTED:
-        points = np.column_stack([parts, np.ones(len(parts))])
-        return all(_solved_linear_program(n.fixed(u), nothing).end is End.INFEASIBLE for u in points)
-    return _least_miss(n).bound > MISSED_FOR_SURE
+    if parts is not None and len(parts) > MOST_PARTS_REFUTED:
+        parts = None
+    if (parts is not None and not len(parts)) or _least_miss(n).bound > MISSED_FOR_SURE:
+        return True
+    left = [n.fixed(np.append(part, 1.0)) for part in parts] if parts is not None else [n.relaxed()]
+    return all(_solved_linear_program(m, np.zeros(m.rows.shape[1])).end is End.INFEASIBLE for m in left)
 
 
 def _least_miss(n: Numbers) -> Result:
@@ -172,7 +173,8 @@ def _least_miss(n: Numbers) -> Result:
     wide = Numbers(eased, none, *ends, np.append(n.integer, False))
     cost = np.zeros(eased.shape[1])
     cost[-2] = 1.0
-    found = _called_highs(wide, cost, 0.0)
+    # that there is a bound is enough
+    found = _called_highs(wide, cost, 0.0, share=ROUGH_SHARE)
     if found.multipliers is None:
         return found
     y = np.asarray(np.bincount(both, found.multipliers * sign, minlength=len(rows)), dtype=float)
@@ -219,10 +221,12 @@ def narrowed(n: Numbers, cost: Array) -> Numbers:
     return replace(n, low=low, high=high)
 
 
-def _called_highs(n: Numbers, cost: Array, gap: float, *, tight: bool = True) -> Result:
+def _called_highs(
+    n: Numbers, cost: Array, gap: float, *, tight: bool = True, share: float = MIP_GAP
+) -> Result:
     """One call of HiGHS on balanced numbers, which must be numbers: it crashes on others.
 
-    ``tight``: with tolerances far below its own.
+    ``tight``: with tolerances far below its own; ``share``: relative gap that is enough.
     """
     if not (np.isfinite(n.rows).all() and np.isfinite(cost).all()):
         return Result(End.FAILED)
@@ -230,7 +234,7 @@ def _called_highs(n: Numbers, cost: Array, gap: float, *, tight: bool = True) ->
 
     row, column = balance(n)
     size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
-    h = model(n, cost, row, column, size, gap)
+    h = model(n, cost, row, column, size, gap, share)
     if not tight:
         for name in TOLERANCES:
             h.setOptionValue(name, highspy.Highs().getOptionValue(name)[1])
@@ -249,7 +253,9 @@ def _called_highs(n: Numbers, cost: Array, gap: float, *, tight: bool = True) ->
     return Result(End.FOUND, u, value, multipliers=multipliers)
 
 
-def model(n: Numbers, cost: Array, row: Array, column: Array, size: float, gap: float) -> highspy.Highs:
+def model(
+    n: Numbers, cost: Array, row: Array, column: Array, size: float, gap: float, share: float = MIP_GAP
+) -> highspy.Highs:
     """Return HiGHS with a program whose rows and columns are multiplied by factors, its costs divided by ``size``."""
     import highspy
 
@@ -257,7 +263,7 @@ def model(n: Numbers, cost: Array, row: Array, column: Array, size: float, gap: 
     for name, value in {
         "output_flag": False,
         "threads": 1,
-        "mip_rel_gap": MIP_GAP,
+        "mip_rel_gap": share,
         "mip_abs_gap": max(gap / size, 1e-12),
         "time_limit": PROGRAM_SECONDS,
         **TOLERANCES,

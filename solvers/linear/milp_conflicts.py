@@ -154,10 +154,10 @@ def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple
 def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = ()) -> float:
     """Proven lower bound of the largest amount by which some limit is missed, over all designs (0: none known).
 
-    A program of its own: every limit may give by the same multiple of its size (see ``_sizes``), which is minimised.
+    A program of its own: every limit may give by the same multiple of its size (``sizes_of_rows``), which is minimised.
     ``whole``: whether to go on with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
     """
-    kept, (sizes, share) = milp.kept_rows(p, drop), _sizes(p)
+    kept, (sizes, share) = milp.kept_rows(p, drop), sizes_of_rows(p)
     give, n = -sizes[kept], milp.numbers(p, drop=drop)
     # where no share is known, what judgement lets pass is no miss
     loose = np.where((sizes > 0.0) & ~share, SLACK, 0.0)[:, None] * np.abs(p.denominators)
@@ -181,7 +181,7 @@ def share_missed(p: Program, missed: float) -> float | None:
     A multiple of a limit's size is a share only if the size is one number. Rows of amounts do not give although limits
     may have made them, so that the designs that break these limits are not all in the program.
     """
-    sizes, share = _sizes(p)
+    sizes, share = sizes_of_rows(p)
     if p.amounts or missed >= LARGEST_MISS or not share[sizes > 0.0].all():
         return None
     # the inverse of a value below its limit: a ratio 1 + t of it is a share t / (1 + t) less
@@ -191,21 +191,21 @@ def share_missed(p: Program, missed: float) -> float | None:
     return missed / (1.0 + missed) if inverse else missed
 
 
-def _sizes(p: Program) -> tuple[Array, NDArray[np.bool_]]:
+def sizes_of_rows(p: Program) -> tuple[Array, NDArray[np.bool_]]:
     """By what each row gives (0: not at all), and whether that is a share of the limit's value at every design."""
     named = np.array([k is not None for k in p.keys], dtype=bool)
     above, below = np.abs(p.numerators), np.abs(p.denominators)
     # of a lower limit the value is below, where it is no inverse
     above_first = np.array([k is not None and k.side == "min" for k in p.keys], dtype=bool) & _plain(above)
-    one = np.where(above_first | ~_plain(below), above[:, -1], below[:, -1])
+    one = np.where(above_first | ~_plain(below), above[..., -1], below[..., -1])
     share = (_plain(above) | _plain(below)) & (one > 0.0)
-    size = np.where(share, one, np.maximum(below.max(axis=1, initial=0.0), ABOVE_ZERO))
+    size = np.where(share, one, np.maximum(below.max(axis=-1, initial=0.0), ABOVE_ZERO))
     return np.where(named, size, 0.0), share
 
 
 def _plain(forms: Array) -> NDArray[np.bool_]:
     """Which forms are one number for all designs."""
-    return np.asarray(~forms[:, :-1].any(axis=1))
+    return np.asarray(~forms[..., :-1].any(axis=-1))
 
 
 def _violation(n: Numbers, give: Array) -> float:

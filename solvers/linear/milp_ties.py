@@ -6,7 +6,7 @@ Ties go by the question's ``tie_order``, then to the smaller decided quantities 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -47,7 +47,7 @@ def chosen(p: Program, best: Best) -> Chosen:
     """Settle which optimal design is handed out, those of other branches included."""
     every = [c for b in (best, *best.equals) for c in _chosen(p, b)]
     left = every
-    for goal, under in _stages(p) if len(every) > 1 else ():
+    for goal, under, _ in tie_steps(p) if len(every) > 1 else ():
         values = [float(goal @ c.u) / float(under @ c.u) for c in left]
         left = [c for c, v in zip(left, values, strict=True) if v <= min(values) + TIE * abs(min(values))]
     return left[0] if len(every) == 1 else replace(left[0], ranges=_union(p, every))
@@ -233,30 +233,45 @@ def _among_choices(p: Program, kept: Numbers, u: Array, others: list[Array]) -> 
     decided = _decided(p, kept)
     pool = [u, *others]
     ranges = _ranges(p, kept, decided, pool, WANDER_SHARE)
-    for goal, under, k in _tie_steps(p, decided):
-        if k == 0:
-            first = _first_part(kept, decided)
-            if first is not None:
-                return Chosen(first, ranges)
-        there = next((v for v in (u, *pool) if decided.at_end(k, v) and highs.meets(kept, v)), None)
+    return Chosen(_first_by_rule(p, kept, u, decided, pool), ranges)
+
+
+def _first_by_rule(p: Program, n: Numbers, u: Array, decided: _Decided, pool: Iterable[Array] = ()) -> Array:
+    """The first of the designs of ``n`` by what ties go by; ``u`` is one of them, as are those of ``pool``."""
+    whole = bool(n.integer.any())
+    for goal, under, k in tie_steps(p):
+        first = _first_part(n, decided) if whole and k == 0 else None
+        if first is not None:
+            return first
+        ended = (v for v in (u, *pool) if decided.at_end(k, v) and (not whole or highs.meets(n, v)))
+        there = next(ended, None)
         if k is not None and there is not None:
             u = there
-            kept = decided.held(kept, k, u)
-        elif not _told_before(p, kept, goal, under):
+            n = decided.held(n, k, u)
+        elif not _told_before(p, n, goal, under):
             found = (
-                milp.ratio(kept, goal, under, u)
-                if k is None
-                else highs.minimise(kept, goal, worse=_vague(kept, goal))
+                highs.minimise(n, goal, worse=_vague(n, goal))
+                if whole and k is not None
+                else milp.ratio(n, goal, under, u)
             )
-            if found.u is None or _boxed(p, found.u):
+            if found.end is not End.FOUND or found.u is None or milp.at_searched_end(p, found.u).any():
+                # an aim that only the end of a box holds settles nothing
                 continue
             u = found.u
-            value = float(goal @ u) / float(under @ u)
-            slack = TIE * abs(value) * under + TIE * 1e-3 * constant_column(len(under))
-            kept = kept.with_rows(goal - value * under - slack)
-        if (kept.low == kept.high)[kept.integer].all():
+            if isinstance(found, Best) and not whole:
+                n = n if found.multipliers is None else milp.face(found)
+            else:
+                n = _no_larger(n, goal, under, u)
+        if (n.low == n.high)[n.integer].all() if whole else _determined(n):
             break
-    return Chosen(u, ranges)
+    return u
+
+
+def _no_larger(n: Numbers, goal: Array, under: Array, u: Array) -> Numbers:
+    """The program with a ratio held at what it is at a point."""
+    value = float(goal @ u) / float(under @ u)
+    slack = TIE * abs(value) * under + TIE * 1e-3 * constant_column(len(under))
+    return n.with_rows(goal - value * under - slack)
 
 
 def _first_part(kept: Numbers, decided: _Decided) -> Array | None:
@@ -278,19 +293,17 @@ def _vague(n: Numbers, form: Array) -> float:
     return math.inf if form[:-1][~n.integer].any() else -math.inf
 
 
-def _stages(p: Program) -> Iterator[tuple[Array, Array]]:
-    yield from ((goal, under) for goal, under, _ in _tie_steps(p, _decided(p, milp.numbers(p))))
-
-
-def _tie_steps(p: Program, decided: _Decided) -> Iterator[tuple[Array, Array, int | None]]:
+def tie_steps(p: Program) -> Iterator[tuple[Array, Array, int | None]]:
     """What ties go by, in order, as ratios of two forms; with the place of what is decided."""
     yield from ((goal, under, None) for _, goal, under in p.ties)
     unit = constant_column(len(p.columns) + 1)
-    yield from ((form, unit, k) for k, form in enumerate(decided.forms))
+    yield from ((p.column(d.name), unit, k) for k, d in enumerate(p.question.decide[:MOST_RANGED]))
 
 
 def _told_before(p: Program, n: Numbers, goal: Array, under: Array) -> bool:
-    """Whether an aim is the objective itself, or has only columns of one value."""
+    """Whether an aim is the objective itself, or has one value."""
+    if not n.integer.any():
+        return bool(_constant_forms(n, np.stack([goal, under])).all())
     if p.goal is not None and p.under is not None and (goal == p.goal).all() and (under == p.under).all():
         return True
     return not ((goal != 0.0) | (under != 0.0))[:-1][n.low < n.high].any()
@@ -303,25 +316,7 @@ def on_face(p: Program, n: Numbers, u: Array) -> Chosen:
     ranges = _ranges(p, n, decided, known) if known else {}
     if not ranges:
         return Chosen(u, {})
-    for goal, under, k in _tie_steps(p, decided):
-        if _constant_forms(n, np.stack([goal, under])).all():
-            continue
-        if k is not None and decided.at_end(k, u):
-            n = decided.held(n, k, u)
-        else:
-            found = milp.ratio(n, goal, under, u)
-            if found.end is not End.FOUND or found.u is None or _boxed(p, found.u):
-                continue
-            u = found.u
-            n = n if found.multipliers is None else milp.face(found)
-        if _determined(n):
-            break
-    return Chosen(u, ranges)
-
-
-def _boxed(p: Program, u: Array) -> bool:
-    """Whether only the end of a box holds what was asked to be least: an aim without end settles nothing."""
-    return bool(milp.at_searched_end(p, u).any())
+    return Chosen(_first_by_rule(p, n, u, decided), ranges)
 
 
 def _ranges(
@@ -374,7 +369,11 @@ def _least_of_each(p: Program, n: Numbers, forms: Array, ends: Array, known: lis
         if answer.u is not None:
             learn(answer.u)
             known.append(answer.u)
-            found[k] = -math.inf if _boxed(p, answer.u) and forms[k].sum() < 0.0 else forms[k] @ answer.u
+            found[k] = (
+                -math.inf
+                if milp.at_searched_end(p, answer.u).any() and forms[k].sum() < 0.0
+                else forms[k] @ answer.u
+            )
         elif answer.end is End.UNBOUNDED:
             found[k] = -math.inf
     return found

@@ -146,7 +146,7 @@ class _Search:
             return
         found = self.relaxation(made.numbers.relaxed(), made.cost)
         if found.u is None:
-            self.stuck |= found.end.value != "infeasible"
+            self.stuck |= found.end is not End.INFEASIBLE
             return
         low, high = made.fixed.copy(), made.fixed.copy()
         low[made.kept], high[made.kept] = made.numbers.low, made.numbers.high
@@ -162,7 +162,7 @@ class _Search:
         """Solve a part in which nothing is left to choose from."""
         found = self.whole(made.numbers, made.cost)
         if found.u is None:
-            self.stuck |= found.end.value != "infeasible"
+            self.stuck |= found.end is not End.INFEASIBLE
             return
         self.bounds.append(found.bound)
         if self.best is None or found.value < self.best.value:

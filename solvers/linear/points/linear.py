@@ -26,7 +26,7 @@ from solvers.linear import milp, milp_ties
 from solvers.linear.linear_program import linear_cost, weak_duality
 from solvers.linear.milp_explained import RATE_ROUNDING
 from solvers.linear.points import linear_conflicts, lp
-from solvers.linear.points.linear_rows import PROGRAM_GAP, NotLinear, Rows, to_user
+from solvers.linear.points.linear_rows import NotLinear, Rows, to_user
 from solvers.linear.points.lp import Vertices
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Designs
@@ -125,8 +125,8 @@ def _check(p: Program) -> None:
 
 def _aims(p: Program) -> list[Array]:
     """What is minimised, what settles ties, and every decided quantity, in order of importance."""
-    decided = [p.column(d.name) for d in p.question.decide[: milp_ties.MOST_RANGED]]
-    return [linear_cost(*milp.objective(p)), *(goal / under[..., -1:] for _, goal, under in p.ties), *decided]
+    steps = (linear_cost(goal, under) for goal, under, _ in milp_ties.tie_steps(p))
+    return [linear_cost(*milp.objective(p)), *steps]
 
 
 def _solved_programs(p: Program, count: int) -> Vertices:
@@ -145,8 +145,8 @@ def _of_branches(answers: BlockAnswers, p: Program, question: Question, points: 
         met, none = f.end == OPTIMAL, f.end == INFEASIBLE
         far = np.where(b.boxed, np.inf, n.high)
         nothing = weak_duality(n.rows, n.equal, n.low, far, np.zeros_like(n.cost), f.y) > 0.0
-        bounds[k] = weak_duality(n.rows, n.equal, n.low, n.high, n.cost, f.y)
-        values[k] = np.where(met, (n.cost * f.u).sum(axis=1), np.inf)
+        values[k], bounds[k], _ = n.bounded(f.u, f.y)
+        values[k] = np.where(met, values[k], np.inf)
         bounds[k] = np.where(met, bounds[k], np.where(none & nothing, np.inf, -np.inf))
     low, which = values.min(axis=0), values.argmin(axis=0)
     best = np.stack([f.u for f in found])[which, np.arange(count)]
@@ -202,11 +202,7 @@ def _optimal(
     """
     u, y = found.u[mask], found.y[mask]
     n = Rows(p, mask)
-    value = (n.cost * u).sum(axis=1)
-    bound = weak_duality(n.rows, n.equal, n.low, n.high, n.cost, y)
-    size = (np.abs(n.cost) * np.abs(u)).sum(axis=1)
-    bound = bound if least is None else np.minimum(bound, least)
-    good = value - bound <= PROGRAM_GAP * np.maximum(np.abs(value), 1e-3 * size)
+    value, bound, good = n.bounded(u, y, least)
     good &= ~milp.at_searched_end(p, u, n.high).any(axis=1)
     rates, sure = _rates(p, n, u, y, value, len(p.keys) if rows is None else rows)
     good &= sure

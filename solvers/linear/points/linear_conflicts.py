@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +52,11 @@ def put_conflicts(
 
         def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
             asked = np.isin(np.arange(len(mask)), now[some])
-            factor = partial(_least_of_all, made, asked)
             here = blocks.part(question, asked)
+
+            def factor(which: int) -> Array:
+                return np.asarray(np.min([_least_factor_at_points(p, which, asked) for p in made], axis=0))
+
             return conflicts.feasible_values(here, made[0].keys, conflict, factor)
 
         why = Why(
@@ -78,17 +80,12 @@ def _least_violation_at_points(p: Program, found: Vertices, mask: Mask, turned: 
     # an end that is only there to have one proves nothing
     high = np.where(p.boxed, np.inf, n.high)
     missed = weak_duality(n.rows, n.equal, n.low, high, np.zeros_like(n.cost), y)
-    denominators = np.abs(n.denominators).max(axis=2, initial=0.0)
-    choosing = (denominators == 0.0) & ~named & turned
-    give = np.where(named, denominators, np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), 0.0))
+    sizes = along(milp_conflicts.sizes_of_rows(p)[0], mask, 1)
+    choosing = (np.abs(n.denominators).max(axis=2, initial=0.0) == 0.0) & ~named & turned
+    give = np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), sizes)
     weight = np.where(n.equal, np.abs(y), np.maximum(y, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(missed > 0.0, missed / (weight * give).sum(axis=1), 0.0))
-
-
-def _least_of_all(made: Sequence[Program], asked: Mask, which: int) -> Array:
-    """The least ratio of a limit over all branches."""
-    return np.asarray(np.min([_least_factor_at_points(p, which, asked) for p in made], axis=0))
 
 
 def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
@@ -106,25 +103,18 @@ def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
         under=p.denominators[..., which, :],
         sign=1,
     )
-    found, value, sure = _least_ratio(fewer, asked) if _minimises_ratio(fewer) else _least_cost(fewer, asked)
+    of_ratio = all(form[..., :-1].any() for form in milp.objective(fewer))
+    found, value, sure = (_least_ratio if of_ratio else _least_cost)(fewer, asked)
     # an end that is only there to have one says nothing
     sure &= ~milp.at_searched_end(p, found.u, along(p.high, asked, 1)).any(axis=1)
     return np.select([sure, found.end == INFEASIBLE], [value, np.inf], np.nan)
 
 
-def _minimises_ratio(p: Program) -> bool:
-    """Whether what is minimised is a ratio of two things that are decided."""
-    return all(form[..., :-1].any() for form in milp.objective(p))
-
-
 def _least_cost(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
     n = Rows(p, asked)
     found = lp.solved(n.rows, n.equal, n.low, n.high, [n.cost], len(n.rows))
-    value = (n.cost * found.u).sum(axis=1)
-    bound = weak_duality(n.rows, n.equal, n.low, n.high, n.cost, found.y)
-    size = (np.abs(n.cost) * np.abs(found.u)).sum(axis=1)
-    sure = (found.end == OPTIMAL) & (value - bound <= PROGRAM_GAP * np.maximum(np.abs(value), 1e-3 * size))
-    return found, to_user(p, n, value), sure
+    value, _, closed = n.bounded(found.u, found.y)
+    return found, to_user(p, n, value), (found.end == OPTIMAL) & closed
 
 
 def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
@@ -153,7 +143,7 @@ def _ends_with_limits_kept(
 ) -> NDArray[np.int64]:
     """How the programs of the points ``own`` end with the limits ``kept`` alone and nothing to minimise."""
     left_out = {n for n, k in zip(names, kept, strict=True) if not k}
-    stays = np.array([k is None or k.name not in left_out for k in p.keys], dtype=bool)
+    stays = np.array(milp.kept_rows(p, left_out), dtype=bool)
     rows = p.rows[..., stays, :]
     rows = rows[own] if rows.ndim == 3 else rows
     low, high = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.endless))

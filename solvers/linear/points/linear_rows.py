@@ -9,7 +9,7 @@ from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.many import Array
 from formulations.program import Program
 from solvers.linear import milp
-from solvers.linear.linear_program import linear_cost
+from solvers.linear.linear_program import linear_cost, weak_duality
 
 PROGRAM_GAP = 1e-9
 
@@ -27,6 +27,13 @@ class Rows:
         self.rows, self.low, self.high = along(p.rows, mask, 2), along(p.low, mask, 1), along(p.high, mask, 1)
         self.denominators, self.equal = along(p.denominators, mask, 2), p.equal
         self.cost = along(linear_cost(*milp.objective(p)) if cost is None else cost, mask, 1)
+
+    def bounded(self, u: Array, y: Array, least: Array | None = None) -> tuple[Array, Array, Mask]:
+        """What is minimised at designs, its lower bound by multipliers (and ``least``), and where the two meet."""
+        value, size = (self.cost * u).sum(axis=1), (np.abs(self.cost) * np.abs(u)).sum(axis=1)
+        bound = weak_duality(self.rows, self.equal, self.low, self.high, self.cost, y)
+        bound = bound if least is None else np.minimum(bound, least)
+        return value, bound, value - bound <= PROGRAM_GAP * np.maximum(np.abs(value), 1e-3 * size)
 
 
 def along(a: Array, mask: Mask, dims: int) -> Array:
