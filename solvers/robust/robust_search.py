@@ -18,7 +18,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.grids import divided
+from formulations.grids import batch, divided
 from formulations.problem import formulate
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.measures import Weighing
@@ -96,7 +96,7 @@ def _bounds_of_ratios(worlds: Worlds) -> Array:
     # no bound may rest on an end that only a search has
     some = ends.farther(worlds.some(np.arange(worlds.measured)))
     first = divided.structure(some.at(0)) if worlds.measured <= WORLDS_TOGETHER else None
-    made = None if first is None else divided.of_arrays(first, some.every, some.size)
+    made = None if first is None else batch.of_question(first, some.every, (some.size,), divided.by_few_forms)
     if made is None or made.problem.goal is None or not np.isfinite(made.arrays.logc).all():
         return unknown
     found = branch.search(made.arrays, gp.solve, value_only=True)
