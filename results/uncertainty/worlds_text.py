@@ -62,7 +62,7 @@ def tables(found: Worlds) -> list[Table]:
     """Return name, head and rows of each table."""
     made: list[Table] = []
     answered = sum(n for s, n in found.statuses.items() if s in ("optimal", "feasible", "evaluated"))
-    if found.numbers:
+    if found.numbers and answered:
         head = ("", "median", "90 % of samples", "mean", "its 95 % interval")
         rows = [_number_row(n) for n in found.numbers]
         made.append((f"Over the {answered} samples with a design", head, rows))

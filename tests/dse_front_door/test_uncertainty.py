@@ -327,3 +327,18 @@ def test_samples_outside_the_range_of_the_model_are_told(tmp_path: Path, monkeyp
         found = CliRunner().invoke(main, ["uncertainty", "samples.toml", "--samples", "3"])
         assert found.exit_code == 0, found.output
         assert ("message_share above 1 at 3 of 3 samples" in found.output) == told
+
+
+def test_where_no_sample_has_a_design_there_is_no_table_of_them() -> None:
+    asked = {
+        "model": "nbody",
+        "machine": "jaketown",
+        "given": {"bodies": 1e6, "flops_per_pair": 20},
+        "decide": {"processors": {"max": 16}, "memory": {}},
+        "uncertain": {"bodies": {"uniform": [0.9e6, 1.1e6]}, "sampling": {"samples": 16}},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": "1 ns"}},
+    }
+    told = str(dse.uncertainty(dse.load(asked)))
+    assert "No design at all in 100 % of the samples" in told
+    assert "nan" not in told
