@@ -88,10 +88,7 @@ class Whole:
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
-        block = Block(self.grid, region)
-        answers = BlockAnswers(plan, block.shape)
-        left = block.answered(lambda question, points: answered(answers, question, points), WHOLE_TOGETHER)
-        return answers.arrays, left
+        return blocks.solved(self.grid, plan, region, answered, WHOLE_TOGETHER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +120,7 @@ class Combination:
         )
 
 
-def answered(answers: BlockAnswers, question: Question, points: Points) -> Mask:
+def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
     """Answer some points; tells which are answered."""
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(question)]
     return by_choice.put_best(
