@@ -23,6 +23,10 @@ class Status(StrEnum):
     ERROR = "error"
 
 
+HELD_BY = ("min", "max")
+"""Sides of the end of its domain that alone holds a decided number."""
+
+
 class ByValue:
     """Equality by value: NaN equals NaN, and fields that are not compared are ignored."""
 

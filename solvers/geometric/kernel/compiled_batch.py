@@ -36,25 +36,26 @@ def solve(
     width: int = 0,
     hurried: bool = False,
     content: Bools | None = None,
+    enough: Array | None = None,
 ) -> gp.Result:
     """Solve N geometric programs as ``solvers.geometric.kernel.gp.solve`` does, which also tries failures once more.
 
     ``tol``: of the gap; from 10 on (``ANY``) it is only asked whether the limits can be met.
     ``hurried``: what fails is tried once more for a short time only; those ``content`` (N,) with a gap of 1e-6 are not
-    tried again. ``width``: programs of fewer variables are
+    tried again. ``enough``: as there. ``width``: programs of fewer variables are
     widened to so many, as each number of them is compiled anew.
     """
     N, n = len(np.atleast_2d(logc)), A.shape[-1]
     if n < width <= UNROLLED:
         return _widened(A, logc, ptr, lo, hi, tol, max_iterations, width, hurried, content)
-    result = compiled_only(A, logc, ptr, lo, hi, tol=tol, max_iterations=max_iterations)
-    again = np.flatnonzero((result.status == FAILED) & ~_near(result, content))
+    till = np.full(N, np.nan) if enough is None else enough
+    result = compiled_only(A, logc, ptr, lo, hi, tol=tol, max_iterations=max_iterations, enough=till)
+    again = np.flatnonzero((result.status == FAILED) & ~_near(result, content) & ~(result.bound >= till))
     if again.size:
         own = A if A.ndim == 2 else A[again]
         rest = [np.broadcast_to(x, (N, n))[again] for x in (lo, hi)]
-        _replace(
-            result, again, gp.solve(own, np.atleast_2d(logc)[again], ptr, *rest, tol=tol, hurried=hurried)
-        )
+        logc, till = np.atleast_2d(logc)[again], till[again]
+        _replace(result, again, gp.solve(own, logc, ptr, *rest, tol=tol, hurried=hurried, enough=till))
     return result
 
 
@@ -73,6 +74,7 @@ def compiled_only(
     *,
     tol: float = 1e-9,
     max_iterations: int = 200,
+    enough: Array | None = None,
 ) -> gp.Result:
     """Do the same without a second try for what fails."""
     logc = np.ascontiguousarray(np.atleast_2d(logc), float)
@@ -83,7 +85,8 @@ def compiled_only(
     dims: Any = (0,) * n if n <= UNROLLED else np.zeros(n, np.int8)
     guess = np.linalg.pinv(shared[0])
     out = np.zeros((N, 6 + 3 * n + m))
-    _all(shared, logc, np.asarray(ptr, np.int64), low, high, guess, dims, tol, max_iterations, out)
+    till = np.full(N, np.nan) if enough is None else enough
+    _all(shared, logc, np.asarray(ptr, np.int64), low, high, guess, dims, tol, max_iterations, till, out)
     return _result(out, n, m)
 
 
@@ -152,6 +155,7 @@ def _solve_point(
     dims: Any,
     tol: float,
     limit: int,
+    enough: float,
     w: Any,
     r: Room,
     out: Any,
@@ -174,7 +178,9 @@ def _solve_point(
                         w[r.y + v] -= guess[v, j] * b[j] if b[j] > -np.inf else 0.0
                 else:
                     w[r.y + v] = 0.5 * (lo[v] + hi[v])
-            infeasible, settled, penalised, slight, more = iterate(A, b, ptr, dims, lo, hi, w, r, tol, limit)
+            infeasible, settled, penalised, slight, more = iterate(
+                A, b, ptr, dims, lo, hi, w, r, tol, limit, enough
+            )
             count += more
             if settled:
                 break
@@ -247,13 +253,14 @@ def _solving_loop(sources: int) -> Any:
 
     @loop
     def every(
-        A: Any, logc: Any, ptr: Any, lo: Any, hi: Any, guess: Any, dims: Any, tol: float, limit: int, out: Any
-    ) -> None:
+        A: Any, logc: Any, ptr: Any, lo: Any, hi: Any, guess: Any, dims: Any, tol: float, limit: int,
+        enough: Any, out: Any,
+    ) -> None:  # fmt: skip
         r = room(logc.shape[1], ptr.size - 2, len(dims))
         w = np.zeros(r.size)
         for i in range(logc.shape[0] if sources else 0):
             own, low, high = A[i % A.shape[0]], lo[i % lo.shape[0]], hi[i % hi.shape[0]]
-            _solve_point(own, logc[i], ptr, low, high, guess, dims, tol, limit, w, r, out[i])
+            _solve_point(own, logc[i], ptr, low, high, guess, dims, tol, limit, enough[i], w, r, out[i])
 
     return every
 

@@ -28,6 +28,9 @@ TOP_PENALTY_AGAIN = 1e8
 """The highest of the last try, for limits that move the optimum 1e4 times as much as themselves and more."""
 LEAST_MU, LEAST_ELASTIC = 1e-13, 1e-14
 """Product of slack and multiplier below which slacks drown in rounding; with an elastic t for each unit of rho."""
+OPEN_SHARE = 1e-4
+"""Product of slack and multiplier, as a part of a gap that is open, below which the rows that bind drown in rounding what
+leads along them."""
 PATIENCE = 40
 """Iterations before a program counts as jammed."""
 LATE, LATE_CAUTIOUS = 3, 8
@@ -65,6 +68,11 @@ def centring(ratio: Any, short: Any, least: Any) -> Any:
     """
     cubed = np.minimum(np.maximum(ratio * ratio * ratio, 1e-4), 1.0)
     return np.maximum(np.maximum(cubed, 0.5 * (short > 0)), np.minimum(least, 1.0))
+
+
+def least_product(least: Any, gap: Any) -> Any:
+    """The least product that steps aim at while a ``gap`` (0: closed) is open; ``least``: the least of all."""
+    return np.maximum(least, OPEN_SHARE * np.minimum(gap, 1.0))
 
 
 def fraction(mu: Any) -> Any:

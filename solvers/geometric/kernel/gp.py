@@ -85,6 +85,7 @@ def solve(
     apart: bool = True,
     content: Bools | None = None,
     hurried: bool = False,
+    enough: Array | None = None,
 ) -> Result:
     """Solve N geometric programs.
 
@@ -94,7 +95,8 @@ def solve(
     variable is decided by its value. ``start``: (n,) or (N, n), a guess. ``apart``: instances with other free variables
     go one kind after the other, each in arrays of its size; else all in step, which is faster for a few, and what jams
     is given up sooner, since all others wait for it; those ``content`` (N,) with a gap of 1e-6 are not tried again.
-    ``hurried``: what jams is given up sooner in any case.
+    ``hurried``: what jams is given up sooner in any case. ``enough`` (N,): bounds from which nothing more is asked, NaN
+    where there is none; an instance that has one ends there (and may not be optimal), or with its gap closed, unsharpened.
 
     An instance is optimal when no limit is violated by more than 1e-9 and ``|value - bound| <= tol`` (a bit
     more, 1e-13 of the multipliers' sum, where limits without interior make that sum huge; see ``close``). An
@@ -122,7 +124,10 @@ def solve(
                 g = None if guess is None else guess[block]
                 kept = np.zeros(len(block), bool) if content is None else content[block]
                 wish = None if apart and not hurried else kept
-                answers = _solve_block(part, lo[block], hi[block], free[block], g, tol, max_iterations, wish)
+                till = np.full(len(block), np.nan) if enough is None else enough[block]
+                answers = _solve_block(
+                    part, lo[block], hi[block], free[block], g, tol, max_iterations, wish, till
+                )
                 _write(result, block, answers, tol)
     return result
 
@@ -161,8 +166,9 @@ def _solve_block(
     tol: float,
     limit: int,
     content: Bools | None,
+    enough: Array,
 ) -> _Answers:
-    """Solve instances in step; ``free`` (B, n) says which variables each may move; ``content``: as in ``run``."""
+    """Solve instances in step; ``free`` (B, n) says which variables each may move; the rest: as in ``run``."""
     B, m, n = len(lo), len(T.starts) - 1, free.shape[1]
     middle = 0.5 * (lo + hi)
     R, decided, worst = _reduce(T, middle, free)
@@ -179,7 +185,8 @@ def _solve_block(
         # what is fixed in some instances only moves there in an interval of its own, and nothing feels it
         low, high = np.where(moves, lo[live][:, columns], -1.0), np.where(moves, hi[live][:, columns], 1.0)
         start = _guess(R) if guess is None else np.where(moves, guess[live][:, columns], 0.0)
-        found = run(R, low, high, start, tol, limit, None if content is None else content[live])
+        content = None if content is None else content[live]
+        found = run(R, low, high, start, tol, limit, enough[live], content)
         out.y[np.ix_(live, columns)] = np.where(moves, found.y, middle[live][:, columns])
         out.lam[live] = found.L[:, :m]
         ends = np.where(np.tile(moves, 2), found.L[:, m + 1 :], 0.0)

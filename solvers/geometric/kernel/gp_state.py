@@ -44,6 +44,7 @@ class State:
     late: NDArray[np.int64]  # iterations since optimal, without progress
     stale: NDArray[np.int64]  # iterations, within the limits but not optimal, since the gap was last halved
     score: Array
+    gap: Array  # that is open: value less bound within the limits, 0 where it is closed
     slight: Array  # proved least violation too small to count
     age: NDArray[np.int64]  # iterations in this mode
     cautious: Bools  # monotone barrier with a line search, for instances that jam
@@ -90,7 +91,7 @@ def begin(T: Terms, lo: Array, hi: Array, y: Array) -> State:
     one, none = np.ones(B), np.zeros(B, np.int64)
     state = State(
         np.arange(B), T, lo, hi, y, t, S, active / S, active, F, T.slopes(W), W, J, elastic,
-        one, FIRST_PENALTY * one, none, none.copy(), none.copy(), none.copy(), np.inf * one, 0 * one, none.copy(),
+        one, FIRST_PENALTY * one, none, none.copy(), none.copy(), none.copy(), np.inf * one, 0 * one, 0 * one, none.copy(),
         np.zeros(B, bool), one.copy(),
     )  # fmt: skip
     tilt(state)

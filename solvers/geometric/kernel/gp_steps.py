@@ -60,7 +60,7 @@ def advance(s: State, whole: bool, hurried: bool) -> Bools:
     _, _, dS, dL = newton.step(np.zeros_like(s.S))
     a = (1 / np.maximum(*_longest(s, dS, dL)))[:, None]
     ahead = ((s.S + a * dS) * (s.L + a * dL)).sum(1) / count
-    sigma = formulas.centring(ahead / mu, s.short, least_mu(s) / mu)
+    sigma = formulas.centring(ahead / mu, s.short, formulas.least_product(least_mu(s), s.gap) / mu)
     # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
     trust = np.where(s.short > 0, 0.0, a[:, 0] ** 2)
     aim = s.active * np.where(s.cautious, s.target, sigma * mu)[:, None]
@@ -237,7 +237,9 @@ def _recentre(s: State, which: Bools, mu: Array) -> None:
     s.age[which] = 0
 
 
-def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> tuple[Bools, Array, Array]:
+def record(
+    s: State, found: Found, done: Bools, tol: float, iteration: int, enough: Array
+) -> tuple[Bools, Array, Array]:
     """Write down what this iterate proves; True where the instance is finished."""
     m = s.F.shape[1] - 1
     bound, proof, worst = certificates(s)
@@ -245,13 +247,12 @@ def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> t
     bound = np.where(s.slight > 0, np.minimum(bound, s.F[:, 0]), bound)
     gap = np.abs(s.F[:, 0] - bound)
     # a smaller complementarity pins the variables down where the objective no longer can
-    left = np.where(
-        formulas.close(s.F[:, 0] - bound, s.L[:, :m].sum(1), tol),
-        gap + (s.S * s.L).sum(1) + np.maximum(worst, 0),
-        1 + gap,
-    )
+    closed = formulas.close(s.F[:, 0] - bound, s.L[:, :m].sum(1), tol)
+    left = np.where(closed, gap + (s.S * s.L).sum(1) + np.maximum(worst, 0), 1 + gap)
+    s.gap = np.where(closed | s.elastic, 0.0, gap)
     score = np.where(worst <= FEASIBLE, left, NOT_WITHIN + np.maximum(worst, 0))
-    better = ((score < s.score) | impossible) & ~done
+    beyond = (bound >= enough) & ~done
+    better = ((score < s.score) | impossible | beyond) & ~done
     s.late = np.where((score < 0.5 * s.score) | (s.score >= 1), 0, s.late + 1)
     open_gap = (
         (score >= 1) & (score < NOT_WITHIN) & (s.score < NOT_WITHIN) & (score - 1 > 0.9 * (s.score - 1))
@@ -268,21 +269,30 @@ def record(s: State, found: Found, done: Bools, tol: float, iteration: int) -> t
     found.infeasible[s.index[impossible]] = True
     at_floor = (s.S * s.L).max(1) <= 2 * least_mu(s)
     sharp = better & (score < 1) & (gap < SHARP) & at_floor
-    solved = sharp | (s.score < 1) & (s.late >= np.where(s.cautious, LATE_CAUTIOUS, LATE))
-    found.settled[s.index[impossible | (s.score < 1)]] = True
+    late = np.where(np.isnan(enough), np.where(s.cautious, LATE_CAUTIOUS, LATE), 0)
+    solved = sharp | beyond | (s.score < 1) & (s.late >= late)
+    found.settled[s.index[impossible | beyond | (s.score < 1)]] = True
     return impossible | solved, proof, worst
 
 
 def run(
-    T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, content: Bools | None = None
+    T: Terms,
+    lo: Array,
+    hi: Array,
+    y: Array,
+    tol: float,
+    limit: int,
+    enough: Array,
+    content: Bools | None = None,
 ) -> Found:
     """Solve every instance from y; the rare one that fails is tried again, otherwise.
 
+    ``enough`` (B,): bounds from which nothing more is asked (see ``gp.solve``).
     ``content`` (B,): given where others wait, so that what jams is treated so sooner, and given up sooner; which
     instances are then content with an optimum but for a gap of SMALL_GAP.
     """
     hurried = content is not None
-    found = _iterate(T, lo, hi, y, tol, limit, hurried, whole=True, top=TOP_PENALTY)
+    found = _iterate(T, lo, hi, y, tol, limit, enough, hurried, whole=True, top=TOP_PENALTY)
     for whole, top in ((False, TOP_PENALTY), (True, TOP_PENALTY_AGAIN)):
         k = np.flatnonzero(~found.settled & ~(found.near & (False if content is None else content)))
         if top > TOP_PENALTY:
@@ -291,7 +301,7 @@ def run(
         if not len(k):
             break
         start = y[k] if whole else 0.5 * (lo[k] + hi[k])
-        again = _iterate(T.take(k), lo[k], hi[k], start, tol, limit, hurried, whole=whole, top=top)
+        again = _iterate(T.take(k), lo[k], hi[k], start, tol, limit, enough[k], hurried, whole=whole, top=top)
         found.iterations[k] += again.iterations
         better = again.settled
         for name in ("y", "L", "infeasible", "settled", "penalised", "slight"):
@@ -300,7 +310,16 @@ def run(
 
 
 def _iterate(
-    T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, hurried: bool, whole: bool, top: float
+    T: Terms,
+    lo: Array,
+    hi: Array,
+    y: Array,
+    tol: float,
+    limit: int,
+    enough: Array,
+    hurried: bool,
+    whole: bool,
+    top: float,
 ) -> Found:
     """Iterate until every instance is finished or has had ``limit`` iterations."""
     s = begin(T, lo, hi, y)
@@ -317,7 +336,7 @@ def _iterate(
         done.copy(),
     )
     for iteration in range(limit + 1):
-        now, proof, worst = record(s, found, done, tol, iteration)
+        now, proof, worst = record(s, found, done, tol, iteration, enough[s.index])
         done |= now
         if hurried:
             done |= s.cautious & (s.stale >= GIVEN_UP)

@@ -27,6 +27,7 @@ class Programs:
     """Some programs of one shape, as ``gp.solve`` takes them: A (K, n) or (N, K, n), logc (N, K), boxes (N, n).
 
     ``content``: whether an optimum but for a gap of 1e-6 will do, since only its bound and its point are used.
+    ``enough``: bounds (N,) from which nothing more is asked (see ``gp.solve``).
     """
 
     A: Array
@@ -35,6 +36,7 @@ class Programs:
     low: Array
     high: Array
     content: bool = False
+    enough: Array | None = None
 
     @property
     def shape(self) -> tuple[bytes, int]:
@@ -65,6 +67,7 @@ def solve(asked: Sequence[Programs]) -> list[gp.Result]:
         if not shared:
             A[rows, terms, :own] = p.A
     content = np.repeat([p.content for p in asked], counts)
+    # a question alone closes gaps that only sharp optima close
     found = gp.solve(A, logc, ptr, low, high, max_iterations=ITERATIONS, apart=False, content=content)
     return [
         _results_of_group(found, slice(end - count, end), limits, p)

@@ -35,6 +35,7 @@ SHARE_OF_PROOF = 0.9
 first_margin = compiled(formulas.first_margin)
 second_margin = compiled(formulas.second_margin)
 centring = compiled(formulas.centring)
+least_product = compiled(formulas.least_product)
 fraction = compiled(formulas.fraction)
 follows = compiled(formulas.follows)
 enough = compiled(formulas.enough)
@@ -160,9 +161,9 @@ def _trial(
 
 @compiled
 def advance(
-    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase
+    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase, gap: float
 ) -> tuple[bool, Phase]:
-    """Take one step; False where none was found."""
+    """Take one step; False where none was found. ``gap``: that is open."""
     total, _, count = products(w, r)
     mu, size = total / count, r.M
     slacks(w, r, r.F, r.y, p.t, lo, hi, r.off)
@@ -183,7 +184,7 @@ def advance(
         for k in range(size):
             if w[r.on + k] > 0:
                 ahead += (w[r.S + k] + a * w[r.dS + k]) * (w[r.L + k] + a * w[r.dL + k])
-        sigma = centring(ahead / total, p.short, least / mu)
+        sigma = centring(ahead / total, p.short, least_product(least, gap) / mu)
         # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
         trust = 0.0 if p.short > 0 else a * a
         for k in range(size):
@@ -337,8 +338,9 @@ def keep(w: Any, r: Room) -> None:
 
 @compiled
 def iterate(
-    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, tol: float, limit: int
-) -> tuple[bool, bool, bool, float, int]:
+    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, tol: float, limit: int,
+    enough: float,
+) -> tuple[bool, bool, bool, float, int]:  # fmt: skip
     """Iterate from y until something is proved: infeasible, settled, penalised, slight, iterations."""
     m = r.m
     p = begin(A, b, ptr, dims, lo, hi, w, r, tol)
@@ -355,6 +357,9 @@ def iterate(
             keep(w, r)
             return False, True, False, 0.0, i
         bound = min(bound, w[r.F]) if p.slight > 0 else bound
+        if bound >= enough:
+            keep(w, r)
+            return False, True, False, p.slight, i
         gap = abs(w[r.F] - bound)
         sum_limits = 0.0
         for k in range(m):
@@ -363,8 +368,10 @@ def iterate(
         total, most, _ = products(w, r)
         # a smaller complementarity pins the variables down where the objective no longer can
         now = 1.0 + gap
+        left = 0.0 if p.elastic else gap
         if close(w[r.F] - bound, sum_limits, tol):
             now = gap + total + max(worst, 0.0)
+            left = 0.0
         now = now if worst <= formulas.FEASIBLE else 1e9 + max(worst, 0.0)
         late = 0 if now < 0.5 * score or now >= 1 else late + 1
         if now < score and not refuted:
@@ -377,10 +384,12 @@ def iterate(
                 and most <= 2 * max(LEAST, formulas.LEAST_ELASTIC * p.rho if p.elastic else 0.0)
             ):
                 break
+        if score < 1 and enough == enough:  # noqa: PLR0124
+            break
         if score < 1 and late >= (formulas.LATE_CAUTIOUS if p.cautious else formulas.LATE):
             break
         p = change(w, r, lo, hi, p, proof, worst)
-        going, p = advance(A, b, ptr, dims, lo, hi, w, r, p)
+        going, p = advance(A, b, ptr, dims, lo, hi, w, r, p, left)
         i += 1
         if not going:
             break

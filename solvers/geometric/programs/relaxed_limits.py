@@ -38,7 +38,7 @@ Box = tuple[Array, Array, Allowed]
 """Ends, and what discrete variables may be."""
 AT_OPEN_END = 1e-6
 """In logs: what is this near to an end of its box may be held by it."""
-NODES_BEFORE_DIVISION = 40
+NODES_BEFORE_DIVISION = 100
 """Nodes of a point after which its ratio is looked at."""
 FEASIBLE_VALUE_GAP = 1e-7
 """In logs of the feasible value: what is named is what a design has, and at most so much less might do, too."""

@@ -220,7 +220,7 @@ def _searched(s: _State, waiting: Nodes) -> Searched:
 
 def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple[Nodes, Relaxed]:
     """Nodes that their relaxations leave, with bounds raised; designs near ``seeds`` are judged, too."""
-    asked = [_relaxations(s.tight, now)] if now.point.size else []
+    asked = [_relaxations(s, now)] if now.point.size else []
     points = np.zeros(0, np.intp)
     if seeds is not None:
         points, programs = _restrictions(s.c, *seeds)
@@ -232,7 +232,8 @@ def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple
         return now, Relaxed(now.low, np.zeros((0, s.tight.ptr.size - 2)), now.bound)
     r = results[0]
     bound = np.where((r.status == OPTIMAL) | np.isfinite(r.bound), r.bound, -np.inf)
-    bound = np.where(r.status == FAILED, np.minimum(bound, r.value), bound)
+    near = (r.status == FAILED) & (r.violation <= FEASIBLE)
+    bound = np.where(near, np.minimum(bound, r.value), bound)
     if s.wanted.any_design:
         # the kernel has set the goal aside
         bound = now.bound
@@ -242,9 +243,13 @@ def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple
     return raised.take(alive), Relaxed(r.y, r.multipliers, noise).take(alive)
 
 
-def _relaxations(c: Canonical, nodes: Nodes) -> Programs:
+def _relaxations(s: _State, nodes: Nodes) -> Programs:
+    c = s.tight
     a, b, ptr = canon.relaxation(take(c, nodes.point), nodes.z_low, nodes.z_high)
-    return Programs(a if c.divisors else c.exponents, b, ptr, nodes.low, nodes.high, content=True)
+    # a node that holds nothing better is of no more interest
+    enough = s.value + ALIKE_NODES if s.wanted.reach else s.level()
+    A = a if c.divisors else c.exponents
+    return Programs(A, b, ptr, nodes.low, nodes.high, content=True, enough=enough[nodes.point])
 
 
 def _restrictions(c: Canonical, nodes: Nodes, relaxed: Relaxed) -> tuple[Indices, Programs]:
