@@ -125,7 +125,9 @@ def solve(
                 kept = np.zeros(len(block), bool) if content is None else content[block]
                 wish = None if apart and not hurried else kept
                 till = np.full(len(block), np.nan) if enough is None else enough[block]
-                answers = _solve_block(part, lo[block], hi[block], free[block], g, tol, max_iterations, wish, till)
+                answers = _solve_block(
+                    part, lo[block], hi[block], free[block], g, tol, max_iterations, wish, till
+                )
                 _write(result, block, answers, tol)
     return result
 

@@ -276,7 +276,14 @@ def record(
 
 
 def run(
-    T: Terms, lo: Array, hi: Array, y: Array, tol: float, limit: int, enough: Array, content: Bools | None = None
+    T: Terms,
+    lo: Array,
+    hi: Array,
+    y: Array,
+    tol: float,
+    limit: int,
+    enough: Array,
+    content: Bools | None = None,
 ) -> Found:
     """Solve every instance from y; the rare one that fails is tried again, otherwise.
 
