@@ -29,8 +29,8 @@ TOP_PENALTY_AGAIN = 1e8
 LEAST_MU, LEAST_ELASTIC = 1e-13, 1e-14
 """Product of slack and multiplier below which slacks drown in rounding; with an elastic t for each unit of rho."""
 OPEN_SHARE = 1e-4
-"""Product of slack and multiplier, as a part of a gap that is open, below which the rows that bind drown in rounding what
-leads along them."""
+"""Product of slack and multiplier, as a part of a gap that is open, below which the rows that bind drown in rounding
+what leads along them."""
 PATIENCE = 40
 """Iterations before a program counts as jammed."""
 LATE, LATE_CAUTIOUS = 3, 8

@@ -276,14 +276,13 @@ def change(w: Any, r: Room, lo: Any, hi: Any, p: Phase, proof: float, worst: flo
     if not p.elastic:
         return p
     total, _, _ = products(w, r)
-    sum_limits, room = 0.0, True
+    room = True
     for k in range(r.m):
         if w[r.on + k] > 0:
-            sum_limits += w[r.L + k]
             room = room and roomy(w[r.F + k + 1], w[r.S + k])
     if room:
         return _let_go(w, r, lo, hi, p)
-    if p.stage == 0 and stuck(sum_limits, p.rho, total, p.t):
+    if p.stage == 0 and stuck(pressure(w, r), p.rho, total, p.t):
         return _press(w, r, lo, hi, p)
     if p.stage == 1 and total < formulas.DONE and worst <= formulas.FEASIBLE:
         for k in range(r.M):
@@ -328,6 +327,16 @@ def _press(w: Any, r: Room, lo: Any, hi: Any, p: Phase) -> Phase:
 
 
 @compiled
+def pressure(w: Any, r: Room) -> float:
+    """Sum of the limits' multipliers."""
+    total: float = 0.0
+    for k in range(r.m):
+        if w[r.on + k] > 0:
+            total += w[r.L + k]
+    return total
+
+
+@compiled
 def keep(w: Any, r: Room) -> None:
     """Remember this iterate as the best."""
     for v in range(r.n):
@@ -342,7 +351,6 @@ def iterate(
     enough: float,
 ) -> tuple[bool, bool, bool, float, int]:  # fmt: skip
     """Iterate from y until something is proved: infeasible, settled, penalised, slight, iterations."""
-    m = r.m
     p = begin(A, b, ptr, dims, lo, hi, w, r, tol)
     score, late, penalised, slight, refuted, i = np.inf, 0, False, 0.0, False, 0
     keep(w, r)
@@ -361,10 +369,7 @@ def iterate(
             keep(w, r)
             return False, True, False, p.slight, i
         gap = abs(w[r.F] - bound)
-        sum_limits = 0.0
-        for k in range(m):
-            if w[r.on + k] > 0:
-                sum_limits += w[r.L + k]
+        sum_limits = pressure(w, r)
         total, most, _ = products(w, r)
         # a smaller complementarity pins the variables down where the objective no longer can
         now = 1.0 + gap
@@ -384,9 +389,8 @@ def iterate(
                 and most <= 2 * max(LEAST, formulas.LEAST_ELASTIC * p.rho if p.elastic else 0.0)
             ):
                 break
-        if score < 1 and enough == enough:  # noqa: PLR0124
-            break
-        if score < 1 and late >= (formulas.LATE_CAUTIOUS if p.cautious else formulas.LATE):
+        patience = formulas.LATE_CAUTIOUS if p.cautious else formulas.LATE
+        if score < 1 and (late >= patience or not np.isnan(enough)):
             break
         p = change(w, r, lo, hi, p, proof, worst)
         going, p = advance(A, b, ptr, dims, lo, hi, w, r, p, left)
