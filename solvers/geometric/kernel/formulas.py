@@ -31,7 +31,7 @@ LEAST_MU, LEAST_ELASTIC = 1e-13, 1e-14
 OPEN_SHARE = 1e-4
 """Product of slack and multiplier, as a part of a gap that is open, below which the rows that bind drown in rounding
 what leads along them."""
-PATIENCE = 40
+PATIENCE = 60
 """Iterations before a program counts as jammed."""
 LATE, LATE_CAUTIOUS = 3, 8
 """Iterations without progress that an optimum is given to become sharper."""
