@@ -161,9 +161,9 @@ def _trial(
 
 @compiled
 def advance(
-    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase, gap: float
+    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase, gap: float, steady: bool
 ) -> tuple[bool, Phase]:
-    """Take one step; False where none was found. ``gap``: that is open."""
+    """Take one step; False where none was found. ``gap``: that is open; ``steady``: it is falling."""
     total, _, count = products(w, r)
     mu, size = total / count, r.M
     slacks(w, r, r.F, r.y, p.t, lo, hi, r.off)
@@ -217,7 +217,7 @@ def advance(
     )
     if p.cautious:
         return ok, _lowered_target(w, r, p, fall, count)
-    if not ok or p.age > formulas.PATIENCE:
+    if not ok or (p.age > formulas.PATIENCE and not steady):
         return True, _turn_cautious(A, b, ptr, dims, lo, hi, w, r, p)
     return True, p
 
@@ -378,6 +378,7 @@ def iterate(
             now = gap + total + max(worst, 0.0)
             left = 0.0
         now = now if worst <= formulas.FEASIBLE else 1e9 + max(worst, 0.0)
+        steady = now < 1e9 and (now < 1 or now - 1 <= formulas.STALE * (score - 1))
         late = 0 if now < 0.5 * score or now >= 1 else late + 1
         if now < score and not refuted:
             score = now
@@ -393,7 +394,7 @@ def iterate(
         if score < 1 and (late >= patience or not np.isnan(enough)):
             break
         p = change(w, r, lo, hi, p, proof, worst)
-        going, p = advance(A, b, ptr, dims, lo, hi, w, r, p, left)
+        going, p = advance(A, b, ptr, dims, lo, hi, w, r, p, left, steady)
         i += 1
         if not going:
             break
