@@ -6,6 +6,8 @@ OUT    ?= demo
 SITE   ?= site
 # compiled when it is first imported: of most of what is installed only a part ever is
 PIP    := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
+# our own modules at once: where processes may not write what they compile, each would compile them anew
+COMPILED := $(BIN)/python -m compileall -q dse formulations results scenarios solvers
 # without it every process that is started compiles all modules anew
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -79,6 +81,7 @@ environment: $(VENV)/.all
 
 $(VENV)/.all: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[test,dev,docs]'
+	$(COMPILED)
 	touch $(VENV)/.plain $(VENV)/.test $(VENV)/.dev $(VENV)/.docs $@
 
 $(VENV)/bin/python:
@@ -87,6 +90,7 @@ $(VENV)/bin/python:
 $(VENV)/.plain: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "installing dse and what it needs into $(VENV): 1 GB, some minutes"
 	$(PIP) -e .
+	$(COMPILED)
 	touch $@
 
 $(VENV)/.test: $(VENV)/.plain

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 _BEGINNING = 4
 # names that a message lists
 _MOST_NAMED = 40
+# names with a part spelled alike that a message offers
+_ALIKE_IN_PART = 4
 # what the field calls our quantities too, in small letters; of several the known ones are named
 _WORDS = {
     "energy_delay": ("edp", "ed", "et", "energy_delay_product", "energydelay", "energy*delay"),
@@ -60,7 +62,7 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'nbody'?"`` for the closest known names, or "" where nothing is close.
 
     Other words of the field ("EDP", "runtime") are known. Where none is spelled alike, names that begin with
-    what was written are close.
+    what was written are close, then those of which one part is spelled alike (``h101``: ``h100-sxm``).
     """
     known = list(known)
     close = [k for k in known if k.lower() == wrong.lower()]
@@ -68,7 +70,23 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     close = close or difflib.get_close_matches(wrong, known, n=2, cutoff=0.6)
     if not close and len(wrong) >= _BEGINNING:
         close = [k for k in known if k.lower().startswith(wrong.lower())][:2]
+    close = close or _with_a_part_alike(wrong.lower(), known)
     return f"; did you mean {' or '.join(repr(k) for k in close)}?" if close else ""
+
+
+def _with_a_part_alike(wrong: str, known: Iterable[str]) -> list[str]:
+    """A few names of parts joined by hyphens of which one is spelled like ``wrong``, those that begin with it first."""
+    by_part: dict[str, list[str]] = {}
+    for name in known:
+        for part in name.lower().split("-") if "-" in name else ():
+            by_part.setdefault(part, []).append(name)
+    near = difflib.get_close_matches(wrong, by_part, n=2, cutoff=0.7)
+    found = [
+        (i, not name.lower().startswith(part), len(name), name)
+        for i, part in enumerate(near)
+        for name in by_part[part]
+    ]
+    return list(dict.fromkeys(name for *_, name in sorted(found)))[:_ALIKE_IN_PART]
 
 
 def unknown(kind: str, wrong: str, known: Iterable[str]) -> UnknownName:

@@ -24,6 +24,7 @@ from formulations.arithmetics.affine import ONE, Linear, Product, symbol
 from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Maximum, Some, atoms, number
 from formulations.arithmetics.many import Many
 from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from formulations.stated import Run, named, run, stated
 from scenarios.question import Decision, Question
@@ -369,30 +370,10 @@ class _Builder:
 
     def _implied(self) -> Array:
         """Upper ends of all columns, with what the limits say of those that have none of their own."""
-        high = self._own_ends()
-        low, rows = np.array(self.low), matrix([n.plus(d, -1.0) for _, n, d, _ in self.rows], self.place)
-        used = [np.flatnonzero(row[:-1]) for row in rows]
-        for _ in range(PRESOLVE_PASSES):
-            before = high.copy()
-            for row, own in zip(rows, used, strict=True):
-                _tighten(row, own, low, high, self.integer)
-            if (high == before).all():
-                break
-        return high
+        rows = matrix([n.plus(d, -1.0) for _, n, d, _ in self.rows], self.place)
+        return upper_ends(rows, np.array(self.low), self._own_ends(), self.integer, passes=PRESOLVE_PASSES)
 
     def _most(self, form: Affine, high: Array) -> float:
         """Upper bound of a form where the columns have these upper ends."""
         terms = [(c, self.place[a]) for a, c in form.terms.items()]
         return form.constant + sum(float(c * (high[i] if c > 0 else self.low[i])) for c, i in terms)
-
-
-def _tighten(a: Array, used: NDArray[np.intp], low: Array, high: Array, integer: NDArray[np.bool_]) -> None:
-    """Lower the upper ends that one row implies; ``used``: its columns."""
-    least = np.where(a[used] > 0, a[used] * low[used], a[used] * high[used])
-    if np.count_nonzero(~np.isfinite(least)) > 0:
-        return
-    total = least.sum() + a[-1]
-    for i, own in zip(used, least, strict=True):
-        if a[i] > 0:
-            end = -(total - own) / a[i]
-            high[i] = min(high[i], math.floor(end + 1e-9) if integer[i] else end)

@@ -95,7 +95,8 @@ def _exponents(p: Posynomial, name: str, terms: Mapping[str, tuple[Ratio, ...]])
                 sides = e * min(s[0] for s in inner), e * max(s[1] for s in inner)
                 low, high = low + min(sides), high + max(sides)
         ends.append((low, high))
-    return min(e[0] for e in ends), max(e[1] for e in ends)
+    # what is 0 in every world has no terms
+    return min((e[0] for e in ends), default=0.0), max((e[1] for e in ends), default=0.0)
 
 
 def _convex(pair: Pair, loose: Sequence[str], terms: Mapping[str, tuple[Ratio, ...]]) -> bool:

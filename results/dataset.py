@@ -15,7 +15,7 @@ import numpy as np
 
 from dse.names import unknown
 from dse.system.records import dataclass
-from results import fresh_layout, provenance, variables
+from results import explained_layout, fresh_layout, provenance, variables
 from results.solution import THROUGH, Solution, Status
 from results.telling import families
 from results.telling.limits import base_name, limit_names
@@ -48,6 +48,7 @@ __all__ = [
     "Layout",
     "Variable",
     "blank",
+    "kept",
     "layout",
     "metrics_named",
     "objectives",
@@ -88,18 +89,31 @@ class Layout:
         """Shape of a variable at one point."""
         return tuple(self.further[d] for d in variable.dims if d in self.further)
 
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """What stands along each dimension that is not a swept axis."""
+        return {c.name: tuple(map(str, c.values or ())) for c in self.coordinates if c.name in self.further}
+
+    @property
+    def full(self) -> bool:
+        """Whether there is room for what stands beside each answer."""
+        return any(v.role == explained_layout.ROLE for v in self.variables)
+
     def shape_of(self, variable: Variable, points: Sequence[int] | None = None) -> tuple[int, ...]:
         """Shape of a variable for a block of ``points`` (default: for the whole grid)."""
         return (*(self.shape if points is None else points), *self.beyond(variable))
 
 
-def layout(grid: GridLike, attributes: Mapping[str, Any] | None = None) -> Layout:
+def layout(grid: GridLike, attributes: Mapping[str, Any] | None = None, *, full: bool = False) -> Layout:
     """Lay out the dataset of a grid; ``attributes`` (say ``method``, how points were solved) join its own.
+
+    ``full``: with what stands beside each answer (see ``results.explained_layout``).
 
     Raises ValueError for an axis whose name the dataset needs for itself.
     """
     axes = tuple(grid.axes)
-    taken = sorted({a.name for a in axes} & RESERVED)
+    own_names = {*RESERVED, *explained_layout.NAMES} if full else RESERVED
+    taken = sorted({a.name for a in axes} & own_names)
     if taken:
         raise ValueError(f"an axis cannot be named {taken[0]!r}: the dataset has a variable of that name")
     question = grid.question((0,) * len(axes))
@@ -109,22 +123,33 @@ def layout(grid: GridLike, attributes: Mapping[str, Any] | None = None) -> Layou
     indexed = families.collect(asked)
     coordinates = [c for a in axes for c in variables.coordinates(a, question)]
     columns = [c.name for c in coordinates if c.name not in dims]
-    own = families.dimensions(indexed.values(), {*dims, *columns, *RESERVED})
+    own = families.dimensions(indexed.values(), {*dims, *columns, *own_names})
     coordinates += [variables.limited(limits)] if limits else []
     promises = tuple(dict.fromkeys(n for q in asked for n in fresh_layout.promised(q)))
     coordinates += [fresh_layout.coordinate(promises)] if promises else []
     coordinates += [variables.labelled(dim) for dim in own.values()]
+    beside = explained_layout.labels(asked) if full else {}
+    coordinates += explained_layout.coordinates(beside)
     found = (
         *variables.of_answer(question, dims),
         *variables.per_limit(dims, limits, asked),
         *fresh_layout.laid_out(question, dims, promises),
-        *variables.named(variables.names(asked, indexed, own), question, dims, columns),
+        *(explained_layout.laid_out(asked, dims, limits, beside) if full else ()),
+        *variables.named(variables.names(asked, indexed, own), question, dims, {*columns, *own_names}),
     )
     about = provenance.attributes(grid, question) | dict(attributes or {})
     further = {d: len(n) for d, n in ((LIMIT, limits), (PROMISE, promises)) if n}
-    further |= {d.name: len(d.labels) for d in own.values()}
+    further |= {d.name: len(d.labels) for d in own.values()} | {d: len(n) for d, n in beside.items()}
     shown = [tuple(variables.sized(v, question) for v in some) for some in (coordinates, found)]
     return Layout({a.name: len(a.values) for a in axes}, shown[0], shown[1], limits, about, further)
+
+
+def kept(
+    grid: GridLike, attributes: Mapping[str, Any], names: Container[str] | None, *, full: bool = False
+) -> Layout:
+    """Lay out the dataset of a grid with these variables only (None: all); ``full`` as in ``layout``."""
+    plan = layout(grid, attributes, full=full)
+    return plan if names is None else only(plan, names)
 
 
 def only(plan: Layout, names: Container[str]) -> Layout:
@@ -200,8 +225,10 @@ def _reader(plan: Layout, variable: Variable) -> Any:
     if role == "status":
         return lambda s: STATUS_CODES[s.status]
     if role == fresh_layout.ROLE:
-        labels = next((c.values or () for c in plan.coordinates if c.name == PROMISE), ())
-        return lambda s: fresh_layout.value(s.fresh, key, [str(n) for n in labels])
+        labels = plan.labels.get(PROMISE, ())
+        return lambda s: fresh_layout.value(s.fresh, key, labels)
+    if role == explained_layout.ROLE:
+        return explained_layout.reader(key, plan.limits, plan.labels)
     if role == "message":
         return _message
     if role == "metric":

@@ -17,15 +17,20 @@ from dse.system.records import dataclass
 from results.along_fronts.variable_names import FRONT, PLACE_STATUS
 from results.axes import codes
 from results.dataset import LIMIT
+from results.explained_layout import ALTERNATIVE, PARAMETER
 from results.stores.chunks import block, chunk_slices
 from results.telling import sizes
-from results.variables import COLUMNS, LIMIT_UNITS
+from results.variables import COLUMNS, LIMIT_UNITS, NUMBER, NUMBER_UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import xarray as xr
 
+UNITS_ALONG = {LIMIT: LIMIT_UNITS, NUMBER: NUMBER_UNITS}
+"""Attributes with a unit for each name, by the dimension of these names."""
+NAMED_ALONG = (LIMIT, NUMBER, PARAMETER, ALTERNATIVE)
+"""Dimensions whose labels say in plain words what a column is about."""
 BLOCK_ROWS = 100_000
 MOST_BLOCK = 1_000_000
 
@@ -49,22 +54,25 @@ class Column:
     @property
     def unit(self) -> str:
         """Its unit, "1" for a plain number and "" where it is none."""
-        if LIMIT_UNITS in self.attributes and LIMIT in self.labels:
-            return str(json.loads(self.attributes[LIMIT_UNITS]).get(self.labels[LIMIT], "1"))
+        for dim, units in UNITS_ALONG.items():
+            if units in self.attributes and dim in self.labels:
+                return str(json.loads(self.attributes[units]).get(self.labels[dim], "1"))
         return str(self.attributes.get("units", "" if self.text or self.words else "1"))
 
     @property
     def shown_unit(self) -> str:
         """The unit with which its numbers are shown, "" for plain ones."""
-        if LIMIT_UNITS in self.attributes and LIMIT in self.labels:
-            return sizes.units_of_limits(self.attributes, LIMIT_UNITS).get(self.labels[LIMIT], "")
+        for dim, units in UNITS_ALONG.items():
+            if units in self.attributes and dim in self.labels:
+                return sizes.units_of_limits(self.attributes, units).get(self.labels[dim], "")
         return sizes.unit_of_array(self.attributes)
 
     @property
     def label(self) -> str:
         """Its name with its labels: "elasticity time", "share[region=a,processor=cpu]"."""
-        if LIMIT in self.labels:
-            return f"{self.name} {self.labels[LIMIT]}"
+        for dim in NAMED_ALONG:
+            if dim in self.labels:
+                return f"{self.name} {self.labels[dim]}"
         told = ",".join(f"{dim}={label}" for dim, label in self.labels.items())
         return self.name + (f"[{told}]" if told else "")
 

@@ -43,8 +43,10 @@ SHOWN_NAMES = "shown_names"
 """Attribute of an axis or a choice of machines: how people are shown those that are files, by their paths (JSON)."""
 COLUMNS, TABLE = "columns", "table"
 """Attributes of an axis of rows: the coordinates that say what stands in them (JSON), and the name of their table."""
-LIMIT_UNITS = "limit_units"
-"""Attribute of a variable whose numbers have a unit for each limit: JSON, unit by limit."""
+NUMBER = "decided_number"
+"""Dimension of the decided numbers, in what stands beside an answer."""
+LIMIT_UNITS, NUMBER_UNITS = "limit_units", "number_units"
+"""Attributes of variables whose numbers have a unit for each limit or decided number: JSON, unit by name."""
 OF_OBJECTIVE = frozenset({"objective", "bound", "fresh"})
 """Roles of variables in the unit of the objective."""
 VALIDITY = "validity"
@@ -225,12 +227,12 @@ def per_limit(
     needed = {
         "long_name": "value of a limit in conflict at which the question is feasible, all others kept; of a "
         "model's own limit the factor by which it is missed",
-        LIMIT_UNITS: json.dumps({name: _limit_unit(questions, name) for name in limits}),
+        LIMIT_UNITS: json.dumps({name: unit_of_limit(questions, name) for name in limits}),
     }
     yield Variable("would_do", "float64", (*dims, LIMIT), needed, "would_do")
 
 
-def _limit_unit(questions: Sequence[Question], limit: str) -> str:
+def unit_of_limit(questions: Sequence[Question], limit: str) -> str:
     """Return the unit of what is limited; "1" for a plain number and for a model's own limit."""
     name = base_name(limit)
     for asked in questions:
@@ -347,8 +349,9 @@ def sized(variable: Variable, question: Question) -> Variable:
     """Return a variable with the bytes per word, where people are shown its words in bytes."""
     told = variable.attributes
     found: Any = None
-    if LIMIT_UNITS in told:
-        units = json.loads(told[LIMIT_UNITS])
+    by_name = next((told[each] for each in (LIMIT_UNITS, NUMBER_UNITS) if each in told), None)
+    if by_name is not None:
+        units = json.loads(by_name)
         each = {n: size(question, base_name(n)) for n, unit in units.items() if unit == "word"}
         kept = {n: one for n, one in each.items() if one}
         found = json.dumps(kept) if kept else None

@@ -114,7 +114,7 @@ def bounds(
     for side, value in (("min", entry.min), ("max", entry.max)):
         at = f"{key}.{side}"
         number = None if value is None else reader.number(at, value, q, word_size)
-        found.append(reader.inside(at, number, q, positive=True))
+        found.append(reader.inside(at, number, q, value, word_size, positive=True))
     low, high = found
     if low is not None and high is not None and low > high:
         reader.findings.add(key, f"min = {shown(entry.min)} is above max = {shown(entry.max)}", "swap them")
@@ -196,7 +196,7 @@ def _with_listed_values(
     at = f"{key}.values"
     places = [f"{at}[{i}]" for i in range(len(values))]
     numbers = [
-        reader.inside(p, reader.number(p, v, q, word_size), q, positive=True)
+        reader.inside(p, reader.number(p, v, q, word_size), q, v, word_size, positive=True)
         for p, v in zip(places, values, strict=True)
     ]
     read = sorted({n for n in numbers if n is not None})

@@ -143,7 +143,6 @@ class Question:
     machines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     title: str = ""
     scenario_text: str = ""
-    scenario_hash: str = ""
     search: Search | None = None
     reach: float = 1.0
     ties: tuple[str, ...] = ()
@@ -153,6 +152,13 @@ class Question:
     measures: Mapping[str, Measure] = field(default_factory=dict)
     sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     bytes_per_word: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def scenario_hash(self) -> str:
+        """The SHA-256 of the scenario's text, as hexadecimal digits; "" where there is none."""
+        import hashlib  # loads OpenSSL
+
+        return hashlib.sha256(self.scenario_text.encode()).hexdigest() if self.scenario_text else ""
 
     @property
     def tie_order(self) -> tuple[str, ...]:

@@ -71,6 +71,6 @@ def _grid_with_bases(scenario: Scenario, *, swept: bool) -> Grid:
     found = check(scenario, findings, scenario.tables, swept=swept)
     if found is None:
         raise ScenarioError(findings.problems)
-    text, mark = scenario.text, scenario.hash
-    bases = {i: replace(q, scenario_text=text, scenario_hash=mark) for i, q in found.bases.items()}
+    text = scenario.text
+    bases = {i: replace(q, scenario_text=text) for i, q in found.bases.items()}
     return black_boxes.marked(replace(found, bases=bases))

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dse.models.model import MACHINE_PREFIX
-from dse.quantities import UnitError, dimension, in_bytes, written_unit
+from dse.quantities import in_bytes
 from scenarios.language import axis_slots
+from scenarios.language.reading import stated_in_bytes
 from scenarios.language.schema import Shape
 from scenarios.names import Roles
 from scenarios.question import Question
@@ -28,7 +29,7 @@ def bytes_per_word(shape: Shape, roles: Roles, word_size: float | None) -> dict[
         for name in dict.fromkeys((*roles.given, *roles.decide, *roles.limits, *swept, *own))
         if not reader.is_machine(name)
         and reader.quantity(name).unit == "word"
-        and any(map(_in_bytes, _stated(shape, roles, name)))
+        and any(map(stated_in_bytes, _stated(shape, roles, name)))
     }
 
 
@@ -78,10 +79,3 @@ def _of_machines(shape: Shape) -> dict[str, Any]:
         found |= {MACHINE_PREFIX + key: value}
         found |= {f"{MACHINE_PREFIX}{key}.{inner}": own for inner, own in within.items()}
     return found
-
-
-def _in_bytes(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and "[information]" in dimension(written_unit(value))
-    except UnitError:
-        return False

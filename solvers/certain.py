@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dse import models
+from dse.models.model import left_out
 from dse.models.shared import validity
 from dse.system.records import dataclass
 from formulations import evaluation, failures
@@ -81,6 +82,7 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         maximize=bool(question.objectives) and question.objectives[0].maximize,
         waived=tuple(sorted(question.waive)),
         outside=validity.outside(question.model, solution.metrics, HOLDS),
+        left_out=left_out(question.model),
         sources=sources_of(question, solution.variables),
         flags={q.name: q.flags for q in question.model.metrics if q.flags},
         index=families.index_of(question.model),
@@ -149,7 +151,10 @@ def _answer(
     outcome = tried.outcome
     if outcome.x is None or outcome.status is Status.UNBOUNDED:
         return without_design(
-            question, outcome, lambda: explained(_conflicts_of(tried)), with_conflicts=with_conflicts
+            question,
+            outcome,
+            lambda: explained(why_without_design(tried.problem)),
+            with_conflicts=with_conflicts,
         )
     solution = _solution_of(question, outcome)
     if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
@@ -186,34 +191,36 @@ def _ties_told(problem: Problem, solution: Solution) -> Solution:
 
 def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
     """Search a problem in its own box."""
-    # each way is imported where it is taken: a first answer waits for what it needs
-    if problem.kind is not Kind.EVALUATION and designs.few(problem.question):
-        return _without_structure(problem, enumeration.optimum(problem.question))
+    if not _is_structured(problem):
+        outcome = methods.unstructured(problem.question)
+        return Tried(problem, structured.Optimum(outcome, ranges=dict(outcome.ranges)))
     if problem.program is not None:
+        # imported where it is taken: a first answer waits for what it needs
         from solvers.linear import programs
 
-        return Tried(problem, programs.optimise(problem.program, ties=not brief), True)
-    if cases.apply_to(problem):
-        return Tried(problem, cases.optimise(problem, ties=not brief), True)
-    if problem.rows is not None:
-        return Tried(problem, structured.optimise(problem, ties=not brief), True)
-
-    return _without_structure(problem, methods.unstructured(problem.question))
+        return Tried(problem, programs.optimise(problem.program, ties=not brief))
+    optimise = cases.optimise if problem.cases else structured.optimise
+    return Tried(problem, optimise(problem, ties=not brief))
 
 
-def _without_structure(problem: Problem, outcome: Outcome) -> Tried:
-    return Tried(problem, structured.Optimum(outcome, ranges=dict(outcome.ranges)), structured=False)
+def _is_structured(problem: Problem) -> bool:
+    """Whether a problem is solved by its program, its rows or those of its cases, not from its equations alone."""
+    if not problem.question.decide or designs.few(problem.question):
+        return False
+    return problem.program is not None or problem.rows is not None or cases.apply_to(problem)
 
 
-def _conflicts_of(tried: Tried) -> Why:
-    problem = tried.problem
-    if problem.program is not None and tried.structured:
-        from solvers.linear import milp_conflicts
-
-        return milp_conflicts.why(problem.program, wider.ended(problem) if problem.program.open else ())
+def why_without_design(problem: Problem) -> Why:
+    """What tells why a question has no design, in which nothing is chosen by name."""
     from solvers.explaining import structured_conflicts, subsets
 
-    return structured_conflicts.why(problem) if tried.structured else subsets.why(problem.question)
+    if not _is_structured(problem):
+        return subsets.why(problem.question)
+    if problem.program is None:
+        return structured_conflicts.why(problem)
+    from solvers.linear import milp_conflicts
+
+    return milp_conflicts.why(problem.program, wider.ended(problem) if problem.program.open else ())
 
 
 def _why_not(question: Question, kept: _Kept) -> Why:
@@ -224,7 +231,7 @@ def _why_not(question: Question, kept: _Kept) -> Why:
     if place not in kept.whys:
         tried = kept.tried.get(place)
         # of few designs, and where nothing else is decided, there was no search
-        found = subsets.why(question) if tried is None else _conflicts_of(tried)
+        found = subsets.why(question) if tried is None else why_without_design(tried.problem)
         kept.whys[place] = remembered(found)
     return kept.whys[place]
 

@@ -24,6 +24,7 @@ from scenarios.define.composed import definitions_of
 from scenarios.question import HALVINGS, Question
 
 Bools = NDArray[np.bool_]
+NEXT_TO_END = 1e-9
 ABSOLUTE_GAP_BELOW = 1e-12
 """Of an objective smaller than this the gap is absolute."""
 
@@ -210,3 +211,23 @@ def asked_limits(question: Question) -> dict[str, LimitState]:
     none = np.full(1, np.nan)
     asked = Judged(question, (), {}, {}, dict.fromkeys(keys, math.nan), none, none, none)
     return {evaluation.label(key, keys): asked.states(key)[0] for key in keys}
+
+
+def ends_that_hold(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
+    """Which end of its domain alone holds each decided number: its place in ``HELD_BY`` from 1 on, 0 where none does.
+
+    What may be 0, or picks from a menu, has no end worth telling. ``x``: numbers, or arrays over points.
+    """
+    found = {}
+    for d in question.decide:
+        if d.choices is not None or d.name not in x:
+            continue
+        q = evaluation.quantity(question.model, d.name)
+        if q.floor == 0.0 or q.menu or (d.values is not None and not d.endless):
+            continue
+        low, high = evaluation.bounds(question)[d.name]
+        low, high = -math.inf if low is None else low, math.inf if high is None else high
+        least = (x[d.name] <= q.minimum * (1.0 + NEXT_TO_END)) & (low < q.minimum)
+        most = (x[d.name] >= q.maximum * (1.0 - NEXT_TO_END)) & (high > q.maximum)
+        found[d.name] = np.where(least, 1, np.where(most, 2, 0))
+    return found

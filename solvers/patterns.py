@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Bools = NDArray[np.bool_]
+Indices = NDArray[np.intp]
 
 
-def groups(patterns: Bools) -> Iterator[tuple[NDArray[np.intp], Bools]]:
+def groups(patterns: Bools) -> Iterator[tuple[Indices, Bools]]:
     """Points that share a pattern, and the pattern."""
     if not len(patterns):
         return

@@ -74,7 +74,7 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
         grid = scenarios.grid(dse.load({**asked, "sweep": sweep}))
         found = evaluated.way(grid).path
         if found is None and geometric._structured(grid):
-            found = geometric.Geometric(batch.apart(grid), compiled=False)
+            found = geometric.over(batch.apart(grid), compiled=False)
         for way in (divided.way, tables.way, whole.way, sums.way, linear.way, unstructured.way):
             if found is None:
                 offer = way(grid)

@@ -148,3 +148,12 @@ def test_an_object_that_holds_itself_is_told():
     one = ours(1)
     one.c.append(one)
     assert "..." in repr(one)
+
+
+def test_a_subclass_asked_first_leaves_the_init_with_the_class_that_made_it():
+    made = dataclass(frozen=True)(type("Base", (), {"__annotations__": {"a": int}, "a": 3}))
+    below = type("Below", (made,), {})
+    assert below(5).a == 5
+    assert "__init__" not in vars(below)
+    assert str(inspect.signature(made)) == str(inspect.signature(below)) == "(a: int = 3) -> None"
+    assert made().a == 3

@@ -46,13 +46,16 @@ __all__ = [
 ]
 
 
-def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **search: Any) -> Solution:
+def solve(
+    scenario: Source, solver: str | None = None, seconds: float = 60.0, depth: str = "full", **search: Any
+) -> Solution:
     """Answer a scenario: the best design with its certificate, or why there is none. All numbers are in SI units.
 
     ``solver``: a solver that Pyomo knows ("scip", "highs", "ipopt", "gurobi", …) answers, each choice among names
     within ``seconds``. Its design is re-evaluated, and the answer is ``optimal`` only if our own bound confirms it.
     ``search``: keys that replace those of the scenario's [search]: ``sampler="TPE"``, ``trials``, ``seed``,
     ``storage``, ``study``, ``workers``, ``compare``. A sampler then answers, without proof.
+    ``depth``: "full", or "limits": of whole numbers and lists without where the answer next changes, which is quicker.
 
     Raises ScenarioError if the scenario is wrong, sweeps axes (see ``sweep``) or has several objectives (see
     ``front``); SolverError if the solver is unknown, not installed, or cannot take the question; StoreError if the
@@ -61,12 +64,13 @@ def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **
     from scenarios.questions import question
     from solvers.answer import answer
 
+    full = _is_full(depth)
     asked = searched(load(scenario), search)
     one_answer(asked)
     if solver is not None or asked.search is not None:
         certain(asked, "a sampler" if solver is None else "another solver")
     if solver is None:
-        return answer(question(asked))
+        return answer(question(asked), neighbours=full)
     if asked.search is not None:
         wrong = "a sampler and a solver are both asked for"
         raise scenarios.ScenarioError(
@@ -75,6 +79,16 @@ def solve(scenario: Source, solver: str | None = None, seconds: float = 60.0, **
     from solvers.others.pyomo_answers import answered
 
     return answered(question(asked), solver, seconds)
+
+
+DEPTHS = ("limits", "full")
+"""What is told of an answer: its limits, or also all that stands beside it."""
+
+
+def _is_full(depth: str) -> bool:
+    if depth not in DEPTHS:
+        raise ValueError(f"depth is {depth!r}; it may be {' or '.join(map(repr, DEPTHS))}")
+    return depth == DEPTHS[-1]
 
 
 def pyomo(
@@ -135,6 +149,7 @@ def sweep(
     extend: bool = False,
     solver: str | None = None,
     seconds: float = 60.0,
+    depth: str = "limits",
 ) -> xr.Dataset:
     """Answer a scenario at every point of its grid: a labelled dataset.
 
@@ -154,6 +169,8 @@ def sweep(
     ratios of objective, metrics and decided quantities to it (``ratio.objective``, ``ratio.time``).
     ``solver``: a solver that Pyomo knows answers every point, each choice among names within ``seconds``, as in
     ``solve``; ``message`` then quotes its claim. This is slow.
+    ``depth``: "limits", or "full": also what ``solve`` tells beside an answer (ranges, sensitivities to given numbers,
+    where the answer next changes, choices, all conflicts, certificate), for which points are answered one by one.
     With uncertain numbers the axis ``sample`` has the samples that were drawn, each answered by itself. With a
     measure of the objective (``measure``, ``cvar``) each point has one design for all samples instead.
 
@@ -176,6 +193,7 @@ def sweep(
         retry_failed=retry_failed,
         extend=extend,
         by=_other_solver(solver, seconds),
+        full=_is_full(depth),
     )
     if base is not None:
         found = base.added(found, store)

@@ -13,7 +13,7 @@ import click
 import scenarios
 from dse.commands.terminal import sketch
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, WRONG, complain, folder_for
-from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
+from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO, depth
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.options.search_options import searching
 from dse.commands.terminal.options.solver_options import solving
@@ -77,6 +77,7 @@ def mistakes(problem: ScenarioError) -> dict[str, Any]:
 @MACHINE
 @solving
 @searching
+@depth("full", "limits: of whole numbers without where the answer next changes, which is quicker.")
 @AS_JSON
 @mistakes_as_json
 def solve(
@@ -85,6 +86,7 @@ def solve(
     by: dict[str, Any],
     as_json: bool,
     search: dict[str, Any],
+    depth: str,
 ) -> int:
     """Answer one question.
 
@@ -96,7 +98,7 @@ def solve(
     """
     from dse import api
 
-    solution = api.solve(api.load(scenario, machine), **by, **search)
+    solution = api.solve(api.load(scenario, machine), **by, **search, depth=depth)
     _show_solution(solution, as_json)
     if solution.fresh is not None and solution.fresh.broken:
         for kept in solution.fresh.broken:

@@ -173,7 +173,7 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
     axes = " × ".join(f"{n} {name}" for name, n in told["axes"].items())
     return [
         ("asks", told["title"]),
-        ("fitted", told["fitted"]),
+        ("fit", told["fitted"]),
         ("class", told["class"] + choices),
         ("because", "; ".join(told["because"])),
         ("but", told["trouble"]),

@@ -12,6 +12,7 @@ from dse.commands.answering import mistakes_as_json
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, complain
 from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import say, say_json
+from dse.quantities import plural
 from dse.system.progress import span
 from dse.system.streams import INTERRUPTED
 from formulations import handover
@@ -70,9 +71,11 @@ def _show_verdict(verdict: Verdict) -> None:
         say(f"note: {note}")
     found = verdict.found
     if verdict.passed:
-        say(f"{verdict.store}: {verdict.points} points in {verdict.chunks} chunks, no errors")
+        where = f"{plural(verdict.points, 'point')} in {plural(verdict.chunks, 'chunk')}"
+        say(f"{verdict.store}: {where}, no errors")
     else:
-        say(f"{verdict.store}: {verdict.wrong} errors; {verdict.points} points were checked")
+        checked = plural(verdict.points, "point")
+        say(f"{verdict.store}: {plural(verdict.wrong, 'error')}; {checked} checked")
         for trouble in verdict.troubles[:TROUBLES_SHOWN]:
             say(f"  {trouble}")
         if verdict.wrong > TROUBLES_SHOWN:
@@ -88,8 +91,9 @@ def _show_verdict(verdict: Verdict) -> None:
         say(f"  {found.proved} of the bounds of {found.proved + found.unproved} optima proved once more")
     if verdict.again is not None:
         again = verdict.again
+        points = plural(again.points, "point")
         say(
-            f"  {again.points} points answered again: {again.agree} agree (within {again.difference:.1e}), "
+            f"  {points} answered again: {again.agree} agree (within {again.difference:.1e}), "
             f"{again.differ} do not, {again.undecided} undecided"
         )
 
@@ -107,14 +111,14 @@ def show_audit(told: dict[str, Any]) -> None:
     if not told.get("points"):
         return
     how = f"limits missed by {told['largest_miss_of_a_limit']:.1e} at most, gaps up to {told['largest_gap']:.1e}"
-    say(f"Audit: {told['points']} points re-evaluated in {told.get('seconds', 0.0):.2g} s, {how}")
+    say(f"Audit: {plural(told['points'], 'point')} re-evaluated in {told.get('seconds', 0.0):.2g} s, {how}")
     if told.get("solved_again"):
         say(
             f"       {told['solved_again']} solved again in {told.get('seconds_solved_again', 0.0):.2g} s by other "
             f"methods: {told['agree']} agree, {told['undecided']} without an answer"
         )
     if not told["passed"]:
-        say(f"       FAILED: {told['wrong'] + told.get('differ', 0)} errors")
+        say(f"       FAILED: {plural(told['wrong'] + told.get('differ', 0), 'error')}")
         for place, variable, what in told["examples"]:
             say(f"         point {tuple(place)}, {variable}: {what}")
 
@@ -124,7 +128,7 @@ def left_over(points: int, reasons: Mapping[str, int]) -> str:
     if not points:
         return f"a method for many points at once was abandoned: {handover.words(reasons)}"
     why = f": {handover.words(reasons)}" if reasons else ""
-    return f"{points} points were solved one by one{why}"
+    return f"{plural(points, 'point')} solved one by one{why}"
 
 
 def tell_status(store: str, *, as_json: bool) -> int:
@@ -142,7 +146,8 @@ def tell_status(store: str, *, as_json: bool) -> int:
         f"  done     {told['done']} of {told['points']} points ({share:.3g} %){': ' if counts else ''}{counts}"
     )
     say(f"  failed   {told['failed']}{', --retry-failed solves them again' if told['failed'] else ''}")
-    say(f"  pending  {told['pending']} in {told['chunks'] - told['chunks_done']} of {told['chunks']} chunks")
+    chunks = f"{told['chunks'] - told['chunks_done']} of {plural(told['chunks'], 'chunk')}"
+    say(f"  pending  {told['pending']} in {chunks}")
     if told["points_per_second"]:
         left = f", {span(told['seconds_left'])} left" if told["pending"] else ""
         say(f"  rate     {told['points_per_second']:.3g} points/s{left}")

@@ -17,7 +17,7 @@ from dse.commands.store_commands import audit_record, left_over, show_audit, tel
 from dse.commands.terminal import sweep_summary
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, complain, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
-from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
+from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO, depth
 from dse.commands.terminal.options.machine_option import BASELINE_MACHINE, MACHINE
 from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json
@@ -61,6 +61,10 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
 @BASELINE_MACHINE
 @click.option("--retry-failed", is_flag=True, help="Also solve points again that failed in an earlier run.")
 @EXTEND
+@depth(
+    "limits",
+    "full: also keep ranges, sensitivities to given numbers, next changes, choices and certificates, point by point.",
+)
 @solving
 @click.option("--status", metavar="STORE", help="Only show the progress of a store; needs no FILE.")
 @click.option(
@@ -84,6 +88,7 @@ def sweep(
     baseline_machine: str | None,
     retry_failed: bool,
     extend: bool,
+    depth: str,
     by: dict[str, Any],
     status: str | None,
     summary: bool,
@@ -132,6 +137,7 @@ def sweep(
                 audit=audit,
                 retry_failed=retry_failed,
                 extend=extend,
+                depth=depth,
                 **by,
                 baseline=None if baseline is None else api.load(baseline, baseline_machine),
             )

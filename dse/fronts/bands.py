@@ -83,7 +83,7 @@ class Band:
     """What is proved: at ``at`` (rising values of the first objective) the best second objective that a design no worse
     in the first can have lies between ``lower`` and ``upper``, both straight from place to place.
 
-    A place is repeated where a bound steps. ``logarithmic``: straight lines are meant in logarithms of both.
+    A place is repeated where a bound steps. ``logarithmic``: of which objectives straight lines are meant in logs.
     ``widths``: between each point of the front and the next one, the largest relative width, up or sideways, whichever
     is smaller; ``how`` it is proved, in words.
     """  # noqa: D205
@@ -93,7 +93,7 @@ class Band:
     upper: Array
     widths: tuple[float, ...]
     how: str
-    logarithmic: bool = False
+    logarithmic: tuple[bool, bool] = (False, False)
 
     @property
     def width(self) -> float:
@@ -195,12 +195,27 @@ def _bends(start: float, end: float, slopes: Array, heights: Array) -> list[floa
 def convex(spots: Sequence[Spot], found: Sequence[Stretch], measures: tuple[Measure, Measure]) -> Band:
     """What ``chords`` found between these points, as a band."""
     places = [p for s in found for p in s.places] or [(u, v, v) for u, v in spots]
-    return _band(_finer(places), [s.width for s in found], measures, CHORDS, logarithmic=True)
+    return _band(_finer(places), [s.width for s in found], measures, CHORDS)
 
 
-def of_curve(curve: Sequence[Spot], measures: tuple[Measure, Measure], gaps: int) -> Band:
-    """The band of a front that is known from place to place; ``gaps``: how many pairs of neighbours it has."""
-    return _band([(u, v, v) for u, v in curve], [0.0] * gaps, measures, EXACT)
+def of_curve(
+    places: Sequence[tuple[float, float, float]], measures: tuple[Measure, Measure], gaps: int
+) -> Band:
+    """The band of a front that is known everywhere; ``gaps``: how many pairs of neighbours it has."""
+    width = max(measures[1].apart(low, high) for _, low, high in places)
+    return _band(places, [width] * gaps, measures, EXACT)
+
+
+def bent(ends: tuple[Spot, Spot], at_left: float, at_right: float) -> list[tuple[float, float, float]]:
+    """Where the tangents at both ends of a part that bends one way meet: the part lies between them and its chord."""
+    (u, v), (w, z) = ends
+    if at_left == at_right:
+        return []
+    across = (z - v + at_left * u - at_right * w) / (at_left - at_right)
+    if not u < across < w:
+        return []
+    tangent, chord = v + at_left * (across - u), v + (z - v) * (across - u) / (w - u)
+    return [(across, min(tangent, chord), max(tangent, chord))]
 
 
 def _band(
@@ -208,8 +223,6 @@ def _band(
     widths: Sequence[float],
     measures: tuple[Measure, Measure],
     how: str,
-    *,
-    logarithmic: bool = False,
 ) -> Band:
     kept = [p for i, p in enumerate(places) if i == 0 or p != places[i - 1]]
     u, low, high = np.array(kept, float).T
@@ -219,7 +232,7 @@ def _band(
         lower, upper = upper, lower
     if first.maximize:
         at, lower, upper = at[::-1], lower[::-1], upper[::-1]
-    return Band(at, lower, upper, tuple(widths), how, logarithmic)
+    return Band(at, lower, upper, tuple(widths), how, (first.log, second.log))
 
 
 def _finer(places: Sequence[tuple[float, float, float]]) -> list[tuple[float, float, float]]:

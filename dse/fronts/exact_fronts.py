@@ -161,20 +161,33 @@ def _band(found: ProgramFront, count: int) -> Band:
 
     every = program_front.points(found, [1 if p.single or found.straight else BENT for p in found.pieces])
     if found.complete:
-        curve: list[bands.Spot] = []
+        places: list[tuple[float, float, float]] = []
         for before, point in zip([None, *every], every, strict=False):
-            here = spot(point.vertex)
-            if before is not None and not before.joined:
+            u, v = spot(point.vertex)
+            if before is not None and before.joined and not found.straight:
+                slopes = (
+                    _slope(found, before.vertex, point.vertex, at) for at in (before.vertex, point.vertex)
+                )
+                places += bands.bent((places[-1][:2], (u, v)), *slopes)
+            elif before is not None and not before.joined:
                 # nothing between: as good as the one before, until the next one is reached
-                curve.append((here[0], curve[-1][1]))
-            curve.append(here)
-        return bands.of_curve(curve, (first, second), count - 1)
+                places.append((u, places[-1][1], places[-1][1]))
+            places.append((u, v, v))
+        return bands.of_curve(places, (first, second), count - 1)
     spots = [spot(p.vertex) for p in every]
     corners = [
         Corner(first.small(found.bound(p.vertex, b)), second.small(found.senses[1].value(b)))
         for p, b in _bound_levels(every, sorted({x.b for group in found.proofs for x in group}))
     ]
     return bands.stairs(spots, corners, (first, second))
+
+
+def _slope(found: ProgramFront, left: Vertex, right: Vertex, at: Vertex) -> float:
+    """How the second objective moves with the first, both to be small, at a place of a segment."""
+    turned = [-1.0 if g.maximize else 1.0 for g in found.question.objectives]
+    moves = ((at.a, right.a - left.a), (at.b, right.b - left.b))
+    first, second = (t * s.rate(c) * d for t, s, (c, d) in zip(turned, found.senses, moves, strict=True))
+    return second / first
 
 
 def _bound_levels(

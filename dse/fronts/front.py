@@ -259,7 +259,7 @@ def to_dataset(found: Front) -> xr.Dataset:
 def _with_enclosure(dataset: xr.Dataset, band: Band, first: str, second: str) -> xr.Dataset:
     """Add what is proved about the front between its points."""
     units = [sizes.units(dataset[n].attrs) if n in dataset else {"units": "1"} for n in (first, second)]
-    between = "straight in logarithms" if band.logarithmic else "straight"
+    between = _straight_words(band, first, second)
     told = f"that the best {second} has at this {first}, {between} from place to place"
     for name, values, unit, text in (
         (AT, band.at, units[0], f"{first} of a place of the enclosure; one that is repeated is a step"),
@@ -270,6 +270,17 @@ def _with_enclosure(dataset: xr.Dataset, band: Band, first: str, second: str) ->
     # not every file format has a word for what is infinite
     width = {"enclosure_width": band.width} if math.isfinite(band.width) else {}
     return dataset.assign_attrs({"enclosure": band.how, **width})
+
+
+def _straight_words(band: Band, first: str, second: str) -> str:
+    """Say in what terms a bound goes straight from place to place; the page of a front reads these words."""
+    if all(band.logarithmic) or not any(band.logarithmic):
+        return "straight in logarithms" if all(band.logarithmic) else "straight"
+    terms = (
+        f"the logarithm of {n}" if log else n
+        for n, log in zip((first, second), band.logarithmic, strict=True)
+    )
+    return f"straight in {' and '.join(terms)}"
 
 
 def _along(dataset: xr.Dataset, goals: Sequence[str]) -> xr.Dataset:

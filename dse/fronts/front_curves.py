@@ -62,9 +62,7 @@ class _Curve:
         return first if far[1] <= HOLDS else last
 
     def _shape(self, first: Place, last: Place) -> Enclosure:
-        decided = self.search.question.decide
-        discrete = all(d.integer or d.values is not None or d.choices for d in decided)
-        return Enclosure(first, last, self._probes, discrete=discrete)
+        return Enclosure(first, last, self._probes, discrete=self.search.discrete)
 
     @property
     def _together(self) -> bool:

@@ -16,21 +16,33 @@ Spot = tuple[float, ...]
 
 LEVEL_HALVINGS = 6
 """How often the distance of the levels is halved at most."""
+DISCRETE_HALVINGS = 2
+"""The same where the designs found give levels that leave none out."""
+NEXT_LEVEL = 2.0 * COINCIDENT
+ALL_FOUND = "complete non-dominated set"
 
 
 def grid(search: Search, most: int) -> Front:
     """Limit all objectives but the first, farthest from all known designs first, until ``most`` of them are found.
 
-    Levels that what is known answers already are left out; where that leaves none, there are fewer designs.
+    Levels that what is known answers already are left out; where that leaves none, there are fewer designs. Of
+    discrete decisions the last levels are those just better than each design found: where they are all answered, no
+    design is missing.
     """
-    state = _Grid(search, most)
-    for power in range(1, LEVEL_HALVINGS + 1):
-        state.fill([i / 2**power for i in range(2**power + 1)])
+    state, discrete = _Grid(search, most), search.discrete
+    for power in range(1, (DISCRETE_HALVINGS if discrete else LEVEL_HALVINGS) + 1):
+        state.fill([[i / 2**power for i in range(2**power + 1)]] * (len(search.goals) - 1))
         if state.full:
             break
     names = ", ".join(g.name for g in search.goals[1:])
     finest = f"{2**power + 1} levels each, where they were not answered already"
     method = f"limits on {names} on a grid of up to {finest}"
+    if discrete and not state.full:
+        while not state.full and state.fill(state.next_to_found()):
+            pass
+        method = f"limits on {names} next to those of each design found"
+        if not (state.full or search.unproved or search.failed):
+            method = f"{ALL_FOUND}: {method}"
     first = search.scales[0]
     kept = sorted(state.kept(), key=lambda s: first.coordinate(value(first.objective, s)))
     return Front(search.question, tuple(kept), None, search.solves, search.failed, 0, method)
@@ -46,7 +58,7 @@ class _Grid:
     asked: list[tuple[Spot, Spot | None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.found = list(self.search.best)
+        self.found = [self.search.final(x) for x in self.search.best]
 
     @property
     def full(self) -> bool:
@@ -57,20 +69,28 @@ class _Grid:
         """The designs that no other one betters."""
         return list(_undominated(self.found, self.search.scales))
 
-    def fill(self, levels: Sequence[float]) -> None:
-        """Ask for all limits on these levels, as many at a time as designs are missing."""
-        waiting = list(itertools.product(levels, repeat=len(self.search.goals) - 1))
+    def fill(self, levels: Sequence[Sequence[float]]) -> bool:
+        """Ask for all limits on these levels, as many at a time as designs are missing; false where all were known."""
+        waiting, before = list(itertools.product(*levels)), len(self.asked)
         while not self.full:
             waiting = [at for at in waiting if not self._known(at)]
             if not waiting:
-                return
-            chosen = self._farthest(waiting, self.most - len(self.kept()))
-            self._ask(chosen)
-            waiting = [at for at in waiting if at not in chosen]
+                break
+            self._ask(self._farthest(waiting, self.most - len(self.kept())))
+        return len(self.asked) > before
+
+    def next_to_found(self) -> list[list[float]]:
+        """Levels for each objective but the first: none, and just better than each design found."""
+        return [
+            sorted({1.0, *(s.coordinate(value(s.objective, x)) - NEXT_LEVEL for x in self.found)})
+            for s in self.search.scales[1:]
+        ]
 
     def _known(self, at: Spot) -> bool:
         """Whether an answer says what comes of these limits: stricter ones that it meets, or none at all."""
         for limits, reached in self.asked:
+            if at == limits:
+                return True
             if all(x <= y + COINCIDENT for x, y in zip(at, limits, strict=True)) and (
                 reached is None or all(y <= x + COINCIDENT for x, y in zip(at, reached, strict=True))
             ):
@@ -100,8 +120,9 @@ class _Grid:
                 # no answer says nothing of stricter limits
                 self.asked.append((at, None if answer.status is Status.INFEASIBLE else at))
                 continue
-            self.found.append(answer)
-            reached = tuple(s.coordinate(value(s.objective, answer)) for s in others)
+            best = self.search.undominated(answer)
+            self.found.append(best)
+            reached = tuple(s.coordinate(value(s.objective, best)) for s in others)
             self.asked.append((at, reached))
 
 

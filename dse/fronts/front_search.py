@@ -16,10 +16,10 @@ from dse.fronts.bands import Band, Measure
 from dse.fronts.enclosure import Box
 from dse.system.progress import Report
 from dse.system.records import dataclass
-from formulations.tolerances import TIE
+from formulations.tolerances import HOLDS, TIE
 from results.along_fronts.hypervolume import Growth
 from results.solution import Solution, Status
-from scenarios.question import TIES, Objective, Question
+from scenarios.question import HALVINGS, TIES, Objective, Question
 from solvers.answer import answer
 from solvers.fronts import levels, restated
 from solvers.fronts.front_points import limited
@@ -68,8 +68,8 @@ class Scale:
 
     @property
     def log(self) -> bool:
-        """Whether the coordinate is logarithmic."""
-        return min(self.best, self.worst) > 0
+        """Whether the coordinate is logarithmic; halvings are a logarithm already."""
+        return self.objective.name != HALVINGS.name and min(self.best, self.worst) > 0
 
     def coordinate(self, value: float) -> float:
         """Return the coordinate of a value (0 everywhere where the objective is the same along the front)."""
@@ -183,6 +183,11 @@ class Search:
                 told[i] = new if new.status in ANSWERED else old
         return told
 
+    @property
+    def discrete(self) -> bool:
+        """Whether there are only finitely many designs: nothing that is decided is divisible."""
+        return all(d.integer or d.values is not None or d.choices for d in self.question.decide)
+
     def way(self, goal: Objective) -> Levels | None:
         """How an objective is answered at many limits on all the others together (None: one by one)."""
         if self._by is not None:
@@ -221,7 +226,7 @@ class Search:
             found = self.ask(goal, {})
             if found.status not in ANSWERED:
                 return found
-            self.best.append(self._settled(goal, found))
+            self.best.append(self._settled(goal, found, held=0))
         self.scales = [Scale(g, *self._extent(i)) for i, g in enumerate(self.goals)]
         return None
 
@@ -235,13 +240,22 @@ class Search:
         self.solves += 1
         self._report(self.solves, max(self._expected, self.solves))
 
-    def _settled(self, goal: Objective, found: Solution) -> Solution:
-        """Among the designs that are best for ``goal``, take the one best for the other objectives."""
-        for other in self.goals:
+    def undominated(self, found: Solution) -> Solution:
+        """Of the designs that are as good in all objectives, take one that none betters, in the terms of all."""
+        best = self._settled(self.goals[0], found, held=len(self.goals))
+        moved = [abs(value(g, best) - value(g, found)) > HOLDS * abs(value(g, found)) for g in self.goals]
+        return self.final(best) if any(moved) else found
+
+    def _settled(self, goal: Objective, found: Solution, held: int) -> Solution:
+        """Among the designs that are best for ``goal``, take the one best for the other objectives, one by one.
+
+        Those before it are kept as they are, and the first ``held`` of all.
+        """
+        for k, other in enumerate(self.goals):
             if other is goal or not self._tied(found, goal, other):
                 continue
-            kept = {g.name: self._loosened(g, found) for g in self.goals[: self.goals.index(other)]}
-            settled = self.ask(other, kept | {goal.name: self._loosened(goal, found)})
+            kept = {g: self._loosened(g, found) for g in (*self.goals[: max(k, held)], goal)}
+            settled = self.ask(other, {g.name: v for g, v in kept.items() if g is not other})
             if settled.status in ANSWERED:
                 found = settled
         return found
@@ -252,15 +266,16 @@ class Search:
         return best, (min if self.goals[place].maximize else max)(values)
 
     def final(self, found: Solution) -> Solution:
-        """State one design in the terms of all, the best one for the second where several share the first."""
-        first, second = self.goals[:2]
-        if found.objective_name != first.name:
-            near = self._near(found)
-            if near is not None:
-                return near
-            stated = self.ask(self.goals[0], {second.name: self._loosened(second, found)})
-            return stated if stated.status in ANSWERED else found
-        return self._polished(found) if self._tied(found, first, second) else found
+        """State one design in the terms of all; of two objectives the best second one where several share the first."""
+        first, *others = self.goals
+        if found.objective_name == first.name:
+            alone = len(others) == 1 and self._tied(found, first, others[0])
+            return self._polished(found) if alone else found
+        near = self._near(found) if len(others) == 1 else None
+        if near is not None:
+            return near
+        stated = self.ask(first, {g.name: self._loosened(g, found) for g in others})
+        return stated if stated.status in ANSWERED else found
 
     def _loosened(self, goal: Objective, found: Solution) -> float:
         """Return the value of an objective at a design, with room for rounding, and for tolerances of a solver."""
@@ -270,6 +285,9 @@ class Search:
         """Whether another design may be as good for ``goal``, and better for ``other``."""
         if self._by is not None:
             return self._loose is None or self._loose(found, other)
+        if other.name in found.variables:
+            # what is decided is told to differ, or does not
+            return other.name in found.ranges
         return bool(found.ranges and not tie_goes_to(self.question, goal, other))
 
     def _near(self, found: Solution) -> Solution | None:

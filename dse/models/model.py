@@ -158,6 +158,14 @@ def sparing(model: Model, stated: Container[str], asked: Collection[str]) -> Mod
     return replace(less, spared=replace(spared, parameters=lacking, metrics=frozenset(left_out)))
 
 
+def left_out(model: Model) -> str:
+    """Say which metrics a question does without, and what its machine lacks for them; "" where it has all."""
+    spared = model.spared
+    if spared is None or not spared.metrics:
+        return ""
+    return f"{spared.told}: the machine has no {' and no '.join(spared.parameters)}"
+
+
 def refuse_left_out(model: Model, names: Iterable[str]) -> None:
     """Raise UnknownName for the first of these metrics that is left out since the machine lacks what it needs."""
     spared = model.spared

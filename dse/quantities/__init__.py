@@ -14,7 +14,7 @@ from dse.quantities.reading import (
     written_unit,
 )
 from dse.quantities.units import registry
-from dse.quantities.writing import in_bytes, long_time, show, shown_unit, without_size
+from dse.quantities.writing import in_bytes, long_time, plural, show, shown_unit, without_size
 
 __all__ = [
     "Quantity",
@@ -25,6 +25,7 @@ __all__ = [
     "is_inverse",
     "kind",
     "long_time",
+    "plural",
     "registry",
     "show",
     "shown_unit",

@@ -126,3 +126,8 @@ def long_time(value: float) -> float:
 def _number_text(value: float, digits: int) -> str:
     whole = math.isfinite(value) and float(value).is_integer() and abs(value) < 1e15
     return str(int(value)) if whole else f"{value:.{digits}g}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 point`` or ``2 points``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

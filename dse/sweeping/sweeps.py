@@ -30,6 +30,7 @@ from dse.sweeping.targets import Target
 from dse.system.progress import Report, announce, reporting
 from dse.system.records import dataclass
 from formulations.grids import over_grid
+from results import explained_layout
 from results.dataset import Layout
 from results.stores import grown
 from results.stores.chunks import ChunkIndex
@@ -56,6 +57,7 @@ def sweep(
     retry_failed: bool = False,
     extend: bool = False,
     by: By | None = None,
+    full: bool = False,
 ) -> xr.Dataset:
     """Solve a scenario at every point of its grid and return the labelled dataset.
 
@@ -68,7 +70,7 @@ def sweep(
     ``retry_failed``: also solve points again that an earlier run stored as ``error``. ``extend``: the store may hold
     the same question with fewer values on its axes; its points are taken over as they are, only what is missing is
     computed, and the store is replaced when all is done. ``by``: a solver that answers every point through Pyomo, in
-    place of our own methods.
+    place of our own methods. ``full``: also keep what stands beside each answer (see ``results.explained_layout``).
 
     What the audit found is the attribute ``audit`` of the dataset, see ``dse.sweeping.audits.figures``.
 
@@ -80,7 +82,9 @@ def sweep(
     """
     grid = scenarios.grid(scenario)
     _refuse_without_sweep(scenario, grid)
-    only = None if metrics is None else _answers_and(metrics, grid, results.dataset.layout(grid))
+    if full:
+        _refuse_names(scenario, grid)
+    only = None if metrics is None else _answers_and(metrics, grid, results.dataset.layout(grid, full=full))
     return run(
         scenario,
         grid,
@@ -94,6 +98,7 @@ def sweep(
         retry_failed=retry_failed,
         extend=extend,
         by=by,
+        full=full,
     )
 
 
@@ -132,11 +137,12 @@ def run(
     retry_failed: bool = False,
     extend: bool = False,
     by: By | None = None,
+    full: bool = False,
 ) -> xr.Dataset:
     """Compute the variables named in ``only`` (None: all) at every point of a grid; see ``sweep``."""
     if not grid.axes:
         raise _nothing_swept(scenario)
-    ready = chunk_work.of_scenario(scenario, grid, only, by)
+    ready = chunk_work.of_scenario(scenario, grid, only, by, full=full)
     if ready.points is not None:
         ready.points.checked(scenario.file)
     path = None if store is None else results.stores.files.storage.absolute(store)
@@ -145,7 +151,7 @@ def run(
         extending.refuse_fewer(extending.worlds_in(path, scenario), scenario, path)
     before = extending.before(path, scenario, ready) if extend and path is not None else None
     announce(progress, f"{grid.size} points: {grid_way.words(grid_way.told(ready, workers, client))}")
-    todo = _Todo(scenario, only, client, workers, progress, patience, audit, retry_failed, by)
+    todo = _Todo(scenario, only, client, workers, progress, patience, audit, retry_failed, by, full)
     if before is None or path is None:
         return todo.filled(ready, path)
     # nobody else fills or extends the store meanwhile
@@ -177,6 +183,7 @@ class _Todo:
     audit: int | None
     retry_failed: bool
     by: By | None
+    full: bool
 
     def filled(self, ready: Ready, store: str | None, extends: str | None = None) -> xr.Dataset:
         """Fill a store; ``extends``: the one whose points are taken over."""
@@ -196,6 +203,7 @@ class _Todo:
                 extends=extends,
                 damaged=frozenset() if ready.before is None else ready.before.damaged,
                 by=self.by,
+                full=self.full,
             )
             count = audits.wanted(ready, self.audit) if where.todo() else 0
             with audits.beginning(ready, study, count) as ahead:
@@ -272,6 +280,22 @@ def _refuse_without_sweep(scenario: scenarios.Scenario, grid: scenarios.Grid) ->
         key, wrong = "objective", "several objectives make a front at every point, not an answer"
         right = "use `dse front FILE`, in Python dse.front(scenario), or keep one objective"
         raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
+
+
+def _refuse_names(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
+    """Refuse axes whose names a dataset of full depth needs."""
+    problems = [
+        scenarios.Problem(
+            scenario.file,
+            f"sweep.{a.name}",
+            f"at depth full the dataset needs the name {a.name} for itself",
+            f'give the axis another name, such as "{a.name}_axis"',
+        )
+        for a in grid.axes
+        if a.name in explained_layout.NAMES
+    ]
+    if problems:
+        raise scenarios.ScenarioError(problems)
 
 
 def _nothing_swept(scenario: scenarios.Scenario) -> scenarios.ScenarioError:

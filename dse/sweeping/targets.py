@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SINGLY = "points_solved_singly"
 SOLVER = "solver"
+DEPTH = "depth"
 AUDIT_NOTE = "chunks_done/audit.note"
 AGAIN = "solved_again"
 ERROR = str(STATUS_CODES[Status.ERROR])
@@ -48,8 +49,10 @@ def identity(scenario: Scenario, at: Ready) -> dict[str, Any]:
     """
     # a solver that the user asked for; who asks for none has no such entry
     by = {} if at.points is None else {SOLVER: at.points.by.words()}
+    full = {DEPTH: "full"} if at.plan.full else {}
     return {
         **by,
+        **full,
         "scenario": scenario.hash,
         "dse": VERSION,
         "machine": json.loads(at.plan.attributes["machine_parameters"]),

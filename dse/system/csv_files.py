@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,6 +42,8 @@ def read(path: str | Path) -> Sheet:
     Raises OSError as ``files.content``. A file without any line has no headers.
     """
     content = files.content(path, files.MOST_NUMBERS)
+    import hashlib  # loads OpenSSL
+
     digest = hashlib.sha256(content).hexdigest()
     text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     if (regular := _regular(text)) is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import re
 import select
@@ -93,6 +92,8 @@ class Held(str):
     @property
     def sha256(self) -> str:
         """The SHA-256 of the text, as hexadecimal digits."""
+        import hashlib  # loads OpenSSL
+
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 

@@ -1,9 +1,9 @@
 """``dataclass`` as in the standard library, at a fifth of the time that defining a class takes.
 
 ``dataclasses.dataclass`` writes six methods of each class as text and compiles them when the class is defined. With all
-classes that a question loads, that was a fifth of the time of a first answer. Here only ``__init__`` is compiled; the
-other methods are the same functions for all classes. Fields, ``replace``, ``asdict``, ``__match_args__`` and slots are
-the standard library's.
+classes that a question loads, that was a fifth of the time of a first answer. Here only ``__init__`` is compiled, when
+it is first used; the other methods are the same functions for all classes. Fields, ``replace``, ``asdict``,
+``__match_args__`` and slots are the standard library's.
 """
 
 from __future__ import annotations
@@ -27,6 +27,19 @@ else:
         return lambda cls: _with_methods(plain(cls), frozen=frozen, slots=slots, eq=eq)
 
 
+class _Init:
+    """Stands for the ``__init__`` of a class until it is first asked for: many classes of a process are never used."""
+
+    def __init__(self, made: type, fields: tuple[Field[Any], ...], *, frozen: bool) -> None:
+        self.made, self.fields, self.frozen = made, fields, frozen
+
+    def __get__(self, one: Any, owner: type) -> Callable[..., None]:
+        method = _init(self.made, self.fields, frozen=self.frozen)
+        self.made.__init__ = method  # type: ignore[misc]
+        bound: Callable[..., None] = method.__get__(one, owner)
+        return bound
+
+
 class _Factory:
     """Stands in a signature for what a factory makes, as in the standard library."""
 
@@ -40,7 +53,7 @@ _FACTORY = _Factory()
 def _with_methods(made: type, *, frozen: bool, slots: bool, eq: bool) -> type:
     """Add what the class does not define itself."""
     fields = dataclasses.fields(made)
-    methods: dict[str, Any] = {"__init__": _init(made, fields, frozen=frozen), "__repr__": _repr}
+    methods: dict[str, Any] = {"__init__": _Init(made, fields, frozen=frozen), "__repr__": _repr}
     if eq:
         values = _field_getter(tuple(f.name for f in fields if f.compare))
         methods["__eq__"] = _eq(values)

@@ -295,7 +295,6 @@ def _some(amount: Linear) -> Linear | Refused:
     return Linear(Affine({Some(amount.numerator): 1.0}))
 
 
-@arithmetic.pick.register(Refused)
 @arithmetic.uneven.register(Linear)
 def _uneven(x: Linear) -> Linear | Refused:
     if x.value is None:
@@ -303,6 +302,7 @@ def _uneven(x: Linear) -> Linear | Refused:
     return constant(arithmetic.uneven(x.value))
 
 
+@arithmetic.pick.register(Refused)
 @arithmetic.uneven.register(Refused)
 @arithmetic.some.register(Refused)
 def _refused(reason: Refused, _values: Any = None) -> Refused:

@@ -32,6 +32,7 @@ from scenarios.sweep.grids import Grid
 
 Pair = tuple[Posynomial, Posynomial]
 Maker = Callable[[Spread, Region], object]
+Fits = Callable[[Canonical], bool]
 ROWS_TRIED = 1000
 """Rows of an axis of them that are tried when its structure is looked at."""
 NOT_ARRAYS = "the equations come out otherwise with many numbers at once"
@@ -149,10 +150,15 @@ def only_case(problem: Problem) -> Problem:
     return problem.cases[0] if problem.rows is None and len(problem.cases) == 1 else problem
 
 
-def apart(grid: Grid, made: Maker | None = None) -> Spread:
+def without_divisors(c: Canonical) -> bool:
+    """Whether nothing divides by a sum: a geometric program."""
+    return not c.divisors
+
+
+def apart(grid: Grid, maker: Maker | None = None) -> Spread:
     """Turn the axes of a grid into arrays; those along which the structure changes are kept apart.
 
-    Whether it does is tried: a model may use a number as an exponent, or ask how large it is. ``made``: what makes one
+    Whether it does is tried: a model may use a number as an exponent, or ask how large it is. ``maker``: what makes one
     problem of a piece, None where it cannot (default: ``batch``).
     """
     found = over_grid.spread(grid)
@@ -164,7 +170,7 @@ def apart(grid: Grid, made: Maker | None = None) -> Spread:
             along = _some_rows(found, i) if axis.columns else found
             along = replace(along, apart=others)
             every = along.stretches(i, slice(0, along.grid.shape[i]), whole=True)
-            alone[i] = not all(_takes(along, start, i, run, made or batch) for run in every)
+            alone[i] = not all(_takes(along, start, i, run, maker or batch) for run in every)
     return replace(found, apart=tuple(alone))
 
 
@@ -180,10 +186,17 @@ def _some_rows(spread: Spread, i: int) -> Spread:
 
 def _takes(along: Spread, start: tuple[int, ...], i: int, run: slice, maker: Maker) -> bool:
     region = tuple(run if k == i else slice(s, s + 1) for k, s in enumerate(start))
-    made = None
-    with handover.guarded(NOT_ARRAYS, run.stop - run.start, handover.ARITHMETIC):
-        made = maker(along, region)
-    return made is not None
+    return made(maker, along, region) is not None
+
+
+def made(maker: Maker, spread: Spread, region: Region) -> Any:
+    """Run the model's arithmetic for a piece; None, with a reason, where that is not the same as for one point."""
+    found, size = None, math.prod(over_grid.sides(region))
+    with handover.guarded(NOT_ARRAYS, size, handover.ARITHMETIC):
+        found = maker(spread, region)
+        if found is None:
+            handover.hand_over(NOT_ARRAYS, size)
+    return found
 
 
 def pieces(spread: Spread, region: Region, points: int) -> Iterator[Region]:
@@ -239,14 +252,16 @@ def batch(spread: Spread, region: Region) -> Batch | None:
     return of_question(first, asked(spread, region), over_grid.sides(region))
 
 
-def of_question(first: Problem, question: Question, shape: tuple[int, ...]) -> Batch | None:
+def of_question(
+    first: Problem, question: Question, shape: tuple[int, ...], fits: Fits = without_divisors
+) -> Batch | None:
     """Run the model's arithmetic once for a question that holds arrays.
 
     ``first``: the question at one point in mathematics, or the only case of it where maxima are held. None where the
-    arithmetic comes out differently with arrays.
+    arithmetic comes out differently with arrays, or does not fit.
     """
     problem = at_points(first, question)
-    return None if problem is None else of_problem(problem, problem.goal, shape)
+    return None if problem is None else of_problem(problem, problem.goal, shape, fits)
 
 
 def at_points(first: Problem, question: Question) -> Problem | None:
@@ -267,13 +282,15 @@ def at_points(first: Problem, question: Question) -> Problem | None:
     return problem if problem is not None and problem.goal is not None and same else None
 
 
-def of_problem(problem: Problem, goal: Goal | None, shape: tuple[int, ...] = ()) -> Batch | None:
-    """Return a problem as arrays, for this goal or for any design (None); None where something divides by a sum.
+def of_problem(
+    problem: Problem, goal: Goal | None, shape: tuple[int, ...] = (), fits: Fits = without_divisors
+) -> Batch | None:
+    """Return a problem as arrays, for this goal or for any design (None); None where these do not fit.
 
     A problem of plain numbers, with no ``shape``, is a batch of one.
     """
     c = canon.canonical(problem, goal, shape=shape or (1,))
-    return None if c.divisors else Batch(problem.question, problem, shape, c)
+    return Batch(problem.question, problem, shape, c) if fits(c) else None
 
 
 def alone(problem: Problem, goal: Goal | None) -> Batch:

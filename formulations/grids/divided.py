@@ -20,7 +20,7 @@ from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Canonical, Divisor
 from formulations.grids import batch
 from formulations.grids.batch import Batch
-from formulations.grids.over_grid import Region, Spread
+from formulations.grids.over_grid import Region, Spread, sides
 from formulations.problem import Kind, Problem, formulate
 from scenarios.question import HALVINGS, Decision, Limit, Question
 
@@ -43,9 +43,12 @@ def structure(question: Question) -> Problem | None:
         return None
     if problem.goal is None or problem.goal.name == HALVINGS.name or not problem.goal.numerator.terms:
         return None
-    c = canon.canonical(problem, problem.goal)
-    alone = (c.forms != 0).sum(1) == 1
-    return problem if c.divisors and alone.all() and len(c.forms) <= MOST_FORMS else None
+    return problem if by_few_forms(canon.canonical(problem, problem.goal)) else None
+
+
+def by_few_forms(c: Canonical) -> bool:
+    """Whether something divides by sums, and these depend on few variables, each by itself."""
+    return bool(c.divisors) and len(c.forms) <= MOST_FORMS and bool(((c.forms != 0).sum(1) == 1).all())
 
 
 def divided(spread: Spread, region: Region) -> Batch | None:
@@ -53,22 +56,10 @@ def divided(spread: Spread, region: Region) -> Batch | None:
     first = structure(spread.grid.question(tuple(s.start for s in region)))
     if first is None:
         return None
-    shape = tuple(s.stop - s.start for s in region)
-    return of_arrays(first, flat(batch.asked(spread, region), shape), math.prod(shape))
-
-
-def of_arrays(first: Problem, question: Question, count: int) -> Batch | None:
-    """Run the model's arithmetic once for ``count`` points; None where a point has another structure than ``first``.
-
-    ``question``: with numbers, or arrays (count,).
-    """
-    problem = batch.at_points(first, question)
-    if problem is None:
-        return None
-    c = canon.canonical(problem, problem.goal, shape=(count,))
-    if not len(c.forms) or not ((c.forms != 0).sum(1) == 1).all() or len(c.forms) > MOST_FORMS:
-        return None
-    return Batch(question, problem, (count,), c)
+    shape = sides(region)
+    return batch.of_question(
+        first, flat(batch.asked(spread, region), shape), (math.prod(shape),), by_few_forms
+    )
 
 
 def part(b: Batch, points: Indices) -> Batch:
@@ -93,7 +84,7 @@ def flat(question: Question, shape: tuple[int, ...]) -> Question:
     def along(value: Any) -> Any:
         return np.broadcast_to(value, shape).ravel() if isinstance(value, np.ndarray) else value
 
-    return _with_each_number(question, along)
+    return with_each_number(question, along)
 
 
 def at(question: Question, points: Any) -> Question:
@@ -102,10 +93,12 @@ def at(question: Question, points: Any) -> Question:
     def there(value: Any) -> Any:
         return value[points] if isinstance(value, np.ndarray) else value
 
-    return _with_each_number(question, there)
+    return with_each_number(question, there)
 
 
-def _with_each_number(question: Question, made: Callable[[Any], Any]) -> Question:
+def with_each_number(question: Question, made: Callable[[Any], Any]) -> Question:
+    """Return a question with each number that is given, or is a bound of a limit or a decision, made another one."""
+
     def bounds(held: Held) -> Held:
         return replace(held, minimum=made(held.minimum), maximum=made(held.maximum))
 

@@ -12,7 +12,7 @@ everywhere, equal to it at the design it was made at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Any
 
@@ -138,23 +138,43 @@ def _only_harm(pairs: list[tuple[Posynomial, Posynomial]], terms: Mapping[str, t
 
 def certain(p: Posynomial) -> bool:
     """Tell whether a posynomial is the same in every world, and holds no maximum."""
-    return all(np.ndim(c) == 0 or np.ptp(c) == 0 for c in p.terms.values()) and not any(
-        is_maximum(v) for key in p.terms for v, _ in key
-    )
+    return all(np.ndim(c) == 0 or np.ptp(c) == 0 for c in p.terms.values()) and not has_maxima(p)
 
 
 def settled(asked: Posed, p: Posynomial, x: Point) -> Posynomial:
     """Return a cut of a posynomial at the design ``x``: each maximum replaced by what is largest there, by world."""
-    if not any(is_maximum(v) for key in p.terms for v, _ in key):
+    return without_maxima(p, lambda name, power: _cut_of_maximum_power(asked, name, power, x))
+
+
+def without_maxima(p: Posynomial, power_of: Callable[[str, float], Posynomial]) -> Posynomial:
+    """Return a posynomial with something in the place of each power of a maximum."""
+    if not has_maxima(p):
         return p
     total = Posynomial({})
     for key, c in p.terms.items():
         term = Posynomial({tuple(part for part in key if not is_maximum(part[0])): c})
         for name, power in key:
             if is_maximum(name):
-                term = term * _cut_of_maximum_power(asked, name, power, x)
+                term = term * power_of(name, power)
         total = total + term
     return total
+
+
+def has_maxima(p: Posynomial) -> bool:
+    """Tell whether a posynomial holds a maximum."""
+    return any(is_maximum(v) for key in p.terms for v, _ in key)
+
+
+def own_power(p: Posynomial, power: float) -> Posynomial | None:
+    """Return a posynomial to a power where that is one: of a monomial, or a small whole power."""
+    if p.is_monomial:
+        return p.power(power)
+    if power != int(power) or not 0 < power <= 4:
+        return None
+    product = p
+    for _ in range(int(power) - 1):
+        product = product * p
+    return product
 
 
 def _cut_of_maximum_power(asked: Posed, name: str, power: float, x: Point) -> Posynomial:
@@ -177,13 +197,9 @@ def _cut_of_power(p: Posynomial, power: float, x: Point, worlds: int) -> Posynom
 
     By the weighted means' inequality Σ uⱼ ≥ Π (uⱼ/αⱼ)^αⱼ, equal at ``x`` for α the shares of the terms there.
     """
-    if p.is_monomial:
-        return p.power(power)
-    if power == int(power) and power <= 4:
-        product = p
-        for _ in range(int(power) - 1):
-            product = product * p
-        return product
+    whole = own_power(p, power)
+    if whole is not None:
+        return whole
     at = {key: np.broadcast_to(Posynomial({key: c})(**x), (worlds,)) for key, c in p.terms.items()}
     shares = {key: u / sum(at.values()) for key, u in at.items()}
     if all(np.ptp(s) <= 1e-12 for s in shares.values()):
@@ -246,24 +262,36 @@ def exact_goal(asked: Posed, measure: Weighing) -> Goal | None:
     whole = folded(goal)
     if whole is None:
         return None if measure.share * asked.worlds.measured <= 1 else _ratio_exact(goal)
-    if certain(whole):
-        return replace(goal, numerator=at_world(whole, 0), denominator=ONE)
-    if whole.is_monomial and not _maxima_in(whole):
-        # one number times the same design in every world: the measure of that number
-        ((key, c),) = whole.terms.items()
-        first = np.broadcast_to(c, (asked.worlds.size,))[: asked.worlds.measured]
-        level = measure.value(goal.to_user(np.log(first)), maximize=goal.sign < 0)
-        level = 2.0 ** (goal.sign * level) if goal.log2 else level**goal.sign
-        return replace(goal, numerator=Posynomial({key: float(level)}), denominator=ONE)
-    if goal.log2 and measure.share * asked.worlds.measured > 1:
+
+    def level(first: Array) -> float:
+        found = float(measure.value(goal.to_user(np.log(first)), maximize=goal.sign < 0))
+        return 2.0 ** (goal.sign * found) if goal.log2 else found**goal.sign
+
+    count = asked.worlds.measured
+    exact = exact_measure(whole, count, level)
+    if exact is not None:
+        return replace(goal, numerator=exact, denominator=ONE)
+    if goal.log2 and measure.share * count > 1:
         # the mean of logarithms lies below the logarithm of the mean
         raise NotPosynomial("the mean of a logarithm of a sum over the samples")
     if goal.sign < 0 and measure is not WORST and measure.share > 0:
         raise NotPosynomial(RATIOS)
-    if measure.share >= 1.0 and goal.sign > 0 and not _maxima_in(whole):
-        mean = np.full(asked.worlds.measured, 1.0 / asked.worlds.measured)
-        return replace(goal, numerator=weighted(whole, mean), denominator=ONE)
+    if measure.share >= 1.0 and goal.sign > 0 and not has_maxima(whole):
+        return replace(goal, numerator=weighted(whole, np.full(count, 1.0 / count)), denominator=ONE)
     return None
+
+
+def exact_measure(whole: Posynomial, count: int, level: Callable[[Array], float]) -> Posynomial | None:
+    """The measure of a posynomial over ``count`` worlds where it is one whatever the measure is.
+
+    ``level``: the measure of coefficients. One number times the same design in every world has that of the number.
+    """
+    if certain(whole):
+        return at_world(whole, 0)
+    if not whole.is_monomial or has_maxima(whole):
+        return None
+    ((key, c),) = whole.terms.items()
+    return Posynomial({key: level(np.asarray(c, float)[:count])})
 
 
 def _ratio_exact(goal: Goal) -> Goal:
@@ -275,7 +303,3 @@ def _ratio_exact(goal: Goal) -> Goal:
             denominator=at_world(goal.denominator, 0),
         )
     raise NotPosynomial(RATIOS)
-
-
-def _maxima_in(p: Posynomial) -> bool:
-    return any(is_maximum(v) for key in p.terms for v, _ in key)

@@ -104,8 +104,7 @@ class Posed:
     def limit(self, key: RowKey, u: Array) -> Array:
         """Cuts of a limit in the worlds in which it counts, at ``u``; 0 where a world does not have it."""
         forms = [(part, part.rows[key]) for part in self.parts if key in part.rows]
-        count = self.worlds.size if key.name in self.worlds.wide else self.worlds.measured
-        return self.together(forms, u)[:count]
+        return self.together(forms, u)[: self.worlds.count_of(key.name)]
 
     def together(self, forms: list[tuple[Part, Array]], u: Array) -> Array:
         """Cuts at ``u`` of what each part has a form of, world by world: (N, S + 1)."""

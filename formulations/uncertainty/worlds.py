@@ -60,8 +60,8 @@ class Worlds:
 
     ``nominal``: with the file's own numbers (no world of its own). ``every``: with arrays of N numbers. ``word``: what
     a world is called in an answer. ``counted``: only the first so many worlds count in the measure and for the limits;
-    in all of them the limits named in ``wide`` hold (None: all worlds count for all). ``caps``: limits on measures of
-    metrics over the worlds that count.
+    in all of them the limits named in ``wide`` hold (None: all worlds count for all). ``limited``: where the measure is
+    over all worlds, the first in which the other limits count. ``caps``: limits on measures of metrics over these.
     """
 
     nominal: Question
@@ -71,11 +71,17 @@ class Worlds:
     counted: int | None = None
     wide: frozenset[str] = frozenset()
     caps: tuple[Cap, ...] = ()
+    limited: int | None = None
 
     @property
     def measured(self) -> int:
         """Number of worlds that count in the measure."""
         return self.size if self.counted is None else self.counted
+
+    def count_of(self, limit: str) -> int:
+        """Return the number of worlds in which a limit counts."""
+        others = self.measured if self.limited is None else self.limited
+        return self.size if limit in self.wide else others
 
     @property
     def words(self) -> str:
@@ -107,8 +113,10 @@ class Worlds:
         every = replace(
             self.every, given=given, limits=_mapped_limits(self.every, lambda v: _numbers_taken(v, take))
         )
-        counted = None if self.counted is None else int((take < self.counted).sum())
-        return replace(self, every=every, size=take.size, counted=counted, caps=())
+        counted, limited = (
+            None if n is None else int((take < n).sum()) for n in (self.counted, self.limited)
+        )
+        return replace(self, every=every, size=take.size, counted=counted, limited=limited, caps=())
 
     def with_caps_in_each(self) -> Question:
         """Return the question in all worlds with the limits on measures as limits in each: their forms, no question."""
@@ -193,6 +201,15 @@ class Judged:
     ratios: Mapping[RowKey, Array]
     metrics: Mapping[str, Array]
 
+    def counted(self, key: RowKey, left_out: Mapping[str, frozenset[int]]) -> Array:
+        """Return a limit's ratios by world, minus infinity where it need not hold; of one design."""
+        out = left_out.get(key.name)
+        if not out:
+            return self.ratios[key]
+        found = np.array(self.ratios[key])
+        found[list(out)] = -np.inf
+        return found
+
 
 def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
     """Run the model at a design, or at several (arrays (D, 1)), in all worlds at once."""
@@ -204,15 +221,13 @@ def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
         at = evaluation.metrics(every, point)
         rows = evaluation.ratios(every, point, at)
         goal = evaluation.objective(every, point, at) if every.objectives else None
-    count = worlds.measured
-    ratios = {
-        key: _wide(r, shape)[..., : None if key.name in worlds.wide else count] for key, r in rows.items()
-    }
+    ratios = {key: _wide(r, shape)[..., : worlds.count_of(key.name)] for key, r in rows.items()}
     for cap in worlds.caps:
+        count = worlds.count_of(cap.name)
         level = cap.ratio(_wide(at[cap.name], shape)[..., :count])
         ratios[cap.key] = _wide(level[..., None], (*shape[:-1], count))
     return Judged(
-        None if goal is None else _wide(goal, shape)[..., :count],
+        None if goal is None else _wide(goal, shape)[..., : worlds.measured],
         ratios,
         {n: _wide(v, shape) for n, v in at.items()},
     )

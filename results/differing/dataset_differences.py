@@ -10,7 +10,7 @@ import numpy as np
 
 import scenarios
 from dse.models import PluginError
-from dse.quantities import show
+from dse.quantities import plural, show
 from dse.system.records import dataclass
 from results import asked, flat
 from results.along_fronts.variable_names import FRONT, POINTS
@@ -173,13 +173,13 @@ def _variable_differences(first: xr.Dataset, second: xr.Dataset, tolerance: floa
                 name,
                 one,
                 two,
-                f"{_counted_points(points)}{where and ', first ' + where}",
+                f"{plural(points, 'point')}{where and ', first ' + where}",
                 (one, two),
             )
         tally = tallies[name]
         if tally.points:
             unit = "" if columns[name].unit == "1" else columns[name].unit
-            note = f"{_counted_points(tally.points)}{tally.where and ', most ' + tally.where}"
+            note = f"{plural(tally.points, 'point')}{tally.where and ', most ' + tally.where}"
             yield Row(section, name, *apart(*tally.sides, unit), note, tally.sides, unit)
 
 
@@ -262,10 +262,6 @@ def _point_text(piece: xr.Dataset, dims: tuple[str, ...], place: int) -> str:
         number = piece[d].dtype.kind in "fiu"
         told.append(f"{d} = {show(float(value), _unit_of_array(piece[d])) if number else value}")
     return f"at {', '.join(told)}" if told else ""
-
-
-def _counted_points(count: int) -> str:
-    return f"{count} point{'' if count == 1 else 's'}"
 
 
 def _unit_of_array(array: xr.DataArray) -> str:

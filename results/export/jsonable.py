@@ -45,6 +45,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "held": dict(solution.held),
         "waived": list(solution.waived),
         "outside": dict(solution.outside),
+        **({"left_out": solution.left_out} if solution.left_out else {}),
         **({"sources": dict(solution.sources)} if solution.sources else {}),
         "units": _units(solution),
         **({"bytes_per_word": dict(solution.bytes_per_word)} if solution.bytes_per_word else {}),

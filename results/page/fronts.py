@@ -163,20 +163,21 @@ def _exact_curves(kept: xr.Dataset, scales: Mapping[str, float]) -> Iterator[Cur
         drawn = segments.curve(kept, names, place) if code == segments.STRAIGHT_BETWEEN else None
         if drawn is not None:
             x, y = (row * scales[n] for row, n in zip(drawn, names, strict=True))
-            yield _rounded_curve(*_finer(x, y, logarithmic=False)) if x.size == 2 else _rounded_curve(x, y)
+            yield _rounded_curve(*_finer(x, y, (False, False))) if x.size == 2 else _rounded_curve(x, y)
 
 
 def _band(kept: xr.Dataset, scales: Mapping[str, float]) -> Iterator[Curve]:
     """Go through the polygons that hold the front."""
     if AT not in kept:
         return
-    (first, second), logarithmic = list(scales), "logarithms" in str(kept[LOWER].attrs.get("long_name", ""))
+    (first, second), told = list(scales), str(kept[LOWER].attrs.get("long_name", ""))
+    logarithmic = tuple("logarithms" in told or f"logarithm of {n}" in told for n in scales)
     at = np.asarray(kept[AT].values, float) * scales[first]
     low, high = (np.asarray(kept[n].values, float) * scales[second] for n in (LOWER, UPPER))
     known = np.isfinite(at) & np.isfinite(low) & np.isfinite(high)
     for piece in _runs(known):
-        below = _finer(at[piece], low[piece], logarithmic=logarithmic)
-        above = _finer(at[piece], high[piece], logarithmic=logarithmic)
+        below = _finer(at[piece], low[piece], logarithmic)
+        above = _finer(at[piece], high[piece], logarithmic)
         yield _rounded_curve(*(np.concatenate([b, a[::-1]]) for b, a in zip(below, above, strict=True)))
 
 
@@ -186,16 +187,18 @@ def _runs(known: Array) -> Iterator[slice]:
     yield from (slice(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if b - a > 1)
 
 
-def _finer(x: Array, y: Array, *, logarithmic: bool) -> tuple[Array, Array]:
-    """Put points on the stretches of a line (straight, or straight in logarithms), so that they bend where they do."""
-    if x.size > 50 * PIECES or (logarithmic and min(x.min(), y.min()) <= 0):
+def _finer(x: Array, y: Array, logarithmic: Sequence[bool]) -> tuple[Array, Array]:
+    """Put points on the stretches of a line (straight, or in logarithms of x or y), so that they bend where they do."""
+    logs = list(zip((x, y), logarithmic, strict=True))
+    if x.size > 50 * PIECES or any(log and v.min() <= 0 for v, log in logs):
         return x, y
     share = np.arange(PIECES) / PIECES
     found = []
-    for v in (np.log(x), np.log(y)) if logarithmic else (x, y):
+    for values, log in logs:
+        v = np.log(values) if log else values
         inside = (v[:-1, None] + np.diff(v)[:, None] * share).ravel()
         whole = np.append(inside, v[-1])
-        found.append(np.exp(whole) if logarithmic else whole)
+        found.append(np.exp(whole) if log else whole)
     return found[0], found[1]
 
 

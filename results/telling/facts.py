@@ -23,6 +23,10 @@ class Status(StrEnum):
     ERROR = "error"
 
 
+HELD_BY = ("min", "max")
+"""Sides of the end of its domain that alone holds a decided number."""
+
+
 class ByValue:
     """Equality by value: NaN equals NaN, and fields that are not compared are ignored."""
 
@@ -103,9 +107,9 @@ class Facts(ByValue):
     improves the objective. ``runaway``: the variable that an unbounded question sends to
     infinity or zero. ``held``: the variables that only an end of their domain bounds (p >= 1),
     each with the side of that end. ``outside``: the ratios that are at most 1 in the range in which the
-    model was derived, and above it here. ``sources``: the sources of the numbers of the machine, a kind
-    by name. ``message``: the error, if there is one. ``flags``: the meaning of 0, 1, 2 ... in a metric that says which
-    case holds.
+    model was derived, and above it here. ``left_out``: in words, the metrics for which the machine states too little.
+    ``sources``: the sources of the numbers of the machine, a kind by name. ``message``: the error, if there is one.
+    ``flags``: the meaning of 0, 1, 2 ... in a metric that says which case holds.
 
     ``index``: family and (dimension, label) pairs of each element of an indexed family, by its name
     ("share.a.cpu": "share", region a, processor cpu); ``given``: those elements that were not decided but given.
@@ -149,6 +153,7 @@ class Facts(ByValue):
     held: Mapping[str, str] = field(default_factory=dict)
     waived: tuple[str, ...] = ()
     outside: Mapping[str, float] = field(default_factory=dict)
+    left_out: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     index: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=dict)

@@ -29,12 +29,12 @@ def limit_names(question: Question) -> tuple[str, ...]:
     upper one, and ``name.min`` for the lower one.
     """
     rows: dict[RowKey, None] = {}
-    for chosen in _choices_with_limits(question):
+    for chosen in choices_with_limits(question):
         rows.update(dict.fromkeys(_limit_keys(fixed(question, chosen))))
     return tuple(dict.fromkeys(evaluation.label(key, rows) for key in rows))
 
 
-def _choices_with_limits(question: Question) -> Iterator[Mapping[str, str]]:
+def choices_with_limits(question: Question) -> Iterator[Mapping[str, str]]:
     """Go through combinations of names, one for all that have the same limits.
 
     Of machines that state the same parameters one stands for all, since numbers play no part. Where there are still

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import sys
 from typing import TYPE_CHECKING
@@ -67,7 +66,11 @@ def head(solution: Facts) -> list[tuple[str, str]]:
     if solution.outside:
         beyond = ", ".join(f"{n} {v:.6g}" for n, v in solution.outside.items())
         found.append(("outside", f"the range in which the model was derived: {beyond}, at most 1"))
-    found += [(_PROOF.get(solution.status, "method"), solution.certificate), ("message", solution.message)]
+    found += [
+        ("left out", solution.left_out),
+        (_PROOF.get(solution.status, "method"), solution.certificate),
+        ("message", solution.message),
+    ]
     if solution.solver:
         found.append(("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}"))
     return [(label, text) for label, text in found if text]
@@ -350,4 +353,6 @@ def _html_table(part: Part) -> str:
 
 
 def _safe(text: str) -> str:
+    import html
+
     return html.escape(visible(text), quote=True)

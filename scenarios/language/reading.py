@@ -14,7 +14,17 @@ from dse.models.shared.economics import ACCOUNTS, refusal
 from dse.models.shared.spaces import grouped
 from dse.models.shared.structure import Parts
 from dse.names import did_you_mean
-from dse.quantities import Quantity, UnitError, examples, show, to_si, to_si_or_inverse
+from dse.quantities import (
+    Quantity,
+    UnitError,
+    dimension,
+    examples,
+    in_bytes,
+    show,
+    to_si,
+    to_si_or_inverse,
+    written_unit,
+)
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.question import HALVINGS
 
@@ -101,32 +111,44 @@ class Reader:
         self.findings.add(key, f"{shown(value)} is not a {_family(q)}", meant(value, q.menu))
         return None
 
-    def inside(self, key: str, value: float | None, q: Quantity, *, positive: bool = False) -> float | None:
+    def inside(
+        self,
+        key: str,
+        value: float | None,
+        q: Quantity,
+        stated: Any = None,
+        word_size: float | None = None,
+        *,
+        positive: bool = False,
+    ) -> float | None:
         """Return ``value`` where it lies in the domain of ``q``; else None, and a mistake is noted.
 
-        ``positive``: not 0 either, unless ``q`` may be decided to be 0 (its floor is 0).
+        ``stated``: what the file has; where that is text, the mistake names it and, where that is in bytes, the domain
+        in bytes. ``positive``: not 0 either, unless ``q`` may be decided to be 0 (its floor is 0).
         """
         if value is None:
             return None
-        about = f"{q.name} ({q.meaning})"
+        about, told = f"{q.name} ({q.meaning})", shown(stated) if isinstance(stated, str) else f"{value:.12g}"
+
+        def end(number: float) -> str:
+            return show(number, in_bytes(q.unit, word_size if stated_in_bytes(stated) else None))
+
         if q.menu and not (value.is_integer() and 1 <= value <= len(q.menu)):
             right = f"{meant('', q.menu)}; or write a whole number from 1 to {len(q.menu)}"
             self.findings.add(key, f"{value:.12g} is not a {_family(q)}", right)
         elif value < q.minimum:
-            what = f"{value:.12g} is negative" if value < 0 <= q.minimum else f"{value:.12g} is too small"
+            what = f"{told} is negative" if value < 0 <= q.minimum else f"{told} is too small"
             least = "is above" if q.open else "is at least"
-            self.findings.add(key, what, f"{about} {least} {show(q.minimum, q.unit)}")
+            self.findings.add(key, what, f"{about} {least} {end(q.minimum)}")
         elif q.open and value == q.minimum:
-            right = f"{about} is above {show(q.minimum, q.unit)}"
-            self.findings.add(key, f"{value:.12g} is outside its domain", right)
+            right = f"{about} is above {end(q.minimum)}"
+            self.findings.add(key, f"{told} is outside its domain", right)
         elif value > q.maximum:
-            self.findings.add(
-                key, f"{value:.12g} is too large", f"{about} is at most {show(q.maximum, q.unit)}"
-            )
+            self.findings.add(key, f"{told} is too large", f"{about} is at most {end(q.maximum)}")
         elif 0 < abs(value) < LEAST_REPRESENTED:
             self.findings.add(
                 key,
-                f"{value:.12g} is too close to 0 to be computed with",
+                f"{told} is too close to 0 to be computed with",
                 f"write at least {LEAST_REPRESENTED:g}, or 0 if that is meant",
             )
         elif positive and value <= 0 < q.floor:
@@ -229,3 +251,11 @@ def box(q: Quantity) -> tuple[float, float]:
 def plain_names(parameters: Mapping[str, float]) -> dict[str, float]:
     """Machine parameters under the names a question uses ("machine.x")."""
     return {MACHINE_PREFIX + k: v for k, v in parameters.items()}
+
+
+def stated_in_bytes(value: Any) -> bool:
+    """Whether a file states a number with a unit of bytes or bits."""
+    try:
+        return isinstance(value, str) and "[information]" in dimension(written_unit(value))
+    except UnitError:
+        return False

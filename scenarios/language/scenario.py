@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import html
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,6 +47,8 @@ class Scenario(Shape):
 
     def _repr_html_(self) -> str:
         """Return the scenario as HTML, for notebooks; all text is escaped, nothing from a file becomes markup."""
+        import html
+
         title = f"<h4>{html.escape(self.title)}</h4>" if self.title else ""
         return f'<div class="dse-scenario">{title}<pre>{html.escape(self.text)}</pre></div>'
 
@@ -77,6 +77,8 @@ class Scenario(Shape):
     @property
     def hash(self) -> str:
         """The SHA-256 of ``text``, as hexadecimal digits."""
+        import hashlib  # loads OpenSSL
+
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 

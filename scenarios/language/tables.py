@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -262,6 +261,8 @@ def _and_more(findings: Findings, key: str, file: str, count: int) -> None:
 
 def checksum(columns: Mapping[str, Cells]) -> str:
     """Return the checksum of columns: their paths, units, and what stands in them, in whatever order they are named."""
+    import hashlib  # loads OpenSSL
+
     made = hashlib.sha256()
     for path, cells in sorted(columns.items()):
         made.update(repr((path, cells.unit, len(cells.values), cells.numeric)).encode())

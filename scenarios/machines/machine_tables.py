@@ -62,7 +62,7 @@ def parameters(reader: Reader, key: str, spec: MachineSpec) -> dict[str, float] 
     for name in sorted(own, key=lambda n: n != "word_size"):
         q = reader.machine[name]
         value = reader.number(f"{key}.{name}", own[name], q, merged.get("word_size"), inverse=True)
-        value = reader.inside(f"{key}.{name}", value, q)
+        value = reader.inside(f"{key}.{name}", value, q, own[name], merged.get("word_size"))
         if value is not None:
             merged[name] = value
         else:

@@ -192,8 +192,9 @@ def _given_values(shape: Shape, roles: Roles, place: Place) -> dict[str, float |
             if q.choices:
                 value = choice(reader, key, shape.given[q.name], q)
             else:
-                number = reader.number(key, shape.given[q.name], q, place.word_size)
-                value = reader.whole_number(key, reader.inside(key, number, q), q)
+                stated = shape.given[q.name]
+                number = reader.number(key, stated, q, place.word_size)
+                value = reader.whole_number(key, reader.inside(key, number, q, stated, place.word_size), q)
             found.update({} if value is None else {q.name: value})
         elif q.default is not None:
             found[q.name] = q.default
@@ -253,7 +254,7 @@ def _certain(shape: Shape, roles: Roles, place: Place, name: str) -> Limit:
         value, key = getattr(entry, side), f"limits.{name}.{side}"
         if value is not None:
             number = reader.number(key, value, q, place.word_size)
-            found[side] = number if q is HALVINGS else reader.inside(key, number, q)
+            found[side] = number if q is HALVINGS else reader.inside(key, number, q, value, place.word_size)
     low, high = found["min"], found["max"]
     if entry is not None and low is not None and high is not None and low > high:
         wrong = f"min = {shown(entry.min)} is above max = {shown(entry.max)}"

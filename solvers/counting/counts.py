@@ -9,8 +9,10 @@ bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,8 @@ from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Atom, Some, atoms
 from formulations.arithmetics.many import Array, Many
-from formulations.program import column_ends
+from formulations.program import column_ends, matrix
+from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from formulations.stated import stated
 from formulations.tolerances import TIE
@@ -135,7 +138,7 @@ def sets(c: Counts, kept: Collection[Limit]) -> list[frozenset[Some]]:
     Raises NotLeast where they are too many.
     """
     about = [x.form for x in kept if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
-    about = [f for f in about if not any(isinstance(v, Many) for v in (*f.terms.values(), f.constant))]
+    about = [f for f in about if not any(isinstance(v, Many) for v in _coefficients(f))]
     found: list[frozenset[Some]] = [frozenset()]
     for amount in c.amounts:
         found += [s | {amount} for s in found if all(_allows(f, s | {amount}) for f in about)]
@@ -152,15 +155,10 @@ def _allows(form: Affine, there: Collection[Atom]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is left of a question where only the amounts ``there`` are.
-
-    ``rows`` of its limits; ``plain``: those without numbers of many points that may lower an upper end.
-    """
+    """What is left of a question where only the amounts ``there`` are; ``rows`` of its limits."""
 
     there: frozenset[Some]
-    ends: Ends
     rows: dict[RowKey, Row]
-    plain: dict[RowKey, Row]
     cost: Row
     ties: tuple[Row, ...]
 
@@ -171,32 +169,54 @@ def parts(c: Counts) -> list[Part]:
 
 
 def _part_of_indicators(c: Counts, there: frozenset[Some]) -> Part:
-    ends = dict(c.ends)
-    for amount in c.amounts:
-        if amount not in there:
-            ends |= {str(a): (ends[str(a)][0], min(ends[str(a)][1], 0.0)) for a in amount.amount.terms}
     rows = {x.key: _reduced(x.form, there) for x in c.limits}
-    plain = {k: r for k, r in rows.items() if _lowers(r)}
-    return Part(there, ends, rows, plain, _reduced(c.cost, there), tuple(_reduced(t, there) for t in c.ties))
+    return Part(there, rows, _reduced(c.cost, there), tuple(_reduced(t, there) for t in c.ties))
 
 
-def best_of_set(c: Counts, kept: Collection[Limit], part: Part, also: Collection[Limit] = ()) -> Found:
-    """The best design at every point in which only some amounts are there, by the limits ``kept``.
+def best_of_sets(
+    c: Counts, kept: Collection[Limit], every: Sequence[Part], also: Collection[Limit] = ()
+) -> Iterator[Found]:
+    """The best designs at every point by the limits ``kept``, with each set of amounts that may be there.
 
     ``also``: limits that may only say, beside those, which numbers are 0 or have an end.
     """
-    ends = dict(part.ends)
-    _lower_row_ends(
-        [part.plain[k] for k in dict.fromkeys(x.key for x in (*kept, *also)) if k in part.plain], ends
-    )
-    for amount in part.there:
-        left = [str(a) for a in amount.amount.terms if ends[str(a)][1] > 0.0]
-        if len(left) == 1:
-            ends[left[0]] = (max(ends[left[0]][0], 1.0), ends[left[0]][1])
-    if any(low > high for low, high in ends.values()):
+    limits = {x.key: x for x in (*kept, *also)}
+    low, high = _ends_of_sets(c, list(limits.values()), every)
+    return map(partial(_best_of_set, c, kept), every, low, high)
+
+
+def _ends_of_sets(c: Counts, limits: Sequence[Limit], every: Sequence[Part]) -> tuple[Array, Array]:
+    """The ends of the numbers in each set (S, n), by those limits that have the same numbers at all points."""
+    names, count = list(c.ends), len(c.ends)
+    there = np.array([[a in part.there for a in c.amounts] for part in every], dtype=float)
+    there = there.reshape(len(every), len(c.amounts))
+    own = np.array([[n in a.amount.terms for n in names] for a in c.amounts]).reshape(len(c.amounts), count)
+    low, high = (np.array([e[k] for e in c.ends.values()]) for k in (0, 1))
+    absent = (1.0 - there) @ own > 0.0
+    high = np.where(absent, np.minimum(high, 0.0), high)
+    low = np.broadcast_to(low, high.shape)
+    plain_ones = [x.form for x in limits if not any(isinstance(v, Many) for v in _coefficients(x.form))]
+    rows = matrix(plain_ones, {a: j for j, a in enumerate((*names, *c.amounts))})
+    own_low, own_high = (np.concatenate([e, there], axis=1) for e in (low, high))
+    whole = np.ones(own_high.shape[1], dtype=bool)
+    high = upper_ends(rows, own_low, own_high, whole, passes=COUNT_PASSES)[:, :count]
+    # of what is there and has one number left, there is one at least
+    left = there[:, :, None] * own * (high > 0.0)[:, None]
+    alone = left * (left.sum(axis=2, keepdims=True) == 1.0)
+    return np.where(alone.any(axis=1), np.maximum(low, 1.0), low), high
+
+
+def _coefficients(form: Affine) -> tuple[Any, ...]:
+    return *form.terms.values(), form.constant
+
+
+def _best_of_set(c: Counts, kept: Collection[Limit], part: Part, low: Array, high: Array) -> Found:
+    """The best design at every point in which only some amounts are there, by the limits ``kept``."""
+    ends = dict(zip(c.ends, zip(low.tolist(), high.tolist(), strict=True), strict=True))
+    if (low > high).any():
         nothing, far = np.zeros(c.count, dtype=bool), np.full(c.count, np.inf)
         return Found({n: np.zeros(c.count) for n in ends}, far, far, ~nothing, nothing)
-    fixed = {n: low for n, (low, high) in ends.items() if low == high}
+    fixed = {n: one for n, (one, other) in ends.items() if one == other}
     open_ends = {n: e for n, e in ends.items() if n not in fixed}
     rows = [r for r in (_row_with_known_numbers(part.rows[x.key], fixed) for x in kept) if not _vacuous(r)]
     ties = [_row_with_known_numbers(t, fixed).terms for t in part.ties]
@@ -227,28 +247,6 @@ def _vacuous(row: Row) -> bool:
     return not row.terms and not isinstance(row.constant, Many) and row.constant <= MET_ROUNDING
 
 
-def _lowers(row: Row) -> bool:
-    """Whether a row can lower an upper end: it has no numbers of many points, and one that only adds."""
-    numbers = (*row.terms.values(), row.constant)
-    return not any(isinstance(v, Many) for v in numbers) and any(v > 0 for v in row.terms.values())
-
-
-def _lower_row_ends(rows: Collection[Row], ends: Ends) -> None:
-    """Lower the upper ends that rows imply; each of them ``_lowers``."""
-    for _ in range(COUNT_PASSES):
-        changed = False
-        for row in rows:
-            lowest = sum([v * ends[n][v < 0] for n, v in row.terms.items()]) + row.constant
-            if not math.isfinite(lowest):
-                continue
-            for n, v in row.terms.items():
-                low, high = ends[n]
-                if v > 0 and high > (room := float(math.floor(low - lowest / v + MET_ROUNDING))):
-                    ends[n], changed = (low, room), True
-        if not changed:
-            break
-
-
 @dataclass(frozen=True, slots=True)
 class Best:
     """The optimum of every point: numbers, what was minimised (infinite: there is none), its lower bound.
@@ -266,7 +264,7 @@ class Best:
 def best(c: Counts) -> Best:
     """The best design over all sets, ties settled: least cost, then ``ties``, then smaller numbers in file order."""
     tried = parts(c)
-    every = [best_of_set(c, c.limits, part) for part in tried]
+    every = list(best_of_sets(c, c.limits, tried))
     there = np.stack([f.there for f in every])
     wanted = np.stack([f.value for f in every])
     reached = np.where(there & np.stack([f.met for f in every]), wanted, np.inf)

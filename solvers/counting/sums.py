@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Array, Points
+from formulations.arithmetics.many import Array
 from formulations.program import is_linear
 from results.dataset import Arrays, Layout
 from scenarios.question import Question, combinations
@@ -25,8 +26,6 @@ from solvers.counting import separable, sums_conflicts, tables, undominated
 from solvers.counting.tables import Listing
 from solvers.counting.terms import NotSums
 from solvers.many_points import blocks
-from solvers.many_points.block_answers import BlockAnswers
-from solvers.many_points.blocks import Block
 from solvers.many_points.offers import FEWEST_POINTS, OTHER_KIND, Offer, choices, too_few, too_many_choices
 
 KIND = "whole numbers in sums"
@@ -86,14 +85,8 @@ class Sums:
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
-        block = Block(self.grid, region)
-        answers = BlockAnswers(plan, block.shape)
-        listing = Listing(self.listed, sums_conflicts.why)
-
-        def answer(question: Question, points: Points) -> Mask:
-            return tables.answered(answers, question, block, points, listing)
-
-        return answers.arrays, block.answered(answer, LOOKED_UP_TOGETHER, apart=True)
+        answer = partial(tables.answered, listing=Listing(self.listed, sums_conflicts.why))
+        return blocks.solved(self.grid, plan, region, answer, LOOKED_UP_TOGETHER, apart=True)
 
     def listed(self, question: Question) -> list[Mapping[str, Array]]:
         """The designs of each combination of names that may be the best somewhere in the grid.

@@ -28,6 +28,7 @@ from solvers.counting.table_conflicts import Asked
 from solvers.counting.terms import NotSums
 from solvers.designs import Table
 from solvers.enumeration import excess, full
+from solvers.explaining import subsets
 from solvers.many_points import blocks
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, by_set
@@ -54,7 +55,8 @@ def why(asked: Asked, own: Points, count: int) -> Why:
 
     def met(some: Points, kept: Mask) -> Codes:
         free = {n for n, k in zip(names, kept, strict=True) if not k}
-        return _sums_feasibility(_question_without_limits(at(some), free), near, known, len(some))
+        left = replace(subsets.without(at(some), free), objectives=())
+        return _sums_feasibility(left, near, known, len(some))
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         factors = _Factors(at(some), near, known, keys, len(some))
@@ -77,11 +79,6 @@ def _limits_maybe_in_conflict(question: Question, ratios: Collection[RowKey]) ->
 def _metrics_and_ratios(question: Question, near: Question, x: Mapping[str, Array], count: int) -> Any:
     """Metrics and ratios of designs at points that are alike in what is given."""
     return enumeration.numbers(Table({}, question, x), near, np.zeros(count, dtype=np.intp))
-
-
-def _question_without_limits(question: Question, names: Collection[str]) -> Question:
-    kept = tuple(x for x in question.limits if x.name not in names)
-    return replace(question, limits=kept, waive=question.waive | frozenset(names), objectives=())
 
 
 def _designs_maybe_best(question: Question, known: Run, far: float) -> tuple[Mapping[str, Array], bool]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Many, Points
+from formulations.grids import divided
 from formulations.problem import formulate
 from formulations.program import is_linear
 from scenarios.question import Question
@@ -91,12 +92,7 @@ def _flat(question: Question) -> Question:
     def of(value: Any) -> Any:
         return value.values.reshape(-1) if isinstance(value, Many) else value
 
-    return replace(
-        question,
-        given={n: of(v) for n, v in question.given.items()},
-        limits=tuple(replace(x, minimum=of(x.minimum), maximum=of(x.maximum)) for x in question.limits),
-        decide=tuple(replace(d, minimum=of(d.minimum), maximum=of(d.maximum)) for d in question.decide),
-    )
+    return divided.with_each_number(question, of)
 
 
 def _limits_of_table_conflicts(asked: Asked) -> tuple[str, ...]:

@@ -89,13 +89,8 @@ class Tables:
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
-        block = Block(self.grid, region)
-        into = BlockAnswers(plan, block.shape)
-
-        def answer(question: Question, points: Points) -> Mask:
-            return answered(into, question, block, points)
-
-        return into.arrays, block.answered(answer, max(64, CELLS // max(self._width(), 1)), by_given=True)
+        together = max(64, CELLS // max(self._width(), 1))
+        return blocks.solved(self.grid, plan, region, answered, together, by_given=True)
 
     def _width(self) -> int:
         return max((t.size for q in blocks.kinds(self.grid) for t in designs.tables(q)), default=1)
@@ -118,7 +113,7 @@ EVERY = Listing(lambda question: [t.x for t in designs.tables(question)], table_
 
 
 def answered(
-    into: BlockAnswers, question: Question, block: Block, points: Points, listing: Listing = EVERY
+    into: BlockAnswers, block: Block, question: Question, points: Points, listing: Listing = EVERY
 ) -> Mask:
     """Answer some points of a block."""
     first, which = block.alike_given(points)

@@ -88,10 +88,7 @@ class Whole:
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
-        block = Block(self.grid, region)
-        answers = BlockAnswers(plan, block.shape)
-        left = block.answered(lambda question, points: answered(answers, question, points), WHOLE_TOGETHER)
-        return answers.arrays, left
+        return blocks.solved(self.grid, plan, region, answered, WHOLE_TOGETHER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +120,7 @@ class Combination:
         )
 
 
-def answered(answers: BlockAnswers, question: Question, points: Points) -> Mask:
+def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
     """Answer some points; tells which are answered."""
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(question)]
     return by_choice.put_best(
@@ -211,15 +208,13 @@ def _counts_feasibility(
 ) -> conflicts.Codes:
     """Whether limits can hold together, at some points."""
     met, none = np.zeros(c.count, dtype=bool), np.zeros(c.count, dtype=bool)
-    for part in parts:
-        shown = counts.best_of_set(c, limits, part, c.limits)
+    for shown in counts.best_of_sets(c, limits, parts, c.limits):
         met |= shown.there & shown.met & ~shown.near
         if met[some].all():
             return np.full(len(some), conflicts.CAN_HOLD, np.int8)
     about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
     if all(x in limits for x in about):
-        every = [counts.best_of_set(c, limits, part) for part in parts]
-        none = np.all([f.lost > SURE for f in every], axis=0)
+        none = np.all([f.lost > SURE for f in counts.best_of_sets(c, limits, parts)], axis=0)
     if not (met | none)[some].all():
         none |= _impossible(c, limits)
     codes = np.select([met, none], [conflicts.CAN_HOLD, conflicts.CANNOT_HOLD], conflicts.NOT_KNOWN)

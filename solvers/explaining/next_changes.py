@@ -305,7 +305,8 @@ def _trial_limits_near(at: Array, ahead: Array) -> Array:
     middle = at[0] + share * (at[1] - at[0])
     steps = RESOLVED / 4 * 8.0 ** np.arange(4)
     inside = np.linspace(at[0], at[1], TRIALS // 2)
-    return np.unique(np.clip(np.concatenate([middle - steps, [middle], middle + steps, inside]), *at))
+    found = np.clip(np.concatenate([middle - steps, [middle], middle + steps, inside]), *at)
+    return np.array(sorted(set(found.tolist())))  # np.unique would load numpy.ma
 
 
 def _log_distance(value: float, listed: float) -> float:

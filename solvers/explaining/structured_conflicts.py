@@ -23,15 +23,13 @@ from solvers.mechanisms.conflicts import (
     FEW_LIMITS,
     FEW_SEARCHED,
     ONE,
-    Bools,
     Codes,
     Feasible,
-    Indices,
     codes,
     in_both,
 )
 from solvers.mechanisms.why import Why, any_of, of_each
-from solvers.patterns import groups
+from solvers.patterns import Bools, Indices, groups
 
 
 def why(problem: Problem) -> Why:

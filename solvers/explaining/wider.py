@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.system.records import dataclass
-from formulations.evaluation import bounds, box, quantity
+from formulations.evaluation import box
 from formulations.problem import Problem, reaching
 from formulations.program import Program
 from results.solution import Solution, Status
+from results.telling.facts import HELD_BY
 from scenarios.question import Question
+from solvers import judgement
 from solvers.geometric.structured import Optimum
 from solvers.outcome import Outcome
 
@@ -32,18 +34,16 @@ if TYPE_CHECKING:
 STEPS = (1e3, 1e6)
 """How much farther programs are searched before they are asked without ends."""
 MENTIONED = 3
-NEXT_TO_END = 1e-9
 DECIDED = (Status.OPTIMAL, Status.FEASIBLE)
 OPEN = (Status.INFEASIBLE, Status.UNBOUNDED)
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A problem and what a search in its box found; ``structured``: whether its rows (or its cases') were used."""
+    """A problem and what a search in its box found."""
 
     problem: Problem
     found: Settled | Optimum
-    structured: bool
 
     @property
     def outcome(self) -> Outcome:
@@ -81,23 +81,9 @@ def held(question: Question, solution: Solution) -> dict[str, str]:
 
     What may be 0, or picks from a menu, has no end worth telling.
     """
-    found = {}
-    for d in question.decide:
-        if (
-            d.choices is not None
-            or d.name in solution.ranges
-            or not isinstance(solution.variables.get(d.name), float)
-        ):
-            continue
-        q, x = quantity(question.model, d.name), float(solution.variables[d.name])
-        if q.floor == 0.0 or q.menu or (d.values is not None and not d.endless):
-            continue
-        low, high = bounds(question)[d.name]
-        if x <= q.minimum * (1.0 + NEXT_TO_END) and (low is None or low < q.minimum):
-            found[d.name] = "min"
-        elif x >= q.maximum * (1.0 - NEXT_TO_END) and (high is None or high > q.maximum):
-            found[d.name] = "max"
-    return found
+    x = {n: v for n, v in solution.variables.items() if isinstance(v, float) and n not in solution.ranges}
+    sides = {n: int(code) for n, code in judgement.ends_that_hold(question, x).items()}
+    return {n: HELD_BY[code - 1] for n, code in sides.items() if code}
 
 
 def _wider_reaches(problem: Problem) -> Iterator[float]:
@@ -134,7 +120,7 @@ def _impossible(first: Tried) -> Tried | None:
     from solvers.linear import programs
 
     outcome = programs.impossible(endless.program)
-    return None if outcome is None else Tried(endless, programs.Settled(outcome, {}), True)
+    return None if outcome is None else Tried(endless, programs.Settled(outcome, {}))
 
 
 def _vague(tried: Tried) -> bool:

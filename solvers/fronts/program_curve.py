@@ -42,6 +42,10 @@ class Sense:
             return self.sign * coordinate
         return -self.sign / coordinate if coordinate else math.inf
 
+    def rate(self, coordinate: float) -> float:
+        """How fast the objective moves with the coordinate."""
+        return self.sign / coordinate**2 if self.over else float(self.sign)
+
     def coordinate(self, value: float) -> float:
         """The coordinate from the objective."""
         if not self.over:

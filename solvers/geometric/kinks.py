@@ -44,13 +44,15 @@ class Attained:
 class Sensitivities:
     """Percent of the objective per percent at N optima: of the user's limits and of given numbers.
 
-    ``limits``: by label, NaN where there is none; ``two``: where only the value for relaxing is meant. ``numbers``: see
-    ``sensitivity.felt``; empty where they were not asked for.
+    ``limits`` and ``numbers``: by label or name, NaN where there is none (numbers only where they were asked for);
+    ``limits_apart`` and ``numbers_apart``: where only the value for relaxing, or for moving a number the better way, is
+    meant.
     """
 
     limits: Mapping[str, Array]
-    two: Mapping[str, sensitivity.Bools]
-    numbers: Sequence[tuple[dict[str, float], tuple[str, ...]]]
+    limits_apart: Mapping[str, sensitivity.Bools]
+    numbers: Mapping[str, Array]
+    numbers_apart: Mapping[str, sensitivity.Bools]
 
     def beside(self, solution: Solution, i: int) -> Solution:
         """The answer of point ``i`` with its sensitivities."""
@@ -58,9 +60,10 @@ class Sensitivities:
         for label, rates in self.limits.items():
             rate = float(rates[i]) if math.isfinite(rates[i]) else None
             limits[label] = dataclasses.replace(
-                limits[label], elasticity=rate, one_sided=bool(self.two[label][i])
+                limits[label], elasticity=rate, one_sided=bool(self.limits_apart[label][i])
             )
-        parameters, one_sided = self.numbers[i] if self.numbers else ({}, ())
+        parameters = {n: float(v[i]) for n, v in self.numbers.items() if math.isfinite(v[i])}
+        one_sided = tuple(n for n in parameters if self.numbers_apart[n][i])
         return dataclasses.replace(solution, limits=limits, parameters=parameters, one_sided=one_sided)
 
 
@@ -73,7 +76,7 @@ def weighed(judged: Judged, attained: Sequence[Attained], *, numbers: bool = Tru
     """Weigh N optima that one or more cases attain at the same designs; without ``numbers`` the limits only."""
     limits = _largest_duals([_of_limits(a.duals) for a in attained])
     if not numbers or not limits.known.any():
-        return _sensitivities(judged, limits, ())
+        return _sensitivities(judged, limits, None)
     ends = np.array(
         [
             sensitivity.both_ways(a.optima, a.duals, sensitivity.slopes(a.case, judged, a.y, a.optima.keys))
@@ -89,7 +92,7 @@ def without_structure(judged: Judged, *, numbers: bool = True) -> Sensitivities:
     """Weigh optima whose equations are not ratios of posynomials, by differences of the model's own."""
     d = sensitivity.numeric_duals(judged)
     if not numbers or not d.known.any():
-        return _sensitivities(judged, d, ())
+        return _sensitivities(judged, d, None)
     straight = sensitivity.straight(d, sensitivity.slopes(None, judged, np.zeros((1, 0)), d.keys))
     straight[:, ~d.known] = np.nan
     return _sensitivities(judged, d, sensitivity.felt(judged, straight, straight))
@@ -118,12 +121,16 @@ def at_rows(
     return o, sensitivity.duals(o, wanted, proved)
 
 
-def _sensitivities(
-    judged: Judged, d: Duals, numbers: Sequence[tuple[dict[str, float], tuple[str, ...]]]
-) -> Sensitivities:
+def _sensitivities(judged: Judged, d: Duals, felt: tuple[Array, sensitivity.Bools] | None) -> Sensitivities:
     rates = sensitivity.elasticities(judged, d.keys, np.where(d.known[:, None], d.value, np.nan))
-    two = {evaluation.label(key, judged.ratios): d.one_sided[:, k] & d.known for k, key in enumerate(d.keys)}
-    return Sensitivities(rates, two, numbers)
+    apart = {
+        evaluation.label(key, judged.ratios): d.one_sided[:, k] & d.known for k, key in enumerate(d.keys)
+    }
+    names = [] if felt is None else sensitivity.numbers(judged.question)
+    worth, one_way = felt or ((), ())
+    return Sensitivities(
+        rates, apart, dict(zip(names, worth, strict=True)), dict(zip(names, one_way, strict=True))
+    )
 
 
 def _of_limits(d: Duals) -> Duals:

@@ -37,6 +37,7 @@ PROOFS = {
     Kind.NLP: "branch and bound, monomial secants; lower bounds from Lagrangian duality",
     Kind.MINLP: "branch and bound on discrete values, monomial secants; lower bounds from Lagrangian duality",
 }
+NO_DESIGN = "no design meets all limits; "
 HELD = 1e-10
 METHODS = {Kind.LP: "interior point", Kind.GP: "interior point"}
 
@@ -242,7 +243,7 @@ def _outcome_of_search(
     solver = f"dse {METHODS.get(problem.kind, 'branch and bound')}"
     found = branch.minimise(take(c, 0), reached=reached)
     if found.status == branch.INFEASIBLE:
-        proof = "no design meets all limits; " + PROOFS[problem.kind]
+        proof = NO_DESIGN + PROOFS[problem.kind]
         return Outcome(Status.INFEASIBLE, certificate=proof, solver=solver), None
     if found.y is None:
         message = "the search ended before a design was found"

@@ -33,6 +33,10 @@ MANY_WHOLE_VALUES = 1000.0
 """Whole numbers of more values are searched twice: at tight tolerances HiGHS may cut off the best of them."""
 PRESOLVED = 2000
 """Numbers in the rows of a linear program from which on presolve saves time; below it takes longer than the rest."""
+MOST_PARTS_REFUTED = 8
+"""Whole parts of which each is shown to leave no point, where a search finds none."""
+MISSED_FOR_SURE = 1e-8
+"""Of the size of every row: by so much all may give, and whole numbers still meet them nowhere."""
 PROGRAM_SECONDS = 120.0
 SOLVER = "HiGHS"
 
@@ -68,6 +72,8 @@ def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0, worse: float =
     if large is not None:
         return large
     found = _called_highs(n, cost, gap)
+    if found.end is End.INFEASIBLE and _whole_refuted(n):
+        return found
     # any point will do where nothing is to be small
     sought = found.u is not None and cost[:-1].any()
     many = sought and (n.high - n.low)[n.integer].max() > MANY_WHOLE_VALUES
@@ -75,7 +81,7 @@ def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0, worse: float =
     if many or found.end is End.INFEASIBLE or found.end is End.FAILED:
         found = _agreed(n, cost, found, _called_highs(n, cost, gap, tight=False))
     if found.u is None:
-        return _without_end(n, cost) if found.end is not End.INFEASIBLE else found
+        return Result(End.FAILED) if found.end is End.INFEASIBLE else _without_end(n, cost)
     if n.integer.all():
         u = np.append(np.round(found.u[:-1]), 1.0)
         return Result(End.FOUND, u, float(cost @ u), found.bound)
@@ -103,7 +109,7 @@ def _agreed(n: Numbers, cost: Array, tight: Result, loose: Result) -> Result:
 
 def _without_end(n: Numbers, cost: Array) -> Result:
     """What became of a program with whole numbers that HiGHS calls neither solved nor infeasible."""
-    free = _called_highs(n.relaxed(), cost, 0.0)
+    free = _solved_linear_program(n.relaxed(), cost)
     if free.end is End.UNBOUNDED and _called_highs(n, np.zeros_like(cost), 0.0).u is not None:
         return free
     return Result(End.FAILED)
@@ -111,7 +117,7 @@ def _without_end(n: Numbers, cost: Array) -> Result:
 
 def _solved_linear_program(n: Numbers, cost: Array) -> Result:
     found = _called_highs(n, cost, 0.0)
-    if found.end is End.INFEASIBLE and not (_refutes(n, found.multipliers) or _refutes(n, _least_miss(n))):
+    if found.end is End.INFEASIBLE and not _refuted(n, found.multipliers):
         return Result(End.FAILED)
     if found.end is End.UNBOUNDED and not _falls(n, cost, found.ray):
         return Result(End.FAILED)
@@ -134,21 +140,43 @@ def _refutes(n: Numbers, multipliers: Array | None) -> bool:
     return max(weak_duality(n, nothing, sign * multipliers) for sign in (1.0, -1.0)) > 0.0
 
 
-def _least_miss(n: Numbers) -> Array | None:
-    """Multipliers of a linear program in which all rows give by the same multiple of their size, the least."""
+def _refuted(n: Numbers, multipliers: Array | None) -> bool:
+    """Whether a linear program is proved to have no point, by multipliers of HiGHS or of ``_least_miss``."""
+    return _refutes(n, multipliers) or _refutes(n, _least_miss(n).multipliers)
+
+
+def _whole_refuted(n: Numbers) -> bool:
+    """Whether a program with whole numbers is proved to have no point.
+
+    Even divisible numbers have none, or no whole part leaves one, or the bound of a search in which all rows may give
+    shows it.
+    """
+    nothing, divisible = np.zeros(n.rows.shape[1]), n.relaxed()
+    if _solved_linear_program(divisible, nothing).end is End.INFEASIBLE:
+        return True
+    parts = whole_parts.whole_parts(n)
+    if parts is not None and len(parts) <= MOST_PARTS_REFUTED:
+        points = np.column_stack([parts, np.ones(len(parts))])
+        return all(_solved_linear_program(n.fixed(u), nothing).end is End.INFEASIBLE for u in points)
+    return _least_miss(n).bound > MISSED_FOR_SURE
+
+
+def _least_miss(n: Numbers) -> Result:
+    """The least multiple of their size by which all rows of a program have to give, and what its rows are worth."""
     size = np.maximum(np.abs(n.rows).max(axis=1, initial=0.0), np.finfo(float).tiny)
     rows, both = n.rows, np.concatenate([np.arange(len(n.rows)), np.flatnonzero(n.equal)])
     sign = np.concatenate([np.ones(len(rows)), -np.ones(np.count_nonzero(n.equal))])
     eased = np.insert(rows[both] * sign[:, None], -1, -size[both], axis=1)
     ends = np.append(n.low, 0.0), np.append(n.high, np.inf)
     none = np.zeros(len(both), dtype=bool)
-    wide = Numbers(eased, none, *ends, np.append(np.zeros_like(n.integer), False))
+    wide = Numbers(eased, none, *ends, np.append(n.integer, False))
     cost = np.zeros(eased.shape[1])
     cost[-2] = 1.0
     found = _called_highs(wide, cost, 0.0)
     if found.multipliers is None:
-        return None
-    return np.asarray(np.bincount(both, found.multipliers * sign, minlength=len(rows)), dtype=float)
+        return found
+    y = np.asarray(np.bincount(both, found.multipliers * sign, minlength=len(rows)), dtype=float)
+    return replace(found, multipliers=y)
 
 
 def _falls(n: Numbers, cost: Array, ray: Array | None) -> bool:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from solvers.linear.linear_program import Array, End, Numbers, Result, upper_ends
+from formulations.row_ends import upper_ends
+from solvers.linear.linear_program import Array, End, Numbers, Result
 
 MOST_SET_NUMBERS = 500_000
 """Sets times rows times columns that are looked at together."""

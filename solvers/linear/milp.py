@@ -8,7 +8,7 @@ A maximum that something profits from is one of its arguments: each is tried, an
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +18,10 @@ from dse.system.records import dataclass
 from formulations.arithmetics.forms import Some
 from formulations.program import Program
 from formulations.program_branches import branches
+from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from solvers.linear import highs, whole_parts
-from solvers.linear.linear_program import Array, End, Numbers, linear_cost, upper_ends
+from solvers.linear.linear_program import Array, End, Numbers, linear_cost
 
 DINKELBACH_STEPS = 60
 RATIO_CLOSED = 1e-13
@@ -111,16 +112,15 @@ def at_searched_end(p: Program, u: Array, high: Array | None = None) -> NDArray[
     return np.asarray((u[..., :-1] >= end * (1.0 - AT_PROGRAM_END)) & p.boxed)
 
 
-def runaway(p: Program, best: Best) -> str:
-    """The variable that only the end of its box holds (empty: none)."""
-    assert best.u is not None, "only a design can be held"
-    ends = at_searched_end(p, best.u)
+def runaway(p: Program, u: Array, least_below: Callable[[Array], float], best: float) -> str:
+    """The variable of a design that only the end of its box holds (empty: none).
+
+    ``least_below``: what the least is, ``best`` today, where columns have other upper ends.
+    """
+    ends = at_searched_end(p, u)
     if not ends.any():
         return ""
-    n = numbers(p)
-    nearer = replace(n, high=np.where(ends, n.high / 2, n.high))
-    there = least(p, nearer, *objective(p))
-    worse = there.u is None or there.ratio > best.ratio + AT_PROGRAM_END * abs(best.ratio)
+    worse = least_below(np.where(ends, p.high / 2, p.high)) > best + AT_PROGRAM_END * abs(best)
     return str(p.columns[int(np.flatnonzero(ends)[0])]) if worse else ""
 
 

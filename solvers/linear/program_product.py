@@ -15,13 +15,12 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import field, replace
-
-import numpy as np
+from functools import partial
 
 from dse.system.records import dataclass
 from formulations.program import Program
 from results.solution import Status
-from solvers.linear import highs, milp
+from solvers.linear import highs, milp, programs
 from solvers.linear.linear_program import Array, End, Numbers, multiple
 from solvers.linear.milp import Best
 from solvers.outcome import Outcome
@@ -131,10 +130,10 @@ def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
         found = _least_product(p, gap, deadline)
         if isinstance(found, Outcome) or found is None:
             return found
-        name = _searched_end_variable(p, found, gap, deadline)
+        assert found.u is not None, "a search that ends well has a design"
+        name = milp.runaway(p, found.u, partial(_least_bound, p, gap, deadline), found.best)
         if name:
-            text = f"more {name} is always better"
-            return Outcome(Status.UNBOUNDED, certificate=text, solver=SOLVER, runaway=name)
+            return programs.unbounded(name)
     assert isinstance(found, _Search), "a search that ends well has a design"
     assert found.u is not None, "a search that ends well has a design"
     bound = found.bound()
@@ -147,15 +146,10 @@ def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
     return Outcome(status, p.design(found.u), bound, text, SOLVER)
 
 
-def _searched_end_variable(p: Program, found: _Search, gap: float, deadline: float) -> str:
-    """The variable that only the end of its box holds (empty: none)."""
-    assert found.u is not None, "a search that ends well has a design"
-    held = milp.at_searched_end(p, found.u)
-    if not held.any():
-        return ""
-    nearer = _least_product(replace(p, high=np.where(held, p.high / 2, p.high)), gap, deadline)
-    worse = not isinstance(nearer, _Search) or nearer.bound() > found.best * (1.0 + milp.AT_PROGRAM_END)
-    return str(p.columns[int(np.flatnonzero(held)[0])]) if worse else ""
+def _least_bound(p: Program, gap: float, deadline: float, high: Array) -> float:
+    """A bound of the product where columns have other upper ends; infinite where there is none."""
+    found = _least_product(replace(p, high=high), gap, deadline)
+    return found.bound() if isinstance(found, _Search) else math.inf
 
 
 def _least_product(p: Program, gap: float, deadline: float) -> _Search | Outcome | None:
@@ -179,8 +173,6 @@ def _least_product(p: Program, gap: float, deadline: float) -> _Search | Outcome
 
 
 def _infeasible(p: Program) -> Outcome | None:
-    from solvers.linear import programs
-
     found = programs.optimise(replace(p, goal=None, under=None)).outcome
     return found if found.status is Status.INFEASIBLE else None
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,15 +49,17 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
     if goal is None or under is None:
         goal, under = np.zeros(len(p.columns) + 1), constant_column(len(p.columns) + 1)
     best = milp.least(asked, milp.numbers(p), goal, under)
-    if best.end is End.INFEASIBLE:
-        return Settled(_infeasible(p), {})
     if best.end is End.UNBOUNDED:
         return Settled(_unbounded(p, best.ray), {})
-    held = milp.runaway(asked, best) if best.u is not None and asked.goal is not None else ""
-    if held and p.goal is not None:
-        return Settled(_unbounded_outcome(held), {})
     if best.u is None:
-        return Settled(Outcome(Status.ERROR, solver=SOLVER, message="HiGHS found no answer in time"), {})
+        return Settled(_infeasible(p), {})
+    if p.goal is not None:
+        n = milp.numbers(p)
+        held = milp.runaway(
+            p, best.u, lambda high: milp.least(p, replace(n, high=high), goal, under).ratio, best.ratio
+        )
+        if held:
+            return Settled(unbounded(held), {})
     chosen = milp_ties.chosen(asked, best) if ties else milp_ties.Chosen(best.u, {})
     if p.goal is None:
         text = "a design that meets all limits"
@@ -98,7 +100,7 @@ def _infeasible(p: Program) -> Outcome:
     proved = impossible(p, whole=True)
     if proved is not None:
         return proved
-    message = "HiGHS finds no design, and no bound proves that there is none"
+    message = "HiGHS finds no design in time, and no bound proves that there is none"
     return Outcome(Status.ERROR, solver=SOLVER, message=message)
 
 
@@ -108,16 +110,17 @@ def _unbounded(p: Program, ray: Array | None) -> Outcome:
     if ray is not None:
         steps = {n: abs(ray[p.columns.index(n)]) for n in names}
         name = max(steps, key=lambda n: steps[n])
-    return _unbounded_outcome(name)
+    return unbounded(name)
 
 
-def _unbounded_outcome(name: str) -> Outcome:
+def unbounded(name: str) -> Outcome:
+    """The outcome where nothing ends a variable."""
     return Outcome(Status.UNBOUNDED, certificate=f"more {name} is always better", solver=SOLVER, runaway=name)
 
 
 def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool) -> Solution:
     """The solution with what its limits and parameters are worth, and which variables are not unique."""
-    solution = dataclasses.replace(solution, ranges=settled.ranges)
+    solution = replace(solution, ranges=settled.ranges)
     best = settled.best
     if best is None or solution.status is not Status.OPTIMAL:
         return solution
@@ -126,10 +129,10 @@ def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool
         limits = _with_rates(p, milp_explained.kept_choice(p, settled.rest), limits, kept=True)
         if neighbours:
             limits |= _changes(p, best, limits)
-        return dataclasses.replace(solution, limits=limits)
+        return replace(solution, limits=limits)
     limits = _with_rates(p, best, limits)
     parameters = milp_explained.parameters(p, best) if neighbours else {}
-    return dataclasses.replace(solution, limits=limits, parameters=parameters)
+    return replace(solution, limits=limits, parameters=parameters)
 
 
 def _with_rates(
@@ -141,7 +144,7 @@ def _with_rates(
         label = evaluation.label(key, keys)
         if key.side != "model" and not (kept and rate.value == 0):
             sided = rate.one_sided or kept
-            found[label] = dataclasses.replace(found[label], elasticity=rate.value, one_sided=sided)
+            found[label] = replace(found[label], elasticity=rate.value, one_sided=sided)
     return found
 
 
@@ -157,7 +160,7 @@ def _changes(p: Program, best: Best, limits: dict[str, LimitState]) -> dict[str,
         changed = milp_explained.next_change(p, best, key)
         if changed is not None:
             there = _to_user(p, changed[1])
-            found[label] = dataclasses.replace(
+            found[label] = replace(
                 limits[label], next_change=_moved_bound(p, key, changed[0]), next_objective=there
             )
     return found

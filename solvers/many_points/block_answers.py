@@ -6,7 +6,7 @@ A design that fails its own check (``solvers.judgement``) is not an answer; its 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -60,6 +60,7 @@ class BlockAnswers:
         self.arrays: Arrays = blank(plan, shape)
         count = int(np.prod(shape, dtype=np.int64))
         self._flat = {v.name: self.arrays[v.name].reshape(count, *plan.beyond(v)) for v in plan.variables}
+        self._dims = {v.name: v.dims for v in plan.variables}
         self._limits = {name: i for i, name in enumerate(plan.limits)}
 
     @property
@@ -106,6 +107,20 @@ class BlockAnswers:
     def status(self, points: Points, status: Status) -> None:
         """Say how points ended."""
         self._flat["status"][points] = STATUS_CODES[status]
+
+    def by_name(self, name: str, points: Points, values: Mapping[str, Any], good: Mask) -> None:
+        """Take over what a variable has for each of some names where it is ``good``; the others stay blank."""
+        if name not in self._flat:
+            return
+        along = self.plan.labels[self._dims[name][-1]]
+        for i, label in enumerate(along):
+            if label in values:
+                self._flat[name][points[good], i] = np.broadcast_to(values[label], good.shape)[good]
+
+    def texts(self, name: str, points: Points, told: Sequence[str]) -> None:
+        """Take over a text for each of some points."""
+        if name in self._flat:
+            self._flat[name][points] = told
 
     def none(self, points: Points, values: Mapping[str, Array]) -> None:
         """Say that points have no design: the limits in conflict, each with the feasible values.

@@ -15,12 +15,14 @@ from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations import handover
 from formulations.arithmetics.many import Differ, Many, Points
-from results.dataset import layout, only
+from formulations.grids import divided, over_grid
+from results.dataset import Arrays, Layout, layout, only
 from scenarios.axes.axes import Target
 from scenarios.question import Decision, Limit, Question
 from scenarios.sweep.grids import Change, Grid
 from solvers import work
 from solvers.many_points import effort
+from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.offers import Offer, Path
 from solvers.many_points.offers import part as part_of
 
@@ -31,7 +33,6 @@ TOO_LONG = "a few points take too long to be tried, and more work than one by on
 GROUPS = 64
 """So many times may the points of a group be told apart by their numbers."""
 
-Mask = NDArray[np.bool_]
 Answer = Callable[[Question, Points], Mask]
 Held = TypeVar("Held", Limit, Decision)
 
@@ -162,6 +163,28 @@ class Block:
         return np.split(points[order], cuts)
 
 
+def solved(
+    grid: Grid,
+    plan: Layout,
+    region: tuple[slice, ...],
+    answer: Callable[[BlockAnswers, Block, Question, Points], Mask],
+    piece: int,
+    *,
+    by_given: bool = False,
+    apart: bool = False,
+) -> tuple[Arrays, Mask]:
+    """Answer a block: the arrays of its dataset, and the points left to be solved one by one; see ``Block.answered``.
+
+    ``answer``: puts the answers of points into a block, and tells which are answered.
+    """
+    block, answers = Block(grid, region), BlockAnswers(plan, over_grid.sides(region))
+
+    def put(question: Question, points: Points) -> Mask:
+        return answer(answers, block, question, points)
+
+    return answers.arrays, block.answered(put, piece, by_given=by_given, apart=apart)
+
+
 def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
     """Answer points together, and apart where they have to be told apart. Yields those that were not answered."""
     waiting, number = [points], 0
@@ -194,15 +217,7 @@ def part(question: Question, mask: Mask) -> Question:
     def of(value: Any) -> Any:
         return Many(value.values[mask]) if isinstance(value, Many) else value
 
-    def bounds(held: Held) -> Held:
-        return replace(held, minimum=of(held.minimum), maximum=of(held.maximum))
-
-    return replace(
-        question,
-        given={n: of(v) for n, v in question.given.items()},
-        limits=tuple(bounds(x) for x in question.limits),
-        decide=tuple(bounds(d) for d in question.decide),
-    )
+    return divided.with_each_number(question, of)
 
 
 def some(question: Question, points: Points, count: int) -> Question:

@@ -23,7 +23,7 @@ from results.telling.limits import base_name
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid
 from solvers.many_points import blocks
-from solvers.many_points.block_answers import BlockAnswers, Designs
+from solvers.many_points.block_answers import BlockAnswers, Designs, Mask
 from solvers.many_points.blocks import Block
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
 from solvers.mechanisms.why import Why, loosest
@@ -39,8 +39,6 @@ SURE = 1e-7
 OPEN = "a choice among names of which one is neither proved best nor impossible"
 
 APART = "no design under any choice, for reasons that differ between choices"
-
-Mask = NDArray[np.bool_]
 
 
 def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:

@@ -216,25 +216,15 @@ def _judge(plan: Layout, found: Found, into: Mapping[str, Any]) -> None:
                 )
                 # that another side of the same name is in conflict was said before
                 here[...] = np.where(here == CONFLICTING, CONFLICTING, state)
-            _tell_conflict(states, new, base_name(name), plan.limits)
-            if needed is not None:
-                _tell_needed(needed, new, base_name(name), plan.limits, _reached(found, key))
+            # the limit that is broken first is told under all its names, with the value at which it would hold
+            for i in (
+                i for i, other in enumerate(plan.limits) if base_name(name) in {other, base_name(other)}
+            ):
+                states[..., i][np.broadcast_to(new, clash.shape)] = CONFLICTING
+                if needed is not None:
+                    needed[..., i] = np.where(new, _reached(found, key), needed[..., i])
         broken |= new
     clash[...] = np.where(broken, STATUS_CODES[Status.INFEASIBLE], STATUS_CODES[Status.EVALUATED])
-
-
-def _tell_conflict(states: Any, where: Any, name: str, limits: tuple[str, ...]) -> None:
-    """Mark the limit that is broken first, under all its names."""
-    for i, other in enumerate(limits):
-        if name in {other, base_name(other)}:
-            states[..., i][np.broadcast_to(where, states.shape[:-1])] = CONFLICTING
-
-
-def _tell_needed(needed: Any, where: Any, name: str, limits: tuple[str, ...], value: Any) -> None:
-    """Give the limit that is broken first the value at which it would hold, under all its names."""
-    for i, other in enumerate(limits):
-        if name in {other, base_name(other)}:
-            needed[..., i] = np.where(where, value, needed[..., i])
 
 
 def _reached(found: Found, key: RowKey) -> Any:
@@ -246,11 +236,8 @@ def _reached(found: Found, key: RowKey) -> Any:
 
 def _applies(found: Found, key: RowKey) -> Any:
     """Return where a limit is a limit: not where its bound says nothing, nor where its value does not exist."""
-    value = found.ratios[key]
-    if key.side != "model":
-        given = found.question.given.get(key.name, np.nan)
-        value = found.at.get(key.name, given)
-        if key.side == "min":
-            low = evaluation.bounds(found.question)[key.name][0]
-            return ~np.isnan(np.asarray(value)) & (np.asarray(low, float) != over_grid.NO_BOUND)
-    return ~np.isnan(np.asarray(value))
+    there = ~np.isnan(np.asarray(_reached(found, key)))
+    if key.side != "min":
+        return there
+    low = evaluation.bounds(found.question)[key.name][0]
+    return there & (np.asarray(low, float) != over_grid.NO_BOUND)

@@ -21,7 +21,8 @@ class Path(Protocol):
 
     ``method``: how, in words for the dataset. ``kind``: how the grid is cut into chunks (see
     ``results.stores.chunks.chunk_shape``). A way that several threads may use at once has ``threads = True`` too: their
-    chunks are then computed side by side in one process.
+    chunks are then computed side by side in one process. One that tells what stands beside answers, where there is room
+    for it, has ``explains = True``.
     """
 
     @property
@@ -101,14 +102,14 @@ OTHER_KIND = Offer()
 """The question is not of the kind that a way answers."""
 
 
-def pays(uncompiled: Path, grid: Grid) -> bool:
-    """Tell whether a grid is worth a compiler, by the grid alone: not by what was compiled before."""
-    return uncompiled.work * grid.size >= COMPILED
+def pays(uncompiled: float, grid: Grid) -> bool:
+    """Tell whether a grid of which a point is so much work is worth a compiler: not by what was compiled before."""
+    return uncompiled * grid.size >= COMPILED
 
 
-def too_few(kind: str, fewest: int = FEWEST_POINTS) -> Offer:
-    """Refuse a grid of fewer points than are worth solving together."""
-    return Offer(reason=f"{kind}: solved together from {fewest} points on")
+def too_few(kind: str, fewest: int = FEWEST_POINTS, of_each: str = "") -> Offer:
+    """Refuse a grid of fewer points than are worth solving together; ``of_each``: in words, for each of what."""
+    return Offer(reason=f"{kind}: solved together from {fewest} points on{of_each}")
 
 
 def choices(question: Question) -> int:

@@ -22,7 +22,7 @@ from formulations.canonical import Array
 from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Decision, Question
 from solvers.geometric.kernel import gp
-from solvers.patterns import groups
+from solvers.patterns import Bools, Indices, groups
 
 FEW_LIMITS, FEW_SEARCHED = 10, 8
 """Limits up to which all minimal sets are named; the fewer where whether some hold together is itself searched for."""
@@ -32,8 +32,6 @@ CAN_HOLD, CANNOT_HOLD, NOT_KNOWN = 1, 0, -1
 ONE = np.zeros(1, dtype=np.intp)
 """The points of one question."""
 
-Indices = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 Codes = NDArray[np.int8]
 Feasible = Callable[[Indices, Bools], Any]
 """Whether limits hold together, by rows: whose (R,), limits kept (R, L). Truth, or CAN_HOLD, CANNOT_HOLD, NOT_KNOWN."""

@@ -256,24 +256,16 @@ def both_ways(o: Optima, d: Duals, slope: Array) -> tuple[Array, Array]:
     return falling, rising
 
 
-def felt(judged: Judged, falling: Array, rising: Array) -> list[tuple[dict[str, float], tuple[str, ...]]]:
-    """What is felt of each given number at each point, in percent of the objective per percent, by its name.
+def felt(judged: Judged, falling: Array, rising: Array) -> tuple[Array, Bools]:
+    """What is felt of each given number at each point, (numbers, N), in percent of the objective per percent.
 
-    And which of them are worth that one way only.
+    NaN where nothing is; and which of them are worth that one way only.
     """
     # of less and more of a number what betters the objective
     less, more = np.maximum(falling, 0.0), np.minimum(rising, 0.0)
     values = share(judged) * np.where(less >= -more, less, more)
-    names, apart = numbers(judged.question), np.abs(rising - falling) > ONE_SIDED_ABOVE
-    found = []
-    for worth, two in zip(values.T, apart.T, strict=True):
-        here = {
-            n: float(e)
-            for n, e in zip(names, worth, strict=True)
-            if math.isfinite(e) and abs(e) > LEAST_SENSITIVITY
-        }
-        found.append((here, tuple(n for n, t in zip(names, two, strict=True) if t and n in here)))
-    return found
+    known = np.isfinite(values) & (np.abs(values) > LEAST_SENSITIVITY)
+    return np.where(known, values, np.nan), known & (np.abs(rising - falling) > ONE_SIDED_ABOVE)
 
 
 def numeric_duals(judged: Judged) -> Duals:

@@ -27,14 +27,12 @@ from solvers.mechanisms.conflicts import (
     FEW_LIMITS,
     NOT_KNOWN,
     ONE,
-    Bools,
     Codes,
     Feasible,
-    Indices,
     minimal_conflicts,
 )
 from solvers.outcome import Conflicts
-from solvers.patterns import groups
+from solvers.patterns import Bools, Indices, groups
 
 ASKED = 2
 """Of a set: it has yet to be asked."""

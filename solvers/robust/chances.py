@@ -13,29 +13,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
-from formulations.tolerances import HOLDS
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import WORST, Measured, Quantile, Weighing
-from formulations.uncertainty.worlds import Worlds, judged, of_values
+from formulations.uncertainty.measures import Quantile, Weighing
+from formulations.uncertainty.wanted import Wanted
+from formulations.uncertainty.worlds import of_values
 from results.solution import Status
 from results.telling import estimates
-from scenarios.question import Decision, Objective, Question, combinations
+from scenarios.question import Decision, Question, combinations
 from scenarios.uncertainty.drawing import draw
 from scenarios.uncertainty.promises import Promise, promises
 from solvers import designs
-from solvers.robust import chance_scan
-from solvers.robust.boxes import box_tree, robust_boxes
-from solvers.robust.boxes.box_lines import Wanted
+from solvers.robust.boxes import robust_boxes
 from solvers.robust.masters import robust_geometric
-from solvers.robust.masters.robust_geometric import DISCRETE, Found
+from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.promises import chance
-from solvers.robust.promises.chance import Chance
 
 MOST_NAMES = 64
 FEW_DECIDED = 3
@@ -163,62 +158,45 @@ def _count_of_values(question: Question, d: Decision) -> int:
     return max(math.floor(high) - math.ceil(low) + 1, 1)
 
 
-def found(worlds: Worlds, measure: Measured, asked: Sequence[Counted], kept: frozenset[str] | None) -> Found:
-    """Find the best design; ``asked``: each promise with the number of samples in which it may fail.
+def found(wanted: Wanted) -> Found:
+    """Find the best design where limits may fail or a quantile is asked for.
 
-    ``kept``: names of the limits that count (None: all). Raises Undecided where no method here takes it.
+    Raises Undecided where no method here takes it.
     """
-    chances = _chances(worlds, measure, asked)
-    if chance_scan.few(worlds):
-        return _found_from_chosen(chances, chance_scan.minimise(worlds, measure, chances, kept), DISCRETE)
-    weighing = measure if isinstance(measure, Weighing) else None
-    wanted = Wanted(worlds, measure, tuple(c for c in chances if c.names), kept)
+    worlds = wanted.worlds
     few = len(worlds.nominal.decide) <= FEW_DECIDED
-
-    def of_samples(easily: bool) -> Found:
-        return _found_from_chosen(
-            chances, chance.minimise(robust.posed(worlds), chances, weighing, kept, easily=easily)
-        )
-
     try:
-        solved = of_samples(few)
+        solved = chance.minimise(wanted, easily=few)
     except chance.Hard:
         solved = robust_boxes.minimise(wanted)
         if not solved.closed(worlds.nominal):
-            solved = robust_boxes.better(wanted, solved, of_samples(False))
+            solved = robust_boxes.better(wanted, solved, chance.minimise(wanted))
     except (NotPosynomial, CannotTake) as refusal:
         try:
             return robust_boxes.minimise(wanted)
         except (NotPosynomial, CannotTake) as other:
-            raise Undecided(_undecided(worlds, measure, asked, f"{refusal}; {other}")) from None
-    if kept is not None or solved.outcome.x is None or not worlds.nominal.objectives:
+            raise Undecided(_undecided(wanted, f"{refusal}; {other}")) from None
+    if wanted.kept is not None or solved.outcome.x is None or not worlds.nominal.objectives:
         return solved
-    if isinstance(measure, Quantile):
+    if isinstance(wanted.measure, Quantile):
         return replace(solved, unweighed="which samples lie above the level changes with a limit")
-    if len({n for c in chances for n in c.names}) < sum(len(c.names) for c in chances):
+    if len({n for c in wanted.chances for n in c.names}) < sum(len(c.names) for c in wanted.chances):
         return replace(solved, unweighed="a limit stands in two probabilities")
-    return _settled_and_weighed(robust.posed(worlds), measure, solved)
+    return _settled_and_weighed(robust.posed(worlds), wanted.measure, solved)
 
 
-def _undecided(worlds: Worlds, measure: Measured, asked: Sequence[Counted], why: str) -> str:
+def _undecided(wanted: Wanted, why: str) -> str:
     """Say what of a question no method here takes, and what would be possible."""
-    what = [f"limits.{' and '.join(p.names)} with a probability" for p, _ in asked]
-    if isinstance(measure, Quantile):
-        what.append(f"the quantile of {worlds.nominal.objectives[0].name}")
-    decided = ", ".join(d.name for d in worlds.nominal.decide)
+    nominal = wanted.worlds.nominal
+    what = [f"limits.{' and '.join(c.names)} with a probability" for c in wanted.chances]
+    if isinstance(wanted.measure, Quantile):
+        what.append(f"the quantile of {nominal.objectives[0].name}")
+    decided = ", ".join(d.name for d in nominal.decide)
     return (
         f"{' and '.join(what)}, decided now over {decided}, is not treated here ({why}); possible are whole numbers or "
         f"listed values for what is decided ({designs.TRIED_TOGETHER} combinations at most), limits that hold in every "
         "sample, and a mean, CVaR or worst case as the measure"
     )
-
-
-def _found_from_chosen(chances: Sequence[Chance], chosen: chance.Chosen, unweighed: str = "") -> Found:
-    left_out: dict[str, frozenset[int]] = {}
-    for c, out in zip(chances, chosen.left_out, strict=False):
-        for name in c.names:
-            left_out[name] = left_out.get(name, frozenset()) | out
-    return Found(chosen.outcome, left_out=left_out, unweighed=unweighed)
 
 
 def _settled_and_weighed(asked: robust.Posed, measure: Weighing, found: Found) -> Found:
@@ -243,60 +221,6 @@ def _settled_and_weighed(asked: robust.Posed, measure: Weighing, found: Found) -
         ranges=again.ranges,
         unweighed=again.unweighed,
     )
-
-
-def failing(worlds: Worlds, asked: Sequence[Counted]) -> dict[str, frozenset[int]]:
-    """Return, where nothing is decided, of each limit the worlds in which it fails, if they are no more than may."""
-    if not asked:
-        return {}
-    at = judged(worlds, {})
-    found: dict[str, frozenset[int]] = {}
-    for promise, most in asked:
-        ratios = [r for k, r in at.ratios.items() if k.name in promise.names]
-        fails = ~np.all([r <= 1.0 + HOLDS for r in ratios], axis=0)
-        if np.count_nonzero(fails) <= most:
-            out = frozenset(np.flatnonzero(fails).tolist())
-            found |= {n: found.get(n, frozenset()) | out for n in promise.names}
-    return found
-
-
-def least_limit(worlds: Worlds, asked: Sequence[Counted], name: str, kept: frozenset[str]) -> float | None:
-    """Return the least factor by which a limit would have to give so that the other ``kept`` ones leave a design."""
-    chances = _chances(worlds, WORST, asked)
-    if chance_scan.few(worlds):
-        return chance_scan.least_limit(worlds, chances, name, kept)
-    try:
-        return chance.least_limit(robust.posed(worlds), chances, name, kept)
-    except (NotPosynomial, CannotTake):
-        return _least_quantile(worlds, chances, name, kept)
-
-
-def _least_quantile(
-    worlds: Worlds, chances: Sequence[Chance], name: str, kept: frozenset[str]
-) -> float | None:
-    """Return that factor where no geometric program tells it: from the least level that only so many worlds exceed."""
-    own = [c for c in chances if name in c.names]
-    limit = next((x for x in worlds.nominal.limits if x.name == name), None)
-    end = None if limit is None else limit.maximum if limit.minimum is None else limit.minimum
-    if limit is None or end is None or len(own) > 1 or any(len(c.names) > 1 for c in own):
-        return None
-    goal = (Objective(name, maximize=limit.maximum is None),)
-    nominal, every = (replace(q, objectives=goal) for q in (worlds.nominal, worlds.every))
-    level = 1.0 - sum(c.may_fail for c in own) / worlds.measured
-    rest = tuple(c for c in chances if c.names and c not in own)
-    wanted = Wanted(replace(worlds, nominal=nominal, every=every), Quantile(level), rest, kept - {name})
-    found = robust_boxes.minimise(wanted)
-    if not found.closed(nominal) or found.outcome.x is None:
-        return None
-    value = float(box_tree.statistics(wanted, found.outcome.x)[1][0])
-    return value / end if limit.minimum is None else end / value
-
-
-def _chances(worlds: Worlds, measure: Measured, asked: Sequence[Counted]) -> list[Chance]:
-    chances = [Chance(p.names, k) for p, k in asked]
-    if isinstance(measure, Quantile) and worlds.nominal.objectives:
-        chances.append(Chance((), estimates.plainly(worlds.measured, measure.level)))
-    return chances
 
 
 def promise_words(asked: Sequence[Counted], size: int, *, proved: bool = True) -> str:

@@ -2,7 +2,7 @@
 
 A question in N worlds (``formulations.uncertainty.worlds``) is answered by the first of these ways that takes it:
 
-- few designs: every one judged in every world (``solvers.robust.robust_scan``);
+- few designs: every one judged in every world (``solvers.robust.scan``);
 - geometric programs: a master problem and cuts (``solvers.robust.masters.robust_geometric``);
 - a mean of ratios of sums: branch and bound with secants (``solvers.robust.robust_ratios``);
 - sums over shares, counts and menus: a linear or mixed-integer master and cuts
@@ -28,6 +28,7 @@ from formulations import evaluation, failures
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
 from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, cvar
+from formulations.uncertainty.wanted import Chance, Wanted
 from formulations.uncertainty.worlds import SAMPLE, Array, Judged, Worlds, judged, of_values
 from results.solution import LimitState, Solution, Status
 from scenarios.distributions import Measure
@@ -62,6 +63,11 @@ class Asked:
     measure: Measured
     words: str
     promised: tuple[Counted, ...] = ()
+
+    @property
+    def wanted(self) -> Wanted:
+        """The question as methods take it."""
+        return Wanted(self.worlds, self.measure, tuple(Chance(p.names, k) for p, k in self.promised))
 
 
 def answered(asked: Asked, *, brief: bool = False) -> Solution:
@@ -104,22 +110,21 @@ def _answered(asked: Asked, *, brief: bool) -> Solution:
             return every[id(next(n for n in left if n == q))]
 
         def why(q: Question) -> Why:
-            return robust_conflicts.why(of(q), asked.measure, asked.promised)
+            return robust_conflicts.why(dataclasses.replace(asked, worlds=of(q)).wanted)
 
         return choices.best_of(
             question, lambda q: one(q, True), lambda q: one(q, brief), None if brief else why
         )
-    found = found_by(asked.worlds, asked.measure, promised=asked.promised)
+    found = found_by(asked.wanted)
     if found.outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         found = _farther(asked, found)
     if found.outcome.status is Status.INFEASIBLE and not _nothing_beyond(asked, found):
         found = dataclasses.replace(found, outcome=Outcome(Status.ERROR, message=beyond.searched(question)))
     if found.outcome.x is None or found.outcome.status is Status.UNBOUNDED:
-        worlds, promised = asked.worlds, asked.promised
         return without_design(
-            worlds.nominal,
+            question,
             found.outcome,
-            lambda: explained(robust_conflicts.why(worlds, asked.measure, promised)),
+            lambda: explained(robust_conflicts.why(asked.wanted)),
             with_conflicts=not brief,
         )
     return judged_answer(asked, found)
@@ -129,7 +134,7 @@ def _farther(asked: Asked, found: Found) -> Found:
     """Ask again, farther out, where only the end of a search of whole numbers may have forbidden or held a design."""
     if not ends.holds_whole(asked.worlds.nominal):
         return found
-    return found_by(ends.farther(asked.worlds), asked.measure, promised=asked.promised)
+    return found_by(dataclasses.replace(asked, worlds=ends.farther(asked.worlds)).wanted)
 
 
 def _nothing_beyond(asked: Asked, found: Found) -> bool:
@@ -177,7 +182,7 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
         solver=outcome.solver,
         message=outcome.message,
     )
-    ratios = {k: _ratios_that_count(r, found.left_out.get(k.name)) for k, r in at.ratios.items()}
+    ratios = {k: at.counted(k, found.left_out) for k in at.ratios}
     # a limit without a value is broken
     judged_as = {k: np.nan_to_num(r, nan=np.inf) for k, r in ratios.items()}
     worst = max(((float(r.max()), k, int(r.argmax())) for k, r in judged_as.items()), default=None)
@@ -214,7 +219,7 @@ def _runaway(asked: Asked, x: Mapping[str, float], objective: float | None, *, m
         return ""
     sign = -1.0 if maximize else 1.0
     for name, worlds in ends.short_of(asked.worlds, x):
-        best = found_by(worlds, asked.measure, tied=False, promised=asked.promised).outcome
+        best = found_by(dataclasses.replace(asked, worlds=worlds).wanted, tied=False).outcome
         if best.bound is not None and sign * (best.bound - objective) > question.gap * abs(objective):
             return name
     return ""
@@ -245,18 +250,9 @@ def _tails(worlds: Worlds, v: Array) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _ratios_that_count(ratio: Array, left_out: frozenset[int] | None) -> Array:
-    """A limit's ratios without those of the worlds in which it may fail."""
-    if not left_out:
-        return ratio
-    found = np.array(ratio)
-    found[list(left_out)] = -np.inf
-    return found
-
-
 def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: Found) -> LimitState:
     """A limit in the world that comes nearest to breaking it, and the share of worlds in which it binds."""
-    ratio = _ratios_that_count(at.ratios[key], found.left_out.get(key.name))
+    ratio = at.counted(key, found.left_out)
     i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
     slack = 1.0 - float(ratio[i])
     share = float((np.abs(1.0 - ratio) <= BINDS).mean())

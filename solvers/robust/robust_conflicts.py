@@ -2,167 +2,130 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.row_keys import RowKey
-from formulations.uncertainty import robust, robust_program
-from formulations.uncertainty.measures import WORST, Measured
-from formulations.uncertainty.worlds import Cap, Worlds, judged
+from formulations.uncertainty.measures import WORST, Measured, Quantile
+from formulations.uncertainty.wanted import Wanted
+from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
-from scenarios.question import Objective, Question
+from scenarios.question import Objective
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.why import Why, of_each
-from solvers.robust import chances, robust_scan
-from solvers.robust.chances import Counted
-from solvers.robust.masters import ends, robust_geometric
+from solvers.robust import scan
+from solvers.robust.masters import ends
+from solvers.robust.promises import chance
 from solvers.robust.robust_ways import found_by
 
-FINE, FARTHEST = 1e-6, 40.0
-"""How finely, in logarithms, and how far a limit's feasible value is searched where no program tells it."""
 
-
-def why(asked: Worlds, measure: Measured, promised: tuple[Counted, ...] = ()) -> Why:
+def why(wanted: Wanted) -> Why:
     """What tells why no design holds all limits in all worlds."""
-    worlds = dataclasses.replace(
-        asked,
-        nominal=dataclasses.replace(asked.nominal, objectives=()),
-        every=dataclasses.replace(asked.every, objectives=()),
-    )
+    worlds = _with_questions(wanted.worlds, objectives=())
     worlds = ends.farther(worlds) if ends.holds_whole(worlds.nominal) else worlds
-    question = worlds.nominal
-    names = tuple(dict.fromkeys(key.name for key in _breakable_limits(worlds)))
+    # where nothing is to be best every measure asks the same
+    asked = replace(wanted, worlds=worlds, measure=WORST)
+    names = _breakable_limits(worlds)
 
     def met(row: np.ndarray) -> int:
         kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
-        status = found_by(worlds, measure, kept=kept, tied=False, promised=promised).outcome.status
+        status = found_by(replace(asked, kept=kept), tied=False).outcome.status
         if status in (Status.OPTIMAL, Status.FEASIBLE):
             return conflicts.CAN_HOLD
         return conflicts.CANNOT_HOLD if status is Status.INFEASIBLE else conflicts.NOT_KNOWN
 
     unknown = set[str]()
-    values = of_each(lambda n: _would_do(worlds, question, n, names, promised, unknown))
+    values = of_each(lambda n: _feasible_value(asked, n, frozenset(names), unknown))
     few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
-    return Why(names, conflicts.singly(met), values, lambda _: question, few, ended=ended)
+    return Why(names, conflicts.singly(met), values, lambda _: worlds.nominal, few, ended=ended)
 
 
-def _breakable_limits(worlds: Worlds) -> tuple[RowKey, ...]:
+def _with_questions(worlds: Worlds, **changes: Any) -> Worlds:
+    nominal, every = (replace(q, **changes) for q in (worlds.nominal, worlds.every))
+    return replace(worlds, nominal=nominal, every=every)
+
+
+def _breakable_limits(worlds: Worlds) -> tuple[str, ...]:
     """The limits that a design may break: all but those that are the same for every design."""
     middle = {
         d.name: (d.values[0] if d.values else evaluation.box(worlds.nominal, d.name).low)
         for d in worlds.nominal.decide
     }
-    return tuple(judged(worlds, middle).ratios)
+    return tuple(dict.fromkeys(key.name for key in judged(worlds, middle).ratios))
 
 
-def _would_do(
-    worlds: Worlds,
-    question: Question,
-    name: str,
-    names: tuple[str, ...],
-    promised: tuple[Counted, ...],
-    unknown: set[str],
-) -> float | None:
+def _feasible_value(wanted: Wanted, name: str, names: frozenset[str], unknown: set[str]) -> float | None:
     """The value of one limit at which, all else kept, some design holds in every world.
 
-    Where a search decides nothing the name joins ``unknown``.
+    Of two ends one gives and the other stays: the upper one first, as for a question without worlds. Where a search
+    decides nothing, or less than the best, the name joins ``unknown``.
     """
-    others = frozenset(n for n in names if n != name)
+    ends_of_limit = _ends_of(wanted.worlds, name)
+    groups = [wanted.chances[g] for g in wanted.failing(name)]
+    for side, end in ends_of_limit.items():
+        try:
+            if not groups or (len(groups) == 1 and groups[0].names == (name,) and len(ends_of_limit) == 1):
+                value, status = _best_level(wanted, name, names, side)
+            elif len(ends_of_limit) == 1:
+                value, status = _eased_end(replace(wanted, kept=names - {name}, eased=name), side, end)
+            else:
+                value, status = None, Status.ERROR
+        except (NotPosynomial, CannotTake):
+            value, status = None, Status.ERROR
+        unknown.update([name] if status not in (Status.OPTIMAL, Status.INFEASIBLE) else [])
+        if value is not None:
+            return value
+    return None
+
+
+def _ends_of(worlds: Worlds, name: str) -> dict[str, float]:
+    """The ends of a limit by their sides; a limit of the model is a ratio of at most 1."""
     cap = next((c for c in worlds.caps if c.name == name), None)
     if cap is not None:
-        return _least_measure(worlds, cap, others, promised, unknown)
-    low, high = evaluation.bounds(question).get(name, (None, None))
-    if low is not None and high is not None and any(x.name == name for x in question.limits):
-        # one end gives and the other stays: the upper one first, as for a question without worlds
-        for side, end, sign in (("max", high, 1.0), ("min", low, -1.0)):
-            factor = _by_halves(worlds, name, unknown, (side,), promised)
-            if factor is not None:
-                return float(end * factor**sign)
-        return None
-    try:
-        if promised:
-            factor = chances.least_limit(worlds, promised, name, others)
-        elif robust_scan.few(worlds):
-            factor = robust_scan.least_limit(worlds, name, others)
-        else:
-            factor = robust_geometric.least_limit(robust.posed(worlds), name, others)
-    except NotPosynomial:
-        factor = None if promised else _factor_by_trials(worlds, name, others, unknown)
-    if factor is None:
-        # whether nothing does or nothing was found is known only where the other limits are refuted
-        rest = found_by(worlds, WORST, kept=others, tied=False, promised=promised).outcome.status
-        unknown.update([name] if rest is not Status.INFEASIBLE else [])
-        return None
-    if high is not None:
-        return float(np.min(high)) * factor
-    return factor if low is None else float(np.max(low)) / factor
+        return {cap.side: cap.end}
+    low, high = evaluation.bounds(worlds.nominal).get(name, (None, 1.0))
+    return {side: end for side, end in (("max", high), ("min", low)) if end is not None}
 
 
-def _least_measure(
-    worlds: Worlds, cap: Cap, others: frozenset[str], promised: tuple[Counted, ...], unknown: set[str]
-) -> float | None:
-    """The best that a limited measure can be where the other limits hold."""
-    goal = (Objective(cap.name, maximize=cap.side == "min"),)
-    asked = dataclasses.replace(
+def _best_level(wanted: Wanted, name: str, names: frozenset[str], side: str) -> tuple[float | None, Status]:
+    """The best that what one end of a limit holds can be where everything else holds."""
+    worlds, nominal = wanted.worlds, wanted.worlds.nominal
+    gone: dict[str, Any] = {"maximum" if side == "max" else "minimum": None}
+    loose = _with_questions(
         worlds,
-        nominal=dataclasses.replace(worlds.nominal, objectives=goal),
-        every=dataclasses.replace(worlds.every, objectives=goal),
+        objectives=(Objective(name, maximize=side == "min"),),
+        limits=tuple(replace(x, **gone) if x.name == name else x for x in nominal.limits),
+        decide=tuple(replace(d, **gone) if d.name == name else d for d in nominal.decide),
     )
+    if name in worlds.wide:
+        loose = replace(loose, counted=None, limited=worlds.count_of(""))
+    measure: Measured = next((c.measure for c in worlds.caps if c.name == name), WORST)
+    for g in wanted.failing(name):
+        measure = Quantile(1.0 - wanted.chances[g].may_fail / worlds.measured)
+    others = tuple(c for c in wanted.chances if name not in c.names)
+    kept = names if len(_ends_of(worlds, name)) > 1 else names - {name}
+    found = found_by(Wanted(loose, measure, others, kept), tied=False).outcome
+    if found.x is None or found.status not in (Status.OPTIMAL, Status.FEASIBLE):
+        return None, found.status
+    level = judged(loose, found.x).objective
+    assert level is not None, "it is the objective"
+    return float(measure.value(level, maximize=side == "min")), found.status
+
+
+def _eased_end(wanted: Wanted, side: str, end: float) -> tuple[float | None, Status]:
+    """The value at which a limit would do that may fail together with others."""
     try:
-        found = found_by(asked, cap.measure, kept=others, tied=False, promised=promised).outcome
+        few = scan.few(wanted.worlds)
+        factor = scan.minimise(wanted).outcome.bound if few else chance.least_factor(wanted)
     except (NotPosynomial, CannotTake):
-        unknown.add(cap.name)
-        return None
-    if found.x is None or found.status is not Status.OPTIMAL:
-        unknown.update([cap.name] if found.status is not Status.INFEASIBLE else [])
-        return None
-    return float(cap.level(judged(asked, found.x).metrics[cap.name][: worlds.measured]))
-
-
-def _factor_by_trials(worlds: Worlds, name: str, others: frozenset[str], unknown: set[str]) -> float | None:
-    """The factor where no geometric program tells it: over all designs where they can be listed, else by halves."""
-    try:
-        program = bool(robust_program.posed(worlds).parts)
-    except NotPosynomial:
-        program = False
-    factor = None if program else robust_scan.least_limit(worlds, name, others)
-    return _by_halves(worlds, name, unknown) if factor is None else factor
-
-
-def _by_halves(
-    worlds: Worlds,
-    name: str,
-    unknown: set[str],
-    sides: tuple[str, ...] = ("min", "max"),
-    promised: tuple[Counted, ...] = (),
-) -> float | None:
-    """The least factor, to FINE, by which a user's limit would have to give at these ends; None beyond FARTHEST."""
-    if all(x.name != name for x in worlds.nominal.limits):
-        return None
-
-    def met(factor: float) -> bool:
-        eased = worlds.eased(name, factor, sides)
-        try:
-            kept = frozenset(k.name for k in _breakable_limits(eased))
-            found = found_by(eased, WORST, kept=kept, tied=False, promised=promised)
-        except CannotTake:
-            unknown.add(name)
-            return False
-        if found.outcome.status not in (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE):
-            unknown.add(name)
-        return found.outcome.status in (Status.OPTIMAL, Status.FEASIBLE)
-
-    low, high = 0.0, 1.0
-    while not met(math.exp(high)):
-        low, high = high, 2.0 * high
-        if high > FARTHEST:
-            return None
-    while high - low > FINE:
-        middle = (low + high) / 2
-        low, high = (low, middle) if met(math.exp(middle)) else (middle, high)
-    return math.exp(high)
+        factor = None
+    if factor is not None and math.isfinite(factor):
+        return end * factor if side == "max" else end / factor, Status.OPTIMAL
+    # whether nothing does or nothing was found is known only where the other limits are refuted
+    rest = found_by(replace(wanted, eased=""), tied=False).outcome.status
+    return None, rest if rest is Status.INFEASIBLE else Status.ERROR

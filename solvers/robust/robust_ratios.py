@@ -127,14 +127,14 @@ def minimise(asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = N
         tree = _Tree(asked, master, best)
         outcome = tree.run()
         if outcome.x is None:
-            return Found(outcome, needed=needed_worlds(master))
+            return Found(outcome, needed=needed_worlds(master.worlds()))
         at = judged(asked.worlds, outcome.x)
         if not master.add(outcome.x, at):
             break
         best = tree.held()
     return Found(
         outcome,
-        needed=needed_worlds(master),
+        needed=needed_worlds(master.worlds()),
         cuts=len(tree.weights),
     )
 

@@ -18,14 +18,14 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import evaluation
-from formulations.grids import divided
+from formulations.grids import batch, divided
 from formulations.problem import formulate
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.measures import Weighing
-from formulations.uncertainty.worlds import Worlds, judged
+from formulations.uncertainty.wanted import Wanted, reached
+from formulations.uncertainty.worlds import Worlds
 from results.solution import Status
-from scenarios.question import Question
+from solvers import boxes
 from solvers.certain import answer
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch
@@ -45,29 +45,27 @@ HALF_HELD = 0.5 * HOLDS
 SOLVER = "differential evolution"
 
 
-def minimise(worlds: Worlds, measure: Weighing, known: Mapping[str, float] | None = None) -> Found:
+def minimise(wanted: Wanted, known: Mapping[str, float] | None = None) -> Found:
     """Search for the best design; ``feasible`` with its bound, or infeasible where one world proves it.
 
     ``known``: a design that another search found, which is taken in place of one of its own.
     """
+    worlds, measure = wanted.worlds, wanted.measure
+    assert isinstance(measure, Weighing), "a quantile may be exceeded in some worlds"
     hindsight, proved = _hindsight(worlds, measure)
     if proved is not None:
         return Found(proved)
+    what = "measure" if worlds.nominal.objectives else "value"
+    bound = f"bound: the {what} of the best design of each {worlds.word} by itself"
     if known is not None:
-        text = f"bound: the {_measured_word(worlds)} of the best design of each {worlds.word} by itself"
-        return Found(Outcome(Status.FEASIBLE, known, hindsight, text, SOLVER))
-    x, tried = _evolved_design(worlds, measure)
+        return Found(Outcome(Status.FEASIBLE, known, hindsight, bound, SOLVER))
+    x, tried = _evolved_design(wanted)
     if x is None:
         return Found(Outcome(Status.ERROR, solver=SOLVER, message=f"no design was found in {tried} trials"))
     text = f"searched without proof: {tried} designs evaluated in every {worlds.word}, seed {SEARCH_SEED}"
-    if hindsight is not None:
-        text += f"; bound: the {_measured_word(worlds)} of the best design of each {worlds.word} by itself"
+    text += "" if hindsight is None else f"; {bound}"
     outcome = Outcome(Status.FEASIBLE, x, hindsight, text, SOLVER)
     return Found(outcome, unweighed="the design is not proved best")
-
-
-def _measured_word(worlds: Worlds) -> str:
-    return "measure" if worlds.nominal.objectives else "value"
 
 
 def _hindsight(worlds: Worlds, measure: Weighing) -> tuple[float | None, Outcome | None]:
@@ -98,75 +96,42 @@ def _bounds_of_ratios(worlds: Worlds) -> Array:
     # no bound may rest on an end that only a search has
     some = ends.farther(worlds.some(np.arange(worlds.measured)))
     first = divided.structure(some.at(0)) if worlds.measured <= WORLDS_TOGETHER else None
-    made = None if first is None else divided.of_arrays(first, some.every, some.size)
+    made = None if first is None else batch.of_question(first, some.every, (some.size,), divided.by_few_forms)
     if made is None or made.problem.goal is None or not np.isfinite(made.arrays.logc).all():
         return unknown
     found = branch.search(made.arrays, gp.solve, value_only=True)
     return np.where(found.status == gp.OPTIMAL, made.problem.goal.to_user(found.bound), np.nan)
 
 
-def _evolved_design(worlds: Worlds, measure: Weighing) -> tuple[dict[str, float] | None, int]:
+def _evolved_design(wanted: Wanted) -> tuple[dict[str, float] | None, int]:
     from scipy.optimize import differential_evolution
 
-    question = worlds.nominal
-    spans = [_search_ends(question, d.name) for d in question.decide]
+    where = boxes.space(wanted.worlds.nominal)
     best: tuple[float, dict[str, float] | None] = (math.inf, None)
     tried = 0
 
     def losses(z: Array) -> Array:
         nonlocal best, tried
         points = z.T if z.ndim == 2 else z[None]
-        x = {d.name: _column(question, k, points[:, k]) for k, d in enumerate(question.decide)}
-        goal, over = _measures_and_violations(worlds, measure, x)
+        points = where.point(where.spread(where.low, where.high, points))
+        found = reached(wanted, dict(zip(where.names, points.T, strict=True)))
+        over = np.minimum(found.over(), WORST)
+        goal = np.nan_to_num(wanted.sign * found.goal, nan=np.inf)
         tried += len(points)
         holds = over <= HALF_HELD
         if holds.any():
             k = int(np.where(holds, goal, np.inf).argmin())
             if goal[k] < best[0]:
-                best = float(goal[k]), {n: float(v[k]) for n, v in x.items()}
+                best = float(goal[k]), dict(zip(where.names, map(float, points[k]), strict=True))
         # what breaks a limit is worse than what does not, the worse the more
-        found = np.where(
+        level = np.where(
             holds, np.arctan(goal / (1.0 + abs(goal[np.isfinite(goal)]).max(initial=0.0))), 2.0 + over
         )
-        return found if z.ndim == 2 else found[0]
+        return level if z.ndim == 2 else level[0]
 
+    count = len(where.names)
     differential_evolution(
-        losses, spans, rng=np.random.default_rng(SEARCH_SEED), maxiter=GENERATIONS,
-        popsize=POPULATION // len(spans) + 4, vectorized=True, updating="deferred", polish=False, tol=1e-10,
+        losses, [(0.0, 1.0)] * count, rng=np.random.default_rng(SEARCH_SEED), maxiter=GENERATIONS,
+        popsize=POPULATION // count + 4, vectorized=True, updating="deferred", polish=False, tol=1e-10,
     )  # fmt: skip
     return best[1], tried
-
-
-def _measures_and_violations(
-    worlds: Worlds, measure: Weighing, x: Mapping[str, Array]
-) -> tuple[Array, Array]:
-    """Measure (to be small) and worst broken limit of some designs."""
-    at = judged(worlds, {n: v[:, None] for n, v in x.items()})
-    count = len(next(iter(x.values())))
-    over = np.zeros(count)
-    for ratio in at.ratios.values():
-        over = np.maximum(over, np.nan_to_num(ratio.max(-1) - 1.0, nan=WORST, posinf=WORST))
-    if at.objective is None:
-        return np.zeros(count), over
-    maximize = worlds.nominal.objectives[0].maximize
-    goal = measure.value(at.objective, maximize=maximize) * (-1.0 if maximize else 1.0)
-    return np.nan_to_num(goal, nan=np.inf), over
-
-
-def _search_ends(question: Question, name: str) -> tuple[float, float]:
-    """Ends of a search: logarithms of numbers, places of listed values."""
-    d = next(d for d in question.decide if d.name == name)
-    if d.values is not None:
-        return 0.0, len(d.values) - 1e-9
-    box = evaluation.box(question, name)
-    low = max(box.low, d.minimum or 0.0, 1e-30)
-    high = box.high if d.maximum is None else min(box.high, d.maximum)
-    return math.log(low), math.log(max(high, low))
-
-
-def _column(question: Question, k: int, z: Array) -> Array:
-    d = question.decide[k]
-    if d.values is not None:
-        return np.array([d.values[int(k)] for k in z])
-    x: Array = np.exp(z)
-    return np.asarray(np.round(x), float) if d.integer else x

@@ -2,55 +2,45 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
+from dataclasses import replace
 
 from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.program import is_linear
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import Measured, Quantile, Weighing
-from formulations.uncertainty.worlds import Worlds
+from formulations.uncertainty.measures import Quantile, Weighing
+from formulations.uncertainty.wanted import Wanted, left_out
 from results.solution import Status
 from solvers.outcome import Outcome
-from solvers.robust import chances, robust_ratios, robust_scan, robust_search
+from solvers.robust import chances, robust_ratios, robust_search, scan
 from solvers.robust.boxes import robust_boxes
-from solvers.robust.boxes.box_lines import Wanted
-from solvers.robust.chances import Counted
 from solvers.robust.masters import robust_geometric, robust_program
 from solvers.robust.masters.robust_geometric import Found
 
 
-def found_by(
-    worlds: Worlds,
-    measure: Measured,
-    *,
-    kept: frozenset[str] | None = None,
-    tied: bool = True,
-    promised: tuple[Counted, ...] = (),
-) -> Found:
-    """Find the best design; ``kept``: names of the limits that count (None: all), ``tied``: settle ties."""
+def found_by(wanted: Wanted, *, tied: bool = True) -> Found:
+    """Find the best design; ``tied``: settle ties."""
+    worlds, measure, kept = wanted.worlds, wanted.measure, wanted.kept
     question = worlds.nominal
     if not question.decide:
-        left_out = chances.failing(worlds, promised)
-        words = "evaluated; nothing was decided"
-        return Found(Outcome(Status.EVALUATED, {}, certificate=words), left_out=left_out)
-    if promised or isinstance(measure, Quantile):
-        return chances.found(worlds, measure, promised, kept)
-    if robust_scan.few(worlds):
-        return robust_scan.minimise(worlds, measure, kept=kept)
+        return _evaluated(wanted)
+    if scan.few(worlds):
+        return scan.minimise(wanted)
+    if wanted.chances or isinstance(measure, Quantile):
+        return chances.found(wanted)
     why: list[str] = []
     linear = is_linear(question)
     ways: list[Callable[[], Found]] = (
         [
             lambda: robust_program.minimise(worlds, measure, kept=kept, weigh=tied, tied=tied),
-            lambda: robust_scan.minimise(worlds, measure, kept=kept),
+            lambda: scan.minimise(wanted),
         ]
         if linear
         else [
             lambda: robust_geometric.minimise(robust.posed(worlds), measure, kept=kept, tied=tied),
-            lambda: _of_ratios(worlds, measure, kept, weigh=tied),
-            lambda: robust_scan.minimise(worlds, measure, kept=kept),
+            lambda: _of_ratios(wanted, measure, weigh=tied),
+            lambda: scan.minimise(wanted),
         ]
     )
     held: Found | None = None
@@ -63,34 +53,39 @@ def found_by(
         if held.closed(question):
             return held
         break
-    return _by_boxes(worlds, measure, kept, held, why)
+    return _by_boxes(wanted, held, why)
 
 
-def _of_ratios(worlds: Worlds, measure: Weighing, kept: frozenset[str] | None, *, weigh: bool) -> Found:
-    found = robust_ratios.minimise(robust.posed(worlds), measure, kept=kept)
-    return robust_boxes.weighed(Wanted(worlds, measure, (), kept), found) if weigh else found
+def _evaluated(wanted: Wanted) -> Found:
+    """What is said where nothing is decided: the worlds that fail, of promises that are kept."""
+    kept = [
+        c
+        for c in wanted.chances
+        if all(len(out) <= c.may_fail for out in left_out(replace(wanted, chances=(c,)), {}).values())
+    ]
+    fails = left_out(replace(wanted, chances=tuple(kept)), {})
+    return Found(Outcome(Status.EVALUATED, {}, certificate="evaluated; nothing was decided"), left_out=fails)
 
 
-def _by_boxes(
-    worlds: Worlds, measure: Weighing, kept: frozenset[str] | None, held: Found | None, why: list[str]
-) -> Found:
+def _of_ratios(wanted: Wanted, measure: Weighing, *, weigh: bool) -> Found:
+    found = robust_ratios.minimise(robust.posed(wanted.worlds), measure, kept=wanted.kept)
+    return robust_boxes.weighed(wanted, found) if weigh else found
+
+
+def _by_boxes(wanted: Wanted, held: Found | None, why: list[str]) -> Found:
     """Search boxes of designs where nothing else closed a question, and last without proof; ``held``: what is known."""
-    wanted = Wanted(worlds, measure, (), kept)
     try:
         found = robust_boxes.minimise(wanted)
         held = found if held is None else robust_boxes.better(wanted, held, found)
     except (NotPosynomial, CannotTake) as refusal:
         why.append(str(refusal))
-    if held is not None and (held.closed(worlds.nominal) or kept is not None):
+    if held is not None and (held.closed(wanted.worlds.nominal) or wanted.kept is not None):
         return held
-    if kept is None:
-        found = robust_search.minimise(worlds, measure, None if held is None else held.outcome.x)
+    if wanted.kept is None:
+        found = robust_search.minimise(wanted, None if held is None else held.outcome.x)
         if why:
             certificate = f"{found.outcome.certificate}; no proof: {'; '.join(dict.fromkeys(why))}"
-            found = dataclasses.replace(
-                found, outcome=dataclasses.replace(found.outcome, certificate=certificate)
-            )
+            found = replace(found, outcome=replace(found.outcome, certificate=certificate))
         return found if held is None else robust_boxes.better(wanted, held, found)
-    return Found(
-        Outcome(Status.ERROR, message=f"no method finds one design for all samples here: {'; '.join(why)}")
-    )
+    message = f"no method finds one design for all samples here: {'; '.join(why)}"
+    return Found(Outcome(Status.ERROR, message=message))

@@ -180,3 +180,18 @@ def test_the_command_says_what_the_front_is(tmp_path: Path):
     told = json.loads(CliRunner().invoke(main, ["front", str(file), "--json"]).stdout)
     assert told["front"] == "exact: breakpoints"
     assert told["joined"][-1] is False
+
+
+def test_what_encloses_a_segment_that_bends_holds_it():
+    """Straight in the reciprocal of the time: read straight from place to place, the true front is in between."""
+    told = asked("abcde", objective={"minimize": ["power", "time"]})
+    found = dse.front(told)
+    assert json.loads(found.attrs["straight_in"])["time"] == "1/time"
+    place, low, high = (found[f"enclosure_{n}"].values for n in ("at", "lower", "upper"))
+    assert found.attrs["enclosure_width"] == pytest.approx((high / low - 1).max())
+    for power in np.linspace(*found.power.values[[0, -1]], 30)[1:-1]:
+        least = dse.solve(
+            told | {"objective": {"minimize": "time"}, "limits": {"power": {"max": f"{float(power)!r} W"}}}
+        )
+        lower, upper = (float(np.interp(power, place, edge)) for edge in (low, high))
+        assert lower * (1 - 1e-9) <= least.objective <= upper * (1 + 1e-9)

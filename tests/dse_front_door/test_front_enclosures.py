@@ -110,6 +110,32 @@ def test_maximised_objectives_are_enclosed_alike(nbody: xr.Dataset):
     assert found.attrs["enclosure_width"] <= 0.01
 
 
+HALVED = {
+    "model": "matmul",
+    "machine": "jaketown-printed",
+    "waive": ["replication"],
+    "given": {"order": 35000, "processors": 2, "memory": 1837500000},
+    "decide": {n: {"max_halvings": 12} for n in ("machine.energy_per_flop", "machine.time_per_flop")},
+    "objective": {"minimize": ["halvings", "time"]},
+}
+
+
+def test_halvings_are_spread_from_none_and_read_as_they_are():
+    """A halving is a logarithm already: the front begins at 0 of them, and goes straight in halvings."""
+    found = dse.front(HALVED, points=5)
+    halvings, time = found.halvings.values, found.time.values
+    assert abs(halvings[0]) < 1e-9
+    assert (found.status == 1).all()
+    assert np.diff(halvings).min() > 0.5
+    assert "straight in halvings and the logarithm of time" in found.enclosure_lower.attrs["long_name"]
+    place, low, high = (found[f"enclosure_{n}"].values for n in ("at", "lower", "upper"))
+    for at in (0.05, 0.4, 3.3, 11.0):
+        least = dse.solve(HALVED | {"objective": {"minimize": "time"}, "limits": {"halvings": {"max": at}}})
+        lower, upper = (np.exp(np.interp(at, place, np.log(edge))) for edge in (low, high))
+        assert lower * (1 - SLACK) <= least.objective <= upper * (1 + SLACK)
+    assert time[-1] == pytest.approx(dse.solve(HALVED | {"objective": {"minimize": "time"}}).objective)
+
+
 @pytest.fixture
 def chip(monkeypatch: pytest.MonkeyPatch) -> str:
     """The example plug-in's question about its front, with the model known as if it were installed."""

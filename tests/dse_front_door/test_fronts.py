@@ -242,6 +242,52 @@ def test_three_objectives_give_undominated_certified_points():
         assert at[:, i].min() == pytest.approx(alone.objective, rel=EXACT)
 
 
+def test_points_of_three_objectives_are_stated_alike():
+    """The ends of the other objectives too: the objective and its bound are energies everywhere."""
+    found = dse.front(asked(objective={"minimize": ["energy", "time", "memory"]}), points=4)
+    np.testing.assert_array_equal(found.objective, found.energy)
+    np.testing.assert_allclose(found.bound, found.energy, rtol=EXACT)
+
+
+def listed(**changes: Any) -> dict[str, Any]:
+    """A question of whole processors and listed memories, in three objectives."""
+    own = {"processors": {"max": 60, "integer": True}, "memory": {"values": [500 * i for i in range(1, 60)]}}
+    return asked(decide=own, objective={"minimize": ["energy", "power", "memory"]}) | changes
+
+
+def undominated(told: dict[str, Any]) -> np.ndarray:
+    """What no design betters, of all designs that the model allows."""
+    at = metrics_at(range(1, 61), told["decide"]["memory"]["values"])
+    p, m, n = at.processors, at.memory, 1e5
+    allowed = ((n / p <= m * (1 + 1e-12)) & (m <= n / np.sqrt(p) * (1 + 1e-12))).values
+    columns = (at.energy, at.power, (m + 0 * p).transpose(*at.energy.dims))
+    every = np.unique(np.stack([x.values[allowed] for x in columns], axis=1), axis=0)
+    # without the digits that only rounding tells apart
+    return best_of(np.array([[float(f"{x:.12g}") for x in row] for row in every]))
+
+
+def test_no_point_of_three_objectives_is_bettered_where_designs_tie():
+    """Energy is the same for many numbers of processors: the one of least power has to be taken."""
+    told = listed()
+    every = undominated(told)
+    assert len(every) > 12
+    found = dse.front(told, points=12)
+    at = np.stack([found[n].values for n in ("energy", "power", "memory")], axis=1)
+    assert len(at) == 12
+    for mine in at:
+        assert np.isclose(every, mine, rtol=EXACT).all(axis=1).any()
+
+
+def test_listed_designs_of_three_objectives_are_all_found():
+    told = listed(
+        decide={"processors": {"max": 60, "integer": True}, "memory": {"values": [2500, 8000, 32000]}}
+    )
+    every = undominated(told)
+    found = dse.front(told, points=len(every) + 5)
+    assert found.sizes["front"] == len(every) > 2
+    assert found.attrs["method"].startswith("complete non-dominated set")
+
+
 def test_an_infeasible_question_has_no_front_and_says_why(tmp_path: Path):
     told = asked(limits={"time": {"max": "1 us"}})
     found = dse.front(told)

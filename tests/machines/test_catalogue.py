@@ -92,6 +92,16 @@ def test_an_unknown_machine_is_told_what_was_meant(name: str):
         machines.get(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("h101", "'h100-sxm' or 'h100-pcie' or"), ("epic", "'epyc-7742' or"), ("mi301", "'mi300x' or")],
+)
+def test_a_typing_error_in_a_part_of_a_name_is_told_the_nearest_names_only(name: str, meant: str):
+    with pytest.raises(KeyError, match=f"did you mean {meant}") as told:
+        machines.get(name)
+    assert "there are" not in str(told.value)
+
+
 @pytest.mark.parametrize("name", ["", "  ", "-", "zzz"])
 def test_nonsense_is_shown_what_there_is(name: str):
     with pytest.raises(KeyError, match=r"there are a100-pcie-40gb, .*balanced"):

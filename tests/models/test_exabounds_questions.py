@@ -16,6 +16,8 @@ from dse.models.described import units_of_equations
 from dse.models.model import sparing
 from dse.papers.sources import table
 from dse.quantities import show, to_si
+from results.export.answer_files import from_json
+from results.export.jsonable import to_json
 from scenarios.language.errors import ScenarioError
 
 CONTRIVED = dict(machines.get("contrived-exabounds").parameters)
@@ -158,11 +160,16 @@ def test_a_machine_without_a_voltage_has_its_stack_of_cycles():
 
 def test_what_is_left_out_leaves_the_rest_as_it_is():
     """With a voltage and a capacitance all other metrics are the same, and only power and its like are added."""
-    alone = dse.solve(power7()).metrics
+    told = dse.solve(power7())
+    words = "power, energy, total cost and the fastest clock: the machine has no voltage and no dynamic_capacitance"
+    assert words in " ".join(str(told).split())
+    assert from_json(to_json(told)).left_out == told.left_out == words
+    alone = told.metrics
     supplied = {"base": "power7-exabounds2012", "voltage": "1.1 V", "dynamic_capacitance": "1 nF"}
     whole = dse.solve(question(machine=supplied)).metrics
     assert {n: whole[n] for n in alone} == pytest.approx(dict(alone), rel=1e-12)
     assert {"power", "energy", "cost", "cost_energy"} <= set(whole) - set(alone)
+    assert not dse.solve(question(machine=supplied)).left_out
     asked = dse.solve(power7(decide=DIES, objective={"minimize": "time"}))
     assert asked.status == "optimal"
     assert asked.variables["machine.count.die"] == 8

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import points_alone
 
 import results.dataset
 import scenarios
-from formulations import handover
 from formulations.grids import batch
 from results.dataset import STATUS_CODES, Arrays, Layout
 from results.solution import Status
 from scenarios.sweep.grids import Grid
-from solvers import feasible_values
-from solvers.answer import answer
 from solvers.geometric.points import geometric
 
 NBODY = "bodies = 1e5\nflops_per_pair = 10"
@@ -46,7 +44,7 @@ def log(start: str | float, stop: str | float, num: int) -> str:
 
 def at_once(asked: Grid) -> tuple[Layout, Arrays, np.ndarray]:
     """All points together, by NumPy."""
-    way = geometric.Geometric(batch.apart(asked), compiled=False)
+    way = geometric.over(batch.apart(asked), compiled=False)
     plan = results.dataset.layout(asked, {})
     return plan, *way.solve(plan, tuple(slice(0, n) for n in asked.shape))
 
@@ -54,31 +52,10 @@ def at_once(asked: Grid) -> tuple[Layout, Arrays, np.ndarray]:
 def assert_alike(asked: Grid, sample: int, seed: int) -> tuple[Arrays, np.ndarray]:
     """Compare every variable of the dataset, at points drawn by lot, with the answer to the point's question."""
     plan, arrays, left = at_once(asked)
-    with handover.collected() as tally:
-        feasible_values.complete(asked, plan, tuple(slice(0, n) for n in asked.shape), arrays, left)
     # the interior point may leave a value open: it is asked by itself, and counted
-    assert tally.reasons.get(feasible_values.ALONE, 0) <= 0.01 * left.size
-    places = np.argwhere(~left)
-    chosen = np.random.default_rng(seed).choice(len(places), min(sample, len(places)), replace=False)
-    one = (1,) * left.ndim
-    for place in map(tuple, places[chosen].tolist()):
-        alone = answer(asked.question(place), neighbours=False)
-        for name, values in results.dataset.to_arrays(plan, [alone], one).items():
-            if name in {"seconds", "regime"}:
-                # where the best design makes two times equal, rounding tells which is the greatest
-                continue
-            expected, found = values[(0,) * left.ndim], arrays[name][place]
-            where = f"{name} at {place}: {found}, alone {expected}"
-            if name in {"objective", "bound"}:
-                np.testing.assert_allclose(found, expected, rtol=1e-6, err_msg=where)
-            elif name in {"gap", "elasticity", "halvings"}:
-                # a rate is known to the square root of the gap; halvings of nothing are rounding
-                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6, err_msg=where)
-            elif values.dtype.kind == "f":
-                # a gap of 1e-9 leaves what the tie rule settles to its square root
-                np.testing.assert_allclose(found, expected, rtol=3e-5, err_msg=where)
-            else:
-                np.testing.assert_array_equal(found, expected, err_msg=where)
+    assert points_alone.completed(asked, plan, arrays, left) <= 0.01 * left.size
+    chosen = points_alone.drawn(np.argwhere(~left), sample, seed)
+    points_alone.assert_same(asked, plan, arrays, chosen)
     return arrays, left
 
 

@@ -92,7 +92,6 @@ def question() -> Question:
         limits=(Limit("time", maximum=1.0), Limit("power", 0.1, 1e4)),
         title="Least energy within a deadline",
         scenario_text='title = "Least energy within a deadline"\n',
-        scenario_hash="abc123",
     )
 
 

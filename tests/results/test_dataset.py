@@ -40,7 +40,7 @@ def test_units_are_read_by_our_own_registry(plan: Layout):
 def test_dataset_knows_where_it_comes_from(plan: Layout):
     found = plan.attributes
     assert found["scenario"].startswith("title")
-    assert found["scenario_hash"] == "abc123"
+    assert found["scenario_hash"] == "e1438081e22b796ad2c66fa2d25139fbb188e2cc58f516b6bf3afcf2379b00f5"
     assert found["method"] == "made up"
     assert found["Conventions"].startswith("CF-")
     assert {"numpy", "zarr", "pyomo"} <= set(json.loads(found["versions"]))

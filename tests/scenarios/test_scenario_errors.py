@@ -256,3 +256,41 @@ def test_machine_files_of_a_ready_question_stand_beside_it(
     text = load("ready").text
     assert '# machine file "./own.toml"' in text
     assert str(tmp_path) not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "wrong", "right"),
+    [
+        ({"limits": {"words": {"max": "-3 kB"}}}, "limits.words.max", '"-3 kB" is negative', "at least 0 B"),
+        (
+            {"limits": {"words": {"min": "9 kB", "max": "3 kB"}}},
+            "limits.words",
+            'min = "9 kB" is above',
+            "swap",
+        ),
+        ({"limits": {"time": {"max": "-3 s"}}}, "limits.time.max", '"-3 s" is negative', "at least 0 s"),
+        (
+            {"decide": {"processors": {}, "memory": {"min": "2 B"}}},
+            "decide.memory.min",
+            '"2 B" is too small',
+            "at least 4 B",
+        ),
+        (
+            {"decide": {"processors": {}, "memory": {"values": ["1 kB", "-8 B"]}}},
+            "decide.memory.values[1]",
+            '"-8 B" is negative',
+            "at least 4 B",
+        ),
+        (
+            {"decide": {"processors": {}, "memory": {"min": -8}}},
+            "decide.memory.min",
+            "-8 is negative",
+            "at least 1 word",
+        ),
+    ],
+)
+def test_a_wrong_bound_is_named_in_the_unit_of_the_file(
+    only: Only, changes: dict[str, Any], key: str, wrong: str, right: str
+) -> None:
+    found = only(**changes)
+    assert (found.key, wrong in found.wrong, right in found.right) == (key, True, True), found

@@ -67,7 +67,7 @@ MAPPING: dict[str, Any] = {
 
 def bare(asked: Question) -> Question:
     """The question without the text it came from."""
-    return replace(asked, scenario_text="", scenario_hash="")
+    return replace(asked, scenario_text="")
 
 
 def test_file_mapping_keywords_and_text_ask_the_same(tmp_path: Path) -> None:

@@ -11,11 +11,13 @@ import pytest
 
 import dse
 from formulations.uncertainty.measures import MEAN, WORST, Weighing, cvar
+from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import judged, of_values
 from scenarios.question import Limit
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
-from solvers.robust import robust_scan
+from solvers.certain import answer
+from solvers.robust import scan
 from solvers.robust.decide_now import answer_now
 from solvers.robust.masters import robust_program
 from solvers.robust.robust_answers import Asked, answered
@@ -166,14 +168,15 @@ def test_whole_regions_by_cuts_are_those_of_every_placement(measure: Weighing) -
     ]
     worlds = of_values(base, {n: float(base.given[n]) * dice.uniform(0.4, 2.5, 10) for n in names})
     free = robust_program.minimise(worlds, measure).outcome
-    every = robust_scan.minimise(worlds, measure).outcome
+    every = scan.minimise(Wanted(worlds, measure)).outcome
     assert free.status == every.status == "optimal"
     assert free.bound == pytest.approx(every.bound, rel=1e-8)
     # a deadline in every world, a little shorter than what the thriftiest placement takes in its slowest one
     time = judged(worlds, every.x or {}).metrics["time"].max()
     capped = dataclasses.replace(base, limits=(Limit("time", maximum=float(time * 0.95)),))
     worlds = of_values(capped, worlds.uncertain())
-    tight, tried = (m.minimise(worlds, measure).outcome for m in (robust_program, robust_scan))
+    tight = robust_program.minimise(worlds, measure).outcome
+    tried = scan.minimise(Wanted(worlds, measure)).outcome
     assert tight.status == tried.status
     assert tried.status == "optimal" or measure is not MEAN
     if tried.status == "optimal":
@@ -201,3 +204,25 @@ def test_one_machine_at_the_worst_of_a_box(goal: str) -> None:
         )
     assert told.variables["machine"] == min(worst, key=lambda n: worst[n])
     assert told.objective == pytest.approx(min(worst.values()), rel=1e-6)
+
+
+def test_settings_are_chosen_for_the_worst_of_what_one_of_them_may_need() -> None:
+    """The least energy whatever the clock of one memory setting is: that of the worst clock, evaluated alone."""
+    asked = {
+        "model": "dvfs",
+        "machine": "jetson-tk1-choi2016",
+        "given": {"phases": [{"name": "far", "flops": "30 Gflop", "bytes": "40 GB"}]},
+        "decide": {"setting": {}},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": "6 s"}},
+    }
+    name = "machine.852-528.energy_per_byte"
+    uncertain = {name: {"uniform": ["1 pJ/byte", "400 pJ/byte"]}, "sampling": {"samples": 16}}
+    worst = dse.load(
+        asked | {"uncertain": uncertain, "objective": {"minimize": "energy", "measure": "worst"}}
+    )
+    told, at = dse.solve(worst), question(dse.load(asked))
+    alone = answer(dataclasses.replace(at, given={**at.given, name: 400e-12}))
+    assert (told.status, alone.status) == ("optimal", "optimal")
+    assert told.objective == pytest.approx(alone.objective, rel=1e-9)
+    assert at.given[name] < 400e-12

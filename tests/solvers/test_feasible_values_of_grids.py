@@ -33,7 +33,7 @@ from solvers.geometric.points.geometric_answers import answered
 from solvers.geometric.programs import relaxed_limits
 from solvers.linear.points import linear
 from solvers.nonlinear.points import unstructured
-from solvers.ratios.divided import Divided
+from solvers.ratios import divided as ratios
 
 NBODY: dict[str, Any] = {
     "model": "nbody",
@@ -69,10 +69,10 @@ CAPPED = NBODY | {
     "sweep": {"t": MILLISECONDS, "w": {"path": "limits.power.max", "values": [3.0, 60.0, 900.0]}},
 }
 WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
-    "geometric": (NBODY, lambda grid: geometric.Geometric(batch.apart(grid), compiled=False)),
+    "geometric": (NBODY, lambda grid: geometric.over(batch.apart(grid), compiled=False)),
     "geometric, powers of two": (
         NBODY | {"decide": POWERS},
-        lambda grid: geometric.Geometric(batch.apart(grid), compiled=False),
+        lambda grid: geometric.over(batch.apart(grid), compiled=False),
     ),
     "geometric, whole processors that are bounded": (
         NBODY
@@ -80,12 +80,12 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
             "decide": {"processors": {"max": 4096, "integer": True}, "memory": {}},
             "sweep": {"t": MILLISECONDS, "p": {"path": "decide.processors.max", "values": [2.0, 90.5]}},
         },
-        lambda grid: geometric.Geometric(batch.apart(grid), compiled=False),
+        lambda grid: geometric.over(batch.apart(grid), compiled=False),
     ),
-    "ratios of sums": (CAPPED, lambda grid: Divided(batch.apart(grid, divided), compiled=False)),
+    "ratios of sums": (CAPPED, lambda grid: ratios.over(batch.apart(grid, divided), compiled=False)),
     "ratios of sums, powers of two": (
         CAPPED | {"decide": POWERS},
-        lambda grid: Divided(batch.apart(grid, divided), compiled=False),
+        lambda grid: ratios.over(batch.apart(grid, divided), compiled=False),
     ),
     "tables": (
         PARTITION | {"given": {"regions": [r | {"divisible": False} for r in REGIONS]}},
@@ -115,7 +115,7 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
                 "w": {"path": "limits.power.max", "values": [1.0, 1e5]},
             },
         },
-        lambda grid: unstructured.Unstructured(batch.apart(grid, unstructured._made)),
+        lambda grid: unstructured.over(batch.apart(grid, unstructured._made)),
     ),
 }
 

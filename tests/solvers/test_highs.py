@@ -212,13 +212,14 @@ def test_a_multiplier_is_the_rate_at_which_the_optimum_moves(seed: int, which: i
     assert -found.multipliers[which] * scale == pytest.approx(rate * scale, rel=1e-3, abs=1e-3)
 
 
+@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("end", [End.INFEASIBLE, End.UNBOUNDED])
 def test_a_word_of_highs_that_floats_do_not_confirm_is_a_failure(
-    end: End, monkeypatch: pytest.MonkeyPatch
+    end: End, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One number of at least 1 of which little is best: there is an optimum, whatever a solver says."""
     n = Numbers(
-        np.array([[-1.0, 1.0]]), np.array([False]), np.zeros(1), np.full(1, np.inf), np.zeros(1, dtype=bool)
+        np.array([[-1.0, 1.0]]), np.array([False]), np.zeros(1), np.full(1, np.inf), np.array([whole])
     )
     cost = np.array([1.0, 0.0])
     assert highs.minimise(n, cost).value == 1.0
@@ -227,9 +228,22 @@ def test_a_word_of_highs_that_floats_do_not_confirm_is_a_failure(
     monkeypatch.setattr(
         highs,
         "_called_highs",
-        lambda asked, *more: said if asked is n or asked.rows is n.rows else called(asked, *more),
+        lambda asked, *more, **named: (
+            said if asked is n or asked.rows is n.rows else called(asked, *more, **named)
+        ),
     )
     assert highs.minimise(n, cost).end is End.FAILED
+
+
+def test_whole_numbers_without_a_point_are_told_from_divisible_ones_with_one() -> None:
+    """Between 1/3 and 2/3 there is no whole number; nor is twice the sum of two ever odd."""
+    no = np.zeros(2, dtype=bool)
+    one = np.array([[-3.0, 0.0, 1.0], [3.0, 0.0, -2.0]])
+    odd = np.array([[2.0, 2.0, -1e6 - 1.0]])
+    for rows, equal in ((one, no), (odd, np.array([True]))):
+        n = Numbers(rows, equal, np.zeros(2), np.full(2, 1e6), np.ones(2, dtype=bool))
+        assert highs.minimise(n.relaxed(), np.ones(3)).end is End.FOUND
+        assert highs.minimise(n, np.ones(3)).end is End.INFEASIBLE
 
 
 def test_what_highs_says_of_empty_and_open_programs_is_proved() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import balanced_nbody as nb
 import numpy as np
 import oracle_scans
+import points_alone
 import pytest
 
 import dse
@@ -20,11 +21,10 @@ from formulations.grids import batch, divided, quotients
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
-from solvers import feasible_values
 from solvers.answer import answer
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch
-from solvers.ratios.divided import Divided
+from solvers.ratios import divided as ratios
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 FREE = {"processors": {"max": 65536}, "memory": {}}
@@ -64,7 +64,7 @@ def grid(question: dict[str, Any]) -> Grid:
 
 def at_once(of: Grid) -> tuple[Arrays, np.ndarray]:
     """All points together, by NumPy."""
-    way = Divided(batch.apart(of, divided.divided), compiled=False)
+    way = ratios.over(batch.apart(of, divided.divided), compiled=False)
     return way.solve(results.dataset.layout(of), tuple(slice(0, n) for n in of.shape))
 
 
@@ -100,26 +100,11 @@ def test_every_number_is_that_of_the_question_alone(name: str):
     plan = results.dataset.layout(of)
     arrays, left = at_once(of)
     assert left.mean() < 0.05
-    with handover.collected() as tally:
-        feasible_values.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
-    assert feasible_values.ALONE not in tally.reasons
-    rng = np.random.default_rng(1)
+    assert not points_alone.completed(of, plan, arrays, left)
     for status, count in ((OPTIMAL, 1), (INFEASIBLE, int(name in TOLD_WHY))):
         places = np.argwhere(~left & (arrays["status"] == status))
         assert len(places) or status == INFEASIBLE
-        for place in map(tuple, places[rng.permutation(len(places))[:count]].tolist()):
-            alone = answer(of.question(place), neighbours=False)
-            for variable, values in results.dataset.to_arrays(plan, [alone], (1,) * left.ndim).items():
-                expected, found = values[(0,) * left.ndim], arrays[variable][place]
-                where = f"{variable} at {place}: {found}, alone {expected}"
-                if values.dtype.kind != "f":
-                    assert variable == "message" or np.array_equal(found, expected), where
-                elif variable in {"gap", "elasticity"}:
-                    # a rate is known to the square root of the gap
-                    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6, err_msg=where)
-                elif variable != "seconds":
-                    # a gap of 1e-9 leaves what the tie rule settles to its square root
-                    np.testing.assert_allclose(found, expected, rtol=3e-5, err_msg=where)
+        points_alone.assert_same(of, plan, arrays, points_alone.drawn(places, count, seed=1))
 
 
 def _least_time(cap: float, most: float, allowed: Any = None) -> float | None:
@@ -283,7 +268,7 @@ def _assert_nothing_is_handed_over(name: str) -> None:
     plan = results.dataset.layout(of)
     with handover.collected() as tally:
         arrays, left = at_once(of)
-        feasible_values.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
+        assert not points_alone.completed(of, plan, arrays, left)
     assert not tally.reasons, name
     assert not left.any(), name
 

@@ -12,6 +12,7 @@ from formulations.grids import batch
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers.geometric.points import geometric
+from solvers.many_points import by_piece
 
 OVERLAPPED = """
 [define]
@@ -203,7 +204,7 @@ def test_what_runs_away_is_unbounded_at_every_point():
 def test_blocks_give_what_the_whole_gives():
     """A point's status and limits do not depend on the block it is in, its numbers not beyond rounding."""
     asked = GRIDS["deadline"]
-    way = geometric.Geometric(batch.apart(asked), compiled=False)
+    way = geometric.over(batch.apart(asked), compiled=False)
     plan, whole, left = at_once(asked)
     for corner in itertools.product((0, 7), (1,), (0, 2)):
         region = tuple(slice(c, c + 2) for c in corner)
@@ -222,8 +223,8 @@ def test_compiled_and_by_threads_it_is_the_same(monkeypatch: pytest.MonkeyPatch)
     asked = GRIDS["deadline"]
     plan, whole, left = at_once(asked)
     monkeypatch.setattr(geometric, "PIECE", 10)
-    monkeypatch.setattr(geometric, "threads", lambda: 4)
-    way = geometric.Geometric(batch.apart(asked), compiled=True)
+    monkeypatch.setattr(by_piece, "threads", lambda: 4)
+    way = geometric.over(batch.apart(asked), compiled=True)
     arrays, apart = way.solve(plan, tuple(slice(0, n) for n in asked.shape))
     both = ~(left | apart)
     assert both.mean() > 0.95
@@ -275,13 +276,23 @@ def test_other_grids_go_other_ways(asked: Grid):
     assert geometric.way(asked).path is None
 
 
+@pytest.mark.parametrize(("sizes", "reason"), [(5, "from 8 points on for each"), (3, "from 8 points on")])
+def test_few_points_of_each_machine_are_told_as_few(sizes: int, reason: str):
+    """Not as axes that change the equations."""
+    machines = 'values = ["balanced", "jaketown"]'
+    offer = geometric.way(grid({"machine": machines, "given.bodies": log(1e4, 1e5, sizes)}))
+    assert offer.path is None
+    assert reason in offer.reason
+    assert "change the structure" not in offer.reason
+
+
 def test_few_points_go_together_and_many_are_compiled_for():
     """By what NumPy would take, and so by the grid alone."""
     few, many = (
         geometric.way(grid({"limits.time.max": log("1 ms", "10 s", n)}, limits='time = { max = "1 s" }')).path
         for n in (8, 1_000_000)
     )
-    assert isinstance(few, geometric.Geometric)
-    assert not few.compiled
-    assert isinstance(many, geometric.Geometric)
-    assert many.compiled
+    assert few is not None
+    assert many is not None
+    assert not few.method.startswith("compiled")
+    assert many.method.startswith("compiled")

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 import oracle_scans
+import points_alone
 import pytest
 from method_questions import FFT
 
 import dse
 import results.dataset
 import scenarios
-from formulations import handover
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
-from solvers import feasible_values
 from solvers.answer import answer
+from solvers.many_points.by_piece import ByPiece
 from solvers.nonlinear.points import unstructured
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
@@ -49,7 +49,7 @@ def grid(axes: dict[str, list[float]], objective: dict[str, str], decide: dict[s
 def at_once(of: Grid) -> tuple[Arrays, np.ndarray]:
     """All points together."""
     way = unstructured.way(of).path
-    assert isinstance(way, unstructured.Unstructured)
+    assert isinstance(way, ByPiece)
     return way.solve(results.dataset.layout(of), tuple(slice(0, n) for n in of.shape))
 
 
@@ -98,24 +98,12 @@ def test_every_number_is_that_of_the_question_alone(name: str):
     plan = results.dataset.layout(of)
     arrays, left = at_once(of)
     assert left.mean() < 0.05
-    with handover.collected() as tally:
-        feasible_values.complete(of, plan, tuple(slice(0, n) for n in left.shape), arrays, left)
-    assert feasible_values.ALONE not in tally.reasons
-    rng = np.random.default_rng(2)
+    assert not points_alone.completed(of, plan, arrays, left)
     for status in (OPTIMAL, INFEASIBLE):
         places = np.argwhere(~left & (arrays["status"] == status))
-        for place in map(tuple, places[rng.permutation(len(places))[:1]].tolist()):
-            alone = answer(of.question(place), neighbours=False)
-            for variable, values in results.dataset.to_arrays(plan, [alone], (1,) * left.ndim).items():
-                expected, found = values[(0,) * left.ndim], arrays[variable][place]
-                where = f"{variable} at {place}: {found}, alone {expected}"
-                if values.dtype.kind != "f":
-                    assert variable == "message" or np.array_equal(found, expected), where
-                elif variable in {"gap", "elasticity"}:
-                    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6, err_msg=where)
-                elif variable != "seconds":
-                    # each closes its gap to 1e-7 at least; of one processor's logarithm only rounding is left
-                    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-3, err_msg=where)
+        # each closes its gap to 1e-7 at least; of one processor's logarithm only rounding is left
+        chosen = points_alone.drawn(places, 1, seed=2)
+        points_alone.assert_same(of, plan, arrays, chosen, rtol=1e-6, atol=1e-3)
 
 
 def _time_and_energy(p: np.ndarray, n: float) -> tuple[np.ndarray, np.ndarray]:

@@ -89,7 +89,7 @@ def test_points_near_anchors_have_their_own_answers(asked: scenarios.Grid, monke
     """Every number is that of the interior point in NumPy, at every point; most come from anchors."""
     plan, region = results.dataset.layout(asked, {}), tuple(slice(0, n) for n in asked.shape)
     spread = batch.apart(asked)
-    alone, left = geometric.Geometric(spread, compiled=False).solve(plan, region)
+    alone, left = geometric.over(spread, compiled=False).solve(plan, region)
     shares = []
     settled = neighbour_proofs.settled
 
@@ -101,7 +101,7 @@ def test_points_near_anchors_have_their_own_answers(asked: scenarios.Grid, monke
     monkeypatch.setattr(neighbour_proofs, "FEWEST_CELLS", 3)
     monkeypatch.setattr(neighbour_proofs, "FEW", 1)
     monkeypatch.setattr(neighbour_proofs, "settled", told)
-    arrays, apart = geometric.Geometric(spread, compiled=True).solve(plan, region)
+    arrays, apart = geometric.over(spread, compiled=True).solve(plan, region)
     assert shares[-1][0] > 0.4
     assert shares[-1][1] > 0.2
     assert sum(shares[-1]) > 0.7
@@ -121,7 +121,7 @@ def test_points_near_anchors_have_their_own_answers(asked: scenarios.Grid, monke
 
 def same_however_it_is_cut(spread: Any, plan: Any, arrays: Any) -> None:
     """Chunks of any size start from the same anchors: every number has the same bits."""
-    way, shape = geometric.Geometric(spread, compiled=True), spread.grid.shape
+    way, shape = geometric.over(spread, compiled=True), spread.grid.shape
     for chunks in ((13, shape[1]), (shape[0] // 2 + 1, 9)):
         for _, part in chunk_slices(shape, chunks):
             again, _ = way.solve(plan, part)

@@ -14,7 +14,7 @@ from scenarios import Grid
 from solvers import many_points, paths
 from solvers.answer import answer
 from solvers.geometric.neighbours import neighbour_proofs
-from solvers.geometric.points.geometric import Geometric
+from solvers.geometric.points import geometric
 
 NBODY: dict[str, Any] = {
     "model": "nbody",
@@ -87,9 +87,10 @@ def test_names_in_rows_are_answered_with_those_of_one_kind(monkeypatch: pytest.M
     }
     grid = grid_of(question, {"x": {"paths": rows}})
     runs: list[int] = []
-    real = Geometric._batch
-    monkeypatch.setattr(Geometric, "_batch", lambda self, piece: runs.append(1) or real(self, piece))
-    arrays, left, _ = answered(grid)
+    real, path = batch.made, paths.path(grid)
+    assert path is not None
+    monkeypatch.setattr(batch, "made", lambda *asked: runs.append(1) or real(*asked))
+    arrays, left = path.solve(results.dataset.layout(grid), over_grid.whole(grid))
     assert not left.any()
     assert len(runs) == 2
     for i in (0, 299, 599):
@@ -109,7 +110,7 @@ def test_most_scattered_points_are_settled_from_neighbours(monkeypatch: pytest.M
     dice = np.random.default_rng(3)
     rows = {"bodies": 1e4 * 100 ** dice.random(5000), "limits.time.max": 1e-2 * 100 ** dice.random(5000)}
     grid = grid_of(NBODY, {"x": {"paths": {path: v.tolist() for path, v in rows.items()}}})
-    _, left = Geometric(batch.apart(grid), compiled=True).solve(
+    _, left = geometric.over(batch.apart(grid), compiled=True).solve(
         results.dataset.layout(grid), over_grid.whole(grid)
     )
     assert not left.any()

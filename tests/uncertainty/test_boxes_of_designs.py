@@ -15,6 +15,7 @@ import dse
 from dse import machines
 from dse.models.arithmetic import CannotTake
 from formulations.uncertainty.measures import MEAN, Quantile
+from formulations.uncertainty.wanted import Chance, Wanted, reached
 from formulations.uncertainty.worlds import Cap, of_values
 from results.solution import Status
 from scenarios.question import Objective
@@ -23,9 +24,7 @@ from scenarios.uncertainty.drawing import draw
 from solvers import boxes
 from solvers.answer import answer
 from solvers.robust import decide_now, robust_search
-from solvers.robust.boxes import box_lines, box_tree, robust_boxes
-from solvers.robust.boxes.box_lines import Wanted
-from solvers.robust.promises.chance import Chance
+from solvers.robust.boxes import box_lines, robust_boxes
 
 MACHINE = {n: float(machines.get("balanced").parameters[n]) for n in plain.PARAMETERS}
 POWER: dict[str, Any] = {
@@ -68,7 +67,8 @@ def test_what_is_known_of_a_box_holds_at_every_point_of_it(number: int) -> None:
     held = 0
     for u in dice.uniform(0, 1, (60, 2)):
         y = np.log(low) + u * np.log(high / low)
-        rows, goal = box_tree.statistics(wanted, dict(zip(where.names, np.exp(y).T, strict=True)))
+        found = reached(wanted, dict(zip(where.names, np.exp(y).T, strict=True)))
+        rows, goal = found.rows, found.goal
         key = np.array([box_lines.key_of(wanted, float(v)) for v in goal])
         room = 1e-9 * (1 + np.abs(key))
         delta = (y - centre).T
@@ -216,7 +216,7 @@ def test_the_bound_by_hindsight_of_power_caps_is_that_of_every_world_by_itself()
     """All worlds in one search; the mean of their optima lies below the mean that one design has."""
     asked = question(dse.load({**POWER, "limits": {"power": {"max": "40 kW"}}}))
     worlds = decide_now.sampled(asked, 6)
-    found = robust_search.minimise(worlds, MEAN, {"processors": 280.0, "memory": 5000.0}).outcome
+    found = robust_search.minimise(Wanted(worlds, MEAN), {"processors": 280.0, "memory": 5000.0}).outcome
     each = [answer(worlds.at(i), neighbours=False, brief=True) for i in range(6)]
     assert found.bound == pytest.approx(np.mean([a.objective for a in each]), rel=1e-6)
     assert found.bound <= np.mean([a.objective for a in each]) * (1 + 1e-9)

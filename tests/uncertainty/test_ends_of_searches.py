@@ -89,3 +89,21 @@ def test_what_comes_ever_nearer_to_a_value_has_that_value(way: str) -> None:
     found = solved(way, f"(rise * {X} + fall) / (2 + {X})", f"rise + fall / {X}")
     assert found.status == "optimal"
     assert found.variables["machine.time_per_flop"] < 1e54
+
+
+def test_a_tiny_design_near_the_end_of_a_search_is_told() -> None:
+    """The best flop takes 2e-26 s: the distance to the largest float is one of logarithms."""
+    question = {
+        "model": "nbody",
+        "machine": "jaketown",
+        "given": {"bodies": 1e6, "flops_per_pair": 20},
+        "decide": {"processors": {}, "memory": {}, "machine.time_per_flop": {}},
+        "uncertain": {
+            "machine.energy_per_word": {"uniform": ["335 pJ/word", "378 pJ/word"]},
+            "sampling": {"samples": 16},
+        },
+        "objective": {"maximize": "power", "measure": "mean"},
+    }
+    found = dse.solve(dse.load(question))
+    assert found.status == "optimal"
+    assert found.variables["machine.time_per_flop"] < 1e-20

@@ -9,6 +9,7 @@ import pytest
 
 import dse
 from formulations.uncertainty.measures import MEAN, WORST, cvar
+from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import judged, of_values
 from results.solution import Status
 from results.telling import estimates
@@ -16,7 +17,7 @@ from scenarios.distributions import Marginal, Uncertain
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import listed
 from scenarios.uncertainty.promises import promises
-from solvers.robust import chances, robust_scan
+from solvers.robust import chances, decide_now, scan
 from solvers.robust.decide_now import answer_now
 from solvers.robust.robust_answers import Asked, answered
 
@@ -92,8 +93,8 @@ def test_a_limit_that_does_not_count_excludes_no_design() -> None:
     }
     costs = np.array([1e-10, 2e-10, 4e-10])
     worlds = of_values(question(dse.load(text)), {"machine.energy_per_flop": costs})
-    every = robust_scan.minimise(worlds, MEAN)
-    power = robust_scan.minimise(worlds, MEAN, kept=frozenset({"power"}))
+    every = scan.minimise(Wanted(worlds, MEAN))
+    power = scan.minimise(Wanted(worlds, MEAN, kept=frozenset({"power"})))
     assert every.outcome.status is Status.INFEASIBLE
     assert power.outcome.status is Status.OPTIMAL
     assert power.outcome.x is not None
@@ -191,3 +192,34 @@ def test_the_mean_of_a_logarithm_is_not_the_logarithm_of_a_mean(way: str, measur
     shift = float(measure.value(-np.log2(bodies), maximize=way == "maximize"))
     assert told.objective == pytest.approx(np.log2(told.variables["processors"]) + shift, rel=1e-9)
     assert told.bound == pytest.approx(told.objective, rel=1e-6)
+
+
+def test_the_value_of_a_limit_of_the_model_is_told_beside_a_cap_on_a_ratio_of_sums() -> None:
+    """How far one copy would have to be short of memory for the cap on power: the least of a grid of designs."""
+    asked = dse.load(
+        {
+            "model": "strassen",
+            "machine": "balanced",
+            "given": {"order": 20_000},
+            "decide": {"processors": {"max": 1024}, "memory": {}},
+            "uncertain": {
+                "machine.time_per_flop": {"uniform": ["0.9 ns/flop", "1.1 ns/flop"]},
+                "sampling": {"samples": 16},
+            },
+            "objective": {"minimize": "energy", "measure": "mean"},
+            "limits": {"power": {"max": "1 kW", "probability": 0.9, "confidence": 0}},
+        }
+    )
+    told = dse.solve(asked)
+    assert told.status == "infeasible"
+    least = told.conflict["one_copy"]
+    assert least is not None
+    p, m = np.meshgrid(np.geomspace(1, 1024, 300), np.geomspace(1, 1e9, 900), indexing="ij")
+    at = judged(
+        decide_now.sampled(question(asked)), {"processors": p.ravel()[:, None], "memory": m.ravel()[:, None]}
+    )
+    own = {k.name: np.max(np.broadcast_to(r, (p.size, 16)), axis=1) for k, r in at.ratios.items()}
+    power = np.sort(at.metrics["power"], axis=1)[:, 14] <= 1000.0
+    others = power & (np.max([r for n, r in own.items() if n not in ("one_copy", "power")], axis=0) <= 1.0)
+    assert own["one_copy"][others].min() == pytest.approx(least, rel=0.05)
+    assert least < own["one_copy"][others].min() * (1 + 1e-6)

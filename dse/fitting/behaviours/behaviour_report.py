@@ -24,7 +24,7 @@ def text(fit: Behaviour) -> str:
         "",
         f"  {f.target} = {f.formula()}",
         "",
-        f"form   {PROMISES[f.form]};",
+        f"form   a {PROMISES[f.form]};",
         f"       {ELSEWHERE}",
         f"range  {'; '.join(_column_range_text(c) for c in f.columns)}"
         + (f"; {len(f.hull)} sides of a hull" if f.hull else ""),

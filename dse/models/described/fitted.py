@@ -23,11 +23,13 @@ LOW, HIGH = "_low", "_high"
 BEYOND_RUNS = 1e6
 
 PROMISES = {
-    POSYNOMIAL: "a posynomial: minimised or limited above, alone or with monomials, it stays a geometric program",
-    SOFTMAX: "a softmax: where everything pushes it down it gets a variable of its own in a geometric program",
-    MAX: "a maximum: where everything pushes it down it gets a variable of its own in a geometric program",
+    POSYNOMIAL: "posynomial; where it is minimised or has an upper limit, the question is a geometric program",
+    SOFTMAX: "softmax; where it is minimised or has an upper limit, it is one more variable of a geometric program",
+    MAX: "maximum; where it is minimised or has an upper limit, it is one more variable of a geometric program",
 }
-ELSEWHERE = "divided by, limited below or maximised, the question is answered by branch and bound"
+ELSEWHERE = (
+    "where it is a divisor, has a lower limit or is maximised, the question is solved by branch and bound"
+)
 
 
 class NotPositive(ZeroDivisionError):
@@ -302,14 +304,14 @@ def fit_of(model: Model) -> Fitted | None:
 
 def told(fitted: Fitted) -> str:
     """Say in words what the form permits, and how far off runs were that were held out."""
-    parts = [f"The form is {PROMISES[fitted.form]}; {ELSEWHERE}."]
+    parts = [f"Its form is a {PROMISES[fitted.form]}; {ELSEWHERE}."]
     e = fitted.error
     if {"mean", "split"} <= e.keys():
-        parts.append(f"Held out ({e['split']}), it misses by {e['mean']:.1%} on average.")
+        parts.append(f"Its mean error on runs left out of the fit is {e['mean']:.1%} ({e['split']}).")
     if fitted.interval is not None:
         low, high = fitted.interval
         parts.append(
-            f"{e.get('confidence', 0.9):.0%} of these runs lie between {low:.3g} and {high:.3g} of it."
+            f"{e.get('confidence', 0.9):.0%} of these runs lie between {low:.3g} and {high:.3g} times what it predicts."
         )
     return " ".join(parts)
 

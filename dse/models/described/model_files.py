@@ -5,7 +5,6 @@ Everything wrong with a file is told at once. A file is identified by the SHA-25
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -95,6 +94,8 @@ def read(text: str, file: str) -> Fitted:
     except files.Unreadable as error:
         raise ModelFileError(file, [str(error)]) from None
     reader = _Reader()
+    import hashlib  # loads OpenSSL
+
     found = reader.fitted(data, hashlib.sha256(text.encode()).hexdigest())
     if found is None or reader.problems:
         raise ModelFileError(file, reader.problems)

@@ -46,7 +46,7 @@ from solvers.fronts.program_front import ProgramFront
 
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import By, Points
-from dse.sweeping.points.declared import declared, searched
+from dse.sweeping.points.declared import FULL, METHOD, declared, searched, why_apart
 from dse.sweeping.points.lines import Line, answered, lines, places
 
 Told = Callable[[int], None]
@@ -54,10 +54,7 @@ Told = Callable[[int], None]
 FRONTS = 100
 LEFT_OVER = "left_over"
 FRONT = "the exact front along a limit"
-TIED = "a limit within a share of an optimum needs that optimum first; with a number in its place it may go at once"
-RUN = "each design is run or searched for by itself"
 NO_REASON = "no reason was kept"
-METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
 _one_at_a_time = threading.Lock()
 _unwritable: dict[str, results.stores.store.StoreError] = {}
 
@@ -71,7 +68,7 @@ class Study:
     only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the
     next one on the same store. ``tables``: whose rows are swept, where no store has them.
     ``extends``: the store whose points are taken over, but for those of its ``damaged`` chunks. ``by``: the solver
-    that the user asked for.
+    that the user asked for. ``full``: see ``ready``.
     """
 
     text: str
@@ -87,6 +84,7 @@ class Study:
     extends: str | None = None
     damaged: frozenset[ChunkIndex] = frozenset()
     by: By | None = None
+    full: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,48 +128,47 @@ class Ready:
         return "point" if self.path is None else self.path.kind
 
 
-def ready(grid: scenarios.Grid, only: Sequence[str] | None = None) -> Ready:
+def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool = False) -> Ready:
     """Decide how a grid is answered; all processes decide alike. ``only``: the variables to keep (None: all).
 
-    Within ``solvers.many_points.effort.quickly`` a way that takes long to be tried is taken untried.
+    ``full``: with what stands beside answers. Within ``solvers.many_points.effort.quickly`` a way that takes long to
+    be tried is taken untried.
     """
 
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
-        nothing = sampled or tied or base.uncertain is not None
+        nothing = full or sampled or tied or base.uncertain is not None
         return None if nothing else series.front(grid.question(start), key)
 
-    sampled = searched(grid)
-    base = next(iter(grid.bases.values()))
+    sampled, base = searched(grid), next(iter(grid.bases.values()))
     tied = anchors.has_anchors(base)
-    # a black box is run design by design anyway, and so each failure keeps its message
-    apart = RUN if sampled or base.model.black_box else TIED if tied else ""
+    apart = why_apart(base)
     choice = many_points.Choice(reasons=(apart,)) if apart else paths.chosen(grid)
+    if full and not getattr(choice.path, "explains", choice.path is None):
+        choice = many_points.Choice(reasons=(FULL,), exceptions=choice.exceptions)
     path = choice.path
     method = sampled or (METHOD if path is None else path.method)
-    plan = results.dataset.layout(grid, {"method": method, **robust_points.about(base)})
-    plan = plan if only is None else results.dataset.only(plan, only)
+    plan = results.dataset.kept(grid, {"method": method, **robust_points.about(base)}, only, full=full)
     fronts = lru_cache(maxsize=FRONTS)(front)
     return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, declared(grid, choice))
 
 
 def of_scenario(
-    asked: scenarios.Scenario, grid: scenarios.Grid, only: Sequence[str] | None = None, by: By | None = None
+    asked: scenarios.Scenario,
+    grid: scenarios.Grid,
+    only: Sequence[str] | None = None,
+    by: By | None = None,
+    *,
+    full: bool = False,
 ) -> Ready:
     """Decide how the grid of a scenario is answered: as ``ready`` does, or point by point by the user's solver."""
     if by is None:
-        return ready(grid, only)
+        return ready(grid, only, full=full)
     from solvers.others import pyomo_points
 
     found = pyomo_points.points(asked, grid, by)
-    plan = results.dataset.layout(grid, {"method": found.method})
-    plan = plan if only is None else results.dataset.only(plan, only)
-    choice = many_points.Choice(reasons=(found.why,))
-    return Ready(grid, plan, None, _no_front, over_grid.spread(grid), choice, found.work, points=found)
-
-
-def _no_front(_start: tuple[int, ...], _key: RowKey) -> ProgramFront | None:
-    """Return that there is no front to look answers up in."""
-    return None
+    plan = results.dataset.kept(grid, {"method": found.method}, only, full=full)
+    choice, spread = many_points.Choice(reasons=(found.why,)), over_grid.spread(grid)
+    return Ready(grid, plan, None, lambda *_: None, spread, choice, found.work, points=found)
 
 
 def read(study: Study) -> scenarios.Scenario:
@@ -187,7 +184,7 @@ def read(study: Study) -> scenarios.Scenario:
 @lru_cache(maxsize=4)
 def prepared(study: Study) -> Ready:
     """Read a study's scenario in this process, and decide how its grid is answered."""
-    found = of_scenario(asked := read(study), scenarios.grid(asked), study.only, study.by)
+    found = of_scenario(asked := read(study), scenarios.grid(asked), study.only, study.by, full=study.full)
     old = study.extends
     return found if old is None else replace(found, before=grown.before(old, found.plan, study.damaged))
 
@@ -208,8 +205,7 @@ def part(at: Ready, places: Sequence[Places]) -> Ready:
 
 def own_models(scenario: scenarios.Scenario) -> tuple[Model, ...]:
     """Return the models that were registered by the caller: workers have to be told of them."""
-    models = map(dse.models.get, model_names(scenario))
-    return tuple(m for m in models if not dse.models.our_own(m))
+    return tuple(m for n in model_names(scenario) if not dse.models.our_own(m := dse.models.get(n)))
 
 
 def itself(study: Study) -> Study:
@@ -316,7 +312,7 @@ def solve_point(study: Study, place: tuple[int, ...]) -> Solution:
     """Solve one point of a grid."""
     with _one_at_a_time:
         at = prepared(study)
-        return answered(at.grid, place, at.points)
+        return answered(at.grid, place, at.points, full=at.plan.full)
 
 
 def written(
@@ -366,7 +362,9 @@ def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any,
             told(done)
         done += 1
         place = tuple(s.start + i for s, i in zip(region, where, strict=True))
-        alone = results.dataset.to_arrays(at.plan, [answered(at.grid, place, at.points)], one)
+        alone = results.dataset.to_arrays(
+            at.plan, [answered(at.grid, place, at.points, full=at.plan.full)], one
+        )
         for name, values in alone.items():
             arrays[name][where] = values[(0,) * left.ndim]
 
@@ -396,5 +394,7 @@ def _solve_line(at: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Soluti
         quick = told[i] if told is not None else None
         yield (
             place,
-            replace(quick, seconds=seconds) if quick is not None else answered(at.grid, place, at.points),
+            replace(quick, seconds=seconds)
+            if quick is not None
+            else answered(at.grid, place, at.points, full=at.plan.full),
         )

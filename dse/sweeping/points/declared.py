@@ -5,11 +5,24 @@ from __future__ import annotations
 import itertools
 
 import scenarios
-from scenarios.question import Search
-from solvers import many_points, work
+from scenarios.question import Question, Search
+from solvers import anchors, many_points, work
 
 KINDS = 8
 """Questions along axes of names of which the dearest is taken for what a point costs."""
+
+METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
+FULL = "at full depth each point gets its ranges, sensitivities and next changes by itself"
+RUN = "each design is run or searched for by itself"
+TIED = "a limit within a share of an optimum needs that optimum first; with a number in its place it may go at once"
+
+
+def why_apart(question: Question) -> str:
+    """Say why the points of a grid are answered one by one whatever its equations are; empty where nothing asks it."""
+    # a black box is run design by design anyway, and so each failure keeps its message
+    if question.model.black_box or (question.decide and question.search):
+        return RUN
+    return TIED if anchors.has_anchors(question) else ""
 
 
 def declared(grid: scenarios.Grid, choice: many_points.Choice) -> float:

@@ -59,12 +59,14 @@ def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
         yield Line(tuple((*start[:i], k, *start[i + 1 :]) for k in steps), key, values, start)
 
 
-def answered(grid: scenarios.Grid, place: tuple[int, ...], points: Points | None = None) -> Solution:
-    """Answer one point; what goes wrong becomes an answer with status ``error``."""
+def answered(
+    grid: scenarios.Grid, place: tuple[int, ...], points: Points | None = None, *, full: bool = False
+) -> Solution:
+    """Answer one point, ``full``: with where the answer next changes; what goes wrong becomes status ``error``."""
     began = time.perf_counter()
     question = grid.question(place)
     try:
-        return answer(question, neighbours=False) if points is None else points.answer(place)
+        return answer(question, neighbours=full) if points is None else points.answer(place)
     except Exception as problem:
         # one point must not take its chunk down; what is wrong is stored with the point
         message = failures.in_words(question, problem)

@@ -8,6 +8,8 @@ reason.
 
 from __future__ import annotations
 
+from dataclasses import field
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,33 +49,17 @@ WHOLE = "whole numbers that one branching does not settle"
 MISSED = "a design that misses a limit, or a gap that is not closed"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answers:
-    """What is known of the N points of a block.
+    """What is known of the N points of a block, filled in as they are answered.
 
-    ``status``: its code at each point, 0 where the point is left over. At points that are optimal: their designs as
-    they are ``judged``, also ``y`` in logs (N, n), and ``multipliers`` (N, limits); ``elasticity``: of the user's
-    limits the least of these where they are not unique, NaN where they have no end. ``plain``: where the bound follows
-    from these multipliers and the limits as they stand. ``conflict``: (N, names) the limits of ``names`` that stand in
-    the conflict of an infeasible point. ``ranges`` (2, N, n): ends in logs of what is not unique, NaN elsewhere.
-    ``why``: for what reason a point is left over.
+    ``status``: its code at each point, 0 where the point is left over. At points that are optimal: their designs ``y``
+    in logs (N, n), a bound ``value`` in logs, and ``multipliers`` (N, limits); ``elasticity``: of the user's limits the
+    least of these where they are not unique, NaN where they have no end. ``plain``: where the bound follows from these
+    multipliers and the limits as they stand. ``ranges`` (2, N, n): ends in logs of what is not unique, NaN elsewhere.
+    ``why``: for what reason a point is left over. ``conflict``: (N, names) the limits of ``names`` that stand in the
+    conflict of an infeasible point. ``judged``: the designs by the model's own equations.
     """
-
-    status: NDArray[np.int8]
-    judged: Judged
-    y: Array
-    multipliers: Array
-    elasticity: Array
-    plain: Bools
-    ranges: Array
-    names: tuple[str, ...]
-    conflict: Bools
-    why: Reasons
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What is known of every point so far; ``value``: a bound, in logs."""
 
     status: NDArray[np.int8]
     y: Array
@@ -83,6 +69,9 @@ class _State:
     plain: Bools
     ranges: Array
     why: Reasons
+    names: tuple[str, ...] = field(init=False)
+    conflict: Bools = field(init=False)
+    judged: Judged = field(init=False)
 
 
 def answered(
@@ -105,7 +94,7 @@ def answered(
     if rule is None:
         return None
     t, n, m = batch.table, batch.low.shape[1], len(batch.keys)
-    s = _State(
+    s = Answers(
         np.zeros(batch.size, np.int8), np.full((batch.size, n), np.nan), np.full(batch.size, np.nan),
         np.zeros((batch.size, m)), np.zeros((batch.size, m)), np.ones(batch.size, bool),
         np.full((2, batch.size, n), np.nan), np.full(batch.size, NOT_FINITE, object),
@@ -117,9 +106,9 @@ def answered(
         s.elasticity[near.best] = near.multipliers
     points = np.flatnonzero(np.isfinite(t.logc).all(1) & (s.status == 0))
     none = _put_optima(s, rule, points, strained, ranged=ranged)
-    names, conflict = _refuted(batch, none, solve, s.status, why=why)
+    s.names, s.conflict = _refuted(batch, none, solve, s.status, why=why)
     if near is not None:
-        conflict[near.conflicting] = near.members
+        s.conflict[near.conflicting] = near.members
     again = points[(s.why[points] == AT_EDGE) | ((s.why[points] == CONFLICT) & (s.status[points] == 0))]
     if again.size and batch.discrete is None:
         far = of_problem(optima.eased(batch.problem), batch.problem.goal, batch.shape)
@@ -127,11 +116,12 @@ def answered(
         if there is not None:
             _put_optima(s, there, again, strained, ranged=ranged, last=True)
             s.plain[again] = False
-    return _checked(batch, s, names, conflict)
+    _judge_designs(batch, s)
+    return s
 
 
 def _put_optima(
-    s: _State, rule: Stages, points: Indices, strained: float, *, ranged: bool, last: bool = False
+    s: Answers, rule: Stages, points: Indices, strained: float, *, ranged: bool, last: bool = False
 ) -> Indices:
     """Solve points and put what is optimal or unbounded into place; returns the points that have no design.
 
@@ -156,7 +146,7 @@ def _put_optima(
 
 
 def _put_whole(
-    s: _State, rule: Stages, best: Indices, regular: gp.Result, strained: float, *, ranged: bool
+    s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float, *, ranged: bool
 ) -> None:
     """Put designs and bounds of optima with a whole number into place, or why there are none; it has no ranges."""
     free = regular.penalised | (regular.multipliers.max(1, initial=0.0) > strained)
@@ -167,7 +157,7 @@ def _put_whole(
 
 
 def _put_settled(
-    s: _State, rule: Stages, best: Indices, regular: gp.Result, strained: float, *, ranged: bool
+    s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float, *, ranged: bool
 ) -> None:
     """Put designs by the tie rule, bounds and multipliers of the optima ``best`` into place, or why there are none."""
     found = optima.settled(
@@ -200,7 +190,7 @@ def _refuted(
     return names, conflict
 
 
-def _checked(batch: Batch, s: _State, names: tuple[str, ...], conflict: Bools) -> Answers:
+def _judge_designs(batch: Batch, s: Answers) -> None:
     """Re-evaluate the model at the designs and judge them by that alone."""
     goal, shape = batch.problem.goal, batch.shape
     assert goal is not None, "a batch has a goal"
@@ -209,12 +199,9 @@ def _checked(batch: Batch, s: _State, names: tuple[str, ...], conflict: Bools) -
         for i, v in enumerate(batch.problem.variables)
         if not v.auxiliary
     }
-    judged = judge(batch.question, x, goal.to_user(s.value).reshape(shape), shape)
-    missed = (s.status == STATUS_CODES[Status.OPTIMAL]) & ~judged.good
+    s.judged = judge(batch.question, x, goal.to_user(s.value).reshape(shape), shape)
+    missed = (s.status == STATUS_CODES[Status.OPTIMAL]) & ~s.judged.good
     s.status[missed], s.why[missed] = 0, MISSED
-    return Answers(
-        s.status, judged, s.y, s.multipliers, s.elasticity, s.plain, s.ranges, names, conflict, s.why
-    )
 
 
 def elasticities(batch: Batch, a: Answers) -> dict[str, Array]:

@@ -119,7 +119,7 @@ def _settled_at_pinned_limits(
     pinned = np.zeros(len(y), bool)
     worst = force[some].argmax(1) if some.size else some
     stages: Sequence[Goal] = (goal, *ties.tie_goals(batch.problem, goal.name)) if some.size else ()
-    for k in np.unique(worst):
+    for k in sorted(set(worst.tolist())):  # np.unique would load numpy.ma
         own = some[worst == k]
         least = dataclasses.replace(batch, arrays=aimed(batch.arrays, int(k)))
         c = take(least.arrays, points[own])

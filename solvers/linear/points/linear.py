@@ -92,14 +92,9 @@ class Linear:
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
-        block = Block(self.grid, region)
-        answers = BlockAnswers(plan, block.shape)
-        left = block.answered(
-            lambda question, points: self.answer(answers, question, points), PROGRAMS_TOGETHER
-        )
-        return answers.arrays, left
+        return blocks.solved(self.grid, plan, region, self.answer, PROGRAMS_TOGETHER)
 
-    def answer(self, answers: BlockAnswers, question: Question, points: Points) -> Mask:
+    def answer(self, answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
         """Answer some points; tells which are answered."""
         p = program(question)
         _check(p)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from formulations import evaluation
 from formulations.grids import divided
 from scenarios.question import Question
-from solvers import boxes
+from solvers import boxes, enumeration
 from solvers.boxes import Array
 from solvers.explaining import subsets
 from solvers.geometric import kinks
@@ -21,11 +21,8 @@ from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import CANNOT_HOLD, NOT_KNOWN, Codes
 from solvers.mechanisms.why import Why
 from solvers.nonlinear import feasibility, search
-from solvers.nonlinear.search import AT_BOX_END
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
-
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
+from solvers.patterns import Bools, Indices
 
 
 def answered(
@@ -50,26 +47,13 @@ def answered(
         bound = 1.0 / found.bound[best] if asked.objectives[0].maximize else found.bound[best]
         x = dict(zip(names, found.x[best].T.copy(), strict=True))
         judged = judge(asked, x, bound, (best.size,))
-        held = search.runaways(question, where, found, most)[best] >= 0
-        good[best] = judged.good & ~held & ~_at_end_of_list(asked, found.x[best])
+        good[best] = judged.good & (search.runaways(question, where, found, most)[best] < 0)
+        for d, ends in enumeration.open_powers(asked):
+            good[best] &= ~np.isin(x[d.name], ends)
         # what changes by leaps has no rate
         elasticities = {} if where.discrete.any() else kinks.without_structure(judged, numbers=False).limits
         answers.put(points[best], judged, good[best], elasticities)
     return good
-
-
-def _at_end_of_list(question: Question, x: Array) -> Bools:
-    """Whether a design has the first or last value of a list that goes on."""
-    found = np.zeros(len(x), bool)
-    for j, d in enumerate(question.decide):
-        if d.values is None or not d.endless:
-            continue
-        box = evaluation.box(question, d.name)
-        if box.searched[0] and d.minimum is None:
-            found |= x[:, j] <= d.values[0] * (1 + AT_BOX_END)
-        if box.searched[1] and d.maximum is None:
-            found |= x[:, j] >= d.values[-1] * (1 - AT_BOX_END)
-    return found
 
 
 def _put_conflicts(answers: BlockAnswers, question: Question, points: NDArray[np.int64], most: int) -> Bools:

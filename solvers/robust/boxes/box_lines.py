@@ -34,10 +34,10 @@ from formulations.arithmetics.slopes import Slope
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
-from formulations.uncertainty.measures import Measured, Quantile
-from formulations.uncertainty.worlds import Cap, Worlds
+from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.wanted import Wanted
+from formulations.uncertainty.worlds import Cap
 from solvers import boxes
-from solvers.robust.promises.chance import Chance
 
 Array = NDArray[np.float64]
 ASKS_NOTHING = -1e9
@@ -45,46 +45,6 @@ ASKS_NOTHING = -1e9
 MOST_ACTIVE = 3
 """Lines that hold a bound up together, at most."""
 LOG_HOLDS = float(np.log1p(HOLDS))
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A question in many worlds, for boxes of designs.
-
-    ``chances``: limits that may fail together in so many worlds; ``kept``: names of the limits that count (None: all).
-    """
-
-    worlds: Worlds
-    measure: Measured
-    chances: tuple[Chance, ...] = ()
-    kept: frozenset[str] | None = None
-
-    @property
-    def sign(self) -> float:
-        """1 where the objective is minimised, -1 where it is maximised."""
-        goals = self.worlds.nominal.objectives
-        return -1.0 if goals and goals[0].maximize else 1.0
-
-    @property
-    def exceeded(self) -> int | None:
-        """In how many worlds the objective may be worse than its measure; None where that is a mean of several."""
-        count = self.worlds.measured
-        if isinstance(self.measure, Quantile):
-            place = min(max(int(np.ceil(self.measure.level * count - 1e-9 * count)), 1), count) - 1
-            return count - 1 - place
-        return 0 if self.measure.share * count <= 1 else None
-
-    def counts(self, name: str) -> bool:
-        """Whether a limit is asked for."""
-        return self.kept is None or name in self.kept
-
-    def caps(self) -> list[Cap]:
-        """The limits on measures that are asked for."""
-        return [c for c in self.worlds.caps if self.counts(c.name)]
-
-    def failing(self, name: str) -> list[int]:
-        """Which chances a limit belongs to; none: it holds in every world."""
-        return [g for g, c in enumerate(self.chances) if name in c.names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +114,7 @@ def known(wanted: Wanted, low: Array, high: Array) -> Known:
     """Work out what is known of boxes (B, k). Raises CannotTake where the equations are not for slopes."""
     keys, e = _enclosed(wanted, low, high)
     boxes_, n = len(low), wanted.worlds.size
-    count = wanted.worlds.measured
+    count = wanted.worlds.count_of("")
     width = e.width.reshape(2, -1, boxes_, n)[..., 0]
     # from 0 on there are no logarithms: of such a box only numbers are known
     from_zero = np.asarray(~np.isfinite(width).all((0, 1)))
@@ -171,7 +131,7 @@ def known(wanted: Wanted, low: Array, high: Array) -> Known:
     for r, key in enumerate(keys):
         if not wanted.counts(key.name):
             continue
-        take = n if key.name in wanted.worlds.wide else count
+        take = wanted.worlds.count_of(key.name)
         row, lo = _row_bounds(e, r, (boxes_, n), reach, take), e.low[r].reshape(boxes_, n)[:, :take]
         groups = wanted.failing(key.name)
         if not groups:

@@ -8,7 +8,7 @@ once the box is closed, what lies beyond them is searched too, with the best des
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.row_keys import RowKey
-from formulations.uncertainty.worlds import judged
+from formulations.uncertainty.wanted import Wanted, reached
 from scenarios.question import Question
 from solvers import beyond, boxes
 from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.robust.boxes import box_lines
-from solvers.robust.boxes.box_lines import Wanted
 from solvers.sampling import descent
 
 Array = NDArray[np.float64]
@@ -36,37 +35,6 @@ TRIED = 512
 """Points of a Sobol sequence that are judged for the first starts."""
 SHARE_OF_GAP = 0.2
 """Which part of the gap asked for may be left in a box."""
-
-
-def statistics(wanted: Wanted, x: Mapping[str, Any]) -> tuple[dict[RowKey, Array], Array]:
-    """Return what limits come to at designs (D,): at most 1 where they hold; and what the objective comes to.
-
-    Of a limit in all worlds that is its largest ratio, of one that may fail in k of them the (k+1)-th largest.
-    """
-    worlds = wanted.worlds
-    at = judged(worlds, {n: np.atleast_1d(np.asarray(v, float))[:, None] for n, v in x.items()})
-    capped = {c.key for c in worlds.caps}
-    rows: dict[RowKey, Array] = {}
-    together: list[list[Array]] = [[] for _ in wanted.chances]
-    for key, values in at.ratios.items():
-        if not wanted.counts(key.name):
-            continue
-        ratio = np.where(np.isnan(values), np.inf, values)
-        groups = [] if key in capped else wanted.failing(key.name)
-        for g in groups:
-            together[g].append(ratio)
-        if not groups:
-            rows[key] = ratio.max(-1)
-    for g, (c, ratios) in enumerate(zip(wanted.chances, together, strict=True)):
-        if ratios:
-            most = np.max(ratios, axis=0)
-            place = most.shape[-1] - 1 - c.may_fail
-            rows[RowKey(" and ".join(c.names), f"chance {g}")] = np.partition(most, place, axis=-1)[
-                ..., place
-            ]
-    if at.objective is None:
-        return rows, np.zeros(len(next(iter(at.metrics.values()))))
-    return rows, np.asarray(wanted.measure.value(at.objective, maximize=wanted.sign < 0))
 
 
 @dataclass(slots=True)
@@ -103,7 +71,7 @@ class Tree:
 
     def run(self) -> None:
         """Search until the gap is closed or the work is done, first the box, then what is beyond its own ends."""
-        kept = boxes.tighten(self._certain(), self.where)
+        kept = boxes.tighten(self.wanted.certain(), self.where)
         if kept is not None:
             self._examine(kept[0][None], kept[1][None])
             for _ in range(FIRST_HALVINGS):
@@ -135,7 +103,7 @@ class Tree:
 
     def _beyond(self) -> None:
         """Search what lies between the ends of the box and others far away."""
-        near, certain = self.where, evaluation.farthest(self._certain())
+        near, certain = self.where, evaluation.farthest(self.wanted.certain())
         self.where = boxes.space(certain)
         kept = boxes.tighten(certain, self.where)
         shells = [] if kept is None else list(beyond.outside(near, *kept))
@@ -161,15 +129,6 @@ class Tree:
         rest[order] = False
         self._keep(rest)
         self._examine(*parts)
-
-    def _certain(self) -> Question:
-        """The first world with the limits that hold in every world: it has no fewer designs than are asked for."""
-        worlds = self.wanted.worlds
-        first = worlds.at(0)
-        gone = [x.name for x in first.limits if self.wanted.failing(x.name)]
-        limits = tuple(x for x in first.limits if x.name not in gone and self.wanted.counts(x.name))
-        own = frozenset(x.name for x in first.model.limits if not self.wanted.counts(x.name))
-        return replace(first, objectives=(), limits=limits, waive=first.waive | own)
 
     def _keep(self, which: NDArray[np.bool_]) -> None:
         self.low, self.high, self.keys, self.steep = (
@@ -225,12 +184,11 @@ class Tree:
     def _try(self, x: Array) -> NDArray[np.bool_]:
         """Judge designs in every world and keep the best; tells which hold."""
         x = self.where.point(x.copy())
-        rows, goal = statistics(self.wanted, dict(zip(self.where.names, x.T, strict=True)))
-        over = np.max([*rows.values(), np.zeros(len(x))], axis=0) - 1.0
-        holds = over <= KEPT_WITHIN
+        found = reached(self.wanted, dict(zip(self.where.names, x.T, strict=True)))
+        holds = found.over() <= KEPT_WITHIN
         with np.errstate(all="ignore"):
-            keys = np.array([box_lines.key_of(self.wanted, float(v)) for v in goal])
-        keys = np.where(holds & np.isfinite(goal) & np.isfinite(keys), keys, np.inf)
+            keys = np.array([box_lines.key_of(self.wanted, float(v)) for v in found.goal])
+        keys = np.where(holds & np.isfinite(found.goal) & np.isfinite(keys), keys, np.inf)
         i = int(keys.argmin())
         if keys[i] < self.best:
             self.best, self.best_x = float(keys[i]), x[i]
@@ -246,9 +204,8 @@ class Tree:
         over, goal = np.empty(TRIED), np.empty(TRIED)
         for at in range(0, TRIED, step):
             part = slice(at, at + step)
-            rows, value = statistics(self.wanted, dict(zip(self.where.names, x[part].T, strict=True)))
-            over[part] = np.max([*rows.values(), np.ones(len(value))], axis=0) - 1.0
-            goal[part] = self.wanted.sign * value
+            found = reached(self.wanted, dict(zip(self.where.names, x[part].T, strict=True)))
+            over[part], goal[part] = found.over(), self.wanted.sign * found.goal
         self._try(x[np.lexsort((goal, over))[:1]])
         order = np.lexsort((np.nan_to_num(goal, nan=np.inf), np.nan_to_num(over, nan=np.inf)))
         for i in map(int, order[:STARTS]):
@@ -259,8 +216,8 @@ class Tree:
         """Follow a design downhill by tangents of what limits come to in all worlds."""
 
         def numbers(_: Question, x: Mapping[str, Any]) -> tuple[dict[RowKey, Any], Any]:
-            rows, goal = statistics(self.wanted, x)
-            return {k: v * (1 + SPARE) for k, v in rows.items()}, goal
+            found = reached(self.wanted, x)
+            return {k: v * (1 + SPARE) for k, v in found.rows.items()}, found.goal
 
         nominal = self.wanted.worlds.nominal
         with np.errstate(all="ignore"):

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS
 from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import judged
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array
-from solvers.robust.boxes.box_lines import Wanted
 from solvers.robust.masters.robust_geometric import DISCRETE, Elasticity
 from solvers.sampling import descent
 

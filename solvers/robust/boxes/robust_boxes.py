@@ -14,14 +14,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from formulations.tolerances import HOLDS
-from formulations.uncertainty.worlds import judged
+from formulations.uncertainty.wanted import Wanted, left_out, reached
 from results.solution import Status
 from solvers.judgement import relative_gap
 from solvers.outcome import Outcome
 from solvers.robust.boxes import box_lines, first_order
-from solvers.robust.boxes.box_lines import Wanted
-from solvers.robust.boxes.box_tree import Tree, statistics
+from solvers.robust.boxes.box_tree import Tree
 from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import Found
 
@@ -72,16 +70,16 @@ def _allowed(wanted: Wanted, x: Mapping[str, float] | None, bound: float) -> flo
     Bounds are of designs that miss none; near the least budget the slip of a limit moves the objective far more.
     """
     assert x is not None, "there is a design"
-    rows, values = statistics(wanted, x)
-    if not any(float(r[0]) > 1.0 for r in rows.values()):
+    found = reached(wanted, x)
+    if not found.over()[0] > 0.0:
         return bound
-    return wanted.sign * float(np.minimum(wanted.sign * bound, wanted.sign * values[0]))
+    return wanted.sign * float(np.minimum(wanted.sign * bound, wanted.sign * found.goal[0]))
 
 
 def _value_of_found(wanted: Wanted, found: Found) -> float:
     x = found.outcome.x
     assert x is not None, "there is a design"
-    return float(statistics(wanted, x)[1][0])
+    return float(reached(wanted, x).goal[0])
 
 
 def _found_in_tree(tree: Tree) -> Found:
@@ -109,11 +107,11 @@ def _found_in_tree(tree: Tree) -> Found:
             )
         )
     x = dict(zip(tree.where.names, map(float, tree.best_x), strict=True))
-    left_out = _left_out(wanted, x)
+    fails = left_out(wanted, x)
     if not nominal.objectives:
         return Found(
             Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER),
-            left_out=left_out,
+            left_out=fails,
         )
     least, ended = box_lines.objective_at(wanted, tree.bound), ends.held(nominal, x)
     bound = _allowed(wanted, x, least) if np.isfinite(least) and not ended else None
@@ -125,7 +123,7 @@ def _found_in_tree(tree: Tree) -> Found:
         text = (
             f"{text}; {why} left a gap of {gap:.1e}" if np.isfinite(gap) else f"{text}; {why} left no bound"
         )
-    return weighed(wanted, Found(Outcome(status, x, bound, f"{text}; {UNTIED}", SOLVER), left_out=left_out))
+    return weighed(wanted, Found(Outcome(status, x, bound, f"{text}; {UNTIED}", SOLVER), left_out=fails))
 
 
 def weighed(wanted: Wanted, found: Found) -> Found:
@@ -142,15 +140,3 @@ def weighed(wanted: Wanted, found: Found) -> Found:
         elasticities=elasticities,
         outcome=replace(outcome, certificate=f"{outcome.certificate}; {said}"),
     )
-
-
-def _left_out(wanted: Wanted, x: Mapping[str, float]) -> dict[str, frozenset[int]]:
-    """Of each limit that may fail the worlds in which one of its group does."""
-    at, found = judged(wanted.worlds, x), dict[str, frozenset[int]]()
-    for c in wanted.chances:
-        ratios = [r for key, r in at.ratios.items() if key.name in c.names]
-        if ratios:
-            fails = ~np.all([r <= 1 + HOLDS for r in ratios], axis=0)
-            out = frozenset(np.flatnonzero(fails).tolist())
-            found |= {n: found.get(n, frozenset()) | out for n in c.names}
-    return found

@@ -73,5 +73,5 @@ def _ends_at(question: Question, x: Mapping[str, float]) -> Iterator[tuple[str, 
                 yield name, float(end)
         # a geometric program goes as far as floats do
         for last, mine in zip((LEAST_FLOAT, LARGEST_FLOAT), own, strict=True):
-            if mine and x[name] > 0 and abs(math.log(x[name] / last)) <= AT_LAST_FLOAT:
+            if mine and x[name] > 0 and abs(math.log(x[name]) - math.log(last)) <= AT_LAST_FLOAT:
                 yield name, x[name]

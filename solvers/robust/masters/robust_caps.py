@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from formulations.arithmetics.maxima import is_maximum
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Goal, Row
 from formulations.uncertainty import robust
@@ -35,18 +34,15 @@ def posynomial(asked: Posed, cap: Cap) -> Posynomial:
 def exact(asked: Posed, cap: Cap) -> Posynomial | None:
     """Return a limit on a measure as one posynomial <= 1; None where it takes cuts. Raises NotPosynomial."""
     whole = posynomial(asked, cap)
-    if robust.certain(whole):
-        return robust.at_world(whole, 0)
-    if whole.is_monomial and not _maxima_in(whole):
-        # one number times the same design in every world: the measure of that number
-        ((key, c),) = whole.terms.items()
-        each = np.broadcast_to(np.asarray(c, float), (asked.worlds.size,))[: asked.worlds.measured]
-        level = cap.level(each if cap.side == "max" else 1.0 / each)
-        return Posynomial({key: float(level) if cap.side == "max" else 1.0 / float(level)})
+    sign = 1.0 if cap.side == "max" else -1.0
+    count = asked.worlds.count_of(cap.name)
+    one = robust.exact_measure(whole, count, lambda each: float(cap.level(each**sign)) ** sign)
+    if one is not None:
+        return one
     if cap.side == "min":
         raise NotPosynomial(f"a least mean or CVaR of a sum, {cap.name}")
-    if cap.measure.share >= 1.0 and not _maxima_in(whole):
-        return robust.weighted(whole, np.full(asked.worlds.measured, 1.0 / asked.worlds.measured))
+    if cap.measure.share >= 1.0 and not robust.has_maxima(whole):
+        return robust.weighted(whole, np.full(count, 1.0 / count))
     return None
 
 
@@ -56,7 +52,3 @@ def row(asked: Posed, cap: Cap, x: Mapping[str, float], values: Array) -> Row:
     if found is None:
         found = robust.weighted(robust.settled(asked, posynomial(asked, cap), x), cap.measure.weights(values))
     return Row(cap.key, found, Posynomial({(): 1.0}))
-
-
-def _maxima_in(p: Posynomial) -> bool:
-    return any(is_maximum(v) for key in p.terms for v, _ in key)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -24,9 +24,9 @@ from formulations.arithmetics.posynomial import ONE, Posynomial
 from formulations.problem import Goal, Kind, Problem, Row, Variable
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import WORST, Weighing
+from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Posed, folded
-from formulations.uncertainty.worlds import Array, Cap, Judged, judged
+from formulations.uncertainty.worlds import Cap, Judged, judged
 from results.solution import Status
 from scenarios.question import Decision, Question
 from solvers.geometric import kinks, structured
@@ -103,7 +103,7 @@ class Master:
     def worst(self, at: Judged) -> float:
         """The largest ratio of all limits that are asked for."""
         keys = [*(r.key for r in self.held()), *(c.key for c in self.caps())]
-        return max((float(self.counted(key, at).max()) for key in keys), default=0.0)
+        return max((float(at.counted(key, self.left_out).max()) for key in keys), default=0.0)
 
     def add(self, x: Mapping[str, float], at: Judged, *, first: bool = False) -> bool:
         """Add what is broken at a design (``first``: the worst world of each limit); tell whether there was any."""
@@ -113,24 +113,19 @@ class Master:
             if first and robust.certain(row.numerator) and robust.certain(row.denominator):
                 self.rows.append((CERTAIN, robust.row_at(self.asked, row, 0, x)))
             elif row.key not in fixed:
-                ratio = self.counted(row.key, at)
+                ratio = at.counted(row.key, self.left_out)
                 i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
                 if first or not ratio[i] <= 1 + WORLD_BROKEN:
                     self._hold(i, robust.row_at(self.asked, row, i, x))
         for cap in self.caps():
             if first or not at.ratios[cap.key][0] <= 1 + WORLD_BROKEN:
-                values = at.metrics[cap.name][: self.asked.worlds.measured]
+                values = at.metrics[cap.name][: self.asked.worlds.count_of(cap.name)]
                 self._hold(CERTAIN, robust_caps.row(self.asked, cap, x, values))
         return len(self.rows) > before
 
-    def counted(self, key: RowKey, at: Judged) -> Array:
-        """A limit's ratios by world, minus infinity where it need not hold."""
-        out = self.left_out.get(key.name)
-        if not out:
-            return at.ratios[key]
-        found = np.array(at.ratios[key])
-        found[list(out)] = -np.inf
-        return found
+    def worlds(self) -> list[tuple[RowKey, int]]:
+        """In which worlds limits are held."""
+        return [(row.key, i) for i, row in self.rows if i != CERTAIN]
 
     def _hold(self, i: int, row: Row) -> None:
         """Hold a limit in a world, unless the very row is there: what is left then is the master's own tolerance."""
@@ -222,7 +217,9 @@ def minimise(
         searched = structured.search(problem)
         found = structured.settle(searched, tied=False)
         if found.outcome.x is None or found.outcome.status not in (Status.OPTIMAL, Status.FEASIBLE):
-            return Found(_answer_of_empty_master(found.outcome, master), needed=needed_worlds(master))
+            return Found(
+                _answer_of_empty_master(found.outcome, master), needed=needed_worlds(master.worlds())
+            )
         x = _design_of_outcome(asked, found.outcome)
         at = judged(asked.worlds, x)
         if not _grown(master, found, x, at, exact):
@@ -237,7 +234,7 @@ def minimise(
     return Found(
         outcome,
         elasticities,
-        needed_worlds(master),
+        needed_worlds(master.worlds()),
         len(master.cuts),
         _ranges_of_decided(asked, found),
         unweighed="" if elasticities else why,
@@ -314,21 +311,24 @@ def _settled_ties(
 def _answer_of_empty_master(outcome: Outcome, master: Master) -> Outcome:
     """What a master without a design says of the question."""
     if outcome.status is Status.INFEASIBLE:
-        worlds = sorted({i for i, _ in master.rows if i != CERTAIN})
-        word = master.asked.worlds.word
-        some = ", ".join(map(str, worlds[:6])) + (", …" if len(worlds) > 6 else "")
-        text = f"no design meets all limits in {word}s {some}" if worlds else "no design meets all limits"
+        worlds = {i for _, i in master.worlds()}
+        text = "no design meets all limits"
+        text += f" in {master.asked.worlds.word}s {some_worlds(worlds)}" if worlds else ""
         return dataclasses.replace(outcome, certificate=f"{text}; {structured.PROOFS[Kind.GP]}")
     return outcome
 
 
-def needed_worlds(master: Master) -> dict[RowKey, tuple[int, ...]]:
-    """The worlds whose rows the master holds, by limit."""
+def needed_worlds(held: Iterable[tuple[RowKey, int]]) -> dict[RowKey, tuple[int, ...]]:
+    """The worlds in which a master holds its limits, by limit."""
     found: dict[RowKey, tuple[int, ...]] = {}
-    for i, row in master.rows:
-        if i != CERTAIN:
-            found[row.key] = tuple(sorted({*found.get(row.key, ()), i}))
+    for key, i in held:
+        found[key] = tuple(sorted({*found.get(key, ()), i}))
     return found
+
+
+def some_worlds(every: set[int]) -> str:
+    """Name the first of some worlds."""
+    return ", ".join(map(str, sorted(every)[:6])) + (", …" if len(every) > 6 else "")
 
 
 def _weights_of_limits(
@@ -358,42 +358,3 @@ def _weights_of_limits(
 def _ranges_of_decided(asked: Posed, found: Optimum) -> dict[str, tuple[float, float]]:
     names = {v.name for v in asked.variables}
     return {n: ends for n, ends in (found.ranges or {}).items() if n in names}
-
-
-def least_limit(asked: Posed, name: str, kept: frozenset[str]) -> float | None:
-    """Return the least factor by which a limit would have to give so that the other ``kept`` ones leave a design.
-
-    The largest of the limit's ratios over all worlds is minimised. None where the others leave none.
-    """
-    rows = [r for r in asked.rows if r.key.name == name]
-    factors = []
-    for row in rows:
-        goal = Goal(name, row.numerator, row.denominator)
-        rest = tuple(r for r in asked.rows if r is not row)
-        other = dataclasses.replace(asked, goal=goal, rows=rest)
-        found = _least_worst(other, kept, row.key)
-        if found is None:
-            return None
-        factors.append(found)
-    return max(factors, default=None)
-
-
-def _least_worst(asked: Posed, kept: frozenset[str], key: RowKey) -> float | None:
-    """Return the least that the largest of a limit's ratios over the worlds can be."""
-    master, x = Master(asked, WORST, kept), middle_design(asked)
-    at, reached = judged(asked.worlds, x), -math.inf
-    for number in range(MASTER_ROUNDS):
-        worst = float(at.ratios[key].max())
-        grown = master.add(x, at, first=number == 0)
-        there = dataclasses.replace(at, objective=at.ratios[key])
-        if not grown and (worst <= reached * (1 + MASTER_CLOSE) or _stuck(master, x, there)):
-            return worst
-        if not _stuck(master, x, there):
-            master.cut(x, there)
-        found = structured.settle(structured.search(master.problem(None)), tied=False)
-        if found.outcome.x is None:
-            return None
-        x = _design_of_outcome(asked, found.outcome)
-        at = judged(asked.worlds, x)
-        reached = -math.inf if found.outcome.bound is None else found.outcome.bound
-    return None

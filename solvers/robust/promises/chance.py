@@ -12,25 +12,27 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE, is_maximum
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.grids import batch
 from formulations.problem import Row, Variable
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import WORST, Weighing
+from formulations.uncertainty.measures import Measured, Quantile, Weighing
 from formulations.uncertainty.robust import Posed, certain, folded
+from formulations.uncertainty.wanted import Chance, Wanted
 from results.solution import Status
 from solvers.geometric.kernel.gp_terms import LOG_ZERO
 from solvers.outcome import Outcome
 from solvers.robust.masters import robust_caps
+from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.promises import removal, removal_bounds, removal_whole
 from solvers.robust.promises.removal import Removed, Rows, Sampled
 
@@ -50,68 +52,47 @@ class Hard(CannotTake):
     """The sets of samples that matter are more than a few."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chance:
-    """What may fail: the limits ``names`` together (none: the level of the objective), in ``may_fail`` samples."""
+def minimise(wanted: Wanted, *, easily: bool = False) -> Found:
+    """Find the best design of which each chance fails in no more samples than it may.
 
-    names: tuple[str, ...]
-    may_fail: int
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The design found: ``outcome``, with the bound; ``left_out``: of each chance the samples in which it fails.
-
-    ``programs``: how many were solved; ``whole``: whether all sets of samples were searched.
+    ``easily``: in few programs or not at all. Raises NotPosynomial where a limit or the measure is not a posynomial,
+    Hard where the sets of samples are not so few.
     """
-
-    outcome: Outcome
-    left_out: tuple[frozenset[int], ...] = ()
-    programs: int = 0
-    whole: bool = False
-
-
-def minimise(
-    asked: Posed,
-    chances: Sequence[Chance],
-    measure: Weighing | None,
-    kept: frozenset[str] | None = None,
-    *,
-    easily: bool = False,
-) -> Chosen:
-    """Find the best design of which each of ``chances`` fails in no more samples than it may.
-
-    ``measure``: of the objective where no chance has its level; ``kept``: names of the limits that count; ``easily``:
-    in few programs or not at all. Raises NotPosynomial where a limit or the measure is not a posynomial, Hard where the
-    sets of samples are not so few.
-    """
-    asked = _kept(asked, kept)
-    problem = sampled(asked, chances, measure)
+    asked = _kept(robust.posed(wanted.worlds), wanted.kept)
+    chances = _with_level(wanted)
+    problem = sampled(asked, chances, wanted.measure)
     found = _best_removal(asked, problem, _easily if easily else _searched_failures)
     words = _removal_words(found, asked.worlds.measured, chances, asked.worlds.word)
     if found.y is None:
         if not found.infeasible:
-            return Chosen(Outcome(Status.ERROR, message=f"no design was found; {words}", solver=SOLVER))
-        return Chosen(Outcome(Status.INFEASIBLE, certificate=words, solver=SOLVER), programs=found.programs)
+            return Found(Outcome(Status.ERROR, message=f"no design was found; {words}", solver=SOLVER))
+        return Found(Outcome(Status.INFEASIBLE, certificate=words, solver=SOLVER))
     x = {v.name: _allowed_number(v, float(y)) for v, y in zip(asked.variables, found.y, strict=False)}
     bound = None if asked.goal is None else asked.goal.to_user(found.bound)
     closed = asked.goal is not None and found.value - found.bound <= asked.worlds.nominal.gap
     status = Status.OPTIMAL if closed else Status.FEASIBLE
-    outcome = Outcome(status, x, bound, words, SOLVER)
-    left_out = [frozenset[int]() for _ in chances]
+    left_out: dict[str, frozenset[int]] = {n: frozenset() for c in wanted.chances for n in c.names}
     for place, out in zip(problem.groups, found.left_out, strict=False):
-        if place < len(chances):
-            left_out[place] = out
-    return Chosen(outcome, tuple(left_out), found.programs, found.whole)
+        for name in chances[place].names if place < len(chances) else ():
+            left_out[name] |= out
+    return Found(Outcome(status, x, bound, words, SOLVER), left_out=left_out)
 
 
-def least_limit(asked: Posed, chances: Sequence[Chance], name: str, kept: frozenset[str]) -> float | None:
-    """Return the least factor by which a limit would have to give so that the other ``kept`` ones leave a design.
+def _with_level(wanted: Wanted) -> tuple[Chance, ...]:
+    """What may fail, and last the level that a quantile of the objective is."""
+    quantile = isinstance(wanted.measure, Quantile) and wanted.worlds.nominal.objectives
+    return (*wanted.chances, Chance((), wanted.exceeded or 0)) if quantile else wanted.chances
+
+
+def least_factor(wanted: Wanted) -> float | None:
+    """Return the least factor by which a limit would have to give so that the others leave a design.
 
     None where the others leave none, or a whole number keeps it open.
     """
-    asked = dataclasses.replace(_kept(asked, kept | {name}), goal=None)
-    found = _best_removal(asked, sampled(asked, chances, None, eased=name), _searched_failures)
+    kept = None if wanted.kept is None else wanted.kept | {wanted.eased}
+    asked = dataclasses.replace(_kept(robust.posed(wanted.worlds), kept), goal=None)
+    problem = sampled(asked, wanted.chances, None, eased=wanted.eased)
+    found = _best_removal(asked, problem, _searched_failures)
     return math.exp(found.value) if found.y is not None and found.value - found.bound <= 1e-6 else None
 
 
@@ -144,7 +125,7 @@ def _allowed_number(v: Variable, y: float) -> float:
     return float(round(x)) if v.decision.integer else x
 
 
-def sampled(asked: Posed, chances: Sequence[Chance], measure: Weighing | None, eased: str = "") -> Sampled:
+def sampled(asked: Posed, chances: Sequence[Chance], measure: Measured | None, eased: str = "") -> Sampled:
     """Write a question in many worlds as rows over its samples; the level, where there is one, is the last variable.
 
     ``eased``: the limit whose ratio is to be least, in place of an objective.
@@ -178,8 +159,7 @@ def sampled(asked: Posed, chances: Sequence[Chance], measure: Weighing | None, e
             )
         for top in written_out(asked, row.numerator):
             A, logc = _sample_table(names, top, row.denominator, asked.worlds.size)
-            if row.key.name not in asked.worlds.wide:
-                logc = logc[: asked.worlds.measured]
+            logc = logc[: asked.worlds.count_of(row.key.name)]
             if np.ptp(logc, axis=0).max() == 0:
                 fixed.append((A, logc[:1]))
             else:
@@ -203,7 +183,7 @@ def sampled(asked: Posed, chances: Sequence[Chance], measure: Weighing | None, e
 
 
 def _goal_or_level(
-    asked: Posed, chances: Sequence[Chance], measure: Weighing | None
+    asked: Posed, chances: Sequence[Chance], measure: Measured | None
 ) -> tuple[Posynomial | None, Posynomial | None]:
     """What is minimised as one posynomial; or None, and the posynomial of each sample that a level is above."""
     if asked.goal is None:
@@ -213,7 +193,7 @@ def _goal_or_level(
         raise NotPosynomial(f"{asked.goal.name} divides by a sum")
     if certain(whole):
         return robust.at_world(whole, 0), None
-    if measure is None or measure is WORST or measure.share <= 0:
+    if not isinstance(measure, Weighing) or measure.share <= 0:
         return None, whole
     return _exact(asked, measure), None
 
@@ -247,25 +227,15 @@ def written_out(asked: Posed, p: Posynomial) -> Iterator[Posynomial]:
         raise NotPosynomial(f"more than {MOST_CHOICES} ways to hold the maxima of a limit")
     for way in ways:
         chosen = {n: r.numerator * r.denominator.power(-1.0) for n, r in zip(names, way, strict=True)}
-        total = Posynomial({})
-        for key, c in p.terms.items():
-            term = Posynomial({tuple(part for part in key if part[0] not in chosen): c})
-            for name, power in key:
-                if name in chosen:
-                    term = term * _posynomial_power(chosen[name], power)
-            total = total + term
+        total = robust.without_maxima(p, partial(_chosen_power, chosen))
         yield from written_out(asked, total)
 
 
-def _posynomial_power(p: Posynomial, power: float) -> Posynomial:
-    if p.is_monomial:
-        return p.power(power)
-    if power != int(power) or not 0 < power <= 4:
+def _chosen_power(chosen: Mapping[str, Posynomial], name: str, power: float) -> Posynomial:
+    found = robust.own_power(chosen[name], power)
+    if found is None:
         raise NotPosynomial("a maximum of sums to a fractional power")
-    product = p
-    for _ in range(int(power) - 1):
-        product = product * p
-    return product
+    return found
 
 
 def _easily(problem: Sampled, near: Array | None) -> Removed:

@@ -1,0 +1,43 @@
+"""Upper ends of the columns of linear programs that follow from their rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+ENDS_PASSES = 4
+FOR_OPEN, SUM_WITHOUT_OPEN = 1e300, 1e200
+"""In place of an infinite end, and what sums are below that have none."""
+WHOLE_ENDS_ROUNDING = 1e-6
+"""Of an end that rows imply: a whole number that is so near is not beyond it."""
+
+
+def upper_ends(
+    rows: Array, low: Array, high: Array, integer: NDArray[np.bool_], *, passes: int = ENDS_PASSES
+) -> Array:
+    """Upper ends with what rows (m, n + 1) imply, of one set of columns (n,) or of several (S, n).
+
+    An upper end below the lower one proves that no point meets the rows.
+    """
+    a, k = rows[:, :-1], rows[:, -1]
+    up, down = np.maximum(a, 0.0).T, np.minimum(a, 0.0).T
+    column, row = np.nonzero(up)
+    ended, first = np.unique(column, return_index=True)
+    for _ in range(passes if ended.size else 0):
+        with np.errstate(all="ignore"):
+            # what is open makes a sum larger than any number
+            least = np.clip(low, -FOR_OPEN, FOR_OPEN) @ up + np.clip(high, -FOR_OPEN, FOR_OPEN) @ down + k
+            room = np.where(np.abs(least) < SUM_WITHOUT_OPEN, -least, np.inf)[..., row] / up[column, row]
+        implied = np.full(high.shape, np.inf)
+        implied[..., ended] = np.maximum(low, -FOR_OPEN)[..., ended] + np.minimum.reduceat(
+            room, first, axis=-1
+        )
+        slack = WHOLE_ENDS_ROUNDING * np.maximum(1.0, np.abs(implied))
+        implied = np.where(integer, np.floor(implied + slack), implied)
+        now = np.maximum(np.minimum(high, implied), low - 1.0)
+        if (now == high).all():
+            break
+        high = now
+    return high

@@ -1,0 +1,150 @@
+"""What is asked of one design for many worlds, and what designs come to in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dse.system.records import dataclass
+from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS
+from formulations.uncertainty.measures import Measured, Quantile
+from formulations.uncertainty.worlds import Array, Cap, Judged, Worlds, judged
+from scenarios.question import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """What may fail: the limits ``names`` together (none: the level of the objective), in ``may_fail`` samples."""
+
+    names: tuple[str, ...]
+    may_fail: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A question in many worlds.
+
+    ``chances``: limits that may fail together in so many worlds; ``kept``: names of the limits that count (None: all).
+    ``eased``: the limit whose least factor is looked for, in place of an objective; it does not count itself.
+    """
+
+    worlds: Worlds
+    measure: Measured
+    chances: tuple[Chance, ...] = ()
+    kept: frozenset[str] | None = None
+    eased: str = ""
+
+    @property
+    def sign(self) -> float:
+        """1 where the objective is minimised, -1 where it is maximised."""
+        goals = self.worlds.nominal.objectives
+        return -1.0 if goals and goals[0].maximize else 1.0
+
+    @property
+    def exceeded(self) -> int | None:
+        """In how many worlds the objective may be worse than its measure; None where that is a mean of several."""
+        count = self.worlds.measured
+        if isinstance(self.measure, Quantile):
+            place = min(max(int(np.ceil(self.measure.level * count - 1e-9 * count)), 1), count) - 1
+            return count - 1 - place
+        return 0 if self.measure.share * count <= 1 else None
+
+    def counts(self, name: str) -> bool:
+        """Whether a limit is asked for."""
+        return self.kept is None or name in self.kept
+
+    def caps(self) -> list[Cap]:
+        """The limits on measures that are asked for."""
+        return [c for c in self.worlds.caps if self.counts(c.name)]
+
+    def failing(self, name: str) -> list[int]:
+        """Which chances a limit belongs to; none: it holds in every world."""
+        return [g for g, c in enumerate(self.chances) if name in c.names]
+
+    def certain(self) -> Question:
+        """The first world with the limits that hold in every world: it has no fewer designs than are asked for."""
+        first = self.worlds.at(0)
+        limits = tuple(x for x in first.limits if not self.failing(x.name) and self.counts(x.name))
+        own = frozenset(x.name for x in first.model.limits if not self.counts(x.name))
+        return replace(first, objectives=(), limits=limits, waive=first.waive | own)
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What D designs come to: ``rows``, at most 1 where limits hold, and the objective, ``goal``; ``at``: by world."""
+
+    rows: Mapping[RowKey, Array]
+    goal: Array
+    at: Judged
+
+    def over(self) -> Array:
+        """By how much designs miss the limit that they miss most; 0 where they miss none."""
+        return np.asarray(np.max([*self.rows.values(), np.ones_like(self.goal)], axis=0) - 1.0)
+
+
+def reached(wanted: Wanted, x: Mapping[str, Any]) -> Reached:
+    """Judge designs (D,) in every world.
+
+    Of a limit in all worlds its row is the largest ratio, of one that may fail in k of them the (k+1)-th largest.
+    """
+    worlds = wanted.worlds
+    at = judged(worlds, {n: np.atleast_1d(np.asarray(v, float))[:, None] for n, v in x.items()})
+    capped = {c.key for c in worlds.caps}
+    rows: dict[RowKey, Array] = {}
+    together: list[list[Array]] = [[] for _ in wanted.chances]
+    eased: list[Array] = []
+    for key, values in at.ratios.items():
+        ratio = np.where(np.isnan(values), np.inf, values)
+        if key.name == wanted.eased:
+            eased.append(ratio)
+        if not wanted.counts(key.name):
+            continue
+        groups = [] if key in capped else wanted.failing(key.name)
+        for g in groups:
+            together[g].append(ratio)
+        if not groups:
+            rows[key] = ratio.max(-1)
+    for g, (c, ratios) in enumerate(zip(wanted.chances, together, strict=True)):
+        if ratios:
+            name = RowKey(" and ".join(c.names), f"chance {g}")
+            rows[name] = _exceeded_level(np.max(ratios, axis=0), c.may_fail)
+    if eased:
+        return Reached(rows, _factor(wanted, np.max(eased, axis=0), together), at)
+    if at.objective is None:
+        return Reached(rows, np.zeros(len(next(iter(at.metrics.values())))), at)
+    return Reached(rows, np.asarray(wanted.measure.value(at.objective, maximize=wanted.sign < 0)), at)
+
+
+def _exceeded_level(values: Array, count: int) -> Array:
+    """What only so many worlds exceed."""
+    place = values.shape[-1] - 1 - count
+    return np.asarray(np.partition(values, place, axis=-1)[..., place])
+
+
+def _factor(wanted: Wanted, own: Array, together: list[list[Array]]) -> Array:
+    """The least factor by which a limit with these ratios would have to give."""
+    groups = wanted.failing(wanted.eased)
+    if not groups:
+        return np.asarray(own.max(-1))
+    found = []
+    for g in groups:
+        # where the others of its group fail already it plays no part, and they use up what may fail
+        fails = np.any([r > 1.0 + HOLDS for r in together[g]], axis=0) if together[g] else np.zeros(1, bool)
+        found.append(_exceeded_level(np.where(fails, np.inf, own), wanted.chances[g].may_fail))
+    return np.asarray(np.max(found, axis=0))
+
+
+def left_out(wanted: Wanted, x: Mapping[str, Any]) -> dict[str, frozenset[int]]:
+    """Of each limit that may fail the worlds in which one of its group does, at one design."""
+    at, found = judged(wanted.worlds, x), dict[str, frozenset[int]]()
+    for c in wanted.chances:
+        ratios = [r for key, r in at.ratios.items() if key.name in c.names]
+        if ratios:
+            fails = ~np.all([r <= 1.0 + HOLDS for r in ratios], axis=0)
+            out = frozenset(np.flatnonzero(fails).tolist())
+            found |= {n: found.get(n, frozenset()) | out for n in c.names}
+    return found

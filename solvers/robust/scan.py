@@ -1,0 +1,134 @@
+"""One design for many worlds, where the designs are few: each is judged in every world, whatever the equations are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.models.arithmetic import CannotTake
+from formulations import evaluation
+from formulations.tolerances import HOLDS, TIE
+from formulations.uncertainty import wanted as what
+from formulations.uncertainty.wanted import Reached, Wanted
+from formulations.uncertainty.worlds import Judged, Worlds, judged
+from results.solution import Status
+from solvers import designs
+from solvers.outcome import ENUMERATION, Outcome
+from solvers.robust.masters.robust_geometric import DISCRETE, Found
+
+Array = NDArray[np.float64]
+SCANNED_AT_ONCE = 2_000_000
+"""Designs times worlds in one run of the equations: arrays of 16 MB."""
+MOST_SCANNED = 400_000_000
+"""Designs times worlds in all: some minutes."""
+PROBES = 8
+
+
+def few(worlds: Worlds) -> bool:
+    """Tell whether trying every design in every world is the shortest way."""
+    every = designs.everything(worlds.nominal)
+    return (
+        every is not None
+        and every.size <= designs.TRIED_TOGETHER
+        and every.size * worlds.size <= MOST_SCANNED // 10
+    )
+
+
+def minimise(wanted: Wanted) -> Found:
+    """Judge every design in every world; the least measure of those that hold all limits where they must.
+
+    Ties go by the question's rule, at the means over the worlds. Raises CannotTake where there are too many designs.
+    """
+    worlds, question = wanted.worlds, wanted.worlds.nominal
+    every = _listed(wanted)
+    pool = np.empty((0, 0))
+    for points, found in _judged(wanted, every):
+        holds = np.all([r <= 1.0 + HOLDS for r in found.rows.values()], axis=0) & np.ones(len(points), bool)
+        goal = wanted.sign * found.goal
+        _refuse_lost(wanted, every, points, found.at, holds & ~np.isnan(goal))
+        ties = [
+            np.broadcast_to(found.at.metrics[n][..., : worlds.measured].mean(-1), goal.shape)
+            for n in question.tie_order
+            if n in found.at.metrics
+        ]
+        levels = np.stack([goal, *ties, *points.T])[:, holds & ~np.isnan(goal)]
+        pool = levels if not pool.size else np.concatenate([pool, levels], axis=1)
+        if pool.shape[1]:
+            pool = pool[:, pool[0] <= pool[0].min() + TIE * abs(pool[0].min())]
+    text = f"every design ({every.size}) evaluated in {worlds.words}"
+    if not pool.size:
+        none = "none holds" if not wanted.chances else "each fails in more than it may"
+        return Found(Outcome(Status.INFEASIBLE, certificate=f"{text}; {none}", solver=ENUMERATION))
+    count = len(every.names)
+    ends = zip(every.names, pool[-count:].min(1), pool[-count:].max(1), strict=True)
+    ranges = {n: (float(low), float(high)) for n, low, high in ends if low < high}
+    bound = wanted.sign * float(pool[0].min())
+    for level in range(len(pool)):
+        pool = pool[:, pool[level] <= pool[level].min() + TIE * abs(pool[level].min())]
+    x = dict(zip(every.names, map(float, pool[-count:, 0]), strict=True))
+    found_best = bool(question.objectives or wanted.eased)
+    status, value = (Status.OPTIMAL, bound) if found_best else (Status.FEASIBLE, None)
+    outcome = Outcome(status, x, value, text, ENUMERATION)
+    return Found(outcome, ranges=ranges, left_out=what.left_out(wanted, x), unweighed=DISCRETE)
+
+
+def _listed(wanted: Wanted) -> designs.Grid:
+    """Return all designs that may meet the limits; raises CannotTake where they cannot be listed.
+
+    What breaks a limit in one world is not a design, so intervals may exclude what they exclude in the first.
+    """
+    worlds = wanted.worlds
+    every = designs.everything(worlds.nominal)
+    if every is None or every.size > designs.TRIED_TOGETHER:
+        every = designs.grid(wanted.certain())
+    if every is None or every.size * worlds.size > MOST_SCANNED:
+        raise CannotTake("the decided quantities are not few whole numbers or listed values")
+    return every
+
+
+def _judged(wanted: Wanted, every: designs.Grid) -> Iterator[tuple[Array, Reached]]:
+    """Go through the designs (D, n) that may hold, and what they come to."""
+    worlds, hard = wanted.worlds, list[int]()
+    step = max(SCANNED_AT_ONCE // worlds.size, 1)
+    for start in range(0, every.size, step):
+        points = every.at(np.arange(start, min(start + step, every.size)))
+        if hard and worlds.size > 4 * PROBES:
+            # few worlds break most designs: the rest need no more of them
+            at = judged(worlds.some(hard[-PROBES:]), _columns(every, points))
+            # what is not a number may be one that floats do not reach
+            held = [((r <= 1.0 + HOLDS) | ~np.isfinite(r)).all(-1) for r in _without_exception(wanted, at)]
+            points = points[np.all(held, axis=0)]
+        if not len(points):
+            continue
+        found = what.reached(wanted, dict(zip(every.names, points.T, strict=True)))
+        for ratio in _without_exception(wanted, found.at):
+            broken = ~(ratio <= 1.0 + HOLDS)
+            worst = int(broken.sum(0).argmax())
+            hard += [worst] if broken.any() and worst not in hard else []
+        yield points, found
+
+
+def _columns(every: designs.Grid, points: Array) -> dict[str, Array]:
+    return {n: c[:, None] for n, c in zip(every.names, points.T, strict=True)}
+
+
+def _without_exception(wanted: Wanted, at: Judged) -> list[Array]:
+    """The ratios by world of limits that hold in every world."""
+    return [r for k, r in at.ratios.items() if wanted.counts(k.name) and not wanted.failing(k.name)]
+
+
+def _refuse_lost(
+    wanted: Wanted, every: designs.Grid, points: Array, at: Judged, taken: NDArray[np.bool_]
+) -> None:
+    """Raise OverflowError where a design is not ``taken``, but breaks no limit for sure: floats end before it.
+
+    What has no value by 0/0 or by the logarithm of what is negative is not a design.
+    """
+    rest, may_fail = np.flatnonzero(~taken), max((c.may_fail for c in wanted.chances), default=0)
+    for ratio in (r for k, r in at.ratios.items() if wanted.counts(k.name)):
+        own = np.broadcast_to(ratio, (len(points), ratio.shape[-1]))[rest]
+        rest = rest[np.count_nonzero(np.isfinite(own) & (own > 1 + HOLDS), axis=-1) <= may_fail]
+    if rest.size and evaluation.beyond_floats(wanted.worlds.every, _columns(every, points[rest])):
+        raise OverflowError("a design that may hold leaves the range of floats in some sample")
