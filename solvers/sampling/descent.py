@@ -29,6 +29,10 @@ LONGEST_STEP = 2.0
 LAST_STEP = 1e-10
 DESCENT_ROUNDS = 100
 NO_GAIN = 1e-14
+ROUNDED = 1e-14
+"""A limit broken by less holds as far as floats tell: no step mends it."""
+SHORTER_STEP, SHORTEST_STEP = 0.3, 1e-3
+"""Parts of a step that led uphill: the next one, and the least where a parabola through the goal tells it."""
 NOTHING_SHARE = 1e-3
 BELOW_FLOATS = 1e-300
 
@@ -130,8 +134,7 @@ def descents(
         if not question.objectives:
             value = np.concatenate([value, np.zeros((some.size, 1))], axis=1)
             slope = np.concatenate([slope, np.zeros((some.size, 1, u.shape[1]))], axis=1)
-        worst = value[:, :-1].max(axis=1, initial=0.0)
-        return _Designs(u, value, slope, value[:, -1] + DESCENT_PENALTY * worst)
+        return _Designs(u, value, slope, value[:, -1] + DESCENT_PENALTY * _broken(value[:, :-1]))
 
     u, going = np.clip(begun, low, high), np.flatnonzero(free.any(axis=1))
     now, step = look(going, u[going]), np.full(going.size, FIRST_STEP)
@@ -150,12 +153,19 @@ def descents(
             part = now.take(short)
             seen = then.value[short, :-1] - _products(part.slope[:, :-1], move[short])
             again, _ = _moves(part, seen, low[going[short]], high[going[short]], step[short])
-            second = look(going[short], part.u + again)
+            elsewhere = (again != move[short]).any(axis=1)
+            short, ends_there = short[elsewhere], part.u[elsewhere] + again[elsewhere]
+            second = look(going[short], ends_there) if short.size else then.take(short)
             for name in second.__slots__:
                 getattr(then, name)[short] = getattr(second, name)
         good = (now.merit - then.merit) / (now.merit - expected)
-        step = np.where(
-            good > 0.75, np.minimum(2 * step, LONGEST_STEP), np.where(good > 0.25, step, 0.3 * step)
+        # a goal that no limit holds is a parabola near its least
+        bent = (good < 0) & (_broken(then.value[:, :-1]) == 0) & (_broken(now.value[:, :-1]) == 0)
+        turn = np.clip(0.5 / (1.0 - np.minimum(good, 0.0)), SHORTEST_STEP, SHORTER_STEP)
+        step = np.select(
+            [good > 0.75, good > 0.25, bent],
+            [np.minimum(2 * step, LONGEST_STEP), step, turn * step],
+            SHORTER_STEP * step,
         )
         now = now.or_else(then.merit < now.merit, then)
     else:
@@ -164,6 +174,12 @@ def descents(
         x = np.where(free, np.clip(np.exp(u), where.low, where.high), starts)
     x[np.broadcast_to(where.low == 0, x.shape) & free & (x <= least * (1 + NOTHING_SHARE))] = 0.0
     return np.asarray(x)
+
+
+def _broken(limits: Array) -> Array:
+    """By how much the worst of limits (M, limits) is broken."""
+    worst = limits.max(axis=1, initial=0.0)
+    return np.where(worst <= ROUNDED, 0.0, worst)
 
 
 def _products(slope: Array, move: Array) -> Array:
@@ -187,6 +203,6 @@ def _moves(now: _Designs, limits: Array, low: Array, high: Array, step: Array) -
     move = far * small_programs.minimise(
         now.slope[:, -1], DESCENT_PENALTY, now.slope[:, :-1], limits / far, below, np.maximum(above, below)
     )
-    worst = (limits + _products(now.slope[:, :-1], move)).max(axis=1, initial=0.0)
+    worst = _broken(limits + _products(now.slope[:, :-1], move))
     gained = _products(now.slope[:, -1:], move)[:, 0]
     return move, now.value[:, -1] + gained + DESCENT_PENALTY * worst

@@ -1,12 +1,15 @@
 """The local search arrives where it should from wherever it starts."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_questions import fft, nbody
 
-from scenarios.question import Decision
+from scenarios.question import Decision, Question
 from solvers import boxes
 from solvers.sampling import descent
 
@@ -36,3 +39,18 @@ def test_whole_numbers_are_held() -> None:
 
 def test_nothing_free_is_nothing_to_do() -> None:
     assert descent.descend(fft(), boxes.space(fft()), np.array([5.0])) is None
+
+
+def test_a_smooth_optimum_takes_few_looks() -> None:
+    """A step that led uphill is cut to where a parabola through the goal is least."""
+    looks = []
+
+    def numbers(question: Question, x: Mapping[str, Any]) -> Any:
+        looks.append(x)
+        return boxes.numbers(question, x)
+
+    asked = fft(p=Decision("processors", maximum=1e6))
+    x = descent.descend(asked, boxes.space(asked), np.array([5.0]), numbers=numbers)
+    assert x is not None
+    assert x[0] == pytest.approx(510.296437, rel=1e-8)
+    assert len(looks) < 25

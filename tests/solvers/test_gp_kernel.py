@@ -364,3 +364,37 @@ def test_limits_that_move_the_optimum_very_much_are_proved(share: float) -> None
     )
     assert found.status.value == "optimal"
     assert found.variables["processors"] == pytest.approx(1000, rel=1e-6)
+
+
+def least_power_along_an_edge() -> Table:
+    """Least power of a matrix product with one copy: along the edge p M = n^2 it falls by 1e-3 and less."""
+    A = np.array(
+        [
+            [1, 0.011917], [1, -0.488083], [1, 1.011917], [1, 0.511917],
+            [1, 0], [-1, -1], [2 / 3, 1],
+        ]
+    )  # fmt: skip
+    logc = np.array([[-8.041747, 1.355073, -17.475231, -13.563208, -11.090355, 18.789355, -18.789355]])
+    return A, logc, np.array([0, 4, 5, 6, 7]), np.zeros(2), np.array([11.590355, 99.011159])
+
+
+def test_a_goal_that_hardly_changes_along_an_edge_does_not_jam():
+    r = gp.solve(*least_power_along_an_edge())
+    assert_sound(r)
+    assert r.status[0] == gp.OPTIMAL
+    np.testing.assert_allclose(r.y[0], [2.3566, 16.43275], atol=1e-4)
+    # 63 where products of slack and multiplier fell below what the rows that bind leave of the edge
+    assert r.iterations[0] < 30
+
+
+def test_a_bound_that_is_enough_ends_a_program():
+    """It ends there, with a bound that holds; without one that can be reached it is solved as ever."""
+    table = random_programs(4, 3, 50)
+    full = gp.solve(*table)
+    level = full.value - 0.1
+    r = gp.solve(*table, enough=level)
+    best = full.status == gp.OPTIMAL
+    assert (r.bound >= level - 1e-9)[best].all()
+    assert (r.bound <= full.value + 1e-9)[best].all()
+    assert r.iterations[best].sum() < full.iterations[best].sum()
+    np.testing.assert_allclose(gp.solve(*table, enough=full.value + 1.0).value, full.value, atol=2e-9)

@@ -133,3 +133,14 @@ def test_the_pinned_numba_compiles_inlined_functions_only_once() -> None:
     from solvers.geometric.kernel import parts
 
     assert parts.HOW, "try solvers/geometric/kernel/parts.py with this numba and name it in TRIED"
+
+
+def test_a_bound_that_is_enough_ends_a_program():
+    """As in NumPy's kernel: it ends there, with a bound that holds."""
+    table = random_programs(4, 2, 50)
+    full = kernel.solve(*table)
+    level = full.value - 0.1
+    r = kernel.solve(*table, enough=level)
+    assert (r.bound >= level - 1e-9).all()
+    assert (r.bound <= full.value + 1e-9).all()
+    assert r.iterations.sum() < full.iterations.sum()

@@ -29,10 +29,10 @@ TOP_PENALTY_AGAIN = 1e8
 LEAST_MU, LEAST_ELASTIC = 1e-13, 1e-14
 """Product of slack and multiplier below which slacks drown in rounding; with an elastic t for each unit of rho."""
 OPEN_SHARE = 1e-4
-"""Product of slack and multiplier, as a part of a gap that is open, below which the rows that bind drown in rounding what
-leads along them."""
-PATIENCE = 40
-"""Iterations before a program counts as jammed."""
+"""Product of slack and multiplier, as a part of a gap that is open, below which the rows that bind drown in rounding
+what leads along them."""
+PATIENCE, STALE = 40, 0.9
+"""Iterations before a program counts as jammed, unless its open gap falls to this part of the least so far."""
 LATE, LATE_CAUTIOUS = 3, 8
 """Iterations without progress that an optimum is given to become sharper."""
 SHARP = 1e-11

@@ -96,7 +96,8 @@ def solve(
     go one kind after the other, each in arrays of its size; else all in step, which is faster for a few, and what jams
     is given up sooner, since all others wait for it; those ``content`` (N,) with a gap of 1e-6 are not tried again.
     ``hurried``: what jams is given up sooner in any case. ``enough`` (N,): bounds from which nothing more is asked, NaN
-    where there is none; an instance that has one ends there (and may not be optimal), or with its gap closed, unsharpened.
+    where there is none; an instance that has one ends there (and may not be optimal), or unsharpened with its gap
+    closed.
 
     An instance is optimal when no limit is violated by more than 1e-9 and ``|value - bound| <= tol`` (a bit
     more, 1e-13 of the multipliers' sum, where limits without interior make that sum huge; see ``close``). An

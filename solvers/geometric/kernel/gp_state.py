@@ -91,8 +91,8 @@ def begin(T: Terms, lo: Array, hi: Array, y: Array) -> State:
     one, none = np.ones(B), np.zeros(B, np.int64)
     state = State(
         np.arange(B), T, lo, hi, y, t, S, active / S, active, F, T.slopes(W), W, J, elastic,
-        one, FIRST_PENALTY * one, none, none.copy(), none.copy(), none.copy(), np.inf * one, 0 * one, 0 * one, none.copy(),
-        np.zeros(B, bool), one.copy(),
+        one, FIRST_PENALTY * one, none, none.copy(), none.copy(), none.copy(), np.inf * one, 0 * one, 0 * one,
+        none.copy(), np.zeros(B, bool), one.copy(),
     )  # fmt: skip
     tilt(state)
     return state

@@ -31,6 +31,7 @@ from solvers.geometric.kernel.formulas import (
     SHARP,
     SHORT_STEP,
     SHORTER,
+    STALE,
     STARTS_AGAIN,
     TOP_PENALTY,
     TOP_PENALTY_AGAIN,
@@ -92,7 +93,8 @@ def _lower_barrier(s: State, fall: Array, count: Array) -> None:
 
 def _turn_cautious(s: State, ok: Bools, hurried: bool) -> None:
     """Instances that jam go on, from an interior point nearby, with the monotone barrier."""
-    turn = ~s.cautious & (~ok | (s.age > PATIENCE) | (hurried & (s.stale >= HURRIED)))
+    steady = (s.stale == 0) & (s.score < NOT_WITHIN)
+    turn = ~s.cautious & (~ok | (s.age > PATIENCE) & ~steady | (hurried & (s.stale >= HURRIED)))
     if not turn.any():
         return
     k = np.flatnonzero(turn)
@@ -255,7 +257,7 @@ def record(
     better = ((score < s.score) | impossible | beyond) & ~done
     s.late = np.where((score < 0.5 * s.score) | (s.score >= 1), 0, s.late + 1)
     open_gap = (
-        (score >= 1) & (score < NOT_WITHIN) & (s.score < NOT_WITHIN) & (score - 1 > 0.9 * (s.score - 1))
+        (score >= 1) & (score < NOT_WITHIN) & (s.score < NOT_WITHIN) & (score - 1 > STALE * (s.score - 1))
     )
     s.stale = np.where(open_gap, s.stale + 1, 0)
     s.score = np.where(better, score, s.score)

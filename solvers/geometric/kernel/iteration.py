@@ -161,9 +161,9 @@ def _trial(
 
 @compiled
 def advance(
-    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase, gap: float
+    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase, gap: float, steady: bool
 ) -> tuple[bool, Phase]:
-    """Take one step; False where none was found. ``gap``: that is open."""
+    """Take one step; False where none was found. ``gap``: that is open; ``steady``: it is falling."""
     total, _, count = products(w, r)
     mu, size = total / count, r.M
     slacks(w, r, r.F, r.y, p.t, lo, hi, r.off)
@@ -217,7 +217,7 @@ def advance(
     )
     if p.cautious:
         return ok, _lowered_target(w, r, p, fall, count)
-    if not ok or p.age > formulas.PATIENCE:
+    if not ok or (p.age > formulas.PATIENCE and not steady):
         return True, _turn_cautious(A, b, ptr, dims, lo, hi, w, r, p)
     return True, p
 
@@ -276,14 +276,13 @@ def change(w: Any, r: Room, lo: Any, hi: Any, p: Phase, proof: float, worst: flo
     if not p.elastic:
         return p
     total, _, _ = products(w, r)
-    sum_limits, room = 0.0, True
+    room = True
     for k in range(r.m):
         if w[r.on + k] > 0:
-            sum_limits += w[r.L + k]
             room = room and roomy(w[r.F + k + 1], w[r.S + k])
     if room:
         return _let_go(w, r, lo, hi, p)
-    if p.stage == 0 and stuck(sum_limits, p.rho, total, p.t):
+    if p.stage == 0 and stuck(pressure(w, r), p.rho, total, p.t):
         return _press(w, r, lo, hi, p)
     if p.stage == 1 and total < formulas.DONE and worst <= formulas.FEASIBLE:
         for k in range(r.M):
@@ -328,6 +327,16 @@ def _press(w: Any, r: Room, lo: Any, hi: Any, p: Phase) -> Phase:
 
 
 @compiled
+def pressure(w: Any, r: Room) -> float:
+    """Sum of the limits' multipliers."""
+    total: float = 0.0
+    for k in range(r.m):
+        if w[r.on + k] > 0:
+            total += w[r.L + k]
+    return total
+
+
+@compiled
 def keep(w: Any, r: Room) -> None:
     """Remember this iterate as the best."""
     for v in range(r.n):
@@ -342,7 +351,6 @@ def iterate(
     enough: float,
 ) -> tuple[bool, bool, bool, float, int]:  # fmt: skip
     """Iterate from y until something is proved: infeasible, settled, penalised, slight, iterations."""
-    m = r.m
     p = begin(A, b, ptr, dims, lo, hi, w, r, tol)
     score, late, penalised, slight, refuted, i = np.inf, 0, False, 0.0, False, 0
     keep(w, r)
@@ -361,10 +369,7 @@ def iterate(
             keep(w, r)
             return False, True, False, p.slight, i
         gap = abs(w[r.F] - bound)
-        sum_limits = 0.0
-        for k in range(m):
-            if w[r.on + k] > 0:
-                sum_limits += w[r.L + k]
+        sum_limits = pressure(w, r)
         total, most, _ = products(w, r)
         # a smaller complementarity pins the variables down where the objective no longer can
         now = 1.0 + gap
@@ -373,6 +378,7 @@ def iterate(
             now = gap + total + max(worst, 0.0)
             left = 0.0
         now = now if worst <= formulas.FEASIBLE else 1e9 + max(worst, 0.0)
+        steady = now < 1e9 and (now < 1 or now - 1 <= formulas.STALE * (score - 1))
         late = 0 if now < 0.5 * score or now >= 1 else late + 1
         if now < score and not refuted:
             score = now
@@ -384,12 +390,11 @@ def iterate(
                 and most <= 2 * max(LEAST, formulas.LEAST_ELASTIC * p.rho if p.elastic else 0.0)
             ):
                 break
-        if score < 1 and enough == enough:  # noqa: PLR0124
-            break
-        if score < 1 and late >= (formulas.LATE_CAUTIOUS if p.cautious else formulas.LATE):
+        patience = formulas.LATE_CAUTIOUS if p.cautious else formulas.LATE
+        if score < 1 and (late >= patience or not np.isnan(enough)):
             break
         p = change(w, r, lo, hi, p, proof, worst)
-        going, p = advance(A, b, ptr, dims, lo, hi, w, r, p, left)
+        going, p = advance(A, b, ptr, dims, lo, hi, w, r, p, left, steady)
         i += 1
         if not going:
             break

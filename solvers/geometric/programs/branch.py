@@ -38,7 +38,7 @@ MOST_NODES_PER_POINT = 400
 """Nodes of one of many points: what is not closed by then is left over."""
 NODE_GAP = 1e-8
 """In logs of the goal, at many points: what is closed to this is closed."""
-PART_OF_GAP = 0.25
+PART_FOR_NODES = 0.1
 """Of the gap that a search closes: the gap to which the relaxation of a node is solved."""
 ANY, EASIER, TIGHT = 10.0, 1e-7, 1e-9
 """Gaps that the kernel closes: where any design does, where only a value is wanted (what is proved closes it to
@@ -112,7 +112,7 @@ def search(
     def solved(p: Programs) -> gp.Result:
         # a node that jams is cut, or its point left over, sooner than it is solved
         content = np.ones(len(p.logc), bool)
-        near = tol if any_design or p.enough is None else PART_OF_GAP * gap
+        near = tol if any_design or p.enough is None else PART_FOR_NODES * gap
         return solve(
             p.A, p.logc, p.ptr, p.low, p.high,
             hurried=True, max_iterations=ITERATIONS, tol=near, content=content, enough=p.enough,
