@@ -1,9 +1,8 @@
 """The interior-point iteration of one point, compiled: ``solvers.geometric.kernel.gp_steps`` without its arrays.
 
 ``min w F_0(y) + rho t`` subject to ``F_k(y) <= t``, ``t >= 0`` and the box, by Mehrotra's predictor and corrector with
-one common step. The elastic t makes every start interior and is dropped once all limits hold with room; if it refuses
-to vanish, rho grows, then the objective is set aside until the limits are proved to conflict or met. What jams goes on
-with a monotone barrier and a line search.
+one common step. The elastic t makes every start interior and is dropped once all limits hold with room; if it stays,
+rho grows, then the objective is set aside until limits conflict or are met. What jams goes on with a monotone barrier.
 """
 
 from __future__ import annotations
