@@ -42,6 +42,11 @@ HELD = 1e-10
 METHODS = {Kind.LP: "interior point", Kind.GP: "interior point"}
 
 
+def of_search(proof: str, nodes: int) -> str:
+    """Return what proves an optimum, with the nodes that it took if it was searched for."""
+    return proof + (f"; {nodes} nodes" if nodes > 1 else "")
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a case of a problem with maxima attains its optimum, in log variables."""
@@ -248,7 +253,7 @@ def _outcome_of_search(
     if found.y is None:
         message = "the search ended before a design was found"
         return Outcome(Status.ERROR, solver=solver, message=message), found
-    text = PROOFS[problem.kind] + (f"; {found.nodes} nodes" if found.nodes > 1 else "")
+    text = of_search(PROOFS[problem.kind], found.nodes)
     status = Status.OPTIMAL if found.status == branch.OPTIMAL else Status.FEASIBLE
     return Outcome(status, certificate=text, solver=solver), found
 

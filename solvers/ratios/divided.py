@@ -48,6 +48,7 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
         "search",
         work.seconds(f"divided {'compiled' if compiled else 'numpy'} term", terms),
         threads=True,
+        explains=True,
     )
 
 

@@ -25,7 +25,7 @@ from formulations.tolerances import BINDS, TIE
 from solvers.explaining import structured_conflicts
 from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import geometric_whole
+from solvers.geometric.points import beside, geometric_whole
 from solvers.geometric.points.geometric_answers import (
     AT_EDGE,
     CONFLICT,
@@ -69,7 +69,11 @@ def answered(answers: BlockAnswers, d: Batch, points: NDArray[np.int64], solve: 
     none = sound[found.status == gp.INFEASIBLE]
     if none.size:
         none = none[structured_conflicts.hopeless(d, none, solve)]
-        good[none] = answers.conflicts(points[none], structured_conflicts.of_points(d, none, solve))
+        why_not = structured_conflicts.of_points(d, none, solve)
+        good[none] = answers.conflicts(points[none], why_not)
+        if answers.plan.full:
+            names, met, few = why_not.names, why_not.met, why_not.few
+            good[none] &= beside.put_conflicts(answers, points[none], d.problem.kind, names, met, few)
     best = np.flatnonzero(found.status == gp.OPTIMAL)
     if best.size:
         own = sound[best]
@@ -101,22 +105,33 @@ def _optima(
     if not all(g.denominator.is_monomial for g in stages):
         return np.zeros(own.size, bool), np.full(own.size, OTHER_TIES, object)
     y, *_ = multipliers.sharpened(c, found.y, solve)
-    y, clear = _chosen_by_ties(d, y, found, solve)
-    _mark(why, clear, FAR_APART)
+    full, every = answers.plan.full, np.arange(own.size)
+    if full and c.allowed:
+        # of whole numbers it is also told where they next change
+        return np.zeros(own.size, bool), np.full(own.size, beside.UNEXPLAINED, object)
+    ranges = np.full((2, *y.shape), np.nan)
+    if full:
+        chosen = ties.choose(d, every, y, stages, solve)
+        y, clear, ranges = chosen.y, chosen.sure.copy(), np.array([chosen.low, chosen.high])
+    else:
+        y, clear = _chosen_by_ties(d, y, found, solve)
+        _mark(why, clear, FAR_APART)
     if c.allowed:
         y, settled = _settled_whole(d, y, clear, found.value, solve)
         clear &= settled
-    else:
-        chosen = ties.in_face(d, np.arange(own.size), y, stages, solve, after=None)
+    elif not full:
+        chosen = ties.in_face(d, every, y, stages, solve, after=None)
         y, clear = chosen.y, clear & chosen.sure
     _mark(why, clear, WHOLE if c.allowed else TIED)
-    force = _multipliers_at(d.problem.variables, c, y, solve, clear, why)
+    force, rates = _multipliers_at(d.problem.variables, c, y, solve, clear, why)
     x = {v.name: canon.si_values(v, y[:, i]) for i, v in enumerate(d.problem.variables)}
     judged = judge(d.question, x, goal.to_user(found.bound), (own.size,))
     # what changes by leaps has no rate
-    elasticities = {} if c.allowed else sensitivity.elasticities(judged, c.keys, force)
+    elasticities = {} if c.allowed else sensitivity.elasticities(judged, c.keys, rates)
     good = judged.good & clear
     answers.put(points[own], judged, good, elasticities)
+    if full:
+        beside.put_optima(answers, points[own], d, judged, y, force, ranges, good, found.nodes)
     _mark(why, good, MISSED)
     return good, why
 
@@ -203,9 +218,9 @@ def _multipliers_at(
     solve: Solver,
     clear: Bools,
     why: Reasons,
-) -> Array:
-    """The multipliers of the limits, NaN where they have no end; takes points off ``clear`` where that is in doubt,
-    and notes ``why``.
+) -> tuple[Array, Array]:
+    """Some multipliers of the limits, and what these are worth, NaN where that has no end; takes points off ``clear``
+    where that is in doubt, and notes ``why``.
     """  # noqa: D205
     r, _ = multipliers.at(multipliers.held_whole(c, y), y, solve)
     pull = np.maximum(r.lower_multipliers, r.upper_multipliers)
@@ -214,7 +229,7 @@ def _multipliers_at(
     clear &= ~held_by_box(variables, (c.low, c.high), y, pull).any(1)
     _mark(why, clear, AT_EDGE)
     if c.allowed:
-        return r.multipliers
+        return r.multipliers, r.multipliers
     f = canon.values(c, y)
     clear &= (r.status == gp.OPTIMAL) & (np.abs(r.value - f[:, 0]) <= AGREES)
     _mark(why, clear, UNSOLVED)
@@ -225,4 +240,4 @@ def _multipliers_at(
     clear &= ~open_ones.any(1)
     _mark(why, clear, IN_DOUBT)
     _, d = kinks.at_rows(c, y, r.multipliers, wanted=asked(c.keys), proved=clear)
-    return np.where(d.known[:, None], d.value, np.nan)
+    return r.multipliers, np.where(d.known[:, None], d.value, np.nan)

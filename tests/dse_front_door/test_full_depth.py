@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ NBODY: dict[str, Any] = {
     "objective": {"minimize": "energy"},
     "limits": {"time": {"max": 10.0}},
 }
+NODES = re.compile(r"; \d+ nodes")
 DEADLINE = {"path": "limits.time.max", "start": 0.5, "stop": 50.0, "num": 4, "spacing": "log"}
 CLASSES: dict[str, dict[str, Any]] = {
     "geometric program": NBODY,
@@ -68,6 +70,9 @@ def _differences(swept: xr.Dataset, place: tuple[int, ...], alone: dataset.Array
     found = []
     for name, array in alone.items():
         one, other = swept[name].values[place], array[(0,) * len(place)]
+        if name == "certificate":
+            # a question alone takes fewer calls and more nodes
+            one, other = (NODES.sub("", str(text)) for text in (one, other))
         close = np.array_equal(one, other)
         if np.asarray(other).dtype.kind == "f":
             close = np.allclose(one, other, rtol=1e-5, atol=1e-6, equal_nan=True)
@@ -102,15 +107,19 @@ def test_what_is_told_is_not_empty():
     assert silent <= {"runaway", "elasticity_one_sided", "sensitivity_one_sided"}
 
 
-def test_a_large_grid_of_geometric_programs_goes_at_once():
-    bodies = {"path": "given.bodies", "start": 1e4, "stop": 2e5, "num": 25}
-    asked = dse.load({**NBODY, "sweep": {"deadline": {**DEADLINE, "num": 40}, "bodies": bodies}})
+@pytest.mark.parametrize(
+    ("kind", "way", "count"),
+    [("geometric program", "interior point over all points", 25), ("ratios of sums", "monomial secants", 4)],
+)
+def test_a_large_grid_goes_at_once(kind: str, way: str, count: int):
+    bodies = {"path": "given.bodies", "start": 1e4, "stop": 2e5, "num": count}
+    asked = dse.load({**CLASSES[kind], "sweep": {"deadline": {**DEADLINE, "num": 40}, "bodies": bodies}})
     swept, grid = dse.sweep(asked, depth="full"), scenarios.grid(asked)
-    assert "interior point over all points" in swept.attrs["method"]
+    assert way in swept.attrs["method"]
     assert swept.attrs["left_over"] == "{}"
     assert {1, 3} <= set(swept["status"].values.ravel().tolist())
     plan, random = dataset.layout(grid, full=True), np.random.default_rng(2026)
-    for place in zip(random.integers(40, size=12), random.integers(25, size=12), strict=True):
+    for place in zip(random.integers(40, size=12), random.integers(count, size=12), strict=True):
         at = (int(place[0]), int(place[1]))
         alone = dataset.to_arrays(plan, [answer(grid.question(at))], (1, 1))
         assert _differences(swept, at, alone) == []

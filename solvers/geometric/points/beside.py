@@ -1,24 +1,26 @@
-"""What stands beside the optima of a block of geometric programs: ranges, sensitivities, ends of domains, the proof."""
+"""What stands beside the answers of a block: ranges, sensitivities, ends of domains, all conflicts, the proof."""
 
 from __future__ import annotations
 
 import json
 
 import numpy as np
+from numpy.typing import NDArray
 
-from formulations.arithmetics.many import Points
+from formulations.arithmetics.many import Array, Points
 from formulations.grids.batch import Batch
-from formulations.grids.divided import Indices, take
+from formulations.grids.divided import take
+from formulations.problem import Kind
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers.geometric import kinks
 from solvers.geometric.points.geometric_answers import Answers, Bools
 from solvers.geometric.programs.geometric_conflicts import Oracle
 from solvers.geometric.programs.optimal_face import Solver
-from solvers.geometric.structured import NO_DESIGN, PROOFS
-from solvers.judgement import ends_that_hold
+from solvers.geometric.structured import NO_DESIGN, PROOFS, of_search
+from solvers.judgement import Judged, ends_that_hold
 from solvers.many_points.block_answers import BlockAnswers
-from solvers.mechanisms.conflicts import minimal_conflicts
+from solvers.mechanisms.conflicts import FEW_LIMITS, Feasible, minimal_conflicts
 from solvers.outcome import Conflicts
 
 UNEXPLAINED = "an answer of which not everything is told for many points at once"
@@ -26,55 +28,78 @@ UNEXPLAINED = "an answer of which not everything is told for many points at once
 
 
 def put(answers: BlockAnswers, points: Points, batch: Batch, a: Answers, solve: Solver) -> Bools:
-    """Tell what stands beside the answers of some points; tells of which all of it is known."""
+    """Tell what stands beside the answers of some geometric programs; tells of which all of it is known."""
     if batch.discrete is not None:
         return np.zeros(a.status.size, bool)
     best: Bools = (a.status == STATUS_CODES[Status.OPTIMAL]) & a.plain
-    if best.any():
-        _put_optima(answers, points, batch, a, best)
+    put_optima(answers, points, batch, a.judged, a.y, a.multipliers, a.ranges, best)
     none = np.flatnonzero(a.status == STATUS_CODES[Status.INFEASIBLE])
-    best[none] = _put_conflicts(answers, points[none], batch, none, a.names, solve)
+    oracle = Oracle(batch, none, a.names, solve)
+    best[none] = put_conflicts(answers, points[none], batch.problem.kind, a.names, oracle.feasible)
     return best
 
 
-def _put_conflicts(
-    answers: BlockAnswers, points: Points, batch: Batch, own: Indices, names: tuple[str, ...], solve: Solver
+def put_conflicts(
+    answers: BlockAnswers,
+    points: Points,
+    kind: Kind,
+    names: tuple[str, ...],
+    met: Feasible,
+    few: int = FEW_LIMITS,
 ) -> Bools:
-    """Name every minimal conflict of some points; tells where all of them are known."""
-    found = minimal_conflicts(own.size, len(names), Oracle(batch, own, names, solve).feasible, every=True)
-    sets: list[list[tuple[str, ...]]] = [[] for _ in own]
+    """Name every minimal conflict of some points; tells where all of them are known. ``met``, ``few``: see ``Why``."""
+    found = minimal_conflicts(points.size, len(names), met, every=True, few=few)
+    sets: list[list[tuple[str, ...]]] = [[] for _ in points]
     for owner, conflict in zip(found.owner, found.names(names), strict=True):
         sets[owner].append(conflict)
     answers.texts("conflicts", points, [json.dumps(some) for some in sets])
-    proof = f"{NO_DESIGN}{PROOFS[batch.problem.kind]}; {Conflicts((names,), {}).certificate}"
-    answers.texts("certificate", points, [proof] * own.size)
+    proof = f"{NO_DESIGN}{PROOFS[kind]}; {Conflicts((names,), {}).certificate}"
+    answers.texts("certificate", points, [proof] * points.size)
     known: Bools = found.every & found.sure
     return known
 
 
-def _put_optima(answers: BlockAnswers, points: Points, batch: Batch, a: Answers, good: Bools) -> None:
+def put_optima(
+    answers: BlockAnswers,
+    points: Points,
+    batch: Batch,
+    judged: Judged,
+    y: Array,
+    force: Array,
+    ends: Array,
+    good: Bools,
+    nodes: NDArray[np.int64] | None = None,
+) -> None:
+    """Tell what stands beside the optima ``y`` in logs of the points that are ``good``.
+
+    ``force``: some multipliers of the rows; ``ends`` (2, N, n): the ranges, NaN where there are none; ``nodes``: of a
+    search.
+    """
+    if not good.any():
+        return
     # the others stand for one that is good, whose numbers nobody reads
     some = np.where(good, np.arange(good.size), np.flatnonzero(good)[0])
-    y, force = a.y[some], a.multipliers[some]
-    at = kinks.at_rows(take(batch.arrays, some), y, force)
-    worth = kinks.weighed(a.judged, [kinks.Attained(batch.problem, y, *at)])
+    at = kinks.at_rows(take(batch.arrays, some), y[some], force[some])
+    worth = kinks.weighed(judged, [kinks.Attained(batch.problem, y[some], *at)])
     goal = {o.name for o in batch.question.objectives}
     ranges = {
         v.name: np.where(low < high, (low, high), np.nan)
-        for v, low, high in zip(batch.problem.variables, *np.exp(a.ranges).swapaxes(1, 2), strict=True)
+        for v, low, high in zip(batch.problem.variables, *np.exp(ends).swapaxes(1, 2), strict=True)
         # what is as small as can be has one value, whatever rounding leaves it
         if v.name not in goal
     }
-    held = ends_that_hold(batch.question, a.judged.x)
+    held = ends_that_hold(batch.question, judged.x)
     alone = {
-        n: np.where(np.isnan(ranges[n][0]), a.judged.full(code), 0) for n, code in held.items() if n in ranges
+        n: np.where(np.isnan(ranges[n][0]), judged.full(code), 0) for n, code in held.items() if n in ranges
     }
-    answers.by_name("range_low", points, {n: ends[0] for n, ends in ranges.items()}, good)
-    answers.by_name("range_high", points, {n: ends[1] for n, ends in ranges.items()}, good)
-    answers.by_name("held", points, dict.fromkeys(a.judged.x, 0) | alone, good)
+    answers.by_name("range_low", points, {n: both[0] for n, both in ranges.items()}, good)
+    answers.by_name("range_high", points, {n: both[1] for n, both in ranges.items()}, good)
+    answers.by_name("held", points, dict.fromkeys(judged.x, 0) | alone, good)
     rates = {n: np.where(np.isnan(rate), -1, worth.limits_apart[n]) for n, rate in worth.limits.items()}
     answers.by_name("elasticity_one_sided", points, rates, good)
     answers.by_name("sensitivity", points, worth.numbers, good)
     apart = {n: np.where(np.isnan(v), -1, worth.numbers_apart[n]) for n, v in worth.numbers.items()}
     answers.by_name("sensitivity_one_sided", points, apart, good)
-    answers.texts("certificate", points[good], [PROOFS[batch.problem.kind]] * int(good.sum()))
+    counted = np.ones(good.size, np.int64) if nodes is None else nodes
+    texts = [of_search(PROOFS[batch.problem.kind], int(n)) for n in counted[good]]
+    answers.texts("certificate", points[good], texts)
