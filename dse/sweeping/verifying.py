@@ -182,7 +182,8 @@ def repair(
     attributes = results.stores.store.origin(path)
     asked = scenario or _stored_scenario(attributes, path)
     identity = json.loads(attributes[results.stores.store.IDENTITY])
-    grid, only, full = scenarios.grid(asked), _kept_variables(asked, identity), results.stores.identities.DEPTH in identity
+    grid, only = scenarios.grid(asked), _kept_variables(asked, identity)
+    full = results.stores.identities.DEPTH in identity
     sweeps.run(asked, grid, path, None, workers, progress, only, by=_solver_of_store(identity), full=full)
 
 

@@ -134,10 +134,10 @@ def test_a_store_keeps_its_depth(tmp_path: Path):
     again = dse.sweep(asked, store, depth="full").load()
     xr.testing.assert_identical(first.drop_attrs(deep=False), again.drop_attrs(deep=False))
     assert dse.verify(store).passed
-    with pytest.raises(StoreError, match='depth: asked limits, stored full; --depth says which'):
+    with pytest.raises(StoreError, match="depth: asked limits, stored full; --depth says which"):
         dse.sweep(asked, store)
     more = dse.load({**NBODY, "sweep": {"deadline": {**DEADLINE, "num": 7}}})
-    with pytest.raises(StoreError, match="cannot be extended.*\n  depth: asked limits, stored full"):
+    with pytest.raises(StoreError, match=r"cannot be extended.*\n  depth: asked limits, stored full"):
         dse.sweep(more, store, extend=True)
     for ending in ("csv", "nc", "parquet"):
         dse.export(first, tmp_path / f"x.{ending}")
