@@ -66,9 +66,9 @@ def _put_optima(answers: BlockAnswers, points: Points, batch: Batch, a: Answers,
         if v.name not in goal
     }
     held = ends_that_hold(batch.question, a.judged.x)
-    alone = {
-        n: np.where(np.isnan(ranges[n][0]), a.judged.full(code), 0) for n, code in held.items() if n in ranges
-    }
+    # what is not unique is not held, whatever is settled on
+    open_ones = {n: np.isfinite(ends[0]) for n, ends in ranges.items()}
+    alone = {n: np.where(open_ones.get(n, False), 0, a.judged.full(code)) for n, code in held.items()}
     answers.by_name("range_low", points, {n: ends[0] for n, ends in ranges.items()}, good)
     answers.by_name("range_high", points, {n: ends[1] for n, ends in ranges.items()}, good)
     answers.by_name("held", points, dict.fromkeys(a.judged.x, 0) | alone, good)
