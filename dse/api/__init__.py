@@ -170,7 +170,8 @@ def sweep(
     ``solver``: a solver that Pyomo knows answers every point, each choice among names within ``seconds``, as in
     ``solve``; ``message`` then quotes its claim. This is slow.
     ``depth``: "limits", or "full": also what ``solve`` tells beside an answer (ranges, sensitivities to given numbers,
-    where the answer next changes, choices, all conflicts, certificate), for which points are answered one by one.
+    where the answer next changes, choices, all conflicts, certificate). Geometric programs and power caps
+    without whole numbers get it for many points at once; all other points are then answered one by one.
     With uncertain numbers the axis ``sample`` has the samples that were drawn, each answered by itself. With a
     measure of the objective (``measure``, ``cvar``) each point has one design for all samples instead.
 

@@ -63,7 +63,7 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
 @EXTEND
 @depth(
     "limits",
-    "full: also keep ranges, sensitivities to given numbers, next changes, choices and certificates, point by point.",
+    "full: also keep ranges, sensitivities to given numbers, next changes, choices, all conflicts and certificates.",
 )
 @solving
 @click.option("--status", metavar="STORE", help="Only show the progress of a store; needs no FILE.")

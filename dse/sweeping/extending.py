@@ -145,6 +145,10 @@ def _bare(scenario: Scenario) -> dict[str, Any]:
 
 def _other_sweep(path: str, mine: Mapping[str, Any], stored: Mapping[str, Any], at: Ready) -> Iterator[str]:
     """Go through what else determines the numbers: machines, equations, the version of dse, and which are kept."""
+    asked_depth, stored_depth = (told.get(results.stores.identities.DEPTH) for told in (mine, stored))
+    if asked_depth != stored_depth:
+        yield results.stores.identities.differs(results.stores.identities.DEPTH, asked_depth, stored_depth)
+        return
     for name in ("machine", "equations", "dse", targets.SOLVER):
         pair = {name: mine.get(name, "")}, {name: stored.get(name, "")}
         for key, asked, there in results.stores.identities.differences(*pair):

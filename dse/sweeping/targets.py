@@ -13,6 +13,7 @@ import dse.models
 import results.stores.chunks
 import results.stores.files.locks
 import results.stores.files.storage
+import results.stores.identities
 import results.stores.memory
 import results.stores.store
 from dse.models.described.sources import fingerprints
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 SINGLY = "points_solved_singly"
 SOLVER = "solver"
-DEPTH = "depth"
 AUDIT_NOTE = "chunks_done/audit.note"
 AGAIN = "solved_again"
 ERROR = str(STATUS_CODES[Status.ERROR])
@@ -49,7 +49,7 @@ def identity(scenario: Scenario, at: Ready) -> dict[str, Any]:
     """
     # a solver that the user asked for; who asks for none has no such entry
     by = {} if at.points is None else {SOLVER: at.points.by.words()}
-    full = {DEPTH: "full"} if at.plan.full else {}
+    full = {results.stores.identities.DEPTH: "full"} if at.plan.full else {}
     return {
         **by,
         **full,

@@ -136,7 +136,7 @@ def verify(
         scenarios.grid(asked),
         _kept_variables(asked, identity),
         _solver_of_store(identity),
-        full=targets.DEPTH in identity,
+        full=results.stores.identities.DEPTH in identity,
     )
     verdict = Verdict(str(store))
     _identity(verdict, at, asked, identity, attributes)
@@ -182,7 +182,8 @@ def repair(
     attributes = results.stores.store.origin(path)
     asked = scenario or _stored_scenario(attributes, path)
     identity = json.loads(attributes[results.stores.store.IDENTITY])
-    grid, only, full = scenarios.grid(asked), _kept_variables(asked, identity), targets.DEPTH in identity
+    grid, only = scenarios.grid(asked), _kept_variables(asked, identity)
+    full = results.stores.identities.DEPTH in identity
     sweeps.run(asked, grid, path, None, workers, progress, only, by=_solver_of_store(identity), full=full)
 
 
@@ -198,7 +199,7 @@ def _solver_of_store(identity: Mapping[str, Any]) -> By | None:
 
 def _kept_variables(asked: Scenario, identity: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Return the variables of a store that keeps only some."""
-    plan = results.dataset.layout(scenarios.grid(asked), full=targets.DEPTH in identity)
+    plan = results.dataset.layout(scenarios.grid(asked), full=results.stores.identities.DEPTH in identity)
     names = tuple(v.name for v in plan.variables)
     stored = tuple(identity["grid"]["variables"])
     return None if stored == names else tuple(n for n in stored if n in names)

@@ -13,11 +13,15 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from results.dataset import Layout, Variable
 
 SCENARIO = "scenario"
+DEPTH, LEAST_DEPTH = "depth", "limits"
+"""How much is kept beside each answer; an identity that does not say it has the least."""
+OF_DEPTH = frozenset({"variables", "decided_number", "given_number", "alternative"})
+"""What of a grid follows from the depth."""
 MOST_CHANGED_LINES = 22
 MOST_AXIS_VALUES = 12
 SHORT_DIGEST = 12
@@ -82,7 +86,7 @@ def stranger(
     short = digest(theirs)[:SHORT_DIGEST], digest(mine)[:SHORT_DIGEST]
     head = f"{name} belongs to another sweep ({short[0]}…, asked {short[1]}…)"
     changed = _changed_lines(stored, asked)
-    found = list(differences(mine, theirs))
+    found = _of_one_depth(differences(mine, theirs))
     more = any(x[0].startswith("grid.") for x in found)
     extend = "; if its axes only have more values, --extend keeps its points" if more else ""
     lines = [f"{head}; choose another path or delete it{extend}. What differs:"]
@@ -109,8 +113,18 @@ def differences(asked: Any, stored: Any, prefix: str = "") -> Iterator[tuple[str
         yield prefix, asked, stored
 
 
+def _of_one_depth(found: Iterable[tuple[str, Any, Any]]) -> list[tuple[str, Any, Any]]:
+    """What differs; of two depths only that they do, not which variables they have."""
+    every = list(found)
+    if all(name != DEPTH for name, *_ in every):
+        return every
+    return [x for x in every if x[0].removeprefix("grid.") not in OF_DEPTH]
+
+
 def differs(name: str, asked: Any, stored: Any) -> str:
     """Say in a line what differs."""
+    if name == DEPTH:
+        return f"  depth: asked {asked or LEAST_DEPTH}, stored {stored or LEAST_DEPTH}; --depth says which"
     if name.startswith("equations."):
         where = name.removeprefix("equations.")
         return f"  the equations in {where} are not those of the stored sweep ({_brief(asked)}, {_brief(stored)})"

@@ -28,7 +28,7 @@ from scenarios.templates.template_lines import (
     uncertain,
 )
 
-# the first of the catalogue to try: inside the range of the models that send messages, of the papers, and of those of
+# the first of the catalogue to try: one inside the range of the models that send messages, then those of the papers
 _FAVOURITES = ("balanced", "jaketown", "platform-atom", "platform-cortex-a8", "platform-gpu")
 _WORTH_HALVING = ("energy_per_flop", "time_per_word", "time_per_flop")
 

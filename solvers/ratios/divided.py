@@ -35,7 +35,8 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
 
     Its declared work is so much for each term of a point's relaxations.
     """
-    terms = work.terms(work.first_problem(spread.grid))
+    problem = work.first_problem(spread.grid)
+    terms = work.terms(problem)
     if compiled is None:
         compiled = pays(work.seconds("divided numpy term", terms), spread.grid)
     how = "compiled interior point" if compiled else "interior point"
@@ -48,7 +49,8 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
         "search",
         work.seconds(f"divided {'compiled' if compiled else 'numpy'} term", terms),
         threads=True,
-        explains=True,
+        # of whole numbers a single answer tells where they next change
+        explains=problem is not None and not any(v.discrete for v in problem.variables),
     )
 
 

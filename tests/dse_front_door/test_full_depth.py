@@ -125,6 +125,32 @@ def test_a_large_grid_goes_at_once(kind: str, way: str, count: int):
         assert _differences(swept, at, alone) == []
 
 
+def test_a_decided_number_that_is_minimised_is_held_by_its_domain():
+    bodies = {"path": "given.bodies", "start": 1e4, "stop": 2e5, "num": 3}
+    asked = dse.load(
+        {**NBODY, "objective": {"minimize": "processors"}, "sweep": {"deadline": DEADLINE, "bodies": bodies}}
+    )
+    swept, grid = dse.sweep(asked, depth="full"), scenarios.grid(asked)
+    assert "interior point over all points" in swept.attrs["method"]
+    held = swept["held"].sel(decided_number="processors").values
+    alone = [[answer(grid.question((i, j))).held.get("processors") for j in range(3)] for i in range(4)]
+    assert {"min", None} <= set(np.ravel(alone).tolist())
+    np.testing.assert_array_equal(held == 1, np.equal(alone, "min"))
+
+
+def test_whole_numbers_are_said_to_be_answered_one_by_one():
+    decide = {"processors": {"max": 100, "integer": True}, "memory": {}}
+    asked = dse.load({**NBODY, "decide": decide, "sweep": {"deadline": {**DEADLINE, "num": 9}}})
+    said: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dse.sweeping.sweeps.announce", lambda _progress, text: said.append(text))
+        swept = dse.sweep(asked, depth="full")
+    assert "point by point" in said[0]
+    assert "at full depth each point gets" in said[0]
+    assert swept.attrs["method"] == "each point solved by itself"
+    assert swept.attrs["left_over"] == "{}"
+
+
 def test_names_and_units_say_what_is_told():
     swept = dse.sweep(
         dse.load({**CLASSES["choice of machines"], "sweep": {"deadline": DEADLINE}}), depth="full"
@@ -143,8 +169,11 @@ def test_a_store_keeps_its_depth(tmp_path: Path):
     again = dse.sweep(asked, store, depth="full").load()
     xr.testing.assert_identical(first.drop_attrs(deep=False), again.drop_attrs(deep=False))
     assert dse.verify(store).passed
-    with pytest.raises(StoreError, match='depth: asked nothing, stored "full"'):
+    with pytest.raises(StoreError, match="depth: asked limits, stored full; --depth says which"):
         dse.sweep(asked, store)
+    more = dse.load({**NBODY, "sweep": {"deadline": {**DEADLINE, "num": 7}}})
+    with pytest.raises(StoreError, match=r"cannot be extended.*\n  depth: asked limits, stored full"):
+        dse.sweep(more, store, extend=True)
     for ending in ("csv", "nc", "parquet"):
         dse.export(first, tmp_path / f"x.{ending}")
     back = dse.open(tmp_path / "x.nc").load()

@@ -46,7 +46,7 @@ from solvers.fronts.program_front import ProgramFront
 
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import By, Points
-from dse.sweeping.points.declared import FULL, METHOD, declared, searched, why_apart
+from dse.sweeping.points.declared import ALONE, FULL, METHOD, declared, searched, why_apart
 from dse.sweeping.points.lines import Line, answered, lines, places
 
 Told = Callable[[int], None]
@@ -146,7 +146,7 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool
     if full and not getattr(choice.path, "explains", choice.path is None):
         choice = many_points.Choice(reasons=(FULL,), exceptions=choice.exceptions)
     path = choice.path
-    method = sampled or (METHOD if path is None else path.method)
+    method = sampled or ((ALONE if full else METHOD) if path is None else path.method)
     plan = results.dataset.kept(grid, {"method": method, **robust_points.about(base)}, only, full=full)
     fronts = lru_cache(maxsize=FRONTS)(front)
     return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, declared(grid, choice))

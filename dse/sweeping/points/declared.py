@@ -11,7 +11,8 @@ from solvers import anchors, many_points, work
 KINDS = 8
 """Questions along axes of names of which the dearest is taken for what a point costs."""
 
-METHOD = "each point solved by itself, or looked up along a limit in an exact front of its question"
+ALONE = "each point solved by itself"
+METHOD = f"{ALONE}, or looked up along a limit in an exact front of its question"
 FULL = "at full depth each point gets its ranges, sensitivities and next changes by itself"
 RUN = "each design is run or searched for by itself"
 TIED = "a limit within a share of an optimum needs that optimum first; with a number in its place it may go at once"

@@ -47,7 +47,7 @@ def damaged(store: object, files: Mapping[str, str]) -> StoreDamaged:
     """
     (name, what), more = next(iter(files.items())), len(files) - 1
     others = f" ({more} more {'file is' if more == 1 else 'files are'} damaged)" if more else ""
-    repair = f"`dse verify --repair {store}` repairs it, and so does `dse sweep FILE -o {store}`"
+    repair = f"`dse verify --repair {store}` repairs it, and so does the command that filled it"
     return StoreDamaged(f"{store} is damaged: {name} {what}{others}; {repair}")
 
 

@@ -89,9 +89,9 @@ def put_optima(
         if v.name not in goal
     }
     held = ends_that_hold(batch.question, judged.x)
-    alone = {
-        n: np.where(np.isnan(ranges[n][0]), judged.full(code), 0) for n, code in held.items() if n in ranges
-    }
+    # what is not unique is not held, whatever is settled on
+    open_ones = {n: np.isfinite(both[0]) for n, both in ranges.items()}
+    alone = {n: np.where(open_ones.get(n, False), 0, judged.full(code)) for n, code in held.items()}
     answers.by_name("range_low", points, {n: both[0] for n, both in ranges.items()}, good)
     answers.by_name("range_high", points, {n: both[1] for n, both in ranges.items()}, good)
     answers.by_name("held", points, dict.fromkeys(judged.x, 0) | alone, good)

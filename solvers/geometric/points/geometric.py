@@ -70,7 +70,8 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
         "batch",
         by_compiler if compiled else numpy,
         threads=True,
-        explains=True,
+        # of whole numbers a single answer tells where they next change
+        explains=not whole,
     )
 
 
