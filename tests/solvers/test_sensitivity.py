@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import numpy as np
 import pytest
+from make_expected import LIBRARY
 
+import dse
 from formulations.row_keys import RowKey
 from solvers.geometric.kernel import gp
 from solvers.mechanisms import sensitivity
@@ -52,3 +56,16 @@ def test_only_the_multipliers_that_are_asked_for_are_told_apart():
     o, _ = _weighed([0.0])
     d = sensitivity.duals(o, np.zeros(3, bool))
     assert d.value == pytest.approx(o.multipliers)
+
+
+def test_a_gap_that_closes_slowly_leaves_the_sensitivities_known():
+    """On this machine the interior point needs more than forty iterations, the gap falling in each of them."""
+    source = tomllib.loads((LIBRARY / "nbody_machine_for_efficiency.toml").read_text(encoding="utf-8"))
+    found = dse.solve({**source, "machine": "jaketown"})
+    rates = {name: state.elasticity for name, state in found.limits.items() if state.binding}
+    assert rates == {
+        "efficiency": pytest.approx(0.752, rel=1e-3),
+        "machine.energy_per_word": pytest.approx(-0.752, rel=1e-3),
+        "machine.memory_power_per_word": pytest.approx(-0.752, rel=1e-3),
+        "replication": None,
+    }
