@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -284,7 +284,9 @@ def numbers(
     ``rows``: they are those of an axis of rows, where some may be alike.
     """
     found: list[float | None]
+    stated: Sequence[Any] = ()
     if entry.values is not None:
+        stated = entry.values
         below = key if rows else f"{key}.values"
         places = [f"{below}[{i}]" for i in range(len(entry.values))]
         found = [reader.number(p, v, q, word_size) for p, v in zip(places, entry.values, strict=True)]
@@ -300,19 +302,35 @@ def numbers(
     else:
         found = list(_steps(reader, key, entry, q, word_size))
         places = [f"{key}.{'stop' if i else 'start'}" for i in range(len(found))]
-    inside = [possible(reader, p, v, aim, q) for p, v in zip(places, found, strict=True)]
+        # the steps between both ends are not in the file
+        stated = [entry.start, *[None] * (len(found) - 2), entry.stop] if found else ()
+    inside = [
+        possible(reader, p, v, aim, q, text, word_size)
+        for p, v, text in zip(places, found, stated or [None] * len(found), strict=True)
+    ]
     read = tuple(v for v in inside if v is not None)
     if not read or len(read) < len(inside):
         return None
     return read if rows or _distinct(reader, places[0].partition("[")[0], read) else None
 
 
-def possible(reader: Reader, key: str, value: float | None, aim: Target, q: Quantity) -> float | None:
-    """Return a number that the quantity of an axis can have; None, and a mistake noted, where it cannot."""
+def possible(
+    reader: Reader,
+    key: str,
+    value: float | None,
+    aim: Target,
+    q: Quantity,
+    stated: Any = None,
+    word_size: float | None = None,
+) -> float | None:
+    """Return a number that the quantity of an axis can have; None, and a mistake noted, where it cannot.
+
+    ``stated``: what the file has (see ``Reader.inside``).
+    """
     if aim.kind in chance_axes.LEVELS and not chance_axes.possible(reader, key, value, aim.side):
         return None
     positive = aim.kind == "decide" and aim.side != "max_halvings"
-    found = reader.inside(key, value, q, positive=positive)
+    found = reader.inside(key, value, q, stated, word_size, positive=positive)
     return reader.whole_number(key, found, q) if aim.kind == "given" else found
 
 

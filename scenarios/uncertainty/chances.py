@@ -193,7 +193,8 @@ def _listed_distribution(
         reader.findings.add(f"{key}.values", "there is no value", "list at least one")
         return None
     read = [reader.number(f"{key}.values[{i}]", v, q, word) for i, v in enumerate(asked)]
-    sound = [reader.inside(f"{key}.values[{i}]", v, q) for i, v in enumerate(read)]
+    stated = zip(asked, read, strict=True)
+    sound = [reader.inside(f"{key}.values[{i}]", v, q, text, word) for i, (text, v) in enumerate(stated)]
     sound = [reader.whole_number(f"{key}.values[{i}]", v, q) for i, v in enumerate(sound)]
     weights = spread.weights or (1.0,) * len(asked)
     if len(weights) != len(asked):

@@ -287,6 +287,24 @@ def test_machine_files_of_a_ready_question_stand_beside_it(
             "-8 is negative",
             "at least 1 word",
         ),
+        (
+            {"sweep": {"t": {"path": "limits.time.max", "values": ["1 s", "-2 ms"]}}},
+            "sweep.t.values[1]",
+            '"-2 ms" is negative',
+            "at least 0 s",
+        ),
+        (
+            {"sweep": {"m": {"path": "decide.memory.max", "start": "2 B", "stop": "9 kB", "num": 3}}},
+            "sweep.m.start",
+            '"2 B" is too small',
+            "at least 4 B",
+        ),
+        (
+            {"uncertain": {"machine.time_per_flop": {"values": ["1 ns/flop", "-2 ns/flop"]}}},
+            "uncertain.machine.time_per_flop.values[1]",
+            '"-2 ns/flop" is negative',
+            "at least 0 s/flop",
+        ),
     ],
 )
 def test_a_wrong_bound_is_named_in_the_unit_of_the_file(
