@@ -84,10 +84,14 @@ class Worlds:
         return self.size if limit in self.wide else others
 
     @property
+    def plural(self) -> str:
+        """What several worlds are called."""
+        return "vertices" if self.word == "vertex" else f"{self.word}s"
+
+    @property
     def words(self) -> str:
         """How many worlds count, in words."""
-        plural = "vertices" if self.word == "vertex" else f"{self.word}s"
-        return f"{self.measured} {self.word if self.measured == 1 else plural}"
+        return f"{self.measured} {self.word if self.measured == 1 else self.plural}"
 
     def with_more(self, values: Mapping[str, Array], wide: frozenset[str]) -> Worlds:
         """Return these worlds and more, in which only the limits ``wide`` count; ``values``: of each number (V,)."""

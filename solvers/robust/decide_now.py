@@ -13,6 +13,7 @@ import math
 import time
 from typing import TYPE_CHECKING
 
+from dse.quantities import plural
 from formulations import failures
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import SAMPLE, Cap, Worlds, of_values
@@ -140,7 +141,7 @@ def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, 
     open_rows = combinations is None and uncertain.tied
     if bounded and not open_rows and (everything or wide):
         words = (
-            f"worst of {measure.of or goal} over all values of {len(ends)} numbers"
+            f"worst of {measure.of or goal} over all values of {plural(len(ends), 'number')}"
             if everything
             else _measure_words(measure, goal, drawn)
         )

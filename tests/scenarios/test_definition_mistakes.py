@@ -137,7 +137,7 @@ OWN = [
             "limits": {"memory": {"max": "0.5 word"}},
         },
         "limits.memory.max",
-        "0.5 is too small",
+        '"0.5 word" is too small',
     ),
     (
         {

@@ -223,3 +223,20 @@ def test_the_value_of_a_limit_of_the_model_is_told_beside_a_cap_on_a_ratio_of_su
     others = power & (np.max([r for n, r in own.items() if n not in ("one_copy", "power")], axis=0) <= 1.0)
     assert own["one_copy"][others].min() == pytest.approx(least, rel=0.05)
     assert least < own["one_copy"][others].min() * (1 + 1e-6)
+
+
+def test_vertices_that_leave_no_design_are_named() -> None:
+    told = dse.solve(
+        {
+            "model": "nbody",
+            "machine": "balanced",
+            "given": {"bodies": 1e5, "flops_per_pair": 10},
+            "decide": {"processors": {"max": 100}, "memory": {}},
+            "limits": {"time": {"max": 10.0}, "energy": {"max": 30.0}},
+            "objective": {"minimize": "power", "measure": "worst"},
+            "uncertain": {"bodies": {"uniform": [9e4, 1.1e5]}},
+        }
+    )
+    assert told.status is Status.INFEASIBLE
+    assert "no design meets all limits in vertices 0, 1;" in told.certificate
+    assert told.measure == "worst of power over all values of 1 number"

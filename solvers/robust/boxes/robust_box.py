@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from dse.quantities import plural
 from dse.system.records import dataclass
 from formulations import signs
 from formulations.arithmetics.posynomial import NotPosynomial
@@ -92,8 +93,10 @@ def answered(asked: Boxed, solve: Solve) -> Solution:
     count = worlds.size - (0 if asked.samples is None else asked.samples.size)
     known = sum(all(w.signs[n] for w in found) for n in names)
     what = "the worst case" if asked.samples is None else f"the worst of {', '.join(sorted(asked.wide))}"
-    text = f"{what} is at a vertex of the box: the worse end of {known} of {len(names)} numbers is proved by the signs"
-    text += " of exponents" + (", in the others every function is convex" if known < len(names) else "")
+    text = f"{what} is at a vertex of the box: the worse end of {known} of {plural(len(names), 'number')} is proved by"
+    text += " the signs of exponents" + (
+        ", in the others every function is convex" if known < len(names) else ""
+    )
     return _with_certificate(solve(worlds), f"{text}; {count} vert{'ex' if count == 1 else 'ices'}")
 
 

@@ -89,7 +89,7 @@ def _found_in_tree(tree: Tree) -> Found:
     text += f" {tree.boxes} boxes"
     if wanted.chances:
         names = [f"{' and '.join(c.names)} may fail in {c.may_fail}" for c in wanted.chances]
-        text = f"of {worlds.measured} {worlds.word}s {', '.join(names)}; {text}"
+        text = f"of {worlds.words} {', '.join(names)}; {text}"
     if tree.best_x is None:
         if not tree.open:
             return Found(
@@ -118,7 +118,7 @@ def _found_in_tree(tree: Tree) -> Found:
     gap = np.inf if bound is None else float(relative_gap(box_lines.objective_at(wanted, tree.best), bound))
     status = Status.OPTIMAL if gap <= nominal.gap else Status.FEASIBLE
     if status is Status.FEASIBLE and not ended:
-        spent = f"the {tree.most:g} boxes times {worlds.word}s that a search may take"
+        spent = f"the {tree.most:g} boxes times {worlds.plural} that a search may take"
         why = spent if tree.done >= tree.most else "boxes too small to be halved"
         text = (
             f"{text}; {why} left a gap of {gap:.1e}" if np.isfinite(gap) else f"{text}; {why} left no bound"

@@ -26,7 +26,7 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Posed, folded
-from formulations.uncertainty.worlds import Cap, Judged, judged
+from formulations.uncertainty.worlds import Cap, Judged, Worlds, judged
 from results.solution import Status
 from scenarios.question import Decision, Question
 from solvers.geometric import kinks, structured
@@ -313,7 +313,7 @@ def _answer_of_empty_master(outcome: Outcome, master: Master) -> Outcome:
     if outcome.status is Status.INFEASIBLE:
         worlds = {i for _, i in master.worlds()}
         text = "no design meets all limits"
-        text += f" in {master.asked.worlds.word}s {some_worlds(worlds)}" if worlds else ""
+        text += f" in {some_worlds(master.asked.worlds, worlds)}" if worlds else ""
         return dataclasses.replace(outcome, certificate=f"{text}; {structured.PROOFS[Kind.GP]}")
     return outcome
 
@@ -326,9 +326,10 @@ def needed_worlds(held: Iterable[tuple[RowKey, int]]) -> dict[RowKey, tuple[int,
     return found
 
 
-def some_worlds(every: set[int]) -> str:
-    """Name the first of some worlds."""
-    return ", ".join(map(str, sorted(every)[:6])) + (", …" if len(every) > 6 else "")
+def some_worlds(worlds: Worlds, some: set[int]) -> str:
+    """Name the first of some worlds: ``sample 3``, or ``vertices 0, 1``."""
+    numbers = ", ".join(map(str, sorted(some)[:6])) + (", …" if len(some) > 6 else "")
+    return f"{worlds.word if len(some) == 1 else worlds.plural} {numbers}"
 
 
 def _weights_of_limits(

@@ -104,7 +104,7 @@ def _limit_elasticities(
 def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Found:
     """What a master without a design says of the question; infeasible only where a bound proves it."""
     if found.end is End.INFEASIBLE and _least_miss(master) > SLACK:
-        text = f"no design meets all limits in {worlds.word} {some_worlds({i for _, i in master.held})}"
+        text = f"no design meets all limits in {some_worlds(worlds, {i for _, i in master.held})}"
         text += ", by the bound of a program of its own"
         outcome = Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
         return Found(outcome, needed=needed_worlds(master.held))

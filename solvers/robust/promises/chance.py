@@ -62,7 +62,7 @@ def minimise(wanted: Wanted, *, easily: bool = False) -> Found:
     chances = _with_level(wanted)
     problem = sampled(asked, chances, wanted.measure)
     found = _best_removal(asked, problem, _easily if easily else _searched_failures)
-    words = _removal_words(found, asked.worlds.measured, chances, asked.worlds.word)
+    words = _removal_words(found, asked.worlds.measured, chances, asked.worlds.plural)
     if found.y is None:
         if not found.infeasible:
             return Found(Outcome(Status.ERROR, message=f"no design was found; {words}", solver=SOLVER))
@@ -109,13 +109,13 @@ def _best_removal(asked: Posed, problem: Sampled, searched: removal_whole.Search
     return removal_whole.search(problem, discrete, searched) if discrete else searched(problem, None)
 
 
-def _removal_words(found: Removed, size: int, chances: Sequence[Chance], word: str) -> str:
+def _removal_words(found: Removed, size: int, chances: Sequence[Chance], worlds: str) -> str:
     names = [f"{' and '.join(c.names) or 'the level'} may fail in {c.may_fail}" for c in chances]
     how = "every set of them that can matter was searched"
     if not found.whole:
         how = "the bound is that of sets of samples, one of which must hold"
     programs = f"{found.programs} geometric programs, each with its Lagrangian bound"
-    return f"of {size} {word}s {', '.join(names)}; {how}: {programs}"
+    return f"of {size} {worlds} {', '.join(names)}; {how}: {programs}"
 
 
 def _allowed_number(v: Variable, y: float) -> float:
