@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.canonical import Array
 from formulations.problem import Problem, moved
 from formulations.row_keys import RowKey
@@ -209,7 +209,7 @@ def _elasticities_at(
     if case is not None and any(v.auxiliary for v in case.variables):
         try:
             rows = _logs_at(case, asked, y, judged.shape)
-        except NotPosynomial:
+        except CannotTake:
             if len(names) == 1:
                 return np.full((1, size, len(keys) + 1), np.nan)
             middle = len(names) // 2

@@ -10,6 +10,7 @@ from make_expected import LIBRARY
 
 import dse
 from formulations.row_keys import RowKey
+from results.solution import Status
 from solvers.geometric.kernel import gp
 from solvers.mechanisms import sensitivity
 
@@ -69,3 +70,20 @@ def test_a_gap_that_closes_slowly_leaves_the_sensitivities_known():
         "machine.memory_power_per_word": pytest.approx(-0.752, rel=1e-3),
         "replication": None,
     }
+
+
+def test_an_exponent_of_an_unknown_has_no_sensitivity_and_others_keep_theirs():
+    """A power of a sum becomes an unknown of its own, and Strassen's exponent is given."""
+    found = dse.solve(
+        {
+            "model": "strassen",
+            "machine": "balanced",
+            "given": {"order": 4096.0, "exponent": 2.807354922057604, "memory": 65536.0},
+            "decide": {"processors": {"max": 4096.0}},
+            "define": {"odd": "energy * (1 + processors / 50) ** 1.3"},
+            "objective": {"minimize": "odd"},
+        }
+    )
+    assert found.status == Status.OPTIMAL, found.message
+    assert "exponent" not in found.parameters
+    assert found.parameters["machine.energy_per_flop"] > 0
