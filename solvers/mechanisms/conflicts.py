@@ -29,6 +29,8 @@ FEW_LIMITS, FEW_SEARCHED = 10, 8
 SETS_TOGETHER, ROWS_ASKED_TOGETHER = 4096, 16_384
 """Rows that are asked together: of how many sets by size, and at most."""
 CAN_HOLD, CANNOT_HOLD, NOT_KNOWN = 1, 0, -1
+NEXT_TO = 1e-6
+"""Relative distance from a value that a discrete variable may have, of what a search says of it."""
 ONE = np.zeros(1, dtype=np.intp)
 """The points of one question."""
 
@@ -259,23 +261,33 @@ every point: infinite where there is none, NaN where that is not known."""
 
 
 def feasible_values(
-    question: Question, keys: Sequence[RowKey | None], names: Iterable[str], factor: Factor
+    question: Question,
+    keys: Sequence[RowKey | None],
+    names: Iterable[str],
+    factor: Factor,
+    *,
+    minded: bool = False,
 ) -> dict[str, Array]:
     """The feasible values of some limits, by name, at all points that the question is about.
 
     A limit is relaxed by making it the objective, with all other limits kept; how that is minimised is ``factor``.
     ``keys``: the limits as rows. Of a name with two sides that counts which has to give less. A discrete variable gets
-    a value that it may have.
+    a value that it may have. ``minded``: ``factor`` minds that itself; what it gives beside such values is none of
+    them.
     """
-    return {name: _of_name(question, keys, name, factor) for name in names}
+    return {name: _of_name(question, keys, name, factor, minded) for name in names}
 
 
-def _of_name(question: Question, keys: Sequence[RowKey | None], name: str, factor: Factor) -> Array:
+def _of_name(
+    question: Question, keys: Sequence[RowKey | None], name: str, factor: Factor, minded: bool
+) -> Array:
     sides = sorted((key, k) for k, key in enumerate(keys) if key is not None and key.name == name)
     factors = np.stack([factor(k) for _, k in sides])
     # what is not known of one side is not known at all, and argmin finds it
     least = factors.argmin(0)
-    values = np.stack([value_at(question, key, f) for (key, _), f in zip(sides, factors, strict=True)])
+    values = np.stack(
+        [value_at(question, key, f, minded=minded) for (key, _), f in zip(sides, factors, strict=True)]
+    )
     found = np.where(np.isfinite(factors), values, factors)
     return np.asarray(np.take_along_axis(found, least[None], axis=0)[0])
 
@@ -294,11 +306,11 @@ def allowed(d: Decision, side: str, values: Array) -> Array:
     return np.where(at >= 0, listed[np.maximum(at, 0)], values)
 
 
-def value_at(question: Question, key: RowKey, factor: Array) -> Array:
+def value_at(question: Question, key: RowKey, factor: Array, *, minded: bool = False) -> Array:
     """The factor by which a limit would have to give as the value that it would need, of one question or of many.
 
     ``value * factor`` of an upper limit, ``value / factor`` of a lower one; of a model's own limit the factor. A
-    discrete variable gets a value that it may have.
+    discrete variable gets a value that it may have; where the factor ``minded`` that, only one that is next to it.
     """
     if key.side == "model":
         return factor
@@ -311,4 +323,7 @@ def value_at(question: Question, key: RowKey, factor: Array) -> Array:
             return np.asarray(bound + toward * np.log(factor) / math.log(2.0))
         found = np.where(bound > 0, bound * factor**toward, bound + (factor - 1.0) * toward)
     own = next((d for d in question.decide if d.name == key.name and (d.integer or d.values)), None)
-    return found if own is None else allowed(own, key.side, found)
+    if own is None:
+        return found
+    there = allowed(own, key.side, found)
+    return np.where(np.isclose(there, found, rtol=NEXT_TO, atol=0.0), there, found) if minded else there

@@ -207,6 +207,30 @@ def test_asking_with_the_stored_value_is_feasible():
         assert dse.solve(alone | {"limits": limits}).status == "optimal"
 
 
+def test_a_value_beside_a_list_is_not_rounded_into_it():
+    """No power of two meets both limits, whatever bounds it: the list is given up, and what does then is no power."""
+    machine = {
+        "time_per_flop": 1.0654e-09, "time_per_word": 1.6184e-08, "time_per_message": 5.5596e-06,
+        "energy_per_flop": 9.2688e-11, "energy_per_word": 1.28408e-05, "energy_per_message": 0.0,
+        "memory_power_per_word": 4.1195e-05, "leakage_power": 0.24928, "max_message": 4181.66,
+    }  # fmt: skip
+    asked = {
+        "model": "fft",
+        "machine": machine,
+        "given": {"points": 2.0**20, "all_to_all": "naive"},
+        "decide": {"processors": {"powers_of": 2, "max": 1024.0}},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": 0.0148762}, "power": {"max": 1402.0}},
+    }
+    caps = {"path": "limits.power.max", "start": 1300.0, "stop": 1400.0, "num": 16}
+    study = dse.sweep({**asked, "sweep": {"cap": caps}})
+    alone = answer(scenarios.grid(dse.load({**asked, "sweep": {"cap": caps}})).question((3,)))
+    assert alone.status is Status.INFEASIBLE
+    needed = study["would_do"].sel(limit="processors").values
+    assert needed[3] == pytest.approx(alone.conflict["processors"], rel=1e-6)
+    assert needed[3] not in (2.0, 4.0)
+
+
 def test_evaluated_points_store_what_came_out():
     asked = NBODY | {"decide": {}, "given": {**NBODY["given"], "processors": 100, "memory": 5000}}
     study = dse.sweep(asked)

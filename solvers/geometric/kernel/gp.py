@@ -228,7 +228,8 @@ def _guess(T: Terms) -> Array:
     ridge = 1e-9 * np.trace(M, axis1=-2, axis2=-1) + 1e-30
     M = M + ridge[..., None, None] * np.eye(M.shape[-1])
     if M.ndim == 2:
-        return -logc @ X @ np.linalg.inv(M)
+        # a BLAS product over all instances adds up in an order that depends on how many there are
+        return np.asarray(-np.einsum("bk,kn->bn", logc, X @ np.linalg.inv(M)))
     return -np.linalg.solve(M, X.swapaxes(1, 2) @ logc[:, :, None])[:, :, 0]
 
 

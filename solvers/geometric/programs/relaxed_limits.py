@@ -88,7 +88,7 @@ def of_cases(problem: Problem, name: str, ended: set[str]) -> float | None:
         return least(lambda rows: _least_factor_of_rows(rows, rows.c.keys.index(keys[k])), own)
 
     if any(key.name == name for key in keys):
-        found = conflicts.feasible_values(problem.question, keys, [name], factor)[name]
+        found = conflicts.feasible_values(problem.question, keys, [name], factor, minded=True)[name]
     else:
         found = least(lambda rows: _least_value(rows, name), parts)
     return float(found[0]) if math.isfinite(found[0]) else None
@@ -124,7 +124,7 @@ def _feasible_sides(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:
     limits = {key.name for key in rows.c.keys}
     sides = [n for n in names if n in limits]
     found = conflicts.feasible_values(
-        rows.question, rows.c.keys, sides, lambda k: _least_factor_of_rows(rows, k)
+        rows.question, rows.c.keys, sides, lambda k: _least_factor_of_rows(rows, k), minded=True
     )
     return found | {n: _least_value(rows, n) for n in names if n not in limits}
 
