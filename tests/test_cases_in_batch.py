@@ -29,7 +29,7 @@ from results.solution import Status
 from solvers.counting import sums, tables, whole
 from solvers.geometric.points import geometric
 from solvers.linear.points import linear
-from solvers.many_points import evaluated
+from solvers.many_points import by_piece, evaluated
 from solvers.nonlinear.points import unstructured
 from solvers.paths import SHARE_ANSWERED
 from solvers.ratios import divided
@@ -65,7 +65,7 @@ class Answered:
 @pytest.fixture
 def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
     """Answer a question with an axis for each path by the first fast way that takes it, however few points it has."""
-    for way in (divided, geometric, linear, sums, tables, unstructured, whole):
+    for way in (by_piece, divided, geometric, linear, sums, tables, unstructured, whole):
         for fewest in ("FEWEST_POINTS", "FEWEST_COMPILED", "OF_A_STRUCTURE"):
             monkeypatch.setattr(way, fewest, 1, raising=False)
 
@@ -73,7 +73,7 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
         sweep = {f"axis{i}": {"path": path, "values": list(v)} for i, (path, v) in enumerate(axes.items())}
         grid = scenarios.grid(dse.load({**asked, "sweep": sweep}))
         found = evaluated.way(grid).path
-        if found is None and geometric._structured(grid):
+        if found is None and all(batch.structure(grid.question(i)) is not None for i in grid.kinds()):
             found = geometric.over(batch.apart(grid), compiled=False)
         for way in (divided.way, tables.way, whole.way, sums.way, linear.way, unstructured.way):
             if found is None:

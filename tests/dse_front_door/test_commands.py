@@ -156,7 +156,7 @@ def test_wrong_options_are_exit_code_2(deadline: Path, tmp_path: Path):
 def test_an_unexpected_failure_is_exit_code_1_without_a_traceback(run: Callable[..., Any]):
     broken = (
         "import dse.api, dse.cli, sys\n"
-        "dse.api.solve = lambda scenario: 1 / 0\n"
+        "dse.api.solve = lambda scenario, **more: 1 / 0\n"
         "dse.cli.main(['solve', 'nbody_deadline', *sys.argv[1:]])\n"
     )
     found = run("-c", broken)
@@ -170,7 +170,7 @@ def test_an_unexpected_failure_is_exit_code_1_without_a_traceback(run: Callable[
 def test_control_c_is_exit_code_130(run: Callable[..., Any]):
     interrupted = (
         "import dse.api, dse.cli, signal\n"
-        "dse.api.solve = lambda scenario: signal.raise_signal(signal.SIGINT)\n"
+        "dse.api.solve = lambda scenario, **more: signal.raise_signal(signal.SIGINT)\n"
         "dse.cli.main(['solve', 'nbody_deadline'])\n"
     )
     found = run("-c", interrupted)
