@@ -1,0 +1,39 @@
+"""Random geometric programs, and what holds of every answer to one: for the kernel in NumPy and the compiled one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.geometric.kernel import gp
+
+Table = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+TERMS = 5
+
+
+def random_programs(
+    seed: int, n: int, N: int, *, feasible: bool = True, scaled: bool = False, shared: bool = True
+) -> Table:
+    """n + 1 posynomials of 5 terms; feasible ones hold, with random room, at a random point."""
+    rng = np.random.default_rng(seed)
+    m, box = n, 70.0 if scaled else 12.0
+    ptr = np.arange(m + 2) * TERMS
+    A = rng.normal(size=(ptr[-1], n) if shared else (N, ptr[-1], n))
+    logc = rng.normal(size=(N, ptr[-1]))
+    logc -= np.repeat(gp.evaluate(A, logc, ptr, rng.normal(size=(N, n))), TERMS, axis=1)
+    room = rng.uniform(0, 1, size=(N, m)) if feasible else -rng.uniform(0, 3, size=(N, m))
+    logc[:, TERMS:] -= np.repeat(room, TERMS, axis=1)
+    if scaled:  # other units for the variables: coefficients times e^-28 .. e^28 and more
+        shift = rng.uniform(-28, 28, size=(N, n))
+        logc += shift @ A.T if shared else (A @ shift[:, :, None])[:, :, 0]
+    return A, logc, ptr, np.full(n, -box), np.full(n, box)
+
+
+def assert_sound(r: gp.Result) -> None:
+    """Claims that hold for every answer, whatever the instance."""
+    for name in ("y", "value", "bound", "multipliers", "lower_multipliers", "upper_multipliers", "violation"):
+        assert not np.isnan(getattr(r, name)).any(), name
+    best = r.status == gp.OPTIMAL
+    assert (r.violation[best] <= 1e-9).all()
+    assert (np.abs(r.value - r.bound)[best] <= 1e-9 + 1e-13 * r.multipliers.sum(1)[best]).all()
+    assert (r.proof[r.status == gp.INFEASIBLE] > 0).all()
+    assert (r.multipliers >= 0).all()
