@@ -6,7 +6,7 @@ audit, on one thread; the processor time of the process and of its children coun
 show. A grid of 4 x 4 points is swept before, which imports what grids need; where the sweep compiles, it is measured
 the second time.
 
-A row that takes longer than ``--most`` seconds is given up, and says so. A table that is there is gone on with: what
+A row that takes longer than ``--most`` seconds of processor time is given up, and says so. A table that is there is gone on with: what
 stands in it is left out, so that it can be made in pieces.
 """
 
@@ -43,6 +43,8 @@ HEADER = (
 )
 SIDES = {200: 14, 1000: 32, 40_000: 200}
 SPAN = 10**0.5
+SLOWEST_CLOCK = 2.0
+"""Seconds of the clock, per second of processor time that a row may take, after which it is given up."""
 # points a second at 1000 points and at 40 000, by class
 GOALS = {
     "GP": (1500, 20_000),
@@ -131,12 +133,19 @@ def _row(name: str, machine: str, points: int, most: float) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.grids.rates", "--most", str(most), "--row", told]
     single = {f"{x}_NUM_THREADS": "1" for x in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
     surroundings = {**os.environ, **single, "DASK_NUM_WORKERS": "1"}
-    found = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings)
-    if found.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=surroundings, start_new_session=True, **pipes) as process:
+        try:
+            printed, said = process.communicate(timeout=SLOWEST_CLOCK * most)
+        except subprocess.TimeoutExpired:
+            # worker processes have a limit each, and are begun again
+            os.killpg(process.pid, signal.SIGKILL)
+            printed, said = process.communicate()
+    if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"status": f"not done in {most:g} s"}
-    if found.returncode:
-        return {"status": found.stderr.strip().splitlines()[-1][:120]}
-    row: dict[str, Any] = json.loads(found.stdout.strip().splitlines()[-1])
+    if process.returncode:
+        return {"status": said.strip().splitlines()[-1][:120]}
+    row: dict[str, Any] = json.loads(printed.strip().splitlines()[-1])
     return row
 
 
