@@ -15,7 +15,8 @@ from dse.models import arithmetic
 from dse.system.records import dataclass
 from formulations.arithmetics import many
 from formulations.arithmetics.forms import Affine, Differs, Entry, Maximum, Some, number
-from formulations.arithmetics.posynomial import NotPosynomial, Refused
+from formulations.arithmetics.operators import Operators
+from formulations.arithmetics.posynomial import NotPosynomial, Refused, refuses
 from scenarios.question import Decision
 
 ONE = number(1.0)
@@ -23,13 +24,14 @@ NO_PRODUCT = "a product of two things that are decided"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linear:
+class Linear(Operators):
     """numerator/denominator, both affine; the denominator is positive wherever the metric has a meaning."""
 
     numerator: Affine
     denominator: Affine = ONE
 
-    __array_ufunc__ = None
+    comparison = "a case that depends on what is decided"
+    refusal = NotPosynomial
 
     @property
     def plain(self) -> bool:
@@ -44,21 +46,14 @@ class Linear:
     def __add__(self, other: Any) -> Any:
         return _add(self, other, 1.0)
 
-    __radd__ = __add__
-
     def __sub__(self, other: Any) -> Any:
         return _add(self, other, -1.0)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _add(-self, other, 1.0)
 
     def __neg__(self) -> Linear:
         return Linear(self.numerator.times(-1.0), self.denominator)
 
     def __mul__(self, other: Any) -> Any:
         return _multiply(self, other)
-
-    __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
         right = _operand(other)
@@ -81,14 +76,6 @@ class Linear:
         own = self.value
         return Refused("a power with a decided exponent") if own is None else constant(base**own)
 
-    def __bool__(self) -> bool:
-        raise NotPosynomial("a case that depends on what is decided")
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self)
-
-    __le__ = __gt__ = __ge__ = __lt__
-
 
 @dataclass(frozen=True)
 class Product(Refused):
@@ -96,23 +83,19 @@ class Product(Refused):
 
     factors: tuple[Linear, Linear]
 
-    def _product_refused(self, _other: Any = None) -> Refused:
-        return Refused(self.reason)
-
     def _product_times(self, _other: Any = None) -> Refused:
         factor = _constant_value(_other)
         if factor is None:
-            return self._product_refused()
+            return Refused(self.reason)
         first, second = self.factors
         return Product(self.reason, (Linear(first.numerator.times(factor), first.denominator), second))
 
     def _divided(self, _other: Any = None) -> Refused:
         divisor = _constant_value(_other)
-        return self._product_refused() if divisor is None else self._product_times(1.0 / divisor)
+        return Refused(self.reason) if divisor is None else self._product_times(1.0 / divisor)
 
     __mul__ = __rmul__ = _product_times
     __truediv__ = _divided
-    __add__ = __radd__ = __sub__ = __rsub__ = __neg__ = __rtruediv__ = __pow__ = __rpow__ = _product_refused
 
 
 def _constant_value(value: Any) -> float | None:
@@ -242,11 +225,13 @@ def _reaches(a: Any, b: Any) -> Any:
     return constant(1.0 if left.value >= right.value else 0.0)
 
 
-@arithmetic.log.register(Linear)
-@arithmetic.log2.register(Linear)
-@arithmetic.exp.register(Linear)
-def _transcendental(_x: Linear) -> Refused:
-    return Refused("a logarithm or exponential of what is decided")
+refuses(
+    Linear,
+    "a logarithm or exponential of what is decided",
+    arithmetic.log.register,
+    arithmetic.log2.register,
+    arithmetic.exp.register,
+)
 
 
 @arithmetic.pick.register(Linear)
@@ -300,28 +285,3 @@ def _uneven(x: Linear) -> Linear | Refused:
     if x.value is None:
         return Refused("whether one number divides another")
     return constant(arithmetic.uneven(x.value))
-
-
-@arithmetic.pick.register(Refused)
-@arithmetic.uneven.register(Refused)
-@arithmetic.some.register(Refused)
-def _refused(reason: Refused, _values: Any = None) -> Refused:
-    return reason
-
-
-@arithmetic.register_differs(Refused)
-def _refused_difference(reason: Refused, _other: Any) -> Refused:
-    return reason
-
-
-@arithmetic.log.register(Product)
-@arithmetic.log2.register(Product)
-@arithmetic.exp.register(Product)
-@arithmetic.pick.register(Product)
-@arithmetic.some.register(Product)
-@arithmetic.uneven.register(Product)
-@arithmetic.register_maximum(Product)
-@arithmetic.register_reaches(Product)
-@arithmetic.register_differs(Product)
-def _refused_again(reason: Product, _other: Any = None) -> Refused:
-    return Refused(reason.reason)

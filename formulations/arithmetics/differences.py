@@ -11,11 +11,20 @@ import numpy as np
 
 from dse.models import arithmetic
 from dse.system.records import dataclass
-from formulations.arithmetics.posynomial import Apart, LogMonomial, NotPosynomial, Ratio, Refused, ratio
+from formulations.arithmetics.operators import Operators
+from formulations.arithmetics.posynomial import (
+    Apart,
+    LogMonomial,
+    NotPosynomial,
+    Ratio,
+    Refused,
+    ratio,
+    refuses,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Difference(Apart):
+class Difference(Apart, Operators):
     """plus - minus, both ratios of posynomials: no posynomial itself, but a limit on it is a ratio of posynomials.
 
     Only what asks for it by ``arithmetic.difference`` gets one (definitions of a scenario do).
@@ -24,7 +33,7 @@ class Difference(Apart):
     plus: Ratio
     minus: Ratio
 
-    __array_ufunc__ = None
+    refusal = NotPosynomial
 
     def _with(self, plus: Any, minus: Any) -> Any:
         refused = [x for x in (plus, minus) if isinstance(x, Refused)]
@@ -37,14 +46,9 @@ class Difference(Apart):
         b = _as_difference(other)
         return b if isinstance(b, Refused) else self._with(self.plus + b.plus, self.minus + b.minus)
 
-    __radd__ = __add__
-
     def __sub__(self, other: Any) -> Any:
         b = _as_difference(other)
         return b if isinstance(b, Refused) else self + -b
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
 
     def __mul__(self, other: Any) -> Any:
         b = _as_difference(other)
@@ -53,8 +57,6 @@ class Difference(Apart):
         return self._with(
             self.plus * b.plus + self.minus * b.minus, self.plus * b.minus + self.minus * b.plus
         )
-
-    __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
         b = _as_difference(other)
@@ -80,11 +82,6 @@ class Difference(Apart):
     def __rpow__(self, _base: Any) -> Refused:
         return Refused("a difference")
 
-    def __bool__(self) -> bool:
-        raise NotPosynomial("a comparison of unknowns")
-
-    __lt__ = __le__ = __gt__ = __ge__ = lambda self, _other: self.__bool__()
-
 
 def _as_difference(x: Any) -> Difference | Refused:
     """Read anything as a difference: a negative number is nothing less it."""
@@ -93,7 +90,7 @@ def _as_difference(x: Any) -> Difference | Refused:
     if isinstance(x, Ratio):
         return Difference(x, ratio(0.0))
     if isinstance(x, LogMonomial):
-        return x._refuse()
+        return Refused(x.reason)
     c = np.asarray(x, dtype=float)
     try:
         return Difference(ratio(np.maximum(c, 0.0)), ratio(np.maximum(-c, 0.0)))
@@ -139,20 +136,18 @@ def _never_negative(_value: Ratio, _size: Any) -> float:
     return 0.0
 
 
-@arithmetic.log.register(Difference)
-@arithmetic.exp.register(Difference)
-@arithmetic.log2.register(Difference)
-def _of_a_difference(_x: Difference) -> Refused:
-    return Refused("a logarithm or exponential of a difference")
-
-
-@arithmetic.uneven.register(Difference)
-def _uneven(_x: Difference) -> Refused:
-    return Refused("whether one number divides another")
-
-
-@arithmetic.register_maximum(Difference)
-@arithmetic.register_minimum(Difference)
-@arithmetic.register_reaches(Difference)
-def _largest_difference(_a: Any, _b: Any) -> Refused:
-    return Refused("the larger of differences")
+refuses(
+    Difference,
+    "a logarithm or exponential of a difference",
+    arithmetic.log.register,
+    arithmetic.log2.register,
+    arithmetic.exp.register,
+)
+refuses(Difference, "whether one number divides another", arithmetic.uneven.register)
+refuses(
+    Difference,
+    "the larger of differences",
+    arithmetic.register_maximum,
+    arithmetic.register_minimum,
+    arithmetic.register_reaches,
+)

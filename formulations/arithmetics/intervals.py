@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake, number
+from formulations.arithmetics.operators import Operators
 
 Array = NDArray[np.float64]
 
@@ -30,14 +31,23 @@ MANY = 1000
 INFINITE = np.float64(np.inf).view(np.int64)
 
 
-class Interval:
+class Enclosure(Operators):
+    """What holds a range of numbers."""
+
+    __slots__ = ()
+    comparison = "a comparison of intervals has no single answer"
+
+    def __rpow__(self: Any, base: Any) -> Any:
+        return arithmetic.exp(self * number(np.log(base)))
+
+
+class Interval(Enclosure):
     """All numbers from ``lo`` to ``hi``, element by element (arrays of one shape or scalars).
 
     A comparison of intervals has no single answer and raises CannotTake. Where an operation has no finite
     answer (division by an interval around zero) the ends are infinite: wide, never wrong.
     """
 
-    __array_ufunc__ = None
     __slots__ = ("hi", "lo")
 
     def __init__(self, lo: Any, hi: Any) -> None:
@@ -55,14 +65,6 @@ class Interval:
     def __repr__(self) -> str:
         return f"Interval({self.lo!r}, {self.hi!r})"
 
-    def __bool__(self) -> bool:
-        raise CannotTake("a comparison of intervals has no single answer")
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self)
-
-    __le__ = __gt__ = __ge__ = __lt__
-
     def positive(self) -> Any:
         """Whether no element reaches below zero: True, or an array that tells which do not.
 
@@ -77,14 +79,6 @@ class Interval:
     def __add__(self, other: Any) -> Interval:
         b = Interval.of(other)
         return _outward(self.lo + b.lo, self.hi + b.hi, both(self.positive(), b.positive()))
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Interval:
-        return Interval.__add__(self, -Interval.of(other))
-
-    def __rsub__(self, other: Any) -> Interval:
-        return Interval.__add__(-self, other)
 
     def __mul__(self, other: Any) -> Interval:
         b = Interval.of(other)
@@ -101,8 +95,6 @@ class Interval:
         for corner in corners[1:]:
             low, high = np.minimum(low, corner), np.maximum(high, corner)
         return _outward(low, high, both(self.positive(), b.positive()))
-
-    __rmul__ = __mul__
 
     def reciprocal(self) -> Interval:
         """One divided by the interval; infinite towards a zero that lies inside or at an end."""
@@ -121,7 +113,7 @@ class Interval:
         return self * Interval.of(other).reciprocal()
 
     def __rtruediv__(self, other: Any) -> Interval:
-        return Interval.__mul__(self.reciprocal(), other)
+        return Interval.of(other) * self.reciprocal()
 
     def __pow__(self, exponent: Any) -> Interval:
         if isinstance(exponent, Interval):
@@ -141,9 +133,6 @@ class Interval:
             return found
         even = _even_power(self, found)
         return Interval(np.where(positive, found.lo, even.lo), np.where(positive, found.hi, even.hi))
-
-    def __rpow__(self, base: Any) -> Interval:
-        return exp(self * number(np.log(base)))
 
 
 def _even_power(x: Interval, ends: Interval) -> Interval:
@@ -208,23 +197,27 @@ def _library(function: Callable[[Array], Array], x: Interval) -> Interval:
     return Interval(np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi))
 
 
+@arithmetic.log.register(Interval)
 def log(x: Interval) -> Interval:
     """Natural logarithm; minus infinity where the interval reaches zero or below."""
     return _library(lambda v: np.log(np.maximum(v, 0.0)), x)
 
 
+@arithmetic.exp.register(Interval)
 def exp(x: Interval) -> Interval:
     """Exponential."""
     return _library(np.exp, x)
 
 
+@arithmetic.register_maximum(Interval)
 def maximum(a: Any, b: Any) -> Interval:
     """Take the larger of two intervals (or of an interval and a number)."""
     a, b = Interval.of(a), Interval.of(b)
     return Interval(np.maximum(a.lo, b.lo), np.maximum(a.hi, b.hi))
 
 
-def reaches(a: Any, b: Any) -> Interval:
+@arithmetic.register_reaches(Interval)
+def _reaches(a: Any, b: Any) -> Interval:
     """Return 1 where a >= b for certain, 0 where certainly not, else all between."""
     a, b = Interval.of(a), Interval.of(b)
     return Interval(1.0 * (a.lo >= b.hi), 1.0 * (a.hi >= b.lo))
@@ -247,12 +240,6 @@ def _none_positive(bound: Any) -> Any:
     if np.any(np.asarray(bound) > 0):
         raise CannotTake("limits above 0 and others read differently: ask for them apart")
     return bound
-
-
-arithmetic.log.register(Interval)(log)
-arithmetic.exp.register(Interval)(exp)
-arithmetic.register_maximum(Interval)(maximum)
-arithmetic.register_reaches(Interval)(reaches)
 
 
 @arithmetic.uneven.register(Interval)

@@ -16,12 +16,16 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from dse.models import arithmetic
 
 Array = NDArray[np.float64]
 Points = NDArray[np.int64]
+
+
+COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 
 
 class Differ(Exception):
@@ -32,68 +36,26 @@ class Differ(Exception):
         self.holds = holds
 
 
-class Many:
+class Many(NDArrayOperatorsMixin):
     """Numbers of many points along the first dimension; further ones have the length 1, for what they are met with."""
 
     __slots__ = ("values",)
-    __array_ufunc__ = None
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values, dtype=float)
 
-    def __add__(self, other: Any) -> Any:
-        return _many_from_both(np.add, self, other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return _many_from_both(np.subtract, self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _many_from_both(np.subtract, other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _many_from_both(np.multiply, self, other)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return _checked_quotient(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _checked_quotient(other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return _many_from_both(np.power, self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _many_from_both(np.power, other, self)
-
-    def __neg__(self) -> Many:
-        return Many(-self.values)
-
-    def __abs__(self) -> Many:
-        return Many(np.abs(self.values))
-
-    def __eq__(self, other: object) -> bool:
-        return _equal_everywhere(np.equal, self, other)
-
-    def __ne__(self, other: object) -> bool:
-        return not _equal_everywhere(np.equal, self, other)
-
-    def __lt__(self, other: Any) -> bool:
-        return _equal_everywhere(np.less, self, other)
-
-    def __le__(self, other: Any) -> bool:
-        return _equal_everywhere(np.less_equal, self, other)
-
-    def __gt__(self, other: Any) -> bool:
-        return _equal_everywhere(np.greater, self, other)
-
-    def __ge__(self, other: Any) -> bool:
-        return _equal_everywhere(np.greater_equal, self, other)
-
-    __hash__ = None  # type: ignore[assignment]
+    def __array_ufunc__(self, made: np.ufunc, method: str, *of: Any) -> Any:
+        """Return many numbers from many and plain ones, an array where one is one; of a comparison one answer."""
+        numbers, given = [plain(x) for x in of], all(map(_is_given_number, of))
+        if made in COMPARISONS:
+            # of an array, and of what is no number, nothing is asked at each point
+            one = given and not any(map(_is_array, of))
+            return same(made(*numbers)) if one else made is np.not_equal
+        if method != "__call__" or not given:
+            return NotImplemented
+        if made is np.divide and not _is_array(of[1]) and same(np.equal(numbers[1], 0.0)):
+            raise ZeroDivisionError("division by a given quantity that is 0")
+        return made(*numbers) if any(map(_is_array, of)) else Many(made(*numbers))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
@@ -138,47 +100,18 @@ def same(holds: Any) -> bool:
     raise Differ(holds)
 
 
-def _many_from_both(made: Any, a: Any, b: Any) -> Any:
-    """Many numbers from many numbers and plain ones; an array where one of them is one."""
-    if not (_is_given_number(a) and _is_given_number(b)):
-        return NotImplemented
-    found = made(plain(a), plain(b))
-    return found if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else Many(found)
-
-
-def _checked_quotient(a: Any, b: Any) -> Any:
-    if not isinstance(b, np.ndarray) and _is_given_number(b) and same(np.equal(plain(b), 0.0)):
-        raise ZeroDivisionError("division by a given quantity that is 0")
-    return _many_from_both(np.divide, a, b)
-
-
-def _equal_everywhere(made: Any, a: Any, b: Any) -> bool:
-    return same(made(plain(a), plain(b))) if isinstance(b, Many | int | float) else False
-
-
 def _is_given_number(value: object) -> bool:
     return isinstance(value, Many | int | float | np.ndarray)
 
 
-@arithmetic.log.register(Many)
-def _log(x: Many) -> Many:
-    return Many(np.log(x.values))
-
-
-@arithmetic.exp.register(Many)
-def _exp(x: Many) -> Many:
-    return Many(np.exp(x.values))
+def _is_array(value: object) -> bool:
+    # NumPy makes an array without dimensions of a number
+    return isinstance(value, np.ndarray) and value.ndim > 0
 
 
 @arithmetic.register_per(Many)
 def _per(b: Many, a: Any) -> Any:
     return a / b if b != 0.0 else math.inf
-
-
-@arithmetic.register_maximum(Many)
-def _maximum(a: Many, b: Any) -> Any:
-    # another arithmetic knows what many numbers are to it
-    return _many_from_both(np.maximum, a, b) if _is_given_number(b) else arithmetic.maximum(b, a)
 
 
 @arithmetic.register_reaches(Many)
@@ -188,21 +121,18 @@ def _reaches(a: Any, b: Any) -> Any:
 
 @arithmetic.register_differs(Many)
 def _differs(a: Any, b: Any) -> Any:
-    return (
-        _flags(a, b, np.not_equal)
-        if _is_given_number(b) and _is_given_number(a)
-        else arithmetic.differs(b, a)
-    )
+    both = _is_given_number(b) and _is_given_number(a)
+    return _flags(a, b, np.not_equal) if both else arithmetic.differs(b, a)
 
 
 def _flags(a: Any, b: Any, made: Any) -> Any:
     found = made(plain(a), plain(b)).astype(float)
-    return found if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else Many(found)
+    return found if _is_array(a) or _is_array(b) else Many(found)
 
 
 @arithmetic.some.register(Many)
 def _some(amount: Many) -> Many:
-    return Many(amount.values > arithmetic.AMOUNT_ROUNDING)
+    return Many(arithmetic.some(amount.values))
 
 
 @arithmetic.uneven.register(Many)

@@ -16,6 +16,7 @@ import numpy as np
 from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake, number
 from dse.system.records import dataclass
+from formulations.arithmetics.operators import Operators
 
 Key = tuple[tuple[str, float], ...]
 LEAST_DIVISOR = 1e-300
@@ -107,23 +108,33 @@ def constant(c: Any) -> Posynomial:
 ONE = constant(1.0)
 
 
+class Closed:
+    """Whatever is done to it is refused, for a ``reason``."""
+
+    __slots__ = ()
+    reason: str
+
+    def _refusal(self, _other: Any = None) -> Refused:
+        return Refused(self.reason)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refusal
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __neg__ = _refusal
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Refused:
+class Refused(Closed, Operators):
     """What is not a ratio of posynomials, and why; it spoils only the metrics and limits that it enters."""
 
     reason: str
 
-    def _stay(self, _other: Any = None) -> Refused:
-        return self
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _stay
-    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __neg__ = _stay
-    __array_ufunc__ = None
-
     def __bool__(self) -> bool:
         raise NotPosynomial(self.reason)
 
-    __lt__ = __le__ = __gt__ = __ge__ = lambda self, _other: self.__bool__()
+
+def refuses(kind: type, reason: str, *operations: Callable[[type], Any]) -> None:
+    """Refuse what is asked of a kind of numbers by some operations, given as what registers them."""
+    for register in operations:
+        register(kind)(lambda *_: Refused(reason))
 
 
 class Apart:
@@ -150,11 +161,11 @@ def _refusing(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return run
 
 
-class Ratio:
+class Ratio(Operators):
     """N/D with posynomials N and D; D is 1 wherever it can be."""
 
-    __array_ufunc__ = None  # an ndarray on the left must come to us whole, not element by element
     __slots__ = ("denominator", "numerator")
+    refusal = NotPosynomial
 
     def __init__(self, numerator: Posynomial, denominator: Posynomial = ONE) -> None:
         if not denominator.terms:
@@ -174,8 +185,6 @@ class Ratio:
             self.numerator * b.denominator + b.numerator * self.denominator, self.denominator * b.denominator
         )
 
-    __radd__ = __add__
-
     @_refusing
     def __mul__(self, other: Any) -> Any:
         b = ratio(other)
@@ -184,8 +193,6 @@ class Ratio:
         if self.denominator.same_as(b.numerator):
             return Ratio(self.numerator, b.denominator)
         return Ratio(self.numerator * b.numerator, self.denominator * b.denominator)
-
-    __rmul__ = __mul__
 
     def inverse(self) -> Ratio:
         """D/N; raises NotPosynomial where N is zero."""
@@ -229,24 +236,18 @@ class Ratio:
     def __neg__(self) -> Refused:
         return Refused("a negative term")
 
-    def __bool__(self) -> bool:
-        raise NotPosynomial("a comparison of unknowns")
-
-    __lt__ = __le__ = __gt__ = __ge__ = lambda self, _other: self.__bool__()
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LogMonomial:
+class LogMonomial(Closed):
     """log2 of a monomial: affine in the logarithms of the variables."""
 
     monomial: Ratio
 
-    def _refuse(self, _other: Any = None) -> Refused:
+    @property
+    def reason(self) -> str:  # type: ignore[override]
+        """Why nothing else is made of it."""
         names = ", ".join(v for v, _ in next(iter(self.monomial.numerator.terms)))
-        return Refused(f"a logarithm of {names} inside a larger expression")
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
-    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __neg__ = _refuse
+        return f"a logarithm of {names} inside a larger expression"
 
 
 def symbol(name: str) -> Ratio:
@@ -258,11 +259,7 @@ def ratio(x: Any) -> Ratio:
     """Any number, or array of them, as a ratio; raises NotPosynomial for negative numbers and logarithms."""
     if isinstance(x, Ratio):
         return x
-    if isinstance(x, LogMonomial):
-        x = x._refuse()
-    if isinstance(x, Refused):
-        raise NotPosynomial(x.reason)
-    if isinstance(x, Apart):
+    if isinstance(x, Closed | Apart):
         raise NotPosynomial(x.reason)
     c = np.asarray(x, dtype=float)
     if not (c >= 0).all():
@@ -270,10 +267,25 @@ def ratio(x: Any) -> Ratio:
     return Ratio(constant(c))
 
 
-@arithmetic.log.register(Ratio)
-@arithmetic.exp.register(Ratio)
-def _transcendental(_x: Ratio) -> Refused:
-    return Refused("a logarithm or exponential of an unknown")
+refuses(Ratio, "a logarithm or exponential of an unknown", arithmetic.log.register, arithmetic.exp.register)
+refuses(Ratio, "which of two unknown quantities is the larger", arithmetic.register_reaches)
+refuses(Ratio, "whether one number divides another", arithmetic.uneven.register)
+
+
+@arithmetic.log.register(Refused)
+@arithmetic.exp.register(Refused)
+@arithmetic.log2.register(Refused)
+@arithmetic.pick.register(Refused)
+@arithmetic.some.register(Refused)
+@arithmetic.uneven.register(Refused)
+@arithmetic.at_most.register(Refused)
+@arithmetic.at_least.register(Refused)
+@arithmetic.register_maximum(Refused)
+@arithmetic.register_minimum(Refused)
+@arithmetic.register_reaches(Refused)
+@arithmetic.register_differs(Refused)
+def _still_refused(*values: Any) -> Refused:
+    return Refused(next(x.reason for x in values if isinstance(x, Refused)))
 
 
 @arithmetic.log2.register(Ratio)
@@ -281,13 +293,6 @@ def _log2(x: Ratio) -> LogMonomial | Refused:
     if not (x.numerator.is_monomial and x.denominator.is_monomial):
         return Refused("a logarithm of a sum")
     return LogMonomial(x)
-
-
-@arithmetic.log.register(Refused)
-@arithmetic.exp.register(Refused)
-@arithmetic.log2.register(Refused)
-def _still_refused(x: Refused) -> Refused:
-    return x
 
 
 @arithmetic.register_maximum(Ratio)
@@ -299,34 +304,12 @@ def _max(a: Ratio, b: Any) -> Any:
     return name(a, ratio(b))
 
 
-@arithmetic.register_maximum(Refused)
-def _max_refused(a: Refused, _b: Any) -> Refused:
-    return a
-
-
 @arithmetic.register_minimum(Ratio)
 @_refusing
 def _min(a: Ratio, b: Any) -> Any:
     # both are positive: the smaller is one over the larger of their inverses
     larger_inverse = arithmetic.maximum(a.inverse(), ratio(b).inverse())
     return 1.0 / larger_inverse
-
-
-@arithmetic.register_minimum(Refused)
-def _min_refused(a: Refused, _b: Any) -> Refused:
-    return a
-
-
-@arithmetic.register_reaches(Ratio)
-@arithmetic.register_reaches(Refused)
-def _compared(_a: Any, _b: Any) -> Refused:
-    return Refused("which of two unknown quantities is the larger")
-
-
-@arithmetic.uneven.register(Ratio)
-@arithmetic.uneven.register(Refused)
-def _uneven(_x: Any) -> Refused:
-    return Refused("whether one number divides another")
 
 
 @arithmetic.at_most.register(Ratio)
@@ -347,9 +330,3 @@ def _log_at_most(value: LogMonomial, bound: float) -> Any:
 @arithmetic.at_least.register(LogMonomial)
 def _log_at_least(value: LogMonomial, bound: float) -> Any:
     return 2.0**bound / value.monomial
-
-
-@arithmetic.at_most.register(Refused)
-@arithmetic.at_least.register(Refused)
-def _limit_refused(value: Refused, _bound: float) -> Refused:
-    return value

@@ -8,16 +8,16 @@ of the box.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dse.models import arithmetic
-from dse.models.arithmetic import CannotTake, number
+from dse.models.arithmetic import number
 from dse.system.records import dataclass
 from formulations.arithmetics import intervals
-from formulations.arithmetics.intervals import Array, Interval
+from formulations.arithmetics.intervals import Array, Enclosure, Interval
 
 ZERO = Interval(0.0, 0.0)
 ONE = Interval(1.0, 1.0)
@@ -25,7 +25,7 @@ SLOPE_ROUNDING = 1e-14
 Slopes = tuple[Interval, ...]
 
 
-class Slope:
+class Slope(Enclosure):
     """A quantity over a box: its ``value``, its value at the ``centre``, and its logarithmic ``slopes``.
 
     Slopes hold for quantities of either sign in the sense dv/dlog x = v * slope; where v may be zero and the
@@ -33,7 +33,6 @@ class Slope:
     the centre to the ends of the box, along every input.
     """
 
-    __array_ufunc__ = None
     __slots__ = ("centre", "reach", "slopes", "value")
 
     def __init__(self, value: Interval, centre: Interval, slopes: Slopes, reach: Slopes) -> None:
@@ -64,14 +63,6 @@ class Slope:
         constant = Interval.of(x)
         return Slope(constant, constant, (ZERO,) * len(self.slopes), self.reach)
 
-    def __bool__(self) -> bool:
-        raise CannotTake("a comparison of intervals has no single answer")
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self)
-
-    __le__ = __gt__ = __ge__ = __lt__
-
     def __neg__(self) -> Slope:
         return Slope(-self.value, -self.centre, self.slopes, self.reach)
 
@@ -93,21 +84,11 @@ class Slope:
             slopes = _chosen(positive, slopes, moves) if shares else moves
         return Slope(value, self.centre + b.centre, slopes, self.reach)
 
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Slope:
-        return Slope.__add__(self, -other)
-
-    def __rsub__(self, other: Any) -> Slope:
-        return Slope.__add__(-self, other)
-
     def __mul__(self, other: Any) -> Slope:
         if not isinstance(other, Slope):
             return Slope(self.value * other, self.centre * other, self.slopes, self.reach)
         slopes = _added(self.slopes, other.slopes)
         return Slope(self.value * other.value, self.centre * other.centre, slopes, self.reach)
-
-    __rmul__ = __mul__
 
     def reciprocal(self) -> Slope:
         """One divided by the quantity."""
@@ -126,9 +107,6 @@ class Slope:
         e = number(exponent)
         slopes = tuple(s if s is ZERO else s * e for s in self.slopes)
         return Slope(self.value**e, self.centre**e, slopes, self.reach)
-
-    def __rpow__(self, base: Any) -> Slope:
-        return exp(self * number(np.log(base)))
 
 
 def _log_distances(lo: Array, centre: Array, hi: Array) -> Interval:
@@ -219,19 +197,22 @@ def _relative_move(move: Interval, value: Interval) -> Interval:
     return Interval(np.where(unknown, -np.inf, found.lo), np.where(unknown, np.inf, found.hi))
 
 
+@arithmetic.log.register(Slope)
 def log(x: Slope) -> Slope:
     """Natural logarithm."""
     value = intervals.log(x.value)
     return Slope(value, intervals.log(x.centre), tuple(_relative_move(s, value) for s in x.slopes), x.reach)
 
 
+@arithmetic.exp.register(Slope)
 def exp(x: Slope) -> Slope:
     """Exponential."""
     slopes = tuple(s if s is ZERO else x.value * s for s in x.slopes)
     return Slope(intervals.exp(x.value), intervals.exp(x.centre), slopes, x.reach)
 
 
-def maximum(a: Any, b: Any) -> Slope:
+@arithmetic.register_maximum(Slope)
+def _maximum(a: Any, b: Any) -> Slope:
     """Take the larger of two; where either may be the larger, its slope is any between theirs."""
     first = a if isinstance(a, Slope) else b
     a, b = first.of(a), first.of(b)
@@ -250,22 +231,26 @@ def maximum(a: Any, b: Any) -> Slope:
     )
 
 
-def reaches(a: Any, b: Any) -> Slope:
-    """Return 1 where a >= b and 0 elsewhere; where either may be, nothing is known of the slope of a step."""
-    first = a if isinstance(a, Slope) else b
-    a, b = first.of(a), first.of(b)
-    value, centre = intervals.reaches(a.value, b.value), intervals.reaches(a.centre, b.centre)
-    slope = Interval(np.where(value.lo < value.hi, -np.inf, 0.0), np.where(value.lo < value.hi, np.inf, 0.0))
-    return Slope(value, centre, (slope,) * len(first.slopes), first.reach)
-
-
 for _reading in (arithmetic.at_most, arithmetic.at_least):
     # as of intervals: one expression for arrays of bounds as for one
     _reading.register(Slope)(_reading.dispatch(Interval))
-arithmetic.log.register(Slope)(log)
-arithmetic.exp.register(Slope)(exp)
-arithmetic.register_maximum(Slope)(maximum)
-arithmetic.register_reaches(Slope)(reaches)
+
+
+def _step_of(operation: Callable[..., Interval]) -> Callable[..., Slope]:
+    """Return what an operation of intervals that yields 0 or 1 is of slopes."""
+
+    def stepping(*given: Any) -> Slope:
+        first = next(x for x in given if isinstance(x, Slope))
+        of = [first.of(x) for x in given]
+        return _step_function(operation(*(x.value for x in of)), operation(*(x.centre for x in of)), *of)
+
+    return stepping
+
+
+arithmetic.register_reaches(Slope)(_step_of(arithmetic.reaches))
+arithmetic.register_differs(Slope)(_step_of(arithmetic.differs))
+arithmetic.uneven.register(Slope)(_step_of(arithmetic.uneven))
+arithmetic.some.register(Slope)(_step_of(arithmetic.some))
 
 
 def _step_function(value: Interval, centre: Interval, *of: Slope) -> Slope:
@@ -297,20 +282,3 @@ def _pick(which: Slope, values: Sequence[Any]) -> Any:
         own = arithmetic.pick(which.value, [e.slopes[k] for e in entries])
         slopes.append(Interval(np.where(single, own.lo, -np.inf), np.where(single, own.hi, np.inf)))
     return Slope(value, centre, tuple(slopes), which.reach)
-
-
-@arithmetic.register_differs(Slope)
-def _differs(a: Any, b: Any) -> Slope:
-    first = a if isinstance(a, Slope) else b
-    a, b = first.of(a), first.of(b)
-    return _step_function(arithmetic.differs(a.value, b.value), arithmetic.differs(a.centre, b.centre), a, b)
-
-
-@arithmetic.uneven.register(Slope)
-def _uneven(x: Slope) -> Slope:
-    return _step_function(arithmetic.uneven(x.value), arithmetic.uneven(x.centre), x)
-
-
-@arithmetic.some.register(Slope)
-def _some(amount: Slope) -> Slope:
-    return _step_function(arithmetic.some(amount.value), arithmetic.some(amount.centre), amount)

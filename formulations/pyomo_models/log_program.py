@@ -20,7 +20,8 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.intervals import Interval
 from formulations.arithmetics.intervals import exp as interval_exp
-from formulations.arithmetics.posynomial import NotPosynomial, Refused
+from formulations.arithmetics.operators import Operators
+from formulations.arithmetics.posynomial import NotPosynomial, Refused, refuses
 from formulations.pyomo_models.log_data import (
     GOAL,
     WIDEST_LOG,
@@ -93,14 +94,14 @@ def _yielding(operation: Callable[[Expression, Any], Expression]) -> Callable[[E
     return run
 
 
-class Expression:
+class Expression(Operators):
     """A quantity as a sum of terms.
 
     The arithmetic that a model runs on. Auxiliary variables go to ``program``.
     """
 
-    __array_ufunc__ = None
     __slots__ = ("program", "terms")
+    comparison = "a comparison of unknowns has no answer"
 
     def __init__(self, program: _Builder, terms: tuple[Term, ...]) -> None:
         self.program = program
@@ -119,24 +120,13 @@ class Expression:
     def __add__(self, other: Any) -> Expression:
         return Expression(self.program, self.terms + self.of(other).terms)
 
-    __radd__ = __add__
-
     def __neg__(self) -> Expression:
         return self * -1.0
-
-    @_yielding
-    def __sub__(self, other: Any) -> Expression:
-        return self + (-self.of(other))
-
-    def __rsub__(self, other: Any) -> Expression:
-        return Expression.__add__(-self, other)
 
     @_yielding
     def __mul__(self, other: Any) -> Expression:
         pairs = ((a, b) for a in self.terms for b in self.of(other).terms)
         return Expression(self.program, tuple(a.times(b) for a, b in pairs))
-
-    __rmul__ = __mul__
 
     @_yielding
     def __truediv__(self, other: Any) -> Expression:
@@ -156,14 +146,6 @@ class Expression:
         return Expression(
             self.program, (Term(1.0, t.constant * e, {n: a * e for n, a in t.exponents.items()}),)
         )
-
-    def __bool__(self) -> bool:
-        raise CannotTake("a comparison of unknowns has no answer")
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self)
-
-    __le__ = __gt__ = __ge__ = __lt__
 
     def monomial(self) -> Expression:
         """Write the same (positive) quantity as one exponential, by a log variable of its own for a sum."""
@@ -285,14 +267,8 @@ def _minimum(a: Expression, b: Any) -> Any:
     return 1.0 / arithmetic.maximum(1.0 / a, 1.0 / b)
 
 
-@arithmetic.uneven.register(Expression)
-def _uneven(_x: Expression) -> Refused:
-    return Refused("whether one number divides another, which has no logarithm")
-
-
-@arithmetic.register_reaches(Expression)
-def _reaches(_a: Any, _b: Any) -> Refused:
-    return Refused("a step, which has no logarithm")
+refuses(Expression, "whether one number divides another, which has no logarithm", arithmetic.uneven.register)
+refuses(Expression, "a step, which has no logarithm", arithmetic.register_reaches)
 
 
 def log_program(
