@@ -13,7 +13,7 @@ from pyomo import gdp
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Some
-from formulations.program import Array, Program
+from formulations.program import Array, Program, linear_cost
 from formulations.program_branches import branch_count, branches
 from formulations.pyomo_models.user_variables import NoModel
 
@@ -228,7 +228,7 @@ def _pyomo_objective(
         return 1.0, pyo.Objective(expr=0.0 * columns[0])
     if is_ratio(p) and ratio is None:
         return 1.0, pyo.Objective(expr=form(p.goal * si, columns) / form(p.under * si, columns))
-    cost = linear_cost(p, 0.0 if ratio is None else ratio) * si
+    cost = linear_cost(p.goal, p.under, 0.0 if ratio is None else ratio) * si
     size = goal_size(cost)
     return size, pyo.Objective(expr=0.0 * columns[0] + form(cost / size, columns))
 
@@ -239,7 +239,7 @@ def goal_in_si(p: Program, ratio: float | None = None) -> str:
         return ""
     if is_ratio(p):
         return "objective in SI = 1 / that of the file" if p.sign < 0 else ""
-    size = goal_size(linear_cost(p, 0.0) * np.append(_scale(p), 1.0))
+    size = goal_size(linear_cost(p.goal, p.under) * np.append(_scale(p), 1.0))
     # minimised are what is asked or its reciprocal, and where only the denominator is decided minus its reciprocal
     below = bool(p.under[:-1].any())
     found = f"{'-' * below}{size!r} * that of the file"
@@ -249,17 +249,3 @@ def goal_in_si(p: Program, ratio: float | None = None) -> str:
 def goal_size(cost: Array) -> float:
     """What a linear form is divided by as an objective: its largest coefficient."""
     return float(np.abs(cost[:-1]).max(initial=0.0)) or 1.0
-
-
-def linear_cost(p: Program, ratio: float) -> Array:
-    """What a program minimises as a linear form, for a ratio numerator - ``ratio`` * denominator.
-
-    Where only the denominator is decided, minus it over the numerator: minus the reciprocal of the ratio.
-    """
-    assert p.goal is not None, "only an objective costs"
-    assert p.under is not None, "only an objective costs"
-    if not p.under[:-1].any():
-        return p.goal / float(p.under[-1])
-    if not p.goal[:-1].any():
-        return -p.under / float(p.goal[-1])
-    return p.goal - ratio * p.under

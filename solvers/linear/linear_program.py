@@ -76,19 +76,6 @@ def multiple(form: Array, of: Array) -> float | None:
     return factor if alike.all() else None
 
 
-def linear_cost(goal: Array, under: Array, ratio: float = math.nan) -> Array:
-    """What is linear and least where goal over under is, of one program or of many.
-
-    The numerator, or minus the denominator where only that is decided; of a ratio of two that are decided the numerator
-    less ``ratio`` times the denominator.
-    """
-    if not under[..., :-1].any():
-        return np.asarray(goal / under[..., -1:])
-    if not goal[..., :-1].any():
-        return np.asarray(under / -goal[..., -1:])
-    return goal - ratio * under
-
-
 def reduced_costs(rows: Array, equal: NDArray[np.bool_], cost: Array, y: Array) -> tuple[Array, Array]:
     """The reduced costs (..., n + 1) of linear programs, the constants last, and how far rounding may move those."""
     weight = np.where(equal, y, np.maximum(y, 0.0))

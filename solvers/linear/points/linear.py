@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
-from formulations.program import Program, is_linear, program
+from formulations.program import Program, is_linear, linear_cost, program
 from formulations.program_branches import branch_count, branches
 from results.dataset import Arrays, Layout
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.linear import milp, milp_ties
-from solvers.linear.linear_program import linear_cost, weak_duality
+from solvers.linear.linear_program import weak_duality
 from solvers.linear.milp_explained import RATE_ROUNDING
 from solvers.linear.points import linear_conflicts, lp
 from solvers.linear.points.linear_rows import NotLinear, Rows, to_user
