@@ -14,7 +14,6 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Some
 from formulations.program import Array, Program, linear_cost
-from formulations.program_branches import branch_count, branches
 from formulations.pyomo_models.user_variables import NoModel
 
 # a continuous variable whose coefficients are within these is left in SI
@@ -70,7 +69,6 @@ class Move:
 
 def pyomo_program(
     p: Program,
-    branch: int | None = 0,
     ratio: float | None = None,
     moves: Sequence[Move] = (),
     *,
@@ -78,12 +76,11 @@ def pyomo_program(
 ) -> pyo.ConcreteModel:
     """Build a program as a Pyomo model with variables ``u`` under the names of ``labels``, in units of ``scale``.
 
-    Maxima are variables not below any of their arguments; ``branch``: which of ``branch_count`` sets of rows says
-    of those that something profits from which argument is the largest (rows ``largest``); None: all of them at once,
-    over binary variables or, with ``disjunctions``, as ``pyomo.gdp.Disjunction``. ``moves``: what rows follow. The
-    objective is in units of ``goal_scale``. Of an objective that is a ratio, ``ratio`` makes the linear numerator -
-    ratio * denominator, whose least is 0 where ``ratio`` is the least one; without it the objective is the quotient.
-    Limits are ``limits[name, side]``, what makes atoms ``definitions[label, number]``.
+    Maxima are variables not below any of their arguments; those that something profits from are one of them, by binary
+    variables or, with ``disjunctions``, by a ``pyomo.gdp.Disjunction``. ``moves``: what rows follow. The objective is
+    in units of ``goal_scale``. Of an objective that is a ratio, ``ratio`` makes the linear numerator - ratio *
+    denominator, whose least is 0 where ``ratio`` is the least one; without it the objective is the quotient. Limits are
+    ``limits[name, side]``, what makes atoms ``definitions[label, number]``.
     """
     names = labels(p)
     m = pyo.ConcreteModel()
@@ -106,10 +103,7 @@ def pyomo_program(
             m.limits[tuple(key)] = body <= 0.0
         else:
             m.definitions[owners[i]] = body == 0.0 if equal else body <= 0.0
-    if branch is None:
-        _any_branch(m, p, names, si, disjunctions=disjunctions)
-    else:
-        _choose(m, p, names, si, branch)
+    _hold_maxima(m, p, names, si, disjunctions=disjunctions)
     m.goal_scale, m.objective = _pyomo_objective(m, p, names, si, ratio)
     return m
 
@@ -180,7 +174,7 @@ def _largest_coefficient(row: Array) -> float:
     return float(np.abs(row[:-1]).max(initial=0.0)) or float(abs(row[-1])) or 1.0
 
 
-def _any_branch(
+def _hold_maxima(
     m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, *, disjunctions: bool
 ) -> None:
     """Say of every exact maximum that it is one of its arguments; raises NoModel where that has no finite room."""
@@ -206,18 +200,6 @@ def _any_branch(
         m.add_component(f"largest {names[place]}", limits)
         for k, (row, body) in enumerate(zip(rows, bodies, strict=True)):
             limits[k] = body <= max(float(slack[k]), 0.0) / _largest_coefficient(row * si) * (1 - one[k])
-
-
-def _choose(m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, branch: int) -> None:
-    count = branch_count(p)
-    if not 0 <= branch < count:
-        raise ValueError(
-            f"there are {count} ways of choosing the largest terms, counted from 0: none is {branch}"
-        )
-    extra = next(rows for i, rows in enumerate(branches(p)) if i == branch)
-    m.largest = pyo.Constraint([names[place] for place, _ in p.exact])
-    for (place, _), row in zip(p.exact, extra, strict=True):
-        m.largest[names[place]] = _balanced_row(m, names, row * si) <= 0.0
 
 
 def _pyomo_objective(

@@ -159,7 +159,7 @@ def _of_program(p: Program, left: Open, ratio: float | None, *, disjunctions: bo
     holder = pyo.ConcreteModel()
     axes = _axis_parameters(holder, left)
     moves = [Move(s.read(axes[n]), s.read(left.at[n]), s.rows) for n, s in left.slopes.items()]
-    m = pyomo_program(p, None, ratio, moves, disjunctions=disjunctions)
+    m = pyomo_program(p, ratio, moves, disjunctions=disjunctions)
     names = labels(p)
     m.axes = {}
     for name, parameter in axes.items():

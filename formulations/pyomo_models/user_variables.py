@@ -27,7 +27,6 @@ OWN = frozenset(
         "equations",
         "goal",
         "goal_scale",
-        "largest",
         "limits",
         "objective",
         "objective_value",
@@ -36,7 +35,6 @@ OWN = frozenset(
         "scale",
         "sums",
         "u",
-        "x",
         "y",
     ]
 )
