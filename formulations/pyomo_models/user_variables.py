@@ -52,11 +52,6 @@ class Named:
     unit: float
 
     @property
-    def si(self) -> Any:
-        """The variable in SI, as an expression."""
-        return self.variable if self.unit == 1.0 else self.unit * self.variable
-
-    @property
     def log(self) -> Any:
         """The natural logarithm of the SI value, as an expression."""
         return pyo.log(self.variable) + math.log(self.unit)

@@ -23,7 +23,7 @@ MOST_COMBINED = 2**20
 ROW_HOLDS = 1e-9
 DISTINCT_DIGITS = 12
 APART = 1e-9
-MOST_COMPARED = 32
+KNOWN_COMPARED = 32
 """Points that all others are compared with: more cost more than the sorting that they spare."""
 WHOLE_BOUND = 1e-6
 
@@ -94,7 +94,7 @@ def _coordinates(t: Table) -> Array:
 def _clearly_worse(at: Array, known: Array) -> NDArray[np.bool_]:
     """Which points some known one betters in both coordinates by more than rounding: compared before sorting."""
     (a, b), found = at.T, np.zeros(len(at), dtype=bool)
-    for first, second in (known + APART * np.abs(known))[:: max(len(known) // MOST_COMPARED, 1)]:
+    for first, second in (known + APART * np.abs(known))[:: max(len(known) // KNOWN_COMPARED, 1)]:
         found |= (a > first) & (b > second)
     return found
 
