@@ -6,7 +6,8 @@ import math
 
 from formulations.arithmetics.linear_row import linear_row
 from formulations.arithmetics.posynomial import Posynomial
-from formulations.problem import Goal, Problem
+from formulations.problem import Goal, Kind, Problem
+from formulations.program import Program, of_rows
 from formulations.row_keys import RowKey
 
 
@@ -21,6 +22,15 @@ def linear_rows(problem: Problem) -> tuple[tuple[RowKey, Posynomial, Posynomial]
     """The rows of an LP or MILP as affine ``numerator <= denominator``."""
     assert problem.rows is not None, "only problems with structure have linear rows"
     return tuple((r.key, *linear_row(r.numerator, r.denominator)) for r in problem.rows)
+
+
+def program_of(problem: Problem) -> Program | None:
+    """The program of a problem that is linear, also of one of positive quantities; None of others."""
+    if problem.program is not None or problem.kind not in {Kind.LP, Kind.MILP}:
+        return problem.program
+    assert problem.goal is not None, "only what has a goal is told to be linear"
+    goal = problem.goal.numerator, problem.goal.denominator
+    return of_rows(problem.question, linear_rows(problem), goal, problem.goal.sign)
 
 
 def typical_size(problem: Problem, name: str) -> float:

@@ -242,7 +242,7 @@ def relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
     else:
         rows = tuple(r for r in rows if r.key != key)
     own = {d.name: d for d in question.decide}
-    variables = tuple(v if v.auxiliary else _variable_of(question, own[v.name]) for v in problem.variables)
+    variables = tuple(v if v.auxiliary else variable_of(question, own[v.name]) for v in problem.variables)
     return replace(problem, question=question, variables=variables, rows=rows)
 
 
@@ -311,7 +311,7 @@ def _held(way: maxima.Alternative) -> tuple[Row, ...]:
 
 
 def _variables(question: Question) -> tuple[Variable, ...]:
-    return tuple(_variable_of(question, d) for d in question.decide)
+    return tuple(variable_of(question, d) for d in question.decide)
 
 
 def farther(variables: Sequence[Variable]) -> tuple[Variable, ...]:
@@ -325,7 +325,8 @@ def _farther(v: Variable) -> Variable:
     return replace(v, low=low, high=high, decision=evaluation.with_all_powers(v.decision))
 
 
-def _variable_of(question: Question, d: Decision) -> Variable:
+def variable_of(question: Question, d: Decision) -> Variable:
+    """A decided number in the box of its domain, as far as the user allows more."""
     box = evaluation.box(question, d.name)
     low, high = box.low, box.high
     if d.minimum is not None and d.minimum > 0:

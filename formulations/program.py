@@ -9,7 +9,7 @@ must let one of its arguments be the largest, in turn.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,10 +20,10 @@ from dse.models import arithmetic
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import largest, many
-from formulations.arithmetics.affine import ONE, Linear, Product, symbol
+from formulations.arithmetics.affine import ONE, Linear, Product, linear, symbol
 from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Maximum, Some, atoms, number
 from formulations.arithmetics.many import Many
-from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from formulations.stated import Run, named, run, stated
@@ -148,6 +148,37 @@ def product(question: Question) -> Program | None:
     }
     one, other = sorted(value.factors, key=lambda f: f.numerator.is_constant)
     return _Builder(question, x).build(limits, one, 1, {}, [(other, 1)])
+
+
+def of_rows(
+    question: Question,
+    rows: Iterable[tuple[RowKey, Posynomial, Posynomial]],
+    goal: tuple[Posynomial, Posynomial],
+    sign: int,
+) -> Program:
+    """The program of affine rows ``numerator <= denominator`` and a goal; ends that only a search has are none."""
+    x = {d.name: symbol(d) for d in question.decide}
+
+    def form(p: Posynomial) -> Affine:
+        return linear(p(**x)).numerator
+
+    limits = {key: Linear(form(above), form(below)) for key, above, below in rows}
+    found = _Builder(question, x).build(limits, Linear(*map(form, goal)), sign, {}, [])
+    searched = [isinstance(a, str) and evaluation.box(question, a).searched[0] for a in found.columns]
+    return replace(found, low=np.where(searched, 0.0, found.low), high=found.endless)
+
+
+def linear_cost(goal: Array, under: Array, ratio: float = math.nan) -> Array:
+    """What is linear and least where goal over under is, of one program or of many.
+
+    The numerator, or minus the denominator where only that is decided; of a ratio of two that are decided the numerator
+    less ``ratio`` times the denominator.
+    """
+    if not under[..., :-1].any():
+        return np.asarray(goal / under[..., -1:])
+    if not goal[..., :-1].any():
+        return np.asarray(under / -goal[..., -1:])
+    return goal - ratio * under
 
 
 def column_ends(question: Question, d: Decision) -> tuple[float, float]:

@@ -60,11 +60,6 @@ class Box:
         return math.hypot(self.a[1] - self.a[0], self.b[1] - self.b[0])
 
     @property
-    def whole(self) -> Box:
-        """The box as it was when nothing but its two neighbours was known."""
-        return Box(self.left, self.right, (self.left.a, self.right.a), (self.right.b, self.left.b))
-
-    @property
     def distance(self) -> float:
         """Distance of the two neighbours."""
         return math.dist(self.left[:2], self.right[:2])
@@ -183,10 +178,10 @@ def spread(places: list[Place], count: int) -> list[tuple[int, float]]:
     ]
 
 
-def efficient(places: Iterable[Place], same: float = COINCIDENT) -> list[Place]:
+def efficient(places: Iterable[Place]) -> list[Place]:
     """Return the designs that no other one betters, without repetitions, by rising a."""
     kept: list[Place] = []
     for place in sorted(places, key=lambda p: (p.a, p.b)):
-        if not kept or (place.b < kept[-1].b and not place.same(kept[-1], same)):
+        if not kept or (place.b < kept[-1].b and not place.same(kept[-1])):
             kept.append(place)
     return kept

@@ -22,6 +22,7 @@ from formulations.arithmetics.intervals import Interval
 from formulations.arithmetics.intervals import exp as interval_exp
 from formulations.arithmetics.operators import Operators
 from formulations.arithmetics.posynomial import NotPosynomial, Refused, refuses
+from formulations.problem import variable_of
 from formulations.pyomo_models.log_data import (
     GOAL,
     WIDEST_LOG,
@@ -360,12 +361,8 @@ def _goal_row(program: _Builder, objective: Expression, maximize: bool) -> tuple
 def _log_variable(question: Question, d: Decision, known: tuple[float, float] | None) -> LogVariable:
     if d.choices is not None:
         raise CannotTake(f"{d.name} is a choice among names: fix it first")
-    box = evaluation.box(question, d.name)
-    low, high = known or (box.low, box.high)
-    if known is None and d.minimum is not None and d.minimum > 0:
-        low = min(low, d.minimum)
-    if known is None and d.maximum is not None:
-        high = max(high, d.maximum)
+    v = variable_of(question, d)
+    low, high = known or (v.low, v.high)
     if d.values is not None:
         kept = tuple(v for v in d.values if low * (1 - 1e-12) <= v <= high * (1 + 1e-12)) or d.values
         return LogVariable(d.name, math.log(kept[0]), math.log(kept[-1]), values=kept)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pyomo.environ as pyo
 
+from formulations.linear_forms import program_of
 from formulations.problem import Kind, Problem
 from formulations.pyomo_models.log_program import log_program
 from formulations.pyomo_models.program_model import goal_in_si, is_ratio
-from formulations.pyomo_models.pyomo_model import linear_model
 from formulations.pyomo_models.user_model import LOG, PLAIN, user_model
 
 FORMATS = {"lp": "cpxlp", "nl": "nl", "gams": "gams"}
@@ -57,12 +57,8 @@ def write(
 
 def written_goal(problem: Problem, ratio: float | None = None) -> str:
     """How the objective in SI follows from that of a written file, which is scaled; empty where it does not."""
-    if problem.program is not None:
-        return goal_in_si(problem.program, ratio)
-    if problem.kind not in {Kind.LP, Kind.MILP} or problem.goal is None:
-        return ""
-    size = problem.goal.sign * linear_model(problem).goal_scale
-    return f"objective in SI = {size!r} * that of the file"
+    program = program_of(problem)
+    return "" if program is None else goal_in_si(program, ratio)
 
 
 def logarithmic(problem: Problem) -> str:

@@ -13,8 +13,7 @@ from pyomo import gdp
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Some
-from formulations.program import Array, Program
-from formulations.program_branches import branch_count, branches
+from formulations.program import Array, Program, linear_cost
 from formulations.pyomo_models.user_variables import NoModel
 
 # a continuous variable whose coefficients are within these is left in SI
@@ -70,7 +69,6 @@ class Move:
 
 def pyomo_program(
     p: Program,
-    branch: int | None = 0,
     ratio: float | None = None,
     moves: Sequence[Move] = (),
     *,
@@ -78,12 +76,11 @@ def pyomo_program(
 ) -> pyo.ConcreteModel:
     """Build a program as a Pyomo model with variables ``u`` under the names of ``labels``, in units of ``scale``.
 
-    Maxima are variables not below any of their arguments; ``branch``: which of ``branch_count`` sets of rows says
-    of those that something profits from which argument is the largest (rows ``largest``); None: all of them at once,
-    over binary variables or, with ``disjunctions``, as ``pyomo.gdp.Disjunction``. ``moves``: what rows follow. The
-    objective is in units of ``goal_scale``. Of an objective that is a ratio, ``ratio`` makes the linear numerator -
-    ratio * denominator, whose least is 0 where ``ratio`` is the least one; without it the objective is the quotient.
-    Limits are ``limits[name, side]``, what makes atoms ``definitions[label, number]``.
+    Maxima are variables not below any of their arguments; those that something profits from are one of them, by binary
+    variables or, with ``disjunctions``, by a ``pyomo.gdp.Disjunction``. ``moves``: what rows follow. The objective is
+    in units of ``goal_scale``. Of an objective that is a ratio, ``ratio`` makes the linear numerator - ratio *
+    denominator, whose least is 0 where ``ratio`` is the least one; without it the objective is the quotient. Limits are
+    ``limits[name, side]``, what makes atoms ``definitions[label, number]``.
     """
     names = labels(p)
     m = pyo.ConcreteModel()
@@ -106,10 +103,7 @@ def pyomo_program(
             m.limits[tuple(key)] = body <= 0.0
         else:
             m.definitions[owners[i]] = body == 0.0 if equal else body <= 0.0
-    if branch is None:
-        _any_branch(m, p, names, si, disjunctions=disjunctions)
-    else:
-        _choose(m, p, names, si, branch)
+    _hold_maxima(m, p, names, si, disjunctions=disjunctions)
     m.goal_scale, m.objective = _pyomo_objective(m, p, names, si, ratio)
     return m
 
@@ -180,7 +174,7 @@ def _largest_coefficient(row: Array) -> float:
     return float(np.abs(row[:-1]).max(initial=0.0)) or float(abs(row[-1])) or 1.0
 
 
-def _any_branch(
+def _hold_maxima(
     m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, *, disjunctions: bool
 ) -> None:
     """Say of every exact maximum that it is one of its arguments; raises NoModel where that has no finite room."""
@@ -208,18 +202,6 @@ def _any_branch(
             limits[k] = body <= max(float(slack[k]), 0.0) / _largest_coefficient(row * si) * (1 - one[k])
 
 
-def _choose(m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, branch: int) -> None:
-    count = branch_count(p)
-    if not 0 <= branch < count:
-        raise ValueError(
-            f"there are {count} ways of choosing the largest terms, counted from 0: none is {branch}"
-        )
-    extra = next(rows for i, rows in enumerate(branches(p)) if i == branch)
-    m.largest = pyo.Constraint([names[place] for place, _ in p.exact])
-    for (place, _), row in zip(p.exact, extra, strict=True):
-        m.largest[names[place]] = _balanced_row(m, names, row * si) <= 0.0
-
-
 def _pyomo_objective(
     m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, ratio: float | None
 ) -> tuple[float, pyo.Objective]:
@@ -228,7 +210,7 @@ def _pyomo_objective(
         return 1.0, pyo.Objective(expr=0.0 * columns[0])
     if is_ratio(p) and ratio is None:
         return 1.0, pyo.Objective(expr=form(p.goal * si, columns) / form(p.under * si, columns))
-    cost = linear_cost(p, 0.0 if ratio is None else ratio) * si
+    cost = linear_cost(p.goal, p.under, 0.0 if ratio is None else ratio) * si
     size = goal_size(cost)
     return size, pyo.Objective(expr=0.0 * columns[0] + form(cost / size, columns))
 
@@ -239,7 +221,7 @@ def goal_in_si(p: Program, ratio: float | None = None) -> str:
         return ""
     if is_ratio(p):
         return "objective in SI = 1 / that of the file" if p.sign < 0 else ""
-    size = goal_size(linear_cost(p, 0.0) * np.append(_scale(p), 1.0))
+    size = goal_size(linear_cost(p.goal, p.under) * np.append(_scale(p), 1.0))
     # minimised are what is asked or its reciprocal, and where only the denominator is decided minus its reciprocal
     below = bool(p.under[:-1].any())
     found = f"{'-' * below}{size!r} * that of the file"
@@ -249,17 +231,3 @@ def goal_in_si(p: Program, ratio: float | None = None) -> str:
 def goal_size(cost: Array) -> float:
     """What a linear form is divided by as an objective: its largest coefficient."""
     return float(np.abs(cost[:-1]).max(initial=0.0)) or 1.0
-
-
-def linear_cost(p: Program, ratio: float) -> Array:
-    """What a program minimises as a linear form, for a ratio numerator - ``ratio`` * denominator.
-
-    Where only the denominator is decided, minus it over the numerator: minus the reciprocal of the ratio.
-    """
-    assert p.goal is not None, "only an objective costs"
-    assert p.under is not None, "only an objective costs"
-    if not p.under[:-1].any():
-        return p.goal / float(p.under[-1])
-    if not p.goal[:-1].any():
-        return -p.under / float(p.goal[-1])
-    return p.goal - ratio * p.under

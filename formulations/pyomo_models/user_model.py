@@ -17,10 +17,12 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+import formulations.pyomo_models.pyomo_model  # noqa: F401  (teaches the helpers what a Pyomo expression is)
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry
 from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.linear_forms import program_of
 from formulations.problem import Kind, Problem
 from formulations.program import Array, Program
 from formulations.pyomo_models import user_variables
@@ -29,7 +31,6 @@ from formulations.pyomo_models.log_models import LogWriter
 from formulations.pyomo_models.log_program import log_program
 from formulations.pyomo_models.program_model import Move, labels, pyomo_program
 from formulations.pyomo_models.program_model import form as linear_form
-from formulations.pyomo_models.pyomo_model import linear_model
 from formulations.pyomo_models.user_variables import NoModel
 from scenarios.question import Question
 
@@ -89,14 +90,12 @@ def user_model(
     if refusal:
         raise NoModel(refusal)
     left = opened or Open()
-    linear = problem.program is not None or (form == PLAIN and problem.kind in {Kind.LP, Kind.MILP})
-    if problem.program is not None:
-        if form == LOG:
-            none = _may_be_none(question)
-            raise NoModel(f"{none} may be 0, and 0 has no logarithm: take form 'plain'")
-        return _of_program(problem.program, left, ratio, disjunctions=disjunctions)
-    if linear and not left.at:
-        return _of_linear(problem)
+    if problem.program is not None and form == LOG:
+        none = _may_be_none(question)
+        raise NoModel(f"{none} may be 0, and 0 has no logarithm: take form 'plain'")
+    program = program_of(problem)
+    if program is not None and form == PLAIN and (problem.program is not None or not left.at):
+        return _of_program(program, left, ratio, disjunctions=disjunctions)
     try:
         return _of_logarithms(question, form, box, left, disjunctions=disjunctions)
     except NotPosynomial as found:
@@ -160,7 +159,7 @@ def _of_program(p: Program, left: Open, ratio: float | None, *, disjunctions: bo
     holder = pyo.ConcreteModel()
     axes = _axis_parameters(holder, left)
     moves = [Move(s.read(axes[n]), s.read(left.at[n]), s.rows) for n, s in left.slopes.items()]
-    m = pyomo_program(p, None, ratio, moves, disjunctions=disjunctions)
+    m = pyomo_program(p, ratio, moves, disjunctions=disjunctions)
     names = labels(p)
     m.axes = {}
     for name, parameter in axes.items():
@@ -202,21 +201,3 @@ def _quotient(p: Program, columns: list[Any]) -> Any:
         return 0.0 * columns[0]
     top, bottom = (p.under, p.goal) if p.sign < 0 else (p.goal, p.under)
     return linear_form(top, columns) / linear_form(bottom, columns)
-
-
-def _of_linear(problem: Problem) -> pyo.ConcreteModel:
-    m = linear_model(problem)
-    question = problem.question
-    m.axes = {}
-    by_name = {v.name: v for v in problem.variables}
-    ends = {n: (v.low if v.real_low else 0.0, v.high) for n, v in by_name.items()}
-    user_variables.add(m, question, {d.name: ends[d.name] for d in question.decide})
-    for d in question.decide:
-        _tie(m, d.name, m.x[d.name] * m.scale[d.name])
-        if not by_name[d.name].real_high:
-            m.decided[d.name].variable.setub(None)
-    value: Any = 0.0 * m.x[question.decide[0].name]
-    if problem.goal is not None:
-        value = problem.goal.sign * m.goal_scale * m.objective.expr
-    user_variables.objective_value(m, question, value)
-    return m

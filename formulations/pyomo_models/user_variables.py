@@ -27,7 +27,6 @@ OWN = frozenset(
         "equations",
         "goal",
         "goal_scale",
-        "largest",
         "limits",
         "objective",
         "objective_value",
@@ -36,7 +35,6 @@ OWN = frozenset(
         "scale",
         "sums",
         "u",
-        "x",
         "y",
     ]
 )
@@ -52,11 +50,6 @@ class Named:
 
     variable: Any
     unit: float
-
-    @property
-    def si(self) -> Any:
-        """The variable in SI, as an expression."""
-        return self.variable if self.unit == 1.0 else self.unit * self.variable
 
     @property
     def log(self) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from formulations import evaluation
-from formulations.program import Program
+from formulations.program import Program, linear_cost
 from formulations.row_keys import RowKey
 from results.solution import LimitState, Solution, Status
 from solvers.certain import called_by_name, checked
@@ -18,7 +18,7 @@ from solvers.fronts.envelope import Array, Vertex
 from solvers.fronts.program_front import Owner, ProgramFront
 from solvers.linear import milp, milp_explained, milp_ties
 from solvers.linear.highs import SOLVER
-from solvers.linear.linear_program import End, linear_cost
+from solvers.linear.linear_program import End
 from solvers.linear.milp import Best
 from solvers.outcome import Outcome
 

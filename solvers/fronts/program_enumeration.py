@@ -22,6 +22,9 @@ from solvers.linear.linear_program import End, Numbers
 MOST_COMBINED = 2**20
 ROW_HOLDS = 1e-9
 DISTINCT_DIGITS = 12
+APART = 1e-9
+KNOWN_COMPARED = 32
+"""Points that all others are compared with: more cost more than the sorting that they spare."""
 WHOLE_BOUND = 1e-6
 
 
@@ -66,7 +69,9 @@ def points(question: Question, of: Grid, owner: int, report: Callable[[], None])
     """
     left, kept = Table({}, question, {n: np.zeros(0) for n in of.names}), np.zeros((0, 2))
     for part in of.parts(question):
-        left, kept = left.joined(part), np.concatenate([kept, _coordinates(part)])
+        at = _coordinates(part)
+        near = ~_clearly_worse(at, kept)
+        left, kept = left.joined(part.take(near)), np.concatenate([kept, at[near]])
         best = _undominated(kept)
         left, kept = left.take(best), kept[best]
         report()
@@ -84,6 +89,14 @@ def _coordinates(t: Table) -> Array:
     both = np.stack([full(enumeration.minimised(t, at, k), shape)[0] for k in range(2)], axis=1)
     allowed = (enumeration.excess(ratios, shape)[0] <= ROW_HOLDS) & np.isfinite(both).all(axis=1)
     return np.where(allowed[:, None], both, np.inf)
+
+
+def _clearly_worse(at: Array, known: Array) -> NDArray[np.bool_]:
+    """Which points some known one betters in both coordinates by more than rounding: compared before sorting."""
+    (a, b), found = at.T, np.zeros(len(at), dtype=bool)
+    for first, second in (known + APART * np.abs(known))[:: max(len(known) // KNOWN_COMPARED, 1)]:
+        found |= (a > first) & (b > second)
+    return found
 
 
 def _undominated(at: Array) -> NDArray[np.int64]:

@@ -150,8 +150,10 @@ def out_of_reach(
     )
     if program is None or not front.pieces or other_end:
         return None
-    sense, alone = front.senses[1], _with_nothing_else(program)
-    nearest = sense.value(front.pieces[-1].right.b)
+    nearest = front.senses[1].value(front.pieces[-1].right.b)
+    # of designs that were all tried the limit is to blame alone where there is no other
+    others = front.proofs or milp_conflicts.limit_names(program.question, program.keys)
+    alone = _with_nothing_else(program) if others else nearest
 
     def answer(value: float) -> Solution | None:
         free = alone / value if key.side == "max" else value / alone

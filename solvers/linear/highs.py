@@ -165,19 +165,15 @@ def _whole_refuted(n: Numbers) -> bool:
 def _least_miss(n: Numbers) -> Result:
     """The least multiple of their size by which all rows of a program have to give, and what its rows are worth."""
     size = np.maximum(np.abs(n.rows).max(axis=1, initial=0.0), np.finfo(float).tiny)
-    rows, both = n.rows, np.concatenate([np.arange(len(n.rows)), np.flatnonzero(n.equal)])
-    sign = np.concatenate([np.ones(len(rows)), -np.ones(np.count_nonzero(n.equal))])
-    eased = np.insert(rows[both] * sign[:, None], -1, -size[both], axis=1)
-    ends = np.append(n.low, 0.0), np.append(n.high, np.inf)
+    both = np.concatenate([np.arange(len(n.rows)), np.flatnonzero(n.equal)])
+    sign = np.where(np.arange(len(both)) < len(n.rows), 1.0, -1.0)
     none = np.zeros(len(both), dtype=bool)
-    wide = Numbers(eased, none, *ends, np.append(n.integer, False))
-    cost = np.zeros(eased.shape[1])
-    cost[-2] = 1.0
+    split = replace(n, rows=n.rows[both] * sign[:, None], equal=none, indicators=None)
     # that there is a bound is enough
-    found = _called_highs(wide, cost, 0.0, share=ROUGH_SHARE)
+    found = _called_highs(*split.eased(size[both], np.inf), 0.0, share=ROUGH_SHARE)
     if found.multipliers is None:
         return found
-    y = np.asarray(np.bincount(both, found.multipliers * sign, minlength=len(rows)), dtype=float)
+    y = np.asarray(np.bincount(both, found.multipliers * sign, minlength=len(n.rows)), dtype=float)
     return replace(found, multipliers=y)
 
 

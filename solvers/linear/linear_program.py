@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 
@@ -15,6 +16,8 @@ Array = NDArray[np.float64]
 
 COST_ROUNDING = 1e-14
 PROPORTIONAL = 1e-12
+DINKELBACH_STEPS = 60
+RATIO_CLOSED = 1e-13
 
 
 class End(StrEnum):
@@ -58,6 +61,17 @@ class Numbers:
         high = np.where(self.integer, whole, self.high)
         return Numbers(self.rows, self.equal, low, high, np.zeros_like(self.integer))
 
+    def eased(self, give: Array, most: float) -> tuple[Numbers, Array]:
+        """The same with one more column, by a multiple of which every row gives, and that column as costs."""
+        wide = Numbers(
+            np.insert(self.rows, -1, -give, axis=1),
+            self.equal,
+            np.append(self.low, 0.0),
+            np.append(self.high, most),
+            np.append(self.integer, False),
+        )
+        return wide, np.eye(wide.rows.shape[1])[-2]
+
 
 def constant_column(size: int) -> Array:
     """The row whose value is 1 at every point ``u``."""
@@ -74,19 +88,6 @@ def multiple(form: Array, of: Array) -> float | None:
     factor = float(form[k] / of[k])
     alike = np.abs(form - factor * of) <= PROPORTIONAL * np.maximum(np.abs(form), np.abs(factor * of))
     return factor if alike.all() else None
-
-
-def linear_cost(goal: Array, under: Array, ratio: float = math.nan) -> Array:
-    """What is linear and least where goal over under is, of one program or of many.
-
-    The numerator, or minus the denominator where only that is decided; of a ratio of two that are decided the numerator
-    less ``ratio`` times the denominator.
-    """
-    if not under[..., :-1].any():
-        return np.asarray(goal / under[..., -1:])
-    if not goal[..., :-1].any():
-        return np.asarray(under / -goal[..., -1:])
-    return goal - ratio * under
 
 
 def reduced_costs(rows: Array, equal: NDArray[np.bool_], cost: Array, y: Array) -> tuple[Array, Array]:
@@ -111,6 +112,26 @@ def weak_duality(
     with np.errstate(invalid="ignore"):
         least = np.where(s > 0, s * low, np.where(s < 0, s * high, 0.0))
     return np.asarray(slope[..., -1] + least.sum(axis=-1) - noise)
+
+
+def least_ratios(
+    least: Callable[[Array, Array], tuple[Array, NDArray[np.bool_]]], goal: Array, under: Array, u: Array
+) -> tuple[Array, Array, Array]:
+    """Minimise (goal . u) / (under . u) of many programs from the points ``u`` on, by Dinkelbach's iteration.
+
+    ``least``: a point of least cost of each, and which were found, from the costs and the sizes of the numerators.
+    Returned are the points, the ratios at those before, and the costs (numerator - ratio * denominator) minimised last.
+    """
+    for _ in range(DINKELBACH_STEPS):
+        top, bottom = (goal * u).sum(axis=-1), (under * u).sum(axis=-1)
+        ratio = top / np.where(bottom > 0.0, bottom, 1.0)
+        cost = goal - ratio[:, None] * under
+        now, met = least(cost, np.abs(top))
+        better = met & (bottom > 0.0) & ((cost * now).sum(axis=-1) < -RATIO_CLOSED * np.abs(top))
+        if not better.any():
+            break
+        u = np.where(better[:, None], now, u)
+    return u, ratio, cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Some
-from formulations.program import Program
+from formulations.program import Program, linear_cost
 from formulations.program_branches import branches
 from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from solvers.linear import highs, whole_parts
-from solvers.linear.linear_program import Array, End, Numbers, linear_cost
+from solvers.linear.linear_program import Array, End, Numbers, Result, least_ratios
 
-DINKELBACH_STEPS = 60
-RATIO_CLOSED = 1e-13
 SHARP_SHARE = 1e-11
 CLOSE_RATIO = 1e-11
 ABOVE_ZERO = 1e-300
@@ -233,19 +231,18 @@ def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> B
             if widest.u is None or under @ widest.u <= 0:
                 return Best(End.FAILED if widest.u is None else End.INFEASIBLE, ray=widest.ray)
             start = widest.u
-    u = start
-    for _ in range(DINKELBACH_STEPS):
-        now = float(goal @ u) / float(under @ u)
-        cost = goal - now * under
-        size = abs(float(goal @ u))
-        found = highs.minimise(n, cost, SHARP_SHARE * size, worse=-math.inf)
-        if found.u is None:
-            return Best(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)
-        if found.value >= -RATIO_CLOSED * size:
-            break
-        u = found.u
+    found = Result(End.FAILED)
+
+    def least(cost: Array, size: Array) -> tuple[Array, NDArray[np.bool_]]:
+        nonlocal found
+        found = highs.minimise(n, cost[0], SHARP_SHARE * float(size[0]), worse=-math.inf)
+        return (start if found.u is None else found.u)[None], np.array([found.u is not None])
+
+    u, now, cost = (x[0] for x in least_ratios(least, goal, under, start[None]))
+    if found.u is None:
+        return Best(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)
     bound = now + min(found.bound, 0.0) / _least_denominator(n, under, least_goal, found.bound, now)
-    if u is start and found.u is not None:
+    if (u == start).all():
         # the start need not meet the rows of n, and what was found does
         u = found.u
     return Best(End.FOUND, u, float(goal @ u) / float(under @ u), bound, n, found.multipliers, cost)

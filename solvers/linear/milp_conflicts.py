@@ -158,7 +158,7 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
     ``whole``: whether to go on with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
     """
     kept, (sizes, share) = milp.kept_rows(p, drop), sizes_of_rows(p)
-    give, n = -sizes[kept], milp.numbers(p, drop=drop)
+    give, n = sizes[kept], milp.numbers(p, drop=drop)
     # where no share is known, what judgement lets pass is no miss
     loose = np.where((sizes > 0.0) & ~share, SLACK, 0.0)[:, None] * np.abs(p.denominators)
     n = replace(n, rows=n.rows - loose[kept])
@@ -166,7 +166,7 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
     def least(of: Numbers) -> float:
         # a term that can never be the largest leaves its branch empty: there the choice of the term gives, too
         return min(
-            _violation(of.with_rows(extra), np.append(give, -np.abs(extra).max(axis=1, initial=0.0)))
+            _violation(of.with_rows(extra), np.append(give, np.abs(extra).max(axis=1, initial=0.0)))
             for extra in branches(p)
         )
 
@@ -209,14 +209,5 @@ def _plain(forms: Array) -> NDArray[np.bool_]:
 
 
 def _violation(n: Numbers, give: Array) -> float:
-    wide = Numbers(
-        np.column_stack([n.rows[:, :-1], give, n.rows[:, -1]]),
-        n.equal,
-        np.append(n.low, 0.0),
-        np.append(n.high, LARGEST_MISS),
-        np.append(n.integer, False),
-    )
-    cost = np.zeros(wide.rows.shape[1])
-    cost[-2] = 1.0
-    found = highs.minimise(wide, cost)
+    found = highs.minimise(*n.eased(give, LARGEST_MISS))
     return LARGEST_MISS if found.end is End.INFEASIBLE else found.bound if found.u is not None else 0.0

@@ -15,11 +15,11 @@ import numpy as np
 from dse.models.model import MACHINE_PREFIX
 from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.program import Program, program
+from formulations.program import Program, linear_cost, program
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers.linear import highs, milp, supports
-from solvers.linear.linear_program import Array, Numbers, linear_cost
+from solvers.linear.linear_program import Array, Numbers
 from solvers.linear.milp import Best
 
 RATE_ROUNDING = 1e-9

@@ -107,7 +107,7 @@ def test_a_linear_problem_is_in_units_of_its_own_size() -> None:
     assert problem.kind is Kind.LP
     model = user_model(problem)
     for name, x in (("machine.energy_per_flop", 2e-10), ("machine.energy_per_word", 3e-6)):
-        model.x[name].set_value(x / model.scale[name])
+        model.u[name].set_value(x / model.scale[name])
     found = pyo.value(model.objective) * model.goal_scale
     at = evaluation.metrics(
         problem.question, {"machine.energy_per_flop": 2e-10, "machine.energy_per_word": 3e-6}

@@ -8,6 +8,7 @@ that is only there to have one) is left to be solved point by point.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,14 +17,14 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
-from formulations.program import Program, is_linear, program
+from formulations.program import Program, is_linear, linear_cost, program
 from formulations.program_branches import branch_count, branches
 from results.dataset import Arrays, Layout
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.linear import milp, milp_ties
-from solvers.linear.linear_program import linear_cost, weak_duality
+from solvers.linear.linear_program import weak_duality
 from solvers.linear.milp_explained import RATE_ROUNDING
 from solvers.linear.points import linear_conflicts, lp
 from solvers.linear.points.linear_rows import NotLinear, Rows, to_user
@@ -98,17 +99,20 @@ class Linear:
         """Answer some points; tells which are answered."""
         p = program(question)
         _check(p)
-        count = len(points)
-        if p.exact:
-            return _of_branches(answers, p, question, points)
-        found = _solved_programs(p, count)
-        good = np.zeros(count, dtype=bool)
-        optimal = found.end == OPTIMAL
-        if optimal.any():
-            good[optimal] = _optimal(answers, p, question, points, found, optimal)
-        none = found.end == INFEASIBLE
+        made = [_with_rows(p, extra) for extra in branches(p)] if p.exact else [p]
+        found = [lp.solved(b.rows, b.equal, b.low, b.high, _aims(b), len(points)) for b in made]
+        which, least = (
+            _best_branches(made, found) if p.exact else (np.where(found[0].end == OPTIMAL, 0, -1), None)
+        )
+        good = np.zeros(len(points), dtype=bool)
+        for k, (b, f) in enumerate(zip(made, found, strict=True)):
+            own = which == k
+            if own.any():
+                bound = None if least is None else least[own]
+                good[own] = _optimal(answers, b, question, points, f, own, bound, len(p.keys))
+        none = np.all([f.end == INFEASIBLE for f in found], axis=0)
         if none.any():
-            good[none] = linear_conflicts.put_conflicts(answers, question, [p], points, [found], none)
+            good[none] = linear_conflicts.put_conflicts(answers, question, made, points, found, none)
         return good
 
 
@@ -129,19 +133,14 @@ def _aims(p: Program) -> list[Array]:
     return [linear_cost(*milp.objective(p)), *steps]
 
 
-def _solved_programs(p: Program, count: int) -> Vertices:
-    """Solve all programs."""
-    return lp.solved(p.rows, p.equal, p.low, p.high, _aims(p), count)
+def _best_branches(made: Sequence[Program], found: Sequence[Vertices]) -> tuple[NDArray[np.intp], Array]:
+    """Where a maximum must be one of its terms: which branch is the best at each point, and the bound of all.
 
-
-def _of_branches(answers: BlockAnswers, p: Program, question: Question, points: Points) -> Mask:
-    """Answer where a maximum must be one of its terms: the best over all, where no two differ in their designs."""
-    count, every = len(points), np.ones(len(points), dtype=bool)
-    made = [_with_rows(p, extra) for extra in branches(p)]
-    found = [_solved_programs(b, count) for b in made]
-    values, bounds = np.full((len(made), count), np.inf), np.full((len(made), count), -np.inf)
+    -1 where there is none, or two that are as good differ in their designs.
+    """
+    values, bounds = np.empty((2, len(made), len(found[0].end)))
     for k, (b, f) in enumerate(zip(made, found, strict=True)):
-        n = Rows(b, every)
+        n = Rows(b, np.ones(len(f.end), dtype=bool))
         met, none = f.end == OPTIMAL, f.end == INFEASIBLE
         far = np.where(b.boxed, np.inf, n.high)
         nothing = weak_duality(n.rows, n.equal, n.low, far, np.zeros_like(n.cost), f.y) > 0.0
@@ -149,21 +148,10 @@ def _of_branches(answers: BlockAnswers, p: Program, question: Question, points: 
         values[k] = np.where(met, values[k], np.inf)
         bounds[k] = np.where(met, bounds[k], np.where(none & nothing, np.inf, -np.inf))
     low, which = values.min(axis=0), values.argmin(axis=0)
-    best = np.stack([f.u for f in found])[which, np.arange(count)]
-    good = np.isfinite(low)
-    for v, f in zip(values, found, strict=True):
-        apart = np.abs(f.u - best).max(axis=1) > AWAY
-        good &= ~(apart & (v <= low + milp.EQUAL_RATIOS * np.abs(low)))
-    least = bounds.min(axis=0)
-    answered = np.zeros(count, dtype=bool)
-    for k, (b, f) in enumerate(zip(made, found, strict=True)):
-        own = good & (which == k)
-        if own.any():
-            answered[own] = _optimal(answers, b, question, points, f, own, least[own], len(p.keys))
-    none = np.all([f.end == INFEASIBLE for f in found], axis=0)
-    if none.any():
-        answered[none] = linear_conflicts.put_conflicts(answers, question, made, points, found, none)
-    return answered
+    u = np.stack([f.u for f in found])
+    apart = np.abs(u - u[which, np.arange(len(which))]).max(axis=2) > AWAY
+    several = (apart & (values <= low + milp.EQUAL_RATIOS * np.abs(low))).any(axis=0)
+    return np.where(np.isfinite(low) & ~several, which, -1), bounds.min(axis=0)
 
 
 def _with_rows(p: Program, extra: Array) -> Program:
@@ -193,18 +181,18 @@ def _optimal(
     points: Points,
     found: Vertices,
     mask: Mask,
-    least: Array | None = None,
-    rows: int | None = None,
+    least: Array | None,
+    rows: int,
 ) -> Mask:
     """Judge and take over the points with an optimum.
 
-    ``least``: a bound that holds beside that of the multipliers; ``rows``: how many of the rows are the program's own.
+    ``least``: a bound that holds beside that of the multipliers, if any; ``rows``: how many rows are the program's own.
     """
     u, y = found.u[mask], found.y[mask]
     n = Rows(p, mask)
     value, bound, good = n.bounded(u, y, least)
     good &= ~milp.at_searched_end(p, u, n.high).any(axis=1)
-    rates, sure = _rates(p, n, u, y, value, len(p.keys) if rows is None else rows)
+    rates, sure = _rates(p, n, u, y, value, rows)
     good &= sure
     place = {c: i for i, c in enumerate(p.columns)}
     x = {d.name: u[:, place[d.name]] for d in question.decide}

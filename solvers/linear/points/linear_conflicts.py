@@ -13,7 +13,7 @@ from formulations.program import Program
 from formulations.tolerances import SLACK
 from scenarios.question import Question
 from solvers.linear import milp, milp_conflicts
-from solvers.linear.linear_program import weak_duality
+from solvers.linear.linear_program import least_ratios, weak_duality
 from solvers.linear.points import lp
 from solvers.linear.points.linear_rows import PROGRAM_GAP, Rows, along, to_user
 from solvers.linear.points.lp import Vertices
@@ -118,24 +118,24 @@ def _least_cost(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
 
 
 def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
-    """Dinkelbach's iteration at all points (see ``solvers.linear.milp``)."""
     goal, under = (along(form, asked, 1) for form in milp.objective(p))
-    n, count = Rows(p, asked, p.goal), int(asked.sum())
-    found = lp.solved(n.rows, n.equal, n.low, n.high, [goal], count)
-    u, ratio, sure = found.u, np.full(count, np.nan), np.zeros(count, dtype=bool)
-    for _ in range(milp.DINKELBACH_STEPS):
-        top, bottom = (goal * u).sum(axis=1), (under * u).sum(axis=1)
-        good = (found.end == OPTIMAL) & (bottom > 0)
-        ratio = np.where(good, top / np.where(bottom > 0, bottom, 1.0), 0.0)
-        cost = goal - ratio[:, None] * under
-        now = lp.solved(n.rows, n.equal, n.low, n.high, [cost], count)
-        better = good & (now.end == OPTIMAL) & ((cost * now.u).sum(axis=1) < -milp.RATIO_CLOSED * np.abs(top))
-        if not better.any():
-            bound = weak_duality(n.rows, n.equal, n.low, n.high, cost, now.y)
-            sure = good & (now.end == OPTIMAL) & (bound >= -PROGRAM_GAP * np.abs(top))
-            break
-        u = np.where(better[:, None], now.u, u)
-    return Vertices(found.end, u, found.y), ratio, sure
+    n = Rows(p, asked, p.goal)
+
+    def solved(cost: Array) -> Vertices:
+        return lp.solved(n.rows, n.equal, n.low, n.high, [cost], len(n.rows))
+
+    first = last = solved(goal)
+
+    def least(cost: Array, size: Array) -> tuple[Array, Mask]:
+        nonlocal last
+        last = solved(cost)
+        return last.u, last.end == OPTIMAL
+
+    u, ratio, cost = least_ratios(least, goal, under, first.u)
+    bound = weak_duality(n.rows, n.equal, n.low, n.high, cost, last.y)
+    closed = bound >= -PROGRAM_GAP * np.abs((goal * u).sum(axis=1))
+    met = (first.end == OPTIMAL) & (last.end == OPTIMAL) & ((under * u).sum(axis=1) > 0.0)
+    return Vertices(first.end, u, first.y), ratio, met & closed
 
 
 def _ends_with_limits_kept(

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.many import Array
-from formulations.program import Program
+from formulations.program import Program, linear_cost
 from solvers.linear import milp
-from solvers.linear.linear_program import linear_cost, weak_duality
+from solvers.linear.linear_program import weak_duality
 
 PROGRAM_GAP = 1e-9
 
