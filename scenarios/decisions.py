@@ -195,9 +195,10 @@ def _with_listed_values(
 ) -> Decision | None:
     at = f"{key}.values"
     places = [f"{at}[{i}]" for i in range(len(values))]
+    found = reader.numbers(places, values, q, word_size)
     numbers = [
-        reader.inside(p, reader.number(p, v, q, word_size), q, v, word_size, positive=True)
-        for p, v in zip(places, values, strict=True)
+        reader.inside(p, number, q, v, word_size, positive=True)
+        for p, number, v in zip(places, found, values, strict=True)
     ]
     read = sorted({n for n in numbers if n is not None})
     if made.integer and any(not n.is_integer() for n in read):

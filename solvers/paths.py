@@ -41,6 +41,10 @@ NO_WAY = (
     "no way for many points at once takes this kind of question; it would go at once if at most one decided "
     f"number were whole or from a list, or if all were from lists of at most {MANY_DESIGNS} combinations"
 )
+NO_OBJECTIVE = (
+    "any design within the limits is an answer, since there is no objective, and one is looked for point by point; "
+    "with an objective many points may go at once"
+)
 SAMPLED = "a sampler searches at every point"
 MANY_WORLDS = "one design for many samples is decided point by point"
 TIED_CHOICES = "the order of ties in the file decides between names too, which is done point by point"
@@ -78,7 +82,8 @@ def chosen(grid: Grid) -> Choice:
     if offer.path is not None:
         return Choice(offer.path, (), exceptions, left=1.0 - offer.share, untried=offer.untried)
     reasons = [SAMPLED] if sampled else [o.reason for o in offers if o.reason]
-    return Choice(None, tuple(reasons or [NO_WAY]), exceptions)
+    aimless = any(q.decide and not q.objectives for q in grid.bases.values())
+    return Choice(None, tuple(reasons or [NO_OBJECTIVE if aimless else NO_WAY]), exceptions)
 
 
 def _offered(way: Way, grid: Grid) -> Offer:

@@ -228,6 +228,7 @@ def to_dataset(found: Front) -> xr.Dataset:
     if found.refusal is not None:
         about["conflict"] = json.dumps(dict(found.refusal.conflict))
         about["certificate"] = found.refusal.certificate
+        about |= {"message": found.refusal.message} if found.refusal.message else {}
     plan = results.dataset.layout(_Line((axis,), at), about)
     arrays = results.dataset.to_arrays(plan, found.points, (len(found.points),))
     dataset = results.dataset.to_dataset(plan, arrays)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +110,14 @@ class Proved:
     which: int
     bound: float
     level: float | None
+
+
+def _told_of(goal: Objective, refused: Solution) -> Solution:
+    """Return an answer that forbids a front, which names its objective where that has no bound."""
+    if refused.status is not Status.UNBOUNDED:
+        return refused
+    why = f": {refused.message}" if refused.message else ""
+    return replace(refused, message=f"{goal.name} has no bound{why}")
 
 
 class Search:
@@ -226,15 +235,15 @@ class Search:
         for goal in self.goals:
             found = self.ask(goal, {})
             if found.status not in ANSWERED:
-                return found
+                return _told_of(goal, found)
             self.best.append(self._settled(goal, found, held=0))
         self.scales = [Scale(g, *self._extent(i)) for i, g in enumerate(self.goals)]
         return None
 
     def refusal(self) -> Solution | None:
         """Return the answer that forbids a front, if an objective has no end."""
-        answers = (self.ask(goal, {}) for goal in self.goals)
-        return next((found for found in answers if found.status not in ANSWERED), None)
+        answers = ((goal, self.ask(goal, {})) for goal in self.goals)
+        return next((_told_of(goal, found) for goal, found in answers if found.status not in ANSWERED), None)
 
     def count(self) -> None:
         """Note a solve."""

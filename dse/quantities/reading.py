@@ -8,8 +8,7 @@ from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
 
-from dse.names import did_you_mean
-from dse.quantities import units
+from dse.quantities import misspelt, units
 from dse.quantities.kinds import KINDS
 
 
@@ -17,9 +16,17 @@ class UnitError(ValueError):
     """A number or its unit cannot be read; the message says what is wrong and what would be right."""
 
 
+class _UnknownUnit(UnitError):
+    """No unit has this name, which is its argument."""
+
+    def __str__(self) -> str:
+        return f"unknown unit {self.args[0]!r}{misspelt.meant(self.args[0])}"
+
+
 _NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
 _FACTOR = r"[A-Za-zµμΩ%]{1,40}(?:(?:\^|\*\*)-?[1-9])?"
 _TEXT = re.compile(rf"\s*({_NUMBER})\s*((?:1\s*/\s*)?{_FACTOR}(?:\s*[*/]\s*{_FACTOR})*)?\s*")
+_NAMES = re.compile(r"([A-Za-zµμΩ%]+)")
 FACTORS = re.compile(r"([*/]?)\s*([A-Za-zµμΩ%]+)(?:(?:\^|\*\*)(-?[1-9]))?")
 
 
@@ -92,7 +99,10 @@ def _number_in_unit(text: str, unit: str, word_size: float | None) -> float:
                 f"{_quoted_start(text)} has no unit: {kind(unit)} is needed; write {_examples(unit)}"
             )
         return _finite_number(float(number), text)
-    conversion = _conversion(written, unit)
+    try:
+        conversion = _conversion(written, unit)
+    except _UnknownUnit as error:
+        raise UnitError(_unknown_in_place(error.args[0], written, unit)) from None
     if conversion is None:
         raise UnitError(
             f"{_quoted_start(text)} is {kind(written)}, but {kind(unit)} is needed; write {_examples(unit)}"
@@ -101,6 +111,19 @@ def _number_in_unit(text: str, unit: str, word_size: float | None) -> float:
     if words:
         factor *= _bytes_per_word(word_size, text, unit) ** -words
     return _finite_number(float(number * factor), text)
+
+
+def _unknown_in_place(name: str, written: str, unit: str) -> str:
+    """Say that no unit has this name, and what was probably meant inside ``written``, or else what ``unit`` takes."""
+
+    def fits(other: str) -> bool:
+        repaired = "".join(other if part == name else part for part in _NAMES.split(written))
+        try:
+            return _conversion(repaired, unit) is not None
+        except UnitError:
+            return False
+
+    return f"unknown unit {name!r}{misspelt.meant(name, fits) or f'; write {_examples(unit)}'}"
 
 
 def _bytes_per_word(word_size: float | None, text: str, unit: str) -> Decimal:
@@ -155,20 +178,8 @@ def _name(name: str) -> tuple[Decimal, tuple[tuple[str, int], ...]]:
         raise UnitError(f"unit {name!r} is ambiguous: FLOPS is flop/second, flop is the count")
     found = units.table().find(name)
     if found is None:
-        raise UnitError(f"unknown unit {name!r}{_meant(name)}")
+        raise _UnknownUnit(name)
     return found.factor, found.dimension
-
-
-def _meant(name: str) -> str:
-    known = sorted(units.table().units)
-    spelled = [
-        p + u for u in known for p in ("", *units.PREFIXES.replace(" ", ""), "Ki", "Mi", "Gi", "Ti", "Pi")
-    ]
-    if any(s.lower() == name.lower() for s in spelled):
-        return did_you_mean(name, spelled)
-    return did_you_mean(
-        name, [p + u for u in known if len(u) > 2 for p in ("", "kilo", "mega", "giga", "milli")]
-    )
 
 
 def dimension(unit: str) -> dict[str, int]:

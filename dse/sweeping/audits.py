@@ -132,7 +132,7 @@ def _stored(dataset: xr.Dataset, places: Sequence[Place]) -> list[dict[str, floa
     import xarray as xr
 
     dims = dataset["status"].dims
-    at = {d: xr.DataArray([p[k] for p in places], dims="place") for k, d in enumerate(dims)}
+    at = {d: xr.DataArray(np.array([p[k] for p in places], int), dims="place") for k, d in enumerate(dims)}
     numbers = [n for n, a in dataset.data_vars.items() if a.dims == dims and a.dtype.kind in "fi"]
     read = {str(n): dataset[n].isel(at).values for n in numbers}
     return [{n: float(values[k]) for n, values in read.items()} for k in range(len(places))]

@@ -106,7 +106,11 @@ def _drawn_variable(dataset: xr.Dataset, name: str | None) -> str:
         if "objective" in dataset and objectives(dataset):
             return "objective"
         left_out = {*designs.LEFT_OUT, "objective", "status"}
-        name = next((str(n) for n in dataset.data_vars if n not in left_out), "objective")
+        metrics = [str(n) for n in dataset.data_vars if n not in left_out]
+        at_points = set(dataset["status"].dims)
+        # at full depth a store begins with what an answer tells beside its metrics, along axes of its own
+        alone = (n for n in metrics if set(dataset[n].dims) == at_points and dataset[n].dtype.kind == "f")
+        name = next(alone, next(iter(metrics), "objective"))
     if name not in dataset.data_vars:
         known = ", ".join(str(n) for n in dataset.data_vars)
         raise ValueError(f"the dataset has no variable {name!r}; it has {known}")

@@ -289,7 +289,7 @@ def numbers(
         stated = entry.values
         below = key if rows else f"{key}.values"
         places = [f"{below}[{i}]" for i in range(len(entry.values))]
-        found = [reader.number(p, v, q, word_size) for p, v in zip(places, entry.values, strict=True)]
+        found = reader.numbers(places, entry.values, q, word_size)
     elif entry.factors is not None:
         if base is None:
             if not (aim.name.startswith(MACHINE_PREFIX) and reader.findings.unreadable("machine")):
@@ -301,9 +301,14 @@ def numbers(
         places = [f"{key}.factors[{i}]" for i in range(len(found))]
     else:
         found = list(_steps(reader, key, entry, q, word_size))
-        places = [f"{key}.{'stop' if i else 'start'}" for i in range(len(found))]
-        # the steps between both ends are not in the file
-        stated = [entry.start, *[None] * (len(found) - 2), entry.stop] if found else ()
+        places = [f"{key}.num"] * len(found)
+        if found:
+            # of the file are the ends only: where one is outside, nothing is said of the steps
+            places[0], places[-1] = f"{key}.start", f"{key}.stop"
+            ends = {0: entry.start, len(found) - 1: entry.stop}
+            sound = [possible(reader, places[i], found[i], aim, q, ends[i], word_size) for i in ends]
+            if None in sound:
+                return None
     inside = [
         possible(reader, p, v, aim, q, text, word_size)
         for p, v, text in zip(places, found, stated or [None] * len(found), strict=True)
@@ -335,8 +340,8 @@ def possible(
 
 
 def _steps(reader: Reader, key: str, entry: Sweep, q: Quantity, word_size: float | None) -> tuple[float, ...]:
-    start = reader.number(f"{key}.start", entry.start, q, word_size)
-    stop = reader.number(f"{key}.stop", entry.stop, q, word_size)
+    ends = (f"{key}.start", f"{key}.stop"), (entry.start, entry.stop)
+    start, stop = reader.numbers(*ends, q, word_size)
     if start is None or stop is None or entry.num is None:
         return ()
     if start == stop:
@@ -347,9 +352,10 @@ def _steps(reader: Reader, key: str, entry: Sweep, q: Quantity, word_size: float
     if entry.spacing != "log":
         return (*(start + (stop - start) * x for x in share[:-1]), stop)
     if start <= 0 or stop <= 0:
-        place = f"{key}.{'start' if start <= 0 else 'stop'}"
-        wrong = f"a logarithmic axis cannot pass through or end at {min(start, stop):g}"
-        reader.findings.add(place, wrong, 'start and stop above 0, or write spacing = "linear"')
+        place, end = ("start", entry.start) if start <= 0 else ("stop", entry.stop)
+        wrong = f"a logarithmic axis cannot begin or end at {shown(end)}"
+        right = 'write start and stop above 0, or spacing = "linear"'
+        reader.findings.add(f"{key}.{place}", wrong, right)
         return ()
     return (start, *(start ** (1 - x) * stop**x for x in share[1:-1]), stop)
 

@@ -70,10 +70,8 @@ def _in_si(
     import numpy as np
 
     if not cells.numeric:
-        read = [
-            reader.number(f"{key}, {table.line(row)}", str(text), q, word_size)
-            for row, text in enumerate(cells.values)
-        ]
+        texts = [str(text) for text in cells.values]
+        read = reader.numbers([f"{key}, {table.line(row)}" for row in range(len(texts))], texts, q, word_size)
         return np.array(read, float) if None not in read else None
     values: Any = cells.values
     if not cells.unit:

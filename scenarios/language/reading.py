@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any, cast
 
@@ -79,11 +79,19 @@ class Reader:
         return name in self.parameters and not self.parameters[name].choices
 
     def number(
-        self, key: str, value: Any, q: Quantity, word_size: float | None, *, inverse: bool = False
+        self,
+        key: str,
+        value: Any,
+        q: Quantity,
+        word_size: float | None,
+        *,
+        inverse: bool = False,
+        more: str = "",
     ) -> float | None:
         """Read ``value`` in SI units of ``q``; None, and a mistake noted at ``key``, where it cannot be.
 
         A name from the menu of ``q`` is read as its number. ``inverse``: a rate stands for a time too.
+        ``more``: what is added to the mistake.
         """
         if q.menu and isinstance(value, str):
             return self._entry(key, value, q)
@@ -102,8 +110,28 @@ class Reader:
             return read(cast("float | str", value), q.unit, word_size)
         except UnitError as error:
             wrong, *right = _REPAIR.split(str(error), maxsplit=1)
-            self.findings.add(key, wrong, right[0] if right else _example(q))
+            self.findings.add(key, wrong + more, right[0] if right else _example(q))
         return None
+
+    def numbers(
+        self, keys: Sequence[str], values: Sequence[Any], q: Quantity, word_size: float | None
+    ) -> list[float | None]:
+        """Read each of some values as ``number`` does; a unit that is wrong is told once, where it stands first."""
+        units = ["" if q.menu else _unit_of(v) for v in values]
+        wrong = {u for u in {*units} - {""} if not _is_read(f"1 {u}", q, word_size)}
+        first = {u: units.index(u) for u in wrong}
+        read: list[float | None] = []
+        for i, (key, value, unit) in enumerate(zip(keys, values, units, strict=True)):
+            if unit not in wrong:
+                read.append(self.number(key, value, q, word_size))
+                continue
+            read.append(None)
+            if i == first[unit]:
+                others = units.count(unit) - 1
+                has = "number here has" if others == 1 else "numbers here have"
+                more = f" ({others} more {has} this unit)" if others else ""
+                self.number(key, value, q, word_size, more=more)
+        return read
 
     def _entry(self, key: str, value: str, q: Quantity) -> float | None:
         if value in q.menu:
@@ -251,6 +279,22 @@ def box(q: Quantity) -> tuple[float, float]:
 def plain_names(parameters: Mapping[str, float]) -> dict[str, float]:
     """Machine parameters under the names a question uses ("machine.x")."""
     return {MACHINE_PREFIX + k: v for k, v in parameters.items()}
+
+
+def _unit_of(value: Any) -> str:
+    """Return the unit of a text that is a number with a unit; "" for anything else."""
+    try:
+        return written_unit(value) if isinstance(value, str) else ""
+    except UnitError:
+        return ""
+
+
+def _is_read(text: str, q: Quantity, word_size: float | None) -> bool:
+    try:
+        to_si(text, q.unit, word_size)
+    except UnitError:
+        return False
+    return True
 
 
 def stated_in_bytes(value: Any) -> bool:

@@ -153,8 +153,11 @@ def _missing(place: Place, file: str) -> tuple[str, str]:
             "no model is named",
             f'write model = "nbody" at the top of {file}; `dse models` lists the models',
         )
-    right = 'write path = "limits.time.max", or another input, limit or bound; or paths, or table and columns'
-    return "the axis has no path", right
+    other = 'path = "limits.time.max", or another input, limit or bound; or paths, or table and columns'
+    return (
+        "the axis has no path",
+        f"write path = {shown(str(place[1]))} if that is what changes; else {other}",
+    )
 
 
 def _entry_at(data: Any, place: Place) -> Any:

@@ -199,7 +199,7 @@ def _given_values(shape: Shape, roles: Roles, place: Place) -> dict[str, float |
         elif q.default is not None:
             found[q.name] = q.default
         elif not q.optional and q.name not in shape.decide and q.name not in roles.swept:
-            if reader.findings.unreadable(f"decide.{q.name}"):
+            if any(reader.findings.unreadable(f"{table}.{q.name}") for table in ("decide", "sweep")):
                 continue
             example = shown(q.choices[0]) if q.choices else shown(examples(q.unit)[0]) if q.unit else "…"
             decide = f"[decide] {q.name} = {{ min = …, max = … }}"

@@ -192,7 +192,7 @@ def _listed_distribution(
     if not asked:
         reader.findings.add(f"{key}.values", "there is no value", "list at least one")
         return None
-    read = [reader.number(f"{key}.values[{i}]", v, q, word) for i, v in enumerate(asked)]
+    read = reader.numbers([f"{key}.values[{i}]" for i in range(len(asked))], asked, q, word)
     stated = zip(asked, read, strict=True)
     sound = [reader.inside(f"{key}.values[{i}]", v, q, text, word) for i, (text, v) in enumerate(stated)]
     sound = [reader.whole_number(f"{key}.values[{i}]", v, q) for i, v in enumerate(sound)]
@@ -242,11 +242,11 @@ def _continuous(
         reader.findings.add(key, wrong, f"write {kind} = {_EXAMPLES[kind]}")
         return None
     plain = {"lognormal": {1}, "beta": {0, 1}}.get(kind, set())
-    read = [
-        _plain(reader, f"{key}[{i}]", v) if i in plain else reader.number(f"{key}[{i}]", v, q, word)
-        for i, v in enumerate(whole)
-    ]
-    numbers = tuple(v for v in read if v is not None)
+    measured = [i for i in range(len(whole)) if i not in plain]
+    read = {i: _plain(reader, f"{key}[{i}]", whole[i]) for i in plain}
+    listed = reader.numbers([f"{key}[{i}]" for i in measured], [whole[i] for i in measured], q, word)
+    read |= dict(zip(measured, listed, strict=True))
+    numbers = tuple(v for _, v in sorted(read.items()) if v is not None)
     if len(numbers) < len(read):
         return None
     wrong = _unsound(kind, numbers)

@@ -155,6 +155,7 @@ def test_an_objective_without_an_end_is_refused():
     assert found.sizes["front"] == 0
     assert found.attrs["status"] == "unbounded"
     assert "is always better" in found.attrs["certificate"]
+    assert found.attrs["message"].startswith("time has no bound: ")
     capped = dse.front(blocks | {"limits": {"nameplate_power": {"max": "900 W"}}})
     assert capped.attrs["front"] == "complete non-dominated set"
 

@@ -74,6 +74,33 @@ def test_a_list_beyond_any_line_is_left_out_and_said_to_be(capsys: pytest.Captur
     assert any(line.startswith("share cpu of 60, left out here: --json") for line in lines)
 
 
+def test_a_table_keeps_its_words_whole_where_many_lists_are_decided(capsys: pytest.CaptureFixture[str]):
+    """What is the same at every point is told below the table, and what then has no room is named there."""
+    names = ("at91sam7s16", "at91sam9m10", "imx515")
+    asked = {
+        "model": "sockets",
+        "machine": {name: f"{name}-exabounds2012" for name in names},
+        "given": {
+            "power_step": 500,
+            "cost_per_power_step": 100,
+            "levels": [
+                {"name": "full", "frequency": 1, "voltage": 1},
+                {"name": "slow", "frequency": 0.5, "voltage": 0.8},
+            ],
+            "cards": [
+                {"name": "small", "sockets": 4, "cost": 10},
+                {"name": "large", "sockets": 64, "cost": 80},
+            ],
+        },
+        "objective": {"minimize": ["cost", "power"], "front": {"points": 4}},
+        "limits": {"throughput": {"min": "1e12 op/s"}},
+    }
+    lines = shown(fronts.find(scenarios.load(asked)), capsys)
+    assert any("cost" in line and "status" in line for line in lines)
+    assert sum(" optimal " in line for line in lines) == 4
+    assert any("at every point" in line for line in lines)
+
+
 def test_settings_have_their_names(capsys: pytest.CaptureFixture[str]):
     library = Path(scenarios.__file__).parent / "library"
     front = fronts.find(scenarios.load(library / "dvfs_energy_time_front.toml"))

@@ -301,6 +301,21 @@ def test_an_infeasible_question_has_no_front_and_says_why(tmp_path: Path):
     assert "cannot hold together" in printed.stdout
 
 
+def test_the_objective_that_has_no_bound_is_named():
+    """Performance has a greatest value at every intensity, efficiency grows with it."""
+    found = dse.front(
+        {
+            "model": "roofline",
+            "machine": "gtx-titan-tang2017",
+            "given": {"flops": 1e9},
+            "decide": {"intensity": {}},
+            "objective": {"maximize": ["performance", "efficiency"]},
+        }
+    )
+    assert found.attrs["status"] == "unbounded"
+    assert found.attrs["message"].startswith("efficiency has no bound: intensity")
+
+
 def test_one_objective_is_refused():
     with pytest.raises(ScenarioError, match="at least two objectives"):
         dse.front(asked(objective={"minimize": "energy"}))

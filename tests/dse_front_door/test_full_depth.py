@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import dse
 import scenarios
 from dse.cli import main
-from results import dataset, explained_layout
+from results import dataset, explained_layout, plot
 from results.stores.store import StoreError
 from scenarios import ScenarioError
 from scenarios.questions import question
@@ -204,3 +204,18 @@ def test_bad_input_is_named(tmp_path: Path):
     )
     assert ran.exit_code == 2
     assert "'all' is not one of 'limits', 'full'" in ran.output
+
+
+def test_a_picture_of_what_nothing_was_decided_in_shows_a_metric():
+    """At full depth the store begins with sensitivities, which have an axis of their own."""
+    found = dse.sweep(
+        {
+            "model": "roofline",
+            "machine": "h100-sxm",
+            "given": {"flops": 1e12},
+            "sweep": {"ai": {"path": "intensity", "values": [0.1, 10, 1000]}},
+        },
+        depth="full",
+        progress=False,
+    )
+    assert plot.sweep(found).axes[0].get_ylabel().startswith("time")

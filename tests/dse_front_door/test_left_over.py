@@ -237,6 +237,23 @@ def test_how_a_grid_goes_is_said_before_it_is_asked(capsys: pytest.CaptureFixtur
     assert first.startswith("624 points: all points of a chunk at once")
 
 
+def test_a_grid_without_an_objective_is_told_to_go_singly_for_want_of_one():
+    """Its decided numbers are divisible: nothing is said of whole numbers and lists."""
+    asked = dse.load(
+        {
+            "model": "nbody",
+            "machine": "balanced",
+            "given": {"flops_per_pair": 10},
+            "decide": {"processors": {"integer": False}, "memory": {}},
+            "limits": {"time": {"max": "50 ms"}},
+            "sweep": {"n": {"path": "bodies", "start": 1e4, "stop": 1e5, "num": 20}},
+        }
+    )
+    (why,) = paths.chosen(scenarios.grid(asked)).reasons
+    assert "there is no objective" in why
+    assert "whole" not in why
+
+
 @pytest.mark.parametrize("points", [1, 11])
 def test_short_sweeps_over_a_choice_alone_leave_nothing_over(points: int):
     asked = {

@@ -196,6 +196,15 @@ def test_a_lost_marker_and_a_torn_one_are_found(store: Path):
     assert "json cannot be read" in verdict.troubles[1].what
 
 
+def test_a_store_without_any_finished_chunk_is_told_to_be_unfinished(store: Path):
+    for index in results.stores.store.done(store):
+        (store / results.stores.store.DONE / f"{'-'.join(map(str, index))}.json").unlink()
+    verdict = verified(store)
+    assert verdict.points == 0
+    assert verdict.pending == len(verdict.troubles) > 1
+    assert all("not done" in t.what for t in verdict.troubles)
+
+
 def test_another_question_and_other_coordinates_are_found(store: Path):
     (store / "deadline" / "c" / "0").unlink()
     verdict = verified(store)

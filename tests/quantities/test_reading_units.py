@@ -199,8 +199,15 @@ def test_a_wrong_dimension_names_both(text: str, unit: str, message: str):
         ("10 KB", "byte", "did you mean 'kB'"),
         ("10 Watt", "W", "did you mean 'watt'"),
         ("10 secnod", "s", "did you mean 'second'"),
-        ("10 Ws", "J", "unknown unit 'Ws'"),
-        ("10 degC", "K", "unknown unit 'degC'"),
+        ("50 mss", "s", r"did you mean 'ms'\?"),
+        ("2 Gflopp/J", "flop/J", r"did you mean 'Gflop'\?"),
+        ("10 mhz", "Hz", r"did you mean 'MHz' or 'mHz'\?"),
+        ("10 kWz", "W", r"did you mean 'kW'\?"),
+        ("10 kWz", "Hz", r"did you mean 'kHz'\?"),
+        ("10 Jflop", "J/flop", r"did you mean 'J/flop'\?"),
+        ("10 GBps", "byte/s", r"did you mean 'GB/s'\?"),
+        ("10 Ws", "J", r"unknown unit 'Ws'; did you mean 'W\*s'\?"),
+        ("10 degC", "K", "unknown unit 'degC'; write \"300 K\""),
     ],
 )
 def test_an_unknown_unit_is_told_what_was_meant(text: str, unit: str, message: str):

@@ -47,6 +47,24 @@ WRONG = [
     (asked({"bodies": {"loguniform": [0, 1e6]}}), "uncertain.bodies.loguniform", "is not above 0", "least"),
     (asked({"bodies": {"triangular": [1, 9, 5]}}), "uncertain.bodies.triangular", "not between", "probable"),
     (asked({"bodies": {"beta": [0, 1, 1, 2]}}), "uncertain.bodies.beta", "not both above 0", "shape"),
+    (
+        asked({"bodies": {"triangular": ["1 s", "2 s", "3 s"]}}),
+        "uncertain.bodies.triangular[0]",
+        "a plain number is needed (2 more numbers here have this unit)",
+        "write",
+    ),
+    (
+        asked({"machine.time_per_flop": {"beta": [2, 3, "1 W", "2 W"]}}),
+        "uncertain.machine.time_per_flop.beta[2]",
+        "(1 more number here has this unit)",
+        "ps/flop",
+    ),
+    (
+        asked({"bodies": {"values": ["1 s", "2 s"]}}),
+        "uncertain.bodies.values[0]",
+        "(1 more number here has this unit)",
+        "write",
+    ),
     (asked({"bodies": {"values": []}}), "uncertain.bodies.values", "no value", "at least one"),
     (
         asked({"bodies": {"values": [1e5, 1e6], "weights": [1]}}),

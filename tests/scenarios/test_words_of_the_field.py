@@ -33,3 +33,19 @@ ASKED = {
 def test_the_name_that_was_meant_is_suggested(key: str, wrong: dict[str, object], meant: str):
     with pytest.raises(ScenarioError, match=f"did you mean '{meant}'"):
         dse.load(ASKED | {key: wrong})
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong", "meant"),
+    [
+        ("given", {"generated": 300}, "output"),
+        ("given", {"d_model": 8192}, "hidden"),
+        ("decide", {"tp": {}}, "tensor_parallel"),
+        ("objective", {"maximize": "throughput"}, "tokens_per_second"),
+        ("limits", {"TTFT": {"max": "1 s"}}, "time_to_first_token"),
+    ],
+)
+def test_words_of_serving_are_known(key: str, wrong: dict[str, object], meant: str):
+    asked = {"model": "transformer_inference", "machine": "h100-sxm-bf16", key: wrong}
+    with pytest.raises(ScenarioError, match=rf"did you mean [^?]*'{meant}'"):
+        dse.load(asked)

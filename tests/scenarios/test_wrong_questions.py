@@ -178,16 +178,36 @@ def test_mistakes_in_limits(only: Only, limits: dict[str, Any], key: str, wrong:
         ),
         ({"path": "bodies", "values": [3, 4, 3]}, ".values", "3 stands on the axis more than once"),
         ({"path": "bodies", "values": ["1 W"]}, ".values[0]", "a power (W)"),
+        (
+            {"path": "limits.time.max", "values": ["1 W", "2 s", "3 W", "4 W"]},
+            ".values[0]",
+            "(2 more numbers here have this unit)",
+        ),
+        (
+            {"path": "limits.time.max", "start": "1 W", "stop": "2 W", "num": 3},
+            ".start",
+            "(1 more number here has this unit)",
+        ),
+        (
+            {"path": "machine.leakage_power", "start": "-3 W", "stop": "5 W", "num": 9, "spacing": "linear"},
+            ".start",
+            '"-3 W" is negative',
+        ),
+        (
+            {"path": "machine.leakage_power", "start": "5 W", "stop": "-3 W", "num": 9, "spacing": "linear"},
+            ".stop",
+            '"-3 W" is negative',
+        ),
         ({"path": "bodies", "values": [5, -1]}, ".values[1]", "negative"),
         (
             {"path": "machine.leakage_power", "start": 0, "stop": 9, "num": 3, "spacing": "log"},
             ".start",
-            "at 0",
+            "end at 0",
         ),
         (
             {"path": "machine.leakage_power", "start": 9, "stop": -1, "num": 3, "spacing": "log"},
             ".stop",
-            "at -1",
+            "end at -1",
         ),
         ({"path": "limits.power.max", "factors": [1]}, ".factors", "no value"),
         ({"path": "limits.time.max", "factors": ["1 s"]}, ".factors", "plain number"),
@@ -203,6 +223,13 @@ def test_mistakes_in_a_sweep(only: Only, axis: dict[str, Any], key: str, wrong: 
     found = only(sweep={"study": axis})
     assert found.key == f"sweep.study{key}"
     assert wrong in found.wrong, found
+
+
+def test_an_axis_named_for_an_input_is_told_to_write_it_as_its_path(only: Only) -> None:
+    """And nothing is said of a value of the input, which the axis was to give."""
+    found = only(given={"flops_per_pair": 20}, sweep={"bodies": {"values": [1e5, 1e6]}})
+    assert found.key == "sweep.bodies.path"
+    assert 'write path = "bodies"' in found.right
 
 
 def test_a_misspelt_given_on_an_axis_is_told_what_was_meant(only: Only) -> None:

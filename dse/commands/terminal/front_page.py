@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -155,18 +155,43 @@ def column(points: Sequence[Solution], name: str, heading: str = "") -> Column:
 def design(points: Sequence[Solution], decided: Sequence[str], room: int) -> list[Column]:
     """Return the columns of what was decided: one for each decision where there is room, else one for a list of them.
 
-    ``room``: columns of text. A list too long for that has no cells, only a word about where it is to be found.
+    ``room``: columns of text. What has no room has no cells, only a word about its value or where it is to be found.
     """
     index = points[0].index
     listed = [n for n in decided if n in index]
     alone = [column(points, n) for n in decided if n not in index]
     each = [column(points, n, "\n".join((index[n][0], *(v for _, v in index[n][1])))) for n in listed]
-    if sum(c.width for c in (*alone, *each)) <= room:
+    if _width((*alone, *each)) <= room:
         return [*alone, *each]
-    return [
-        *alone,
-        *(_folded(points, title, names) for title, names in _grouped_decisions(points[0], listed)),
-    ]
+    folded = [_folded(points, title, names) for title, names in _grouped_decisions(points[0], listed)]
+    return _narrowed([*alone, *folded], room)
+
+
+def _width(columns: Iterable[Column]) -> int:
+    return sum(c.width for c in columns if c.cells)
+
+
+def _narrowed(columns: Sequence[Column], room: int) -> list[Column]:
+    """Return columns that fit: what is the same at every point is told below, then the last ones are left out."""
+    if _width(columns) <= room:
+        return list(columns)
+    same = [c for c in columns if len(set(c.cells)) == 1]
+    fitting = [c for c in columns if c not in same]
+    told = [Column(c.heading, (), f"{_below(c)} at every point") for c in same]
+    left: list[Column] = []
+    while _width(fitting) > room:
+        left.insert(0, fitting.pop(max(i for i, c in enumerate(fitting) if c.cells)))
+    if left:
+        names = ", ".join(c.heading.replace("\n", " ") for c in left)
+        told.append(Column(names, (), f"left out here, for width: {names}; --json and -o front.csv have all"))
+    return [*fitting, *told]
+
+
+def _below(column: Column) -> str:
+    """Say a column of one value in a line: its heading, with the order of a list in it, and the value."""
+    order, _, _ = column.about.partition(", in this order")
+    value = column.cells[0]
+    return f"{order or column.heading}: {'0' if {*value} == {SIGNS[0.0]} else value}"
 
 
 def _grouped_decisions(point: Solution, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:

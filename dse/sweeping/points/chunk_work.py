@@ -149,7 +149,7 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool
     method = sampled or ((ALONE if full else METHOD) if path is None else path.method)
     plan = results.dataset.kept(grid, {"method": method, **robust_points.about(base)}, only, full=full)
     fronts = lru_cache(maxsize=FRONTS)(front)
-    return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, declared(grid, choice))
+    return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, declared(grid, choice, full=full))
 
 
 def of_scenario(
