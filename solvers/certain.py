@@ -200,7 +200,12 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
 
         return Tried(problem, programs.optimise(problem.program, ties=not brief))
     optimise = cases.optimise if problem.cases else structured.optimise
-    return Tried(problem, optimise(problem, ties=not brief))
+    listed = methods.listed_optimum(problem.question)
+    if listed is None:
+        return Tried(problem, optimise(problem, ties=not brief))
+    found = structured.Optimum(listed, ranges=dict(listed.ranges))
+    # ties are settled with the optimum
+    return Tried(problem, dataclasses.replace(found, tied=lambda: found))
 
 
 def _is_structured(problem: Problem) -> bool:

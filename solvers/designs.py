@@ -128,9 +128,14 @@ def count_of_few(question: Question) -> int | None:
 
 
 def plain(question: Question) -> bool:
-    """Whether designs are judged by the model's equations alone: not by idle time, halvings, or a program to run."""
-    asked = {*(x.name for x in question.objectives), *(x.name for x in question.limits)}
-    return not (question.idle or question.model.black_box or HALVINGS.name in asked)
+    """Whether designs are judged by the model's equations alone: not by idle time, limits on halvings, or a program."""
+    limited = any(x.name == HALVINGS.name for x in question.limits)
+    return not (question.idle or question.model.black_box or limited)
+
+
+def free(question: Question) -> int:
+    """Count the decided numbers that may be any number of an interval."""
+    return sum(1 for d in question.decide if not d.integer and d.values is None and d.choices is None)
 
 
 def everything(question: Question) -> Grid | None:

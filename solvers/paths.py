@@ -39,7 +39,7 @@ SHARE_ANSWERED = 0.5
 """Of points tried, those that a way must answer to be taken before the ways after it."""
 NO_WAY = (
     "no way for many points at once takes this kind of question; it would go at once if at most one decided "
-    f"number were whole or from a list, or if all were from lists of at most {MANY_DESIGNS} combinations"
+    f"number were whole or from a long list, or if all were from lists of at most {MANY_DESIGNS} combinations"
 )
 NO_OBJECTIVE = (
     "any design within the limits is an answer, since there is no objective, and one is looked for point by point; "

@@ -45,18 +45,17 @@ def way(grid: Grid) -> Offer:
     asked = [q for q in blocks.kinds(grid) if q.decide]
     large = any(designs.listed(q) is None for q in asked)
     # what costs little is asked first: reading asks for the mathematics of a question
-    if not asked or (large and not _has_gaps_only(asked)) or not all(_needs_only_listing(q) for q in asked):
+    if (
+        not asked
+        or (large and any(map(designs.free, asked)))
+        or not all(_needs_only_listing(q) for q in asked)
+    ):
         return OTHER_KIND
     if large:
         return Offer(
             reason=f"{KIND}: there are more than {MANY_DESIGNS} designs; with shorter lists it would go at once"
         )
     return blocks.offered(Tables(grid), Tables(blocks.thinned(grid)))
-
-
-def _has_gaps_only(asked: list[Question]) -> bool:
-    """Whether all that is decided has gaps between its values."""
-    return all(d.integer or d.values is not None or d.choices is not None for q in asked for d in q.decide)
 
 
 def _needs_only_listing(question: Question) -> bool:

@@ -10,7 +10,7 @@ from formulations import evaluation
 from formulations.problem import Problem
 from formulations.row_keys import RowKey
 from results.solution import Solution, Status
-from solvers import judgement, side_by_side
+from solvers import designs, judgement, side_by_side
 from solvers.explaining import listed_changes, next_changes
 from solvers.geometric import kinks
 from solvers.geometric.structured import Optimum, Place
@@ -23,7 +23,7 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
     solution = dataclasses.replace(solution, ranges=found.ranges or {})
     if not problem.question.objectives or solution.status is not Status.OPTIMAL:
         return solution
-    if not found.places:
+    if not found.places and designs.free(problem.question):
         # whatever answered went another way
         problem = dataclasses.replace(problem, cases=())
     goals = [c.goal for c in (problem, *problem.cases) if c.goal is not None]

@@ -105,6 +105,10 @@ class BlockAnswers:
             self._put("binding", points, self._states(judged), good)
             self._put("elasticity", points, self._rates(elasticities, count), good)
 
+    def bounds(self, points: Points, bound: Array, left: Mask) -> None:
+        """Keep a bound of the objective at points that are ``left`` over (NaN: none), for who chooses among parts."""
+        self._put("bound", points, bound, left)
+
     def status(self, points: Points, status: Status) -> None:
         """Say how points ended."""
         self._flat["status"][points] = STATUS_CODES[status]

@@ -242,7 +242,7 @@ def thinned(grid: Grid) -> Grid:
     return grid.part(along)
 
 
-def _middle_and_name_ends(grid: Grid) -> list[NDArray[np.int64]]:
+def middle_and_name_ends(grid: Grid) -> list[NDArray[np.int64]]:
     """Return one place along each axis of numbers, in the middle, and the ends of each axis of names."""
     apart = {c.along for c in grid.changes if c.apart}
     return [np.array(sorted({0, n - 1}) if i in apart else [n // 2]) for i, n in enumerate(grid.shape)]
@@ -281,7 +281,7 @@ def offered(way: Path, of_few: Any) -> Offer:
     untried: by whoever only asks for it, and where it is less work than the points one by one.
     """
     if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
-        of_few = part_of(of_few, _middle_and_name_ends(of_few.grid))
+        of_few = part_of(of_few, middle_and_name_ends(of_few.grid))
     few: Grid = of_few.grid
     # whether a point is answered does not rest on the feasible values
     plan = layout(few)

@@ -1,12 +1,14 @@
-"""Choices among names: every combination is a grid of its own, answered by another way; the best of them wins.
+"""Choices among names and listed values: each combination is a grid of its own, answered by another way; the best wins.
 
-For questions whose numbers have a way of their own once names are chosen (how many racks of which platform). As for a
-single point each combination is answered by itself, and of the same objective the first one is handed out. Where none
-has a design, limits conflict that do in every combination.
+For questions whose numbers have a way of their own once names are chosen (how many racks of which platform), or all
+but one of the numbers with gaps (at which of four voltages). As for a single point each combination is answered by
+itself, and of the same objective the first one is handed out. Where none has a design, limits conflict that do in every
+combination.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,10 +24,12 @@ from results.solution import Status
 from results.telling.limits import base_name
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid
+from solvers import designs
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Designs, Mask
 from solvers.many_points.blocks import Block
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
+from solvers.many_points.offers import part as part_of
 from solvers.mechanisms.why import Why, loosest
 
 KIND = "a choice among names"
@@ -38,46 +42,106 @@ SURE = 1e-7
 """What is missed by less is left to the single path."""
 OPEN = "a choice among names of which one is neither proved best nor impossible"
 
+TIED = "listed values that are equally good: the order of ties decides, which is done point by point"
+WORSE = 1e-6
+"""Of the objective: a combination is out of question whose bound is worse by this."""
+AS_GOOD = 1e-8
+"""Of the objective: as good as this, in doubt, is tied."""
+MORE_THAN_ONE = 2
+Choice = Mapping[str, float | str]
+
 APART = "no design under any choice, for reasons that differ between choices"
 
 
 def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
-    """Return this way where names are chosen, and each combination of them has one of ``ways``."""
+    """Return this way where names or listed values are chosen, and each combination of them has one of ``ways``."""
     first = next(iter(grid.bases.values()))
-    if not any(d.choices is not None for d in first.decide):
-        return OTHER_KIND
     if len(first.objectives) != 1 or any(q.idle for q in grid.bases.values()):
         return OTHER_KIND
     refused = too_many_choices(KIND, grid, MOST_CHOICES_ANSWERED)
     if refused is not None:
         return refused
-    chosen = [c for c, _ in combinations(first)]
-    if any([c for c, _ in combinations(q)] != chosen for q in grid.bases.values()):
+    made = _choices(first)
+    if not any(made) or any(_choices(q) != made for q in grid.bases.values()):
         return OTHER_KIND
+    if len(made) > MOST_CHOICES_ANSWERED:
+        return Offer(
+            reason=f"{KIND}: there are more than {MOST_CHOICES_ANSWERED} combinations with listed values"
+        )
     parts = []
-    for names in chosen:
-        part = replace(grid, bases={k: fixed(q, names) for k, q in grid.bases.items()})
-        if not _same_questions_left(grid, part, names):
+    for chosen in made:
+        part = replace(grid, bases={k: _with_choice(q, chosen) for k, q in grid.bases.items()})
+        if not _same_questions_left(grid, part, chosen):
             return Offer(reason=f"{KIND}: an axis changes what the choice brings with it")
         offers = [w(part) for w in ways]
         taken = next((o for o in offers if o.path is not None and o.share >= SHARE_OF_TRIED), None)
         if taken is None or taken.path is None:
             return Offer(reason=next((f"{KIND}: {o.reason}" for o in offers if o.reason), ""))
-        parts.append(Part(names, taken.path))
-    return Offer(ByChoice(grid, tuple(parts)))
+        parts.append(Part(chosen, taken.path))
+    found = ByChoice(grid, tuple(parts))
+    if all(isinstance(v, str) for chosen in made for v in chosen.values()):
+        return Offer(found)
+    # listed values that are tied leave a point over, though each has its answer
+    return blocks.offered(found, part_of(found, blocks.middle_and_name_ends(grid)))
 
 
-def _same_questions_left(grid: Grid, part: Grid, names: Mapping[str, str]) -> bool:
+def _choices(question: Question) -> list[Choice]:
+    """Every combination of names, and of listed values where otherwise several numbers had gaps between their values.
+
+    One such number is left: the one with the most values.
+    """
+    found: list[Choice] = []
+    for names, asked in combinations(question):
+        listed = _listed_beforehand(asked)
+        found += [
+            {**names, **dict(zip(listed, values, strict=True))}
+            for values in itertools.product(*listed.values())
+        ]
+        if len(found) > MOST_CHOICES_ANSWERED:
+            break
+    return found
+
+
+def _listed_beforehand(question: Question) -> Mapping[str, tuple[float, ...]]:
+    """The numbers to be chosen from their lists before anything else, by name; none where that does not help."""
+    gaps = [d for d in question.decide if d.integer or d.values is not None]
+    if designs.free(question) == 0 or len(gaps) < MORE_THAN_ONE or not designs.plain(question):
+        return {}
+    limited = {x.name for x in question.limits}
+    short = {
+        d.name: d.values
+        for d in gaps
+        if d.values is not None
+        and not d.endless
+        and d.base is None
+        and d.minimum is d.maximum is None
+        and d.name not in limited
+    }
+    if len(short) == len(gaps):
+        # of whole numbers nobody is told a rate: one stays
+        del short[max(short, key=lambda n: len(short[n]))]
+    return short if len(gaps) == len(short) + 1 else {}
+
+
+def _with_choice(question: Question, chosen: Choice) -> Question:
+    """The question with names and listed values chosen."""
+    names = {n: v for n, v in chosen.items() if isinstance(v, str)}
+    left = fixed(question, names) if names else question
+    given = {**left.given, **{n: v for n, v in chosen.items() if n not in names}}
+    return replace(left, given=given, decide=tuple(d for d in left.decide if d.name not in chosen))
+
+
+def _same_questions_left(grid: Grid, part: Grid, chosen: Choice) -> bool:
     """Whether a choice that is made beforehand leaves the questions that it leaves at each point."""
     ends: Iterator[tuple[int, ...]] = iter([tuple(0 for _ in grid.shape), tuple(n - 1 for n in grid.shape)])
-    return all(fixed(grid.question(end), names) == part.question(end) for end in ends)
+    return all(_with_choice(grid.question(end), chosen) == part.question(end) for end in ends)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One combination of names, and what answers its grid."""
+    """One combination of names and listed values, and what answers its grid."""
 
-    names: Mapping[str, str]
+    chosen: Choice
     path: Path
 
 
@@ -111,17 +175,27 @@ class ByChoice:
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
-        answered = [p.path.solve(plan, region) for p in self.parts]
-        left = np.any([missed for _, missed in answered], axis=0)
+        with handover.collected() as inside:
+            answered = [p.path.solve(plan, region) for p in self.parts]
+        missed = np.stack([own for _, own in answered])
         optimal, none = (STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
         first = next(iter(self.grid.bases.values()))
         sign = -1.0 if first.objectives[0].maximize else 1.0
-        states = np.stack([a["status"] for a, _ in answered])
-        open_ones = ~left & ~np.isin(states, (optimal, none)).all(axis=0)
+        states = np.where(missed, 0, np.stack([a["status"] for a, _ in answered]))
+        values = np.where(states == optimal, sign * np.stack([a["objective"] for a, _ in answered]), np.inf)
+        which, best = values.argmin(axis=0), values.min(axis=0)
+        # what is worse for certain needs no answer
+        worse = sign * np.stack([a["bound"] for a, _ in answered]) > best + WORSE * np.abs(best)
+        worse &= missed & np.isfinite(best)
+        left = (missed & ~worse).any(axis=0)
+        if left.any() or inside.unexpected:
+            inside.pass_on()
+        open_ones = ~left & ~(np.isin(states, (optimal, none)) | worse).all(axis=0)
         handover.hand_over(OPEN, int(np.count_nonzero(open_ones)))
         left |= open_ones
-        values = np.stack([a["objective"] for a, _ in answered])
-        which = np.where(states == optimal, sign * values, np.inf).argmin(axis=0)
+        tied = ~left & self._tied(which, values)
+        handover.hand_over(TIED, int(np.count_nonzero(tied)))
+        left |= tied
         nowhere = ~left & (states == none).all(axis=0)
         if nowhere.any() and "binding" in answered[0][0]:
             clash, apart = _common_conflicts([a["binding"] == CONFLICTING for a, _ in answered], nowhere)
@@ -133,13 +207,24 @@ class ByChoice:
             here = which == k
             for v in plan.variables:
                 arrays[v.name][here] = own[v.name][here]
-                if v.role == "decided" and v.key in part.names:
-                    code = json.loads(v.attributes["choices"]).index(part.names[v.key])
-                    arrays[v.name][here & (states[k] == optimal)] = code
+                if v.role == "decided" and v.key in part.chosen:
+                    value = part.chosen[v.key]
+                    if isinstance(value, str):
+                        value = json.loads(v.attributes["choices"]).index(value)
+                    arrays[v.name][here & (states[k] == optimal)] = value
         nowhere &= ~left
         if nowhere.any() and "would_do" in arrays:
             self._loosest(plan, region, arrays, [a for a, _ in answered], nowhere)
         return arrays, left
+
+    def _tied(self, which: NDArray[np.intp], values: Array) -> Mask:
+        """Tell where other listed values beside the same names are as good: the order of ties decides between them."""
+        names = [tuple(v for v in p.chosen.values() if isinstance(v, str)) for p in self.parts]
+        alike = np.array([[a == b for b in names] for a in names]) & ~np.eye(len(names), dtype=bool)
+        best = np.take_along_axis(values, which[None], axis=0)
+        with np.errstate(invalid="ignore"):
+            near = np.abs(values - best) <= AS_GOOD * np.abs(best)
+        return np.asarray((near & np.moveaxis(alike[which], -1, 0)).any(axis=0))
 
     def _loosest(
         self, plan: Layout, region: tuple[slice, ...], into: Arrays, answered: Sequence[Arrays], nowhere: Mask

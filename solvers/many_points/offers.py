@@ -40,9 +40,9 @@ class Path(Protocol):
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, NDArray[np.bool_]]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
 
-        What the arrays hold at points left over is overwritten. A point's numbers depend on that point
-        and its grid alone, not on the block it is in (where rows are scattered, also on those of its chunk). Why
-        points are left over is counted (see ``formulations.handover``).
+        What the arrays hold at points left over is overwritten; a bound of the objective there is proved. A point's
+        numbers depend on that point and its grid alone, not on the block it is in (where rows are scattered, also on
+        those of its chunk). Why points are left over is counted (see ``formulations.handover``).
         """
 
 

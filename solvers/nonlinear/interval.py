@@ -77,7 +77,9 @@ def _outcome(question: Question, found: Found, x: dict[str, float]) -> Outcome:
     gap = abs(value - low) / max(abs(value), 1e-12)
     if gap <= question.gap:
         text = f"interval branch and bound: {found.work[0]} boxes leave a gap of {gap:.1e}"
-        return Outcome(Status.OPTIMAL, x, low, text, SOLVER)
+        ends = zip(x, *found.ends[:, 0].tolist(), strict=True)
+        ranges = {name: (least, most) for name, least, most in ends if least < most}
+        return Outcome(Status.OPTIMAL, x, low, text, SOLVER, ranges=ranges)
     text = f"interval branch and bound stopped after {found.work[0]} boxes with a gap of {gap:.1e}"
     return Outcome(Status.FEASIBLE, x, low if np.isfinite(low) else None, text, SOLVER)
 

@@ -33,12 +33,11 @@ def unstructured(question: Question) -> Outcome:
         return enumeration.optimum(question, every)
     if found is not None:
         return found
-    free = sum(1 for d in question.decide if not d.integer and d.values is None)
     from solvers.nonlinear import interval
 
     tried: list[Outcome] = []
     # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not
-    short = (partial(interval.solve, work=SHORT_SEARCH),) if free <= FEW_FREE else ()
+    short = (partial(interval.solve, work=SHORT_SEARCH),) if designs.free(question) <= FEW_FREE else ()
     for method in (*short, _answered_by_scip, interval.solve):
         try:
             found = method(question)
@@ -49,6 +48,34 @@ def unstructured(question: Question) -> Outcome:
             return found
         tried.append(found)
     return _sampled(question, tried)
+
+
+def in_reach_of_intervals(question: Question) -> bool:
+    """Whether a short search over intervals may close a question with one objective."""
+    if not question.decide or len(question.objectives) != 1 or not designs.plain(question):
+        return False
+    if any(
+        d.choices is not None or d.base is not None or any(x <= 0 for x in d.values or ())
+        for d in question.decide
+    ):
+        return False
+    return designs.free(question) <= FEW_FREE and not is_linear(question)
+
+
+def listed_optimum(question: Question) -> Outcome | None:
+    """Return the optimum of a question in whole or listed numbers alone, ties settled exactly.
+
+    None where a short search over intervals does not find it.
+    """
+    if designs.free(question) or not in_reach_of_intervals(question):
+        return None
+    from solvers.nonlinear import interval
+
+    try:
+        found = interval.solve(question, work=SHORT_SEARCH)
+    except (ArithmeticError, ValueError):
+        return None
+    return found if found.status is Status.OPTIMAL else None
 
 
 def _answered_by_scip(question: Question) -> Outcome:

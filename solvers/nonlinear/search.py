@@ -69,11 +69,13 @@ class Boxes:
 class Found:
     """What came of N points: status, the best design ``x`` (N, n), what is minimised there, and its bound.
 
-    ``value`` is infinite where there is no design. ``work``: boxes examined.
+    ``value`` is infinite where there is no design. ``ends`` (2, N, n): where every variable is discrete, the least and
+    greatest values of designs that are as good; else ``x``. ``work``: boxes examined.
     """
 
     status: NDArray[np.int8]
     x: Array
+    ends: Array
     value: Array
     bound: Array
     work: NDArray[np.int64]
@@ -177,9 +179,9 @@ def minimise(
         now = joined([now.take(~chosen), *parts])
     _take_slack(s, np.ones(count, bool))
     if s.listed and s.tied:
-        _settle_by_order(s)
+        return _found(s, _settle_by_order(s))
     _follow(s, np.flatnonzero(s.value * (1 + BETTER) < s.followed))
-    return _found(s)
+    return _found(s, np.array([s.x, s.x]))
 
 
 def runaways(question: Question, where: Space, found: Found, most: int) -> NDArray[np.intp]:
@@ -368,11 +370,17 @@ def halves(where: Space, low: Array, high: Array, along: NDArray[np.intp]) -> tu
     return np.concatenate([low, right]), np.concatenate([left, high])
 
 
-def _settle_by_order(s: _Search) -> None:
-    """Of designs that are tied, hand out the first by the order of ties, and then the smaller one."""
+def _settle_by_order(s: _Search) -> Array:
+    """Of designs that are tied, hand out the first by the order of ties, and then the smaller one.
+
+    Returns the ends (2, N, n) of those that are tied.
+    """
     every = joined(s.tied)
     best = s.value[every.point]
     every = every.take(every.key <= best + TIE * np.abs(best))
+    ends = np.stack([np.full(s.x.shape, np.inf), np.full(s.x.shape, -np.inf)])
+    np.minimum.at(ends[0], every.point, every.low)
+    np.maximum.at(ends[1], every.point, every.low)
     x = dict(zip(s.where.names, every.low.T.copy(), strict=True))
     with np.errstate(all="ignore"):
         known = {**evaluation.metrics(at(s.question, every.point), x), **x}
@@ -384,13 +392,14 @@ def _settle_by_order(s: _Search) -> None:
         np.minimum.at(least, every.point, values)
         left &= values <= (least + TIE * np.abs(least))[every.point]
     s.x[every.point[left]] = every.low[left]
+    return ends
 
 
-def _found(s: _Search) -> Found:
+def _found(s: _Search, ends: Array) -> Found:
     """Tell what came of it."""
     bound, met = np.minimum(s.closed, s.value), np.isfinite(s.value)
     with np.errstate(invalid="ignore"):
         proved = s.value - bound <= s.question.gap * np.maximum(np.abs(s.value), 1e-12)
     none = ~met & ~s.failed & np.isinf(s.closed) & (s.closed > 0)
     status = np.select([met & proved, none], [OPTIMAL, INFEASIBLE], FAILED).astype(np.int8)
-    return Found(status, s.x, s.value, bound, s.work)
+    return Found(status, s.x, ends, s.value, bound, s.work)

@@ -141,3 +141,19 @@ def test_a_points_numbers_are_the_same_bits_however_the_grid_is_cut(way: str):
         part, _ = path.solve(plan, region)
         for name in set(part) - {"seconds"}:
             np.testing.assert_array_equal(part[name], every[name][region], err_msg=name)
+
+
+def test_whole_halvings_are_what_each_point_is_by_itself(as_alone: Any):
+    """From an efficiency that the machine has, without any halving, to one that twelve of each do not reach.
+
+    More of them would, which no list says: these values are sought at each point alone.
+    """
+    asked = tomllib.loads((LIBRARY / "matmul_machine_for_75_gflops_per_watt.toml").read_text("utf-8"))
+    asked["sweep"] = {
+        "least": {"path": "limits.efficiency.min", "factors": [0.02, 0.1, 1.0, 40.0, 300.0]},
+        "order": {"path": "given.order", "factors": [0.5, 1.0]},
+    }
+    arrays, left = as_alone(asked, tables.Tables, completed=2)
+    assert not left.any()
+    assert set(np.unique(arrays["status"])) == {OPTIMAL, NONE}
+    assert 0.0 in arrays["objective"]

@@ -76,6 +76,15 @@ FORCES_AND_SPECTRA = scenarios.grid(
         }
     )
 )
+
+
+def ready(name: str, axes: dict[str, list[float]]) -> Grid:
+    """A ready question, with axes of factors."""
+    asked = dse.load(name).model_dump(exclude_none=True, exclude_defaults=True)
+    sweep = {f"axis{i}": {"path": p, "factors": f} for i, (p, f) in enumerate(axes.items())}
+    return scenarios.grid(dse.load({**asked, "sweep": sweep}))
+
+
 SIZES = {"given.points": log(1e4, 1e8, 5)}
 ASKED = {
     "least power, a machine that leaks": grid(
@@ -88,6 +97,13 @@ ASKED = {
     ),
     "whole processors": grid({"limits.power.max": log(10.0, 1e7, 12), **SIZES}, LEAST_TIME, WHOLE),
     "two numbers": FORCES_AND_SPECTRA,
+    "whole numbers, more than a table has, and a maximum": ready(
+        "hardware_cores_by_pins_and_bandwidth",
+        {"limits.power_ohmic.max": [1e-6, 0.44, 3.0], "given.instructions": log(0.3, 3.0, 4)},
+    ),
+    "whole numbers and a list, steps and a maximum": ready(
+        "gemm_cheapest_tokens", {"limits.layer.max": log(0.01, 3.0, 5), "given.k": [0.5, 1.0, 2.0]}
+    ),
 }
 
 

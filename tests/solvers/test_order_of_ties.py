@@ -12,6 +12,7 @@ from oracle_reading import ROOT
 
 import dse
 import scenarios
+from formulations import evaluation
 from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios import ScenarioError
@@ -235,3 +236,30 @@ def test_the_range_of_what_divides_holds_the_design() -> None:
     assert found.ranges.keys() == {"processors", "memory"}
     for name, (low, high) in found.ranges.items():
         assert low * (1 - 1e-9) <= found.variables[name] <= high * (1 + 1e-9)
+
+
+def test_whole_numbers_of_which_too_many_are_to_be_listed_are_tied_exactly():
+    """Pins whose energies differ in the sixth digit: of those that are as fast the least energy is handed out."""
+    asked = dse.load("hardware_cores_by_pins_and_bandwidth").model_dump(
+        exclude_none=True, exclude_defaults=True
+    )
+    asked["limits"] = {"power_ohmic": {"max": "2.1969028 W"}}
+    question = scenarios.grid(dse.load(asked)).question(())
+    best = answer(question, neighbours=False)
+    assert best.status is Status.OPTIMAL
+    x = {n: np.float64(v) for n, v in best.variables.items()}
+    energies = []
+    for supply, io in itertools.product(range(-15, 16), repeat=2):
+        near = {
+            **x,
+            "machine.supply_pins.socket": x["machine.supply_pins.socket"] + supply,
+            "machine.io_pins.socket": x["machine.io_pins.socket"] + io,
+        }
+        if min(near.values()) < 1.0:
+            continue
+        at = evaluation.metrics(question, near)
+        held = all(np.all(r <= 1 + 1e-8) for r in evaluation.ratios(question, near, at).values())
+        if held and at["performance"] >= best.objective * (1 - TIE):
+            energies.append(float(at["energy"]))
+    assert len(energies) > 1
+    assert best.metrics["energy"] == pytest.approx(min(energies), rel=1e-12)

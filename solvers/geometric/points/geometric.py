@@ -148,6 +148,7 @@ def _put_answers(
         found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.UNBOUNDED, Status.INFEASIBLE)
     )
     answers.put(points, found.judged, best, elasticities(made, found))
+    answers.bounds(points, found.judged.bound, found.status == 0)
     answers.status(points[endless], Status.UNBOUNDED)
     if not none.any():
         return

@@ -152,7 +152,9 @@ def _put_whole(
     free = regular.penalised | (regular.multipliers.max(1, initial=0.0) > strained)
     s.why[best] = np.where(free, NO_COMMON_INTERIOR, WHOLE)
     best, regular = best[~free], taken(regular, ~free)
-    s.y[best], s.value[best], clear = geometric_whole.settled(rule, best, regular)
+    s.y[best], value, clear = geometric_whole.settled(rule, best, regular)
+    # what one branching does not settle is not below its relaxation
+    s.value[best] = np.where(clear, value, regular.bound)
     s.status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
 
 

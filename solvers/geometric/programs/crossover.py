@@ -110,7 +110,10 @@ def _inequality_values(t: Table, low: Array, high: Array, y: Array) -> Array:
 
 
 def _next(binds: Bools, values: Array, multipliers: Array) -> Bools:
-    """The set to try next: without the limit that pulls most the wrong way, else with the one missed most."""
+    """The set to try next: without the limit that pulls most the wrong way, else with the one missed most.
+
+    Where all pull the right way and none is missed, but not all can hold with equality, without the one farthest off.
+    """
     wrong = np.where(binds, multipliers, np.inf)
     missed = np.where(binds, -np.inf, values)
     each = np.arange(len(binds))
@@ -120,6 +123,10 @@ def _next(binds: Bools, values: Array, multipliers: Array) -> Bools:
     found[each[drops], leave[drops]] = False
     adds = ~drops & (missed[each, enter] > LIMIT_ROUNDING)
     found[each[adds], enter[adds]] = True
+    slack = np.where(binds, values, np.inf)
+    farthest = slack.argmin(1)
+    apart = ~drops & ~adds & (slack[each, farthest] < -LIMIT_ROUNDING)
+    found[each[apart], farthest[apart]] = False
     return found
 
 
@@ -139,7 +146,7 @@ def _judged_sets(t: Table, low: Array, high: Array, start: Array, binds: Bools) 
         apart = (
             (values < -SURELY)
             | (np.abs(values) <= LIMIT_ROUNDING)
-            | np.concatenate([np.zeros_like(binds[:, : -2 * y.shape[1]]), fixed, fixed], axis=1)
+            | np.concatenate([_still(t, fixed), fixed, fixed], axis=1)
         )
         good = (
             near
@@ -147,6 +154,12 @@ def _judged_sets(t: Table, low: Array, high: Array, start: Array, binds: Bools) 
             & np.where(binds, (multipliers > SURELY) & (np.abs(values) <= LIMIT_ROUNDING), apart).all(1)
         )
     return _Tried(np.clip(y, low, high), multipliers, values, good)
+
+
+def _still(t: Table, fixed: Bools) -> Bools:
+    """Tell at each point (N, m) which limits nothing that is free can move: they bind by what is given, or do not."""
+    moves = np.logical_or.reduceat(t.exponents != 0.0, t.ptr[1:-1], axis=0)
+    return np.asarray(~(moves & ~fixed[:, None]).any(axis=2))
 
 
 def _newton(

@@ -13,15 +13,15 @@ from formulations import handover
 from formulations.grids import batch, divided, over_grid
 from formulations.grids.over_grid import Region, Spread
 from formulations.problem import formulate
-from formulations.program import is_linear
-from scenarios.question import HALVINGS, Question
+from scenarios.question import Question
 from scenarios.sweep.grids import Grid
-from solvers import boxes, work
+from solvers import boxes, designs, work
 from solvers.many_points import by_piece
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.by_piece import ByPiece, Piece
 from solvers.many_points.offers import FEWEST_POINTS, Offer
-from solvers.nonlinear.methods import FEW_FREE, SHORT_SEARCH
+from solvers.nonlinear import methods
+from solvers.nonlinear.methods import SHORT_SEARCH
 from solvers.nonlinear.points.unstructured_answers import answered
 
 UNSURE = "a search over intervals that ended without a proof"
@@ -38,20 +38,11 @@ def way(grid: Grid) -> Offer:
 
 
 def _by_intervals(question: Question) -> bool:
-    """Whether a question alone is first asked of intervals, too."""
-    if not question.decide or len(question.objectives) != 1 or question.idle or question.model.black_box:
+    """Whether intervals find what a question alone has: nothing shows structure, or all values have gaps between."""
+    if not methods.in_reach_of_intervals(question):
         return False
-    if any(
-        d.choices is not None or d.base is not None or any(x <= 0 for x in d.values or ())
-        for d in question.decide
-    ):
-        return False
-    if HALVINGS.name in {question.objectives[0].name, *(x.name for x in question.limits)} or is_linear(
-        question
-    ):
-        return False
-    if sum(1 for d in question.decide if not d.integer and d.values is None) > FEW_FREE:
-        return False
+    if not designs.free(question):
+        return True
     problem = formulate(question)
     return problem.rows is None and problem.program is None and not problem.cases
 

@@ -1,0 +1,80 @@
+"""Grids with several numbers that have gaps, beside real ones: listed values are chosen beforehand, as names are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import points_alone
+import pytest
+
+import dse
+import results.dataset
+import scenarios
+from formulations import handover
+from formulations.grids import over_grid
+from results.dataset import STATUS_CODES, Arrays
+from results.solution import Status
+from scenarios.sweep.grids import Grid
+from solvers import paths
+from solvers.many_points import by_choice
+from solvers.many_points.by_choice import ByChoice
+
+OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
+
+
+def ready(name: str, axes: dict[str, list[float]], **changes: Any) -> Grid:
+    """A ready question with axes of factors."""
+    asked = dse.load(name).model_dump(exclude_none=True, exclude_defaults=True)
+    sweep = {f"axis{i}": {"path": p, "factors": f} for i, (p, f) in enumerate(axes.items())}
+    return scenarios.grid(dse.load({**asked, **changes, "sweep": sweep}))
+
+
+def at_once(of: Grid) -> tuple[Arrays, np.ndarray, handover.Tally]:
+    way = paths.path(of)
+    assert isinstance(way, ByChoice)
+    with handover.collected() as tally:
+        arrays, left = way.solve(results.dataset.layout(of), over_grid.whole(of))
+    return arrays, left, tally
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "factors"),
+    [
+        ("platforms_least_power", "limits.performance.min", [0.3, 1.0, 1e9]),
+        ("platforms_least_cost_15_years", "limits.performance.min", [0.3, 1.0, 3.0]),
+        ("platforms_most_performance_in_10_kw", "limits.power.max", [1e-6, 0.85, 1.64]),
+    ],
+)
+def test_voltages_from_a_list_are_what_each_point_is_by_itself(name: str, limit: str, factors: list[float]):
+    of = ready(name, {limit: factors, "given.instructions": [0.31, 0.7, 1.0, 3.0]})
+    arrays, left, tally = at_once(of)
+    assert not left.any()
+    assert not tally.reasons
+    plan = results.dataset.layout(of)
+    points_alone.completed(of, plan, arrays, left)
+    for status in (OPTIMAL, INFEASIBLE):
+        places = np.argwhere(arrays["status"] == status)
+        points_alone.assert_same(of, plan, arrays, points_alone.drawn(places, 2, seed=1), rtol=1e-6)
+    assert (arrays["status"] == OPTIMAL).sum() >= 8
+    voltages = set(np.unique(arrays["machine.voltage"][arrays["status"] == OPTIMAL]))
+    assert voltages <= {0.7, 0.9, 1.1, 1.3}
+
+
+def test_where_listed_values_are_tied_each_point_decides_by_the_order_of_ties():
+    """The voltage makes no difference to the least time at a clock that all of them allow."""
+    decide = {
+        "machine": {"values": ["platform-atom", "platform-server-x86"]},
+        "machine.count.rack": {"integer": True, "max": 1000},
+        "machine.voltage": {"values": [0.9, 1.1, 1.3]},
+        "machine.frequency": {"max": 1e8},
+    }
+    work = {"given.instructions": np.geomspace(0.1, 10.0, 12).tolist()}
+    of = ready("platforms_least_power", work, decide=decide, objective={"minimize": "time"}, limits={})
+    with handover.collected() as tally:
+        offer = by_choice.way(of, paths.WAYS)
+    assert isinstance(offer.path, ByChoice)
+    assert offer.share == 0
+    assert by_choice.TIED in tally.reasons
+    assert by_choice.TIED in offer.reason
+    assert paths.path(of) is None
