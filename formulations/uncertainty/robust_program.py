@@ -10,7 +10,6 @@ make programs of other columns there: such worlds are parts of their own.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
@@ -21,11 +20,11 @@ from dse.system.records import dataclass
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum
 from formulations.arithmetics.many import Differ, Many
 from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.grids import divided
 from formulations.program import Program, is_linear, program
 from formulations.row_keys import RowKey
 from formulations.uncertainty.robust import GAINS
 from formulations.uncertainty.worlds import Worlds
-from scenarios.question import Question
 
 Array = NDArray[np.float64]
 AMOUNTS = "an uncertain number in what says whether there is any of an amount"
@@ -160,7 +159,7 @@ def _parts_of_like_programs(
 ) -> Iterator[tuple[NDArray[np.intp], Program]]:
     """Cut worlds into parts whose programs come out alike."""
     try:
-        p = program(_many(dataclasses.replace(worlds, every=worlds.with_caps_in_each()).some(places).every))
+        p = program(divided.with_each_number(divided.at(worlds.with_caps_in_each(), places), _many))
     except Differ as differ:
         holds = np.broadcast_to(differ.holds.reshape(-1), places.shape)
         yield from _parts_of_like_programs(worlds, places[holds])
@@ -210,17 +209,9 @@ def _world_part(places: NDArray[np.intp], p: Program, caps: Collection[RowKey]) 
     return Part(places, p, shared, losses, rows, plain[0][:, [*shared, -1]], p.equal[base], arguments)
 
 
-def _many(question: Question) -> Question:
-    """Return the question with numbers of many points in the place of arrays."""
-
-    def of(v: Any) -> Any:
-        return Many(v) if np.ndim(v) == 1 else v
-
-    limits = tuple(
-        dataclasses.replace(x, minimum=of(x.minimum), maximum=of(x.maximum)) for x in question.limits
-    )
-    given = {n: of(v) for n, v in question.given.items()}
-    return dataclasses.replace(question, given=given, limits=limits)
+def _many(v: Any) -> Any:
+    """Numbers of many points in the place of an array."""
+    return Many(v) if np.ndim(v) == 1 else v
 
 
 def _losses(p: Program, count: int) -> Array | None:

@@ -6,7 +6,7 @@ of N numbers where something is uncertain, so that one run of the model's equati
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.grids import batch, over_grid
+from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.uncertainty.measures import Weighing
 from scenarios.question import Limit, Question, combinations, fixed
-from scenarios.sweep.grids import Grid
 
 Array = NDArray[np.float64]
 SAMPLE = "sample"
@@ -105,22 +104,20 @@ class Worlds:
 
     def at(self, i: int) -> Question:
         """Return the question in world ``i``, of plain numbers."""
-        given = {n: _number_in_world(v, i) for n, v in self.every.given.items()}
-        return replace(
-            self.every, given=given, limits=_mapped_limits(self.every, lambda v: _number_in_world(v, i))
-        )
+        return divided.with_each_number(self.every, lambda v: float(v[i]) if np.ndim(v) == 1 else v)
 
     def some(self, places: Sequence[int] | NDArray[Any]) -> Worlds:
         """Return some of the worlds, those that count in the measure first; what is limited over all is left out."""
         take = np.sort(np.asarray(places, dtype=int))
-        given = {n: _numbers_taken(v, take) for n, v in self.every.given.items()}
-        every = replace(
-            self.every, given=given, limits=_mapped_limits(self.every, lambda v: _numbers_taken(v, take))
-        )
         counted, limited = (
             None if n is None else int((take < n).sum()) for n in (self.counted, self.limited)
         )
+        every = divided.at(self.every, take)
         return replace(self, every=every, size=take.size, counted=counted, limited=limited, caps=())
+
+    def changed(self, change: Callable[[Question], Question]) -> Worlds:
+        """Return the worlds with the question changed in the same way in all of them."""
+        return replace(self, nominal=change(self.nominal), every=change(self.every))
 
     def with_caps_in_each(self) -> Question:
         """Return the question in all worlds with the limits on measures as limits in each: their forms, no question."""
@@ -129,11 +126,6 @@ class Worlds:
             for c in self.caps
         )
         return replace(self.every, limits=(*self.every.limits, *limits))
-
-    def eased(self, name: str, factor: float, sides: Container[str] = ("min", "max")) -> Worlds:
-        """Return the worlds with one limit of the user's relaxed by a factor, at these of its ends."""
-        nominal, every = (_eased(q, name, factor, sides) for q in (self.nominal, self.every))
-        return replace(self, nominal=nominal, every=every)
 
     def uncertain(self) -> dict[str, Array]:
         """Return the uncertain numbers by name, one for each world."""
@@ -145,44 +137,6 @@ class Worlds:
             (chosen, replace(self, nominal=nominal, every=fixed(self.every, dict(chosen))))
             for chosen, nominal in combinations(self.nominal)
         ]
-
-
-def _eased(question: Question, name: str, factor: float, sides: Container[str]) -> Question:
-    limits = tuple(
-        replace(
-            x,
-            minimum=x.minimum if x.minimum is None or "min" not in sides else x.minimum / factor,
-            maximum=x.maximum if x.maximum is None or "max" not in sides else x.maximum * factor,
-        )
-        if x.name == name
-        else x
-        for x in question.limits
-    )
-    return replace(question, limits=limits)
-
-
-def _number_in_world(v: Any, i: int) -> Any:
-    return float(v[i]) if np.ndim(v) == 1 else v
-
-
-def _numbers_taken(v: Any, take: Any) -> Any:
-    return v[take] if np.ndim(v) == 1 else v
-
-
-def _mapped_limits(question: Question, of: Any) -> tuple[Limit, ...]:
-    return tuple(replace(x, minimum=of(x.minimum), maximum=of(x.maximum)) for x in question.limits)
-
-
-def of_grid(grid: Grid, nominal: Question, word: str = SAMPLE) -> Worlds:
-    """Return the worlds that stand along the one axis of a grid; ``nominal``: the question without that axis.
-
-    Raises ValueError where the axis holds more than numbers (names, the size of a word).
-    """
-    spread = over_grid.spread(grid)
-    if len(grid.axes) != 1 or spread.runs > 1:
-        raise ValueError("samples are one axis of plain numbers")
-    every = batch.asked(spread, over_grid.whole(grid))
-    return Worlds(nominal, every, grid.size, word)
 
 
 def of_values(nominal: Question, values: Mapping[str, Array], word: str = SAMPLE) -> Worlds:

@@ -230,7 +230,7 @@ def _groups(now: Boxes) -> Iterator[Boxes]:
 
 def _examined(s: _Search, now: Boxes) -> Boxes:
     """Bound boxes, cut off what is certainly of no use, try designs of the rest."""
-    now = _snapped(s, now)
+    now = snapped(s.where, now)
     np.add.at(s.work, now.point, 1)
     if not now.point.size:
         return now
@@ -247,7 +247,7 @@ def _examined(s: _Search, now: Boxes) -> Boxes:
     # as long as there is no design the question is whether limits hold
     met = np.isfinite(s.value[now.point])
     now = Boxes(now.point, low, high, key, boxes.steepness(e, met)).take(possible)
-    now = _snapped(s, now)
+    now = snapped(s.where, now)
     middle = boxes.centres(now.low, now.high)
     tried = np.concatenate([middle, now.low, now.high])
     reached = _try(s, np.tile(now.point, 3), tried)
@@ -258,9 +258,9 @@ def _examined(s: _Search, now: Boxes) -> Boxes:
     return now
 
 
-def _snapped(s: _Search, now: Boxes) -> Boxes:
+def snapped(where: Space, now: Boxes) -> Boxes:
     """Boxes shrunk to the allowed values inside; empty ones go."""
-    low, high = s.where.snap(now.low, now.high)
+    low, high = where.snap(now.low, now.high)
     return replace(now, low=low, high=high).take((low <= high).all(axis=1))
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.row_keys import RowKey
 from formulations.uncertainty.measures import WORST, Measured, Quantile
 from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.question import Objective
 from solvers.mechanisms import conflicts
+from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
 from solvers.robust import scan
 from solvers.robust.masters import ends
@@ -26,7 +27,7 @@ from solvers.robust.robust_ways import found_by
 
 def why(wanted: Wanted) -> Why:
     """What tells why no design holds all limits in all worlds."""
-    worlds = _with_questions(wanted.worlds, objectives=())
+    worlds = wanted.worlds.changed(lambda q: replace(q, objectives=()))
     worlds = ends.farther(worlds) if ends.holds_whole(worlds.nominal) else worlds
     # where nothing is to be best every measure asks the same
     asked = replace(wanted, worlds=worlds, measure=WORST)
@@ -43,11 +44,6 @@ def why(wanted: Wanted) -> Why:
     values = of_each(lambda n: _feasible_value(asked, n, frozenset(names), unknown))
     few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
     return Why(names, conflicts.singly(met), values, lambda _: worlds.nominal, few, ended=ended)
-
-
-def _with_questions(worlds: Worlds, **changes: Any) -> Worlds:
-    nominal, every = (replace(q, **changes) for q in (worlds.nominal, worlds.every))
-    return replace(worlds, nominal=nominal, every=every)
 
 
 def _breakable_limits(worlds: Worlds) -> tuple[str, ...]:
@@ -94,14 +90,9 @@ def _ends_of(worlds: Worlds, name: str) -> dict[str, float]:
 
 def _best_level(wanted: Wanted, name: str, names: frozenset[str], side: str) -> tuple[float | None, Status]:
     """The best that what one end of a limit holds can be where everything else holds."""
-    worlds, nominal = wanted.worlds, wanted.worlds.nominal
-    gone: dict[str, Any] = {"maximum" if side == "max" else "minimum": None}
-    loose = _with_questions(
-        worlds,
-        objectives=(Objective(name, maximize=side == "min"),),
-        limits=tuple(replace(x, **gone) if x.name == name else x for x in nominal.limits),
-        decide=tuple(replace(d, **gone) if d.name == name else d for d in nominal.decide),
-    )
+    worlds = wanted.worlds
+    goal = Objective(name, maximize=side == "min")
+    loose = worlds.changed(lambda q: replace(with_limit(q, RowKey(name, side), None), objectives=(goal,)))
     if name in worlds.wide:
         loose = replace(loose, counted=None, limited=worlds.count_of(""))
     measure: Measured = next((c.measure for c in worlds.caps if c.name == name), WORST)

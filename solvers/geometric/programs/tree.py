@@ -3,6 +3,9 @@
 Each node is a geometric program: divisors that are sums are replaced by their secants (monomials above them), whole
 numbers by their interval. Its Lagrangian bound is valid for all designs in the node; tangents and rounding give
 designs. A point's numbers depend on that point alone.
+
+What is minimised need not be a row of the program: ``Bounding`` says how nodes of another goal are bounded and designs
+are found (a measure over many worlds, or the best choice of samples that fail).
 """
 
 from __future__ import annotations
@@ -26,7 +29,6 @@ from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 FEASIBLE = 1e-9
 NODES_IN_A_ROUND = 64
-"""Of a point, the most promising first."""
 NODES_BEFORE_LOOSE = 400
 LOOSE = 8e-7
 NOISE = 1e-12
@@ -61,6 +63,19 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounding:
+    """How nodes of one point are bounded, and designs are found.
+
+    ``bounded``: of nodes what their relaxations say, with bounds of the goal (infinite: no design is there); what is
+    above given levels (N,) need not be sharp.
+    ``designs``: feasible designs (M, n) near the relaxed designs of nodes, and their log values (M,).
+    """
+
+    bounded: Callable[[Nodes, Array], tuple[Relaxed, Array]]
+    designs: Callable[[Nodes, Array], tuple[Array, Array]]
+
+
+@dataclass(frozen=True, slots=True)
 class Searched:
     """What came of N problems in n variables, in logs.
 
@@ -87,6 +102,7 @@ class Wanted:
     ``any_design``: the first design ends the search, whatever its value. ``reach``: how far the designs reach that are
     as good as the best. ``fewest_calls``: designs are sought in the same calls as bounds, which takes fewer calls and
     more programs; otherwise before a node is cut. ``reached``: what is found beside this search (of one point).
+    ``at_once``: nodes of a point in a round, the most promising first.
     """
 
     gap: float
@@ -96,6 +112,7 @@ class Wanted:
     reach: bool = False
     fewest_calls: bool = False
     reached: Reached | None = None
+    at_once: int = NODES_IN_A_ROUND
 
 
 @dataclass(slots=True)
@@ -104,7 +121,7 @@ class _State:
 
     c: Canonical
     tight: Canonical  # nodes live where relaxations are tight; designs are judged by the rows as they stand
-    ask: Ask
+    by: Ask | Bounding
     wanted: Wanted
     y: Array
     value: Array
@@ -136,15 +153,17 @@ class _State:
         return ~self.none() & (w.any_design | (self.value < enough))
 
 
-def search(c: Canonical, ask: Ask, wanted: Wanted, start: Array | None = None) -> Searched:
+def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None = None) -> Searched:
     """Minimise the goal of every point of ``c``, which has a row of coefficients for each; ``start``: feasible designs.
+
+    ``by``: what solves geometric programs, or, for one point, bounds its nodes in another way.
 
     After NODES_BEFORE_LOOSE nodes a point is content with the gap LOOSE, after ``most`` it ends where it is (counted
     in nodes, not in seconds, so that the same question always gets the same answer).
     """
     count, n = c.low.shape
     s = _State(
-        c, c.tighter or c, ask, wanted, np.full((count, n), np.nan), np.full(count, wanted.below),
+        c, c.tighter or c, by, wanted, np.full((count, n), np.nan), np.full(count, wanted.below),
         np.zeros(count, bool), np.full(count, np.inf), np.zeros(count, np.int64),
         np.full((count, n), np.inf), np.full((count, n), -np.inf),
     )  # fmt: skip
@@ -174,7 +193,7 @@ def _front(s: _State, nodes: Nodes) -> tuple[Nodes, Nodes]:
     order = np.lexsort((nodes.bound, nodes.point))
     nodes = nodes.take(order)
     place = np.arange(order.size) - np.searchsorted(nodes.point, nodes.point)
-    first = (place < NODES_IN_A_ROUND) & (s.nodes[nodes.point] < s.wanted.most)
+    first = (place < s.wanted.at_once) & (s.nodes[nodes.point] < s.wanted.most)
     np.add.at(s.nodes, nodes.point[first], 1)
     # the kernel solves slices, each as long as its longest: nodes of one rank take about as many iterations
     ranked = np.flatnonzero(first)[np.argsort(place[first], kind="stable")]
@@ -220,12 +239,15 @@ def _searched(s: _State, waiting: Nodes) -> Searched:
 
 def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple[Nodes, Relaxed]:
     """Nodes that their relaxations leave, with bounds raised; designs near ``seeds`` are judged, too."""
+    if isinstance(s.by, Bounding):
+        relaxed, bound = s.by.bounded(now, s.best()[now.point])
+        return _raised(now, relaxed, bound, bound < np.inf)
     asked = [_relaxations(s, now)] if now.point.size else []
     points = np.zeros(0, np.intp)
     if seeds is not None:
         points, programs = _restrictions(s.c, *seeds)
         asked.append(programs)
-    results = s.ask(asked)
+    results = s.by(asked)
     if seeds is not None:
         _judge(s, points, results.pop())
     if not results:
@@ -238,9 +260,11 @@ def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple
         # the kernel has set the goal aside
         bound = now.bound
     noise = np.where(r.status == OPTIMAL, NOISE * r.multipliers.sum(1), 0.0)
-    alive = r.status != INFEASIBLE
-    raised = replace(now, bound=np.maximum(now.bound, bound))
-    return raised.take(alive), Relaxed(r.y, r.multipliers, noise).take(alive)
+    return _raised(now, Relaxed(r.y, r.multipliers, noise), bound, r.status != INFEASIBLE)
+
+
+def _raised(nodes: Nodes, relaxed: Relaxed, bound: Array, alive: Bools) -> tuple[Nodes, Relaxed]:
+    return replace(nodes, bound=np.maximum(nodes.bound, bound)).take(alive), relaxed.take(alive)
 
 
 def _relaxations(s: _State, nodes: Nodes) -> Programs:
@@ -284,11 +308,20 @@ def _descend(s: _State, nodes: Nodes, relaxed: Relaxed, descents: int) -> None:
         if not nodes.point.size:
             return
         before = s.value[nodes.point]
-        points, programs = _restrictions(s.c, nodes, relaxed)
-        _judge(s, points, s.ask([programs])[0])
+        if isinstance(s.by, Bounding):
+            _keep_least(s, nodes.point[0], *s.by.designs(nodes, relaxed.y))
+        else:
+            points, programs = _restrictions(s.c, nodes, relaxed)
+            _judge(s, points, s.by([programs])[0])
         gains = (s.value[nodes.point] < before - WORTH_A_DESCENT * gap) & ~s.ended()[nodes.point]
         nodes, relaxed = nodes.take(gains), relaxed.take(gains)
         relaxed = replace(relaxed, y=s.y[nodes.point])
+
+
+def _keep_least(s: _State, point: int, y: Array, value: Array) -> None:
+    """Keep the best of some designs of a point, where it is better than what is known."""
+    if value.size and value.min() < s.value[point]:
+        s.y[point], s.value[point] = y[value.argmin()], value.min()
 
 
 def _judge(s: _State, points: Indices, r: gp.Result) -> None:

@@ -21,6 +21,7 @@ from scenarios.question import Question
 from solvers import beyond, boxes
 from solvers.boxes import Space
 from solvers.nonlinear import search
+from solvers.nonlinear.search import Boxes
 from solvers.robust.boxes import box_lines
 from solvers.sampling import descent
 
@@ -39,15 +40,12 @@ SHARE_OF_GAP = 0.2
 
 @dataclass(slots=True)
 class Tree:
-    """The search; boxes are (low, high) with a lower bound ``keys`` of what is minimised (``box_lines.key_of``)."""
+    """The search; the key of a box is a lower bound of what is minimised there (``box_lines.key_of``)."""
 
     wanted: Wanted
     most: int
     where: Space = field(init=False)
-    low: Array = field(init=False)
-    high: Array = field(init=False)
-    keys: Array = field(init=False)
-    steep: Array = field(init=False)
+    now: Boxes = field(init=False)
     best: float = np.inf
     best_x: Array | None = None
     closed: float = np.inf
@@ -57,17 +55,17 @@ class Tree:
     def __post_init__(self) -> None:
         self.where = boxes.space(self.wanted.worlds.nominal)
         none = np.empty((0, len(self.where.names)))
-        self.low, self.high, self.keys, self.steep = none, none, np.empty(0), none
+        self.now = Boxes(np.empty(0, np.intp), none, none, np.empty(0), none)
 
     @property
     def open(self) -> bool:
         """Whether anything is left that may hold a design."""
-        return bool(self.keys.size) or bool(np.isfinite(self.closed))
+        return bool(self.now.key.size) or bool(np.isfinite(self.closed))
 
     @property
     def bound(self) -> float:
         """The least of what is not excluded."""
-        return float(min(self.keys.min(initial=np.inf), self.closed, self.best))
+        return float(min(self.now.key.min(initial=np.inf), self.closed, self.best))
 
     def run(self) -> None:
         """Search until the gap is closed or the work is done, first the box, then what is beyond its own ends."""
@@ -77,7 +75,7 @@ class Tree:
             for _ in range(FIRST_HALVINGS):
                 # often this proves that there is nothing to look for
                 self._halve()
-            if self.keys.size:
+            if self.now.key.size:
                 self._search(*kept)
             self._close()
         if any(map(any, self.where.ends)) and not self._enough():
@@ -91,12 +89,12 @@ class Tree:
         """Halve the boxes that promise most until none promises anything or the work is done."""
         self._let_go()
         again = self.done + 8 * AT_ONCE
-        while self.keys.size and self.done < self.most and not self._enough():
+        while self.now.key.size and self.done < self.most and not self._enough():
             if self.done >= again:
                 again = 2 * self.done
-                order = np.argsort(self.keys, kind="stable")[: 1 if self.best_x is not None else STARTS]
+                order = np.argsort(self.now.key, kind="stable")[: 1 if self.best_x is not None else STARTS]
                 for i in map(int, order):
-                    self._descend(boxes.centres(self.low[i], self.high[i]))
+                    self._descend(boxes.centres(self.now.low[i], self.now.high[i]))
                 self._scatter(8)
             self._halve()
             self._let_go()
@@ -111,7 +109,7 @@ class Tree:
             return
         self._examine(*map(np.array, zip(*shells, strict=True)))
         self._let_go()
-        if self.keys.size and self.done < self.most:
+        if self.now.key.size and self.done < self.most:
             if self.best_x is None:
                 self._search(*kept)
             else:
@@ -121,25 +119,21 @@ class Tree:
 
     def _halve(self) -> None:
         """Bound both halves of the boxes that promise most."""
-        order = np.argsort(self.keys, kind="stable")[: max(AT_ONCE // self.wanted.worlds.size // 2, 2)]
-        low, high = self.low[order], self.high[order]
-        along = np.argmax(self.steep[order] * self.where.width(low, high), axis=1)
-        parts = search.halves(self.where, low, high, along)
-        rest = np.ones(self.keys.size, bool)
-        rest[order] = False
-        self._keep(rest)
+        order = np.argsort(self.now.key, kind="stable")[: max(AT_ONCE // self.wanted.worlds.size // 2, 2)]
+        some = self.now.take(order)
+        along = np.argmax(some.steep * self.where.width(some.low, some.high), axis=1)
+        parts = search.halves(self.where, some.low, some.high, along)
+        self.now = self.now.take(np.delete(np.arange(self.now.key.size), order))
         self._examine(*parts)
-
-    def _keep(self, which: NDArray[np.bool_]) -> None:
-        self.low, self.high, self.keys, self.steep = (
-            v[which] for v in (self.low, self.high, self.keys, self.steep)
-        )
 
     def _let_go(self) -> None:
         """Drop boxes that cannot improve the best design by more than a part of the gap; their bounds stay."""
-        open_ones = self.keys < self._cutoff()
-        self.closed = min(self.closed, float(self.keys[~open_ones].min(initial=np.inf)))
-        self._keep(open_ones)
+        self._close_but(self.now, self.now.key < self._cutoff())
+
+    def _close_but(self, now: Boxes, kept: NDArray[np.bool_]) -> None:
+        """Keep some boxes open; the bounds of the others stay."""
+        self.closed = min(self.closed, float(now.key[~kept].min(initial=np.inf)))
+        self.now = now.take(kept)
 
     def _cutoff(self) -> float:
         gap = SHARE_OF_GAP * self.wanted.worlds.nominal.gap
@@ -167,22 +161,18 @@ class Tree:
         middle = boxes.centres(low, high)
         with np.errstate(over="ignore"):
             inner = middle * np.exp(near.T) * (1 - 1e-12), middle * np.exp(far.T) * (1 + 1e-12)
-        low = np.where(found.from_zero[:, None], low, np.maximum(low, inner[0]))[alive]
-        high = np.where(found.from_zero[:, None], high, np.minimum(high, inner[1]))[alive]
-        keys, steep = keys[alive], found.steep[alive]
-        low, high = self.where.snap(low, high)
-        alive = (low <= high).all(1)
-        low, high, keys, steep = low[alive], high[alive], keys[alive], steep[alive]
-        wide = (self.where.width(low, high) > search.SMALLEST).any(1)
-        self.closed = min(self.closed, float(keys[~wide].min(initial=np.inf)))
-        self.low, self.high = np.concatenate([self.low, low[wide]]), np.concatenate([self.high, high[wide]])
-        self.keys, self.steep = (
-            np.concatenate([self.keys, keys[wide]]),
-            np.concatenate([self.steep, steep[wide]]),
+        low = np.where(found.from_zero[:, None], low, np.maximum(low, inner[0]))
+        high = np.where(found.from_zero[:, None], high, np.minimum(high, inner[1]))
+        now = search.snapped(
+            self.where, Boxes(np.zeros(len(keys), np.intp), low, high, keys, found.steep).take(alive)
+        )
+        wide = (self.where.width(now.low, now.high) > search.SMALLEST).any(1)
+        self._close_but(
+            search.joined([self.now, now]), np.concatenate([np.ones(self.now.key.size, bool), wide])
         )
 
-    def _try(self, x: Array) -> NDArray[np.bool_]:
-        """Judge designs in every world and keep the best; tells which hold."""
+    def _try(self, x: Array) -> None:
+        """Judge designs in every world and keep the best."""
         x = self.where.point(x.copy())
         found = reached(self.wanted, dict(zip(self.where.names, x.T, strict=True)))
         holds = found.over() <= KEPT_WITHIN
@@ -192,7 +182,6 @@ class Tree:
         i = int(keys.argmin())
         if keys[i] < self.best:
             self.best, self.best_x = float(keys[i]), x[i]
-        return np.asarray(holds)
 
     def _search(self, low: Array, high: Array) -> None:
         """Look for designs to begin with: points spread over the box, and the best of them followed downhill."""

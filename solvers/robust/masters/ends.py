@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from formulations import evaluation
 from formulations.evaluation import LARGEST_FLOAT, LEAST_FLOAT
@@ -27,11 +28,7 @@ NOT_ASKED = "lies at an end of the search box that the question does not state, 
 
 def farther(worlds: Worlds) -> Worlds:
     """Return the same worlds with the ends of the search far away."""
-    return replace(
-        worlds,
-        nominal=evaluation.farthest(worlds.nominal),
-        every=evaluation.farthest(worlds.every),
-    )
+    return worlds.changed(evaluation.farthest)
 
 
 def holds_whole(question: Question) -> bool:
@@ -49,11 +46,10 @@ def held(question: Question, x: Mapping[str, float]) -> str:
 def short_of(worlds: Worlds, x: Mapping[str, float]) -> Iterator[tuple[str, Worlds]]:
     """Go through the variables of a design that lie at a far end, each with the worlds that stop well before it."""
     for name, end in _ends_at(evaluation.farthest(worlds.nominal), x):
-        nominal, every = (_stopped(q, name, end) for q in (worlds.nominal, worlds.every))
-        yield name, replace(worlds, nominal=nominal, every=every)
+        yield name, worlds.changed(partial(_stopped, name, end))
 
 
-def _stopped(question: Question, name: str, end: float) -> Question:
+def _stopped(name: str, end: float, question: Question) -> Question:
     """A question whose variable stops well before an end."""
 
     def stopped(d: Decision) -> Decision:

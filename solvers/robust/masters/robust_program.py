@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,11 @@ from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust_program import posed
 from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
+from scenarios.question import Question
+from solvers.judgement import bound_of
 from solvers.linear import highs, programs
 from solvers.linear.linear_program import End, Numbers, Result
+from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import Outcome
 from solvers.robust.masters import robust_geometric, robust_program_ties
 from solvers.robust.masters.program_master import PROGRAM_ROUNDS, Master, Measured
@@ -91,14 +95,19 @@ def _limit_elasticities(
     for key, ratio in at.ratios.items():
         if key.name not in own or not (np.abs(1.0 - ratio) <= BINDS).any():
             continue
-        eased = minimise(
-            worlds.eased(key.name, 1.0 + STEP), measure, kept=kept, weigh=False, tied=False
-        ).outcome.bound
+        eased_worlds = worlds.changed(partial(_eased, key))
+        eased = minimise(eased_worlds, measure, kept=kept, weigh=False, tied=False).outcome.bound
         if eased is None or not now * eased > 0:
             return {}
         rate = math.log(eased / now) / math.log1p(STEP)
         found[key] = (0.0 if abs(rate) < FELT else rate * (1.0 if key.side == "max" else -1.0)), True
     return found
+
+
+def _eased(key: RowKey, question: Question) -> Question:
+    end = bound_of(question, key)
+    assert end is not None, "a limit of the user's"
+    return with_limit(question, key, end * (1.0 + STEP) ** (1.0 if key.side == "max" else -1.0))
 
 
 def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Found:

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE, is_maximum
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.grids import batch
-from formulations.problem import Row, Variable
+from formulations.problem import Row
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Measured, Quantile, Weighing
@@ -30,6 +31,7 @@ from formulations.uncertainty.robust import Posed, certain, folded
 from formulations.uncertainty.wanted import Chance, Wanted
 from results.solution import Status
 from solvers.geometric.kernel.gp_terms import LOG_ZERO
+from solvers.geometric.programs import nodes
 from solvers.outcome import Outcome
 from solvers.robust.masters import robust_caps
 from solvers.robust.masters.robust_geometric import Found
@@ -67,7 +69,7 @@ def minimise(wanted: Wanted, *, easily: bool = False) -> Found:
         if not found.infeasible:
             return Found(Outcome(Status.ERROR, message=f"no design was found; {words}", solver=SOLVER))
         return Found(Outcome(Status.INFEASIBLE, certificate=words, solver=SOLVER))
-    x = {v.name: _allowed_number(v, float(y)) for v, y in zip(asked.variables, found.y, strict=False)}
+    x = {v.name: float(canon.si_values(v, y)) for v, y in zip(asked.variables, found.y, strict=False)}
     bound = None if asked.goal is None else asked.goal.to_user(found.bound)
     closed = asked.goal is not None and found.value - found.bound <= asked.worlds.nominal.gap
     status = Status.OPTIMAL if closed else Status.FEASIBLE
@@ -105,7 +107,7 @@ def _kept(asked: Posed, kept: frozenset[str] | None) -> Posed:
 
 
 def _best_removal(asked: Posed, problem: Sampled, searched: removal_whole.Search) -> Removed:
-    discrete = [(i, v) for i, v in enumerate(asked.variables) if v.discrete]
+    discrete = {i: nodes.listed(v.decision) for i, v in enumerate(asked.variables) if v.discrete}
     return removal_whole.search(problem, discrete, searched) if discrete else searched(problem, None)
 
 
@@ -116,13 +118,6 @@ def _removal_words(found: Removed, size: int, chances: Sequence[Chance], worlds:
         how = "the bound is that of sets of samples, one of which must hold"
     programs = f"{found.programs} geometric programs, each with its Lagrangian bound"
     return f"of {size} {worlds} {', '.join(names)}; {how}: {programs}"
-
-
-def _allowed_number(v: Variable, y: float) -> float:
-    x = math.exp(y)
-    if v.decision.values is not None:
-        return min(v.decision.values, key=lambda w: abs(w - x))
-    return float(round(x)) if v.decision.integer else x
 
 
 def sampled(asked: Posed, chances: Sequence[Chance], measure: Measured | None, eased: str = "") -> Sampled:

@@ -251,12 +251,12 @@ def _solve_nodes(problem: Sampled, nodes: Sequence[_Node], near: Array | None = 
     left, programs = list(nodes), 0
     for _ in range(REMOVAL_ROUNDS):
         slots = [max(sum(1 for r, _ in n.work if r == k) for n in left) for k in range(len(problem.rows))]
-        found, places = _kernel(problem, left, slots)
+        found, table, places = _kernel(problem, left, slots)
         programs += len(left)
         missing = _add(problem, left, found)
         for n, node in enumerate(left):
             if not missing[n]:
-                _write_down_optimum(problem, node, found, n, places[n])
+                _write_down_optimum(problem, node, found, n, table, places[n])
         left = [node for n, node in enumerate(left) if missing[n]]
         if not left:
             return programs
@@ -275,8 +275,11 @@ def _begin(problem: Sampled, nodes: Sequence[_Node], y: Array) -> None:
 
 def _kernel(
     problem: Sampled, nodes: Sequence[_Node], slots: Sequence[int]
-) -> tuple[gp.Result, list[list[tuple[int, int]]]]:
-    """Solve the programs of nodes in one table: the fixed rows, then as many slots of each sampled row as one needs."""
+) -> tuple[gp.Result, Terms, list[list[tuple[int, int]]]]:
+    """Solve the programs of nodes in one table: the fixed rows, then as many slots of each sampled row as one needs.
+
+    A slot without a sample is absent.
+    """
     A = [a for a, _ in problem.fixed]
     sizes = [len(a) for a in A]
     for r, count in zip(problem.rows, slots, strict=True):
@@ -299,12 +302,11 @@ def _kernel(
         places.append(mine)
     starts = [n.start for n in nodes]
     start = None if any(s is None for s in starts) else np.array(starts)
-    result = gp.solve(
-        np.concatenate(A), np.maximum(logc, LOG_ZERO), ptr, problem.low, problem.high, start=start
-    )
+    table = terms(np.concatenate(A), np.maximum(logc, LOG_ZERO), ptr)
+    result = gp.solve(table.A, table.logc, ptr, problem.low, problem.high, start=start)
     if (result.status == gp.FAILED).any():
-        result = _again(result, np.concatenate(A), logc, ptr, problem)
-    return result, places
+        result = _again(result, table.A, table.logc, ptr, problem)
+    return result, table, places
 
 
 def _again(result: gp.Result, A: Array, logc: Array, ptr: NDArray[Any], problem: Sampled) -> gp.Result:
@@ -345,10 +347,11 @@ def _write_down_optimum(
     node: _Node,
     found: gp.Result,
     n: int,
+    table: Terms,
     places: Sequence[tuple[int, int]],
 ) -> None:
     """Write down what a program came to: its optimum, the samples that hold it up, the bound by these alone."""
-    table = _sample_rows(problem, places)
+    table = table.take(np.array([n]))
     lam = found.multipliers[n]
     goal = 0.0 if found.status[n] == gp.INFEASIBLE else 1.0
     node.bound = math.inf
@@ -369,13 +372,3 @@ def _write_down_optimum(
     kept = [place for place, w in zip(places, some[m:], strict=True) if w > 0 and place[1] >= 0]
     node.support = tuple(dict.fromkeys((problem.rows[r].group, i) for r, i in kept))
     node.work = set(kept)
-
-
-def _sample_rows(problem: Sampled, places: Sequence[tuple[int, int]]) -> Terms:
-    """The fixed rows, and one row for each slot of a sample; absent where there is no sample in it."""
-    A, logc = [a for a, _ in problem.fixed], [c for _, c in problem.fixed]
-    for r, i in places:
-        row = problem.rows[r]
-        A.append(row.A)
-        logc.append(row.logc[i] if i >= 0 else np.full(len(row.A), LOG_ZERO))
-    return terms(np.concatenate(A), np.concatenate(logc)[None], np.cumsum([0, *map(len, A)]))

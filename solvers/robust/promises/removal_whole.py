@@ -1,72 +1,100 @@
 """Whole numbers and listed values among the decided quantities of a sampled problem: branch and bound over boxes.
 
 Each box is searched with its numbers real (``solvers.robust.promises.removal``), which bounds what is in it; the
-allowed values next to that optimum, the others free, are tried as designs.
+allowed values next to that optimum, the others free, are tried as designs. The search is that of
+``solvers.geometric.programs.tree``.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
 
 import numpy as np
 
-from formulations.problem import Variable
+from dse.system.records import dataclass
+from formulations.canonical import Canonical
 from solvers.geometric.kernel.gp_terms import Array
+from solvers.geometric.programs import nodes as parts
+from solvers.geometric.programs import tree
+from solvers.geometric.programs.nodes import Nodes, Relaxed
 from solvers.robust.promises import removal
 from solvers.robust.promises.removal import Removed, Sampled
 
 MOST_REMOVAL_BOXES = 60
 """Boxes that are searched; each takes up to hundreds of programs."""
 REMOVAL_CLOSED = 2e-7
-AT = 1e-9
 Search = Callable[[Sampled, Array | None], Removed]
-Discrete = Sequence[tuple[int, Variable]]
+Discrete = Mapping[int, Array | None]
 
 
 def search(problem: Sampled, discrete: Discrete, searched: Search) -> Removed:
-    """Find the best design with allowed values; ``discrete``: the places of these variables; ``searched``: of a box.
+    """Find the best design with allowed values.
 
-    Where MOST_REMOVAL_BOXES boxes do not close it, the bound is that of the best box left.
+    ``discrete``: the places of these variables, with the logarithms of what is listed (None: whole numbers).
+    ``searched``: of a box. Where MOST_REMOVAL_BOXES boxes do not close it, the bound is that of the best box left.
     """
-    best = Removed(None, math.inf, math.inf, (), True, 0)
-    number, programs, whole, bound = itertools.count(), 0, True, math.inf
-    boxes: list[tuple[float, int, Array, Array]] = [(-math.inf, next(number), problem.low, problem.high)]
-    near: Array | None = None
-    for _ in range(MOST_REMOVAL_BOXES):
-        if not boxes or boxes[0][0] >= best.value - REMOVAL_CLOSED:
-            break
-        _, _, low, high = heapq.heappop(boxes)
-        found = searched(replace(problem, low=low, high=high), near)
-        programs, whole = programs + found.programs, whole and found.whole
-        if found.y is None or found.bound >= best.value - REMOVAL_CLOSED:
-            bound = min(bound, found.bound)
-            continue
-        for y in _rounded_designs(discrete, found.y, low, high):
-            if all(low[i] == high[i] for i, _ in discrete):
-                tried = found
+    s = _Boxes(problem, discrete, searched)
+    n, none = problem.low.size, np.zeros((1, 0))
+    c = Canonical(
+        tuple(map(str, range(n))), np.zeros((0, n)), none, np.zeros(1, np.intp), (), problem.low[None],
+        problem.high[None], (), np.zeros((0, n)), discrete,
+    )  # fmt: skip
+    wanted = tree.Wanted(REMOVAL_CLOSED, MOST_REMOVAL_BOXES, at_once=1)
+    bound = min(s.open, float(tree.search(c, tree.Bounding(s.bounded, s.designs), wanted).bound[0]))
+    whole = s.whole and (s.best.y is not None or math.isinf(bound))
+    return replace(s.best, bound=min(bound, s.best.value), whole=whole, programs=s.programs)
+
+
+@dataclass(slots=True)
+class _Boxes:
+    """The boxes searched so far: the best design, and ``open``, a bound of those where none was found."""
+
+    problem: Sampled
+    discrete: Discrete
+    searched: Search
+    best: Removed = field(default_factory=lambda: Removed(None, math.inf, math.inf, (), True, 0))
+    last: Removed | None = None
+    open: float = math.inf
+    programs: int = 0
+    whole: bool = True
+
+    def bounded(self, nodes: Nodes, _enough: Array) -> tuple[Relaxed, Array]:
+        """Search a box with its numbers real."""
+        near = self.best.y if self.best.y is not None or self.last is None else self.last.y
+        found = self.searched(replace(self.problem, low=nodes.low[0], high=nodes.high[0]), near)
+        self.last, self.programs, self.whole = (
+            found,
+            self.programs + found.programs,
+            self.whole and found.whole,
+        )
+        if found.y is None:
+            self.open = min(self.open, found.bound)
+        y = nodes.low if found.y is None else found.y[None]
+        none = np.zeros((1, 0))
+        return Relaxed(y, none, none.sum(1)), np.array([found.bound if found.y is not None else np.inf])
+
+    def designs(self, nodes: Nodes, y: Array) -> tuple[Array, Array]:
+        """Round the discrete numbers of a relaxed design down, and up; the others are free."""
+        low, high, found = nodes.low[0], nodes.high[0], []
+        places = list(self.discrete)
+        beside = [parts.values_beside(logs, y[0, i], low[i], high[i]) for i, logs in self.discrete.items()]
+        for side in (0, 1):
+            at, ends = y[0].copy(), (low.copy(), high.copy())
+            at[places] = [pair[side] for pair in beside]
+            for end in ends:
+                end[places] = at[places]
+            if all(low[i] == high[i] for i in places) and self.last is not None:
+                # the box is one choice of them
+                tried = self.last
             else:
-                held = replace(
-                    problem,
-                    low=_with_discrete_held(discrete, y, low),
-                    high=_with_discrete_held(discrete, y, high),
-                )
-                tried = _design_by_violation(held, y)
-                programs += tried.programs
-            best = tried if tried.value < best.value else best
-        near = found.y if best.y is None else best.y
-        if found.bound >= best.value - REMOVAL_CLOSED:
-            bound = min(bound, found.bound)
-            continue
-        for lo, hi in _halves_of_box(discrete, found.y, low, high):
-            heapq.heappush(boxes, (found.bound, next(number), lo, hi))
-    bound = min([bound, *(b for b, *_ in boxes)])
-    if best.y is None:
-        return Removed(None, math.inf, bound, (), whole and math.isinf(bound), programs)
-    return Removed(best.y, best.value, min(bound, best.value), best.left_out, whole, programs)
+                tried = _design_by_violation(replace(self.problem, low=ends[0], high=ends[1]), at)
+                self.programs += tried.programs
+            found += [] if tried.y is None else [tried]
+            self.best = tried if tried.value < self.best.value else self.best
+        values = np.array([f.value for f in found])
+        return np.array([f.y for f in found]).reshape(values.size, low.size), values
 
 
 def _design_by_violation(problem: Sampled, y: Array) -> Removed:
@@ -74,56 +102,3 @@ def _design_by_violation(problem: Sampled, y: Array) -> Removed:
     out = removal.worst(problem, y)
     there, value, _ = removal.without(problem, out, y)
     return Removed(there, value, -math.inf, out, False, 1)
-
-
-def nearest(v: Variable, y: float, side: int) -> float:
-    """Return the logarithm of the last allowed value not above exp(y) (-1) or of the first not below (1)."""
-    x = math.exp(y)
-    if v.decision.values is None:
-        return math.log(max(math.floor(x * (1 + AT)) if side < 0 else math.ceil(x * (1 - AT)), 1))
-    values = np.asarray(v.decision.values, dtype=float)
-    if side < 0:
-        place = int(np.searchsorted(values, x * (1 + AT), side="right")) - 1
-    else:
-        place = int(np.searchsorted(values, x * (1 - AT)))
-    return math.log(values[min(max(place, 0), values.size - 1)])
-
-
-def _rounded_designs(discrete: Discrete, y: Array, low: Array, high: Array) -> Iterator[Array]:
-    """Go through the designs with each discrete number rounded down, and up; once where these are the same."""
-    seen = set()
-    for side in (-1, 1):
-        at = y.copy()
-        for i, v in discrete:
-            at[i] = min(max(nearest(v, y[i], side), low[i]), high[i])
-        if at.tobytes() not in seen:
-            seen.add(at.tobytes())
-            yield at
-
-
-def _with_discrete_held(discrete: Discrete, y: Array, ends: Array) -> Array:
-    found = ends.copy()
-    for i, _ in discrete:
-        found[i] = y[i]
-    return found
-
-
-def _halves_of_box(discrete: Discrete, y: Array, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
-    """Cut a box at the number that is farthest from an allowed value; an allowed value becomes a box of its own."""
-    open_ones = [(i, v) for i, v in discrete if high[i] > low[i]]
-    if not open_ones:
-        return
-    i, v = max(
-        open_ones,
-        key=lambda p: min(y[p[0]] - nearest(p[1], y[p[0]], -1), nearest(p[1], y[p[0]], 1) - y[p[0]]),
-    )
-    down, up = nearest(v, y[i], -1), nearest(v, y[i], 1)
-    cuts = [(low[i], down), (up, high[i])]
-    if up - down <= AT:
-        cuts = [(low[i], nearest(v, down - 3 * AT, -1)), (down, down), (nearest(v, up + 3 * AT, 1), high[i])]
-    for a, b in cuts:
-        # the ends of a list come back as themselves: nothing lies beyond them
-        if a <= b + 1e-15 and (len(cuts) == 2 or (a, b) == (down, down) or not a <= down <= b):
-            lo, hi = low.copy(), high.copy()
-            lo[i], hi[i] = a, b
-            yield lo, hi
