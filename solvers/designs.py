@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations.arithmetics.many import Many
 from scenarios.question import HALVINGS, Decision, Question, combinations
@@ -108,18 +107,7 @@ def grid(question: Question, target: float = math.inf) -> Grid | None:
     )
 
 
-def enumerable(question: Question) -> int | None:
-    """Count the combinations of ``grid``; None where they cannot be enumerated at any price."""
-    found = grid(question)
-    return None if found is None else found.size
-
-
-def few(question: Question) -> bool:
-    """Whether there are so few combinations in all that trying them is the shortest way."""
-    return count_of_few(question) is not None
-
-
-def count_of_few(question: Question) -> int | None:
+def few(question: Question) -> int | None:
     """Count all combinations where they are so few that trying them is the shortest way; None elsewhere."""
     if not question.decide or not plain(question) or question.search is not None:
         return None
@@ -169,30 +157,19 @@ def _axis(where: Space, j: int, low: Array, high: Array) -> Array | range:
     return np.asarray(allowed[(allowed >= low[j]) & (allowed <= high[j])])
 
 
-def tables(question: Question) -> Iterator[Table]:
-    """Go through the combinations of names, each with the table of its designs, of a question at many points.
+def tables(question: Question) -> list[Table] | None:
+    """All combinations of names of a question at many points, each with the table of its designs.
 
-    Raises CannotTake where something decided is not a short list.
+    None where something decided is not a list, or there are more than ``MANY_DESIGNS``.
     """
+    found: list[Table] = []
     for chosen, asked in combinations(question):
-        found = _widest(asked)
-        if found is None or found.size > MANY_DESIGNS:
-            raise CannotTake("something decided is not a short list")
-        rows = found.at(np.arange(found.size)).T
-        yield Table(chosen, asked, dict(zip(found.names, rows, strict=True)))
-
-
-def listed(question: Question) -> int | None:
-    """Number of designs of all combinations of names; None where there are too many, or no list of them."""
-    total = 0
-    for _, asked in combinations(question):
-        found = _widest(asked)
-        if found is None:
+        every = _widest(asked)
+        if every is None or every.size + sum(t.size for t in found) > MANY_DESIGNS:
             return None
-        total += found.size
-        if total > MANY_DESIGNS:
-            return None
-    return total
+        rows = every.at(np.arange(every.size)).T
+        found.append(Table(chosen, asked, dict(zip(every.names, rows, strict=True))))
+    return found
 
 
 def _widest(question: Question) -> Grid | None:

@@ -102,10 +102,9 @@ def _certainly_lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unkn
 
 def check_floats(question: Question) -> None:
     """Raise OverflowError where a question lists few designs and none of them has numbers that floats hold."""
-    if not designs.few(question):
+    every = None if designs.few(question) is None else designs.everything(question)
+    if every is None:
         return
-    every = designs.everything(question)
-    assert every is not None, "few designs are listed"
     for part in every.parts(question):
         at, ratios = numbers(part, question, ONE)
         goal, worst = full(minimised(part, at), (1, part.size)), excess(ratios, (1, part.size))
@@ -181,7 +180,7 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
 
     ``every``: what ``designs.grid`` says of the question, where that is known.
     Where very many designs are equally good (more than POOL), ranges may be too narrow. Raises CannotTake where the
-    question is not enumerable (see ``designs.enumerable``), OverflowError where a design cannot be judged in floats.
+    question is not enumerable (see ``designs.grid``), OverflowError where a design cannot be judged in floats.
     """
     every = designs.grid(question) if every is None else every
     if every is None or every.size > MOST_ENUMERATED:

@@ -21,7 +21,6 @@ from formulations.arithmetics.forms import Some
 from formulations.arithmetics.many import Array, Differ, Points, plain
 from formulations.program import is_linear, matrix
 from formulations.tolerances import HOLDS
-from results.dataset import Arrays, Layout
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import work
@@ -34,15 +33,16 @@ from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import lp
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
-from solvers.many_points.blocks import Block
+from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.by_choice import SURE, BestOf
-from solvers.many_points.offers import FEWEST_POINTS, OTHER_KIND, Offer, choices, too_few, too_many_choices
+from solvers.many_points.offers import FEWEST_POINTS, Offer, choices
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import by_set
 from solvers.mechanisms.why import Why, over_choices
 from solvers.outcome import INFEASIBLE
 
 KIND = "whole numbers"
+METHOD = "whole numbers: every set of things that may be there, the least design of each"
 WHOLE_TOGETHER = 16_384
 """Points answered together."""
 
@@ -51,44 +51,23 @@ Mask = NDArray[np.bool_]
 
 def way(grid: Grid) -> Offer:
     """Return this way where most points of a grid ask for whole numbers that have least designs."""
-    if any(len(q.objectives) != 1 or q.idle for q in grid.bases.values()):
-        return OTHER_KIND
-    if not any(_decides_counts_and_names(q) for q in blocks.kinds(grid)):
-        return OTHER_KIND
-    if grid.size < FEWEST_POINTS:
-        return too_few(KIND)
-    refused = too_many_choices(KIND, grid)
-    if refused is not None:
-        return refused
-    return blocks.offered(Whole(grid), Whole(blocks.thinned(grid)))
+    return blocks.offered_by_group(grid, KIND, _decides_counts_and_names, over, FEWEST_POINTS)
+
+
+def over(grid: Grid) -> ByGroup:
+    """Return the way over a grid; its declared work is so much for each number, in each combination of names."""
+    first = next(blocks.kinds(grid))
+    numbers = sum(d.choices is None for d in first.decide)
+    each = work.seconds("whole number", choices(first) * numbers)
+    return ByGroup(grid, answered, WHOLE_TOGETHER, METHOD, "batch", each)
 
 
 def _decides_counts_and_names(question: Question) -> bool:
     """Whether all that is decided are whole numbers and names."""
     numbers = [d for d in question.decide if d.choices is None]
-    if not numbers or not all(d.integer and d.values is None for d in numbers):
+    if question.idle or not numbers or not all(d.integer and d.values is None for d in numbers):
         return False
     return is_linear(next(asked for _, asked in combinations(question)))
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """The way itself; see ``solvers.paths.Path``."""
-
-    grid: Grid
-    method: str = "whole numbers: every set of things that may be there, the least design of each"
-    kind: str = "batch"
-
-    @property
-    def work(self) -> float:
-        """Declared seconds of a point: so much for each number, in each combination of names."""
-        first = next(blocks.kinds(self.grid))
-        numbers = sum(d.choices is None for d in first.decide)
-        return work.seconds("whole number", choices(first) * numbers)
-
-    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
-        """Answer a block."""
-        return blocks.solved(self.grid, plan, region, answered, WHOLE_TOGETHER)
 
 
 @dataclass(frozen=True, slots=True)

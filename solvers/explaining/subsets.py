@@ -155,7 +155,7 @@ def why(question: Question) -> Why:
     names = limit_names(question)
     if not question.decide:
         return _why_broken(question, names)
-    quick = designs.few(question) and not any(d.name in names for d in question.decide)
+    quick = designs.few(question) is not None and not any(d.name in names for d in question.decide)
     linear = None if quick else _why_of_linear(question)
     if linear is not None:
         return linear

@@ -23,7 +23,7 @@ from scenarios.sweep.grids import Change, Grid
 from solvers import work
 from solvers.many_points import effort
 from solvers.many_points.block_answers import BlockAnswers, Mask
-from solvers.many_points.offers import Offer, Path
+from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_few, too_many_choices
 from solvers.many_points.offers import part as part_of
 
 WAY = "many numbers at once"
@@ -163,26 +163,32 @@ class Block:
         return np.split(points[order], cuts)
 
 
-def solved(
-    grid: Grid,
-    plan: Layout,
-    region: tuple[slice, ...],
-    answer: Callable[[BlockAnswers, Block, Question, Points], Mask],
-    piece: int,
-    *,
-    by_given: bool = False,
-    apart: bool = False,
-) -> tuple[Arrays, Mask]:
-    """Answer a block: the arrays of its dataset, and the points left to be solved one by one; see ``Block.answered``.
+@dataclass(frozen=True, slots=True)
+class ByGroup:
+    """A way to answer many points in groups that differ in numbers only; see ``offers.Path``.
 
-    ``answer``: puts the answers of points into a block, and tells which are answered.
+    ``answer``: puts the answers of points into a block, and tells which are answered; ``most``: points that it gets
+    together. ``by_given``, ``apart``: see ``Block.answered``.
     """
-    block, answers = Block(grid, region), BlockAnswers(plan, over_grid.sides(region))
 
-    def put(question: Question, points: Points) -> Mask:
-        return answer(answers, block, question, points)
+    grid: Grid
+    answer: Callable[[BlockAnswers, Block, Question, Points], Mask]
+    most: int
+    method: str
+    kind: str
+    work: float
+    by_given: bool = False
+    apart: bool = False
 
-    return answers.arrays, block.answered(put, piece, by_given=by_given, apart=apart)
+    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
+        """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
+        block, answers = Block(self.grid, region), BlockAnswers(plan, over_grid.sides(region))
+
+        def put(question: Question, points: Points) -> Mask:
+            return self.answer(answers, block, question, points)
+
+        left = block.answered(put, self.most, by_given=self.by_given, apart=self.apart)
+        return answers.arrays, left
 
 
 def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
@@ -272,6 +278,17 @@ def _with_bound(held: Held, aim: Target, number: Any) -> Held:
         return replace(held, maximum=number)
     # a lower limit that says nothing is none, at all points of a group
     return held if held.minimum is None and isinstance(held, Limit) else replace(held, minimum=number)
+
+
+def offered_by_group(
+    grid: Grid, kind: str, fits: Callable[[Question], bool], over: Callable[[Grid], ByGroup], fewest: int
+) -> Offer:
+    """Offer a way for questions with one objective that it ``fits``, from so many points on."""
+    if any(len(q.objectives) != 1 for q in grid.bases.values()) or not any(map(fits, kinds(grid))):
+        return OTHER_KIND
+    if grid.size < fewest:
+        return too_few(kind, fewest)
+    return too_many_choices(kind, grid) or offered(over(grid), over(thinned(grid)))
 
 
 def offered(way: Path, of_few: Any) -> Offer:

@@ -76,7 +76,7 @@ def test_few_designs_need_no_search(goal: str, cap: float, monkeypatch: pytest.M
 
 def test_explain_says_that_all_are_tried() -> None:
     question = scenarios.grid(dse.load(asked("time", 110.0))).question(())
-    text = explain(formulate(question), designs=designs.count_of_few(question))
+    text = explain(formulate(question), designs=designs.few(question))
     # two shares for each of five regions; those of which both are 1 break a limit
     assert "enumeration: every one of 1024 combinations is tried" in text
     assert "enumeration" not in explain(formulate(question))

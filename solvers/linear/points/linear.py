@@ -13,12 +13,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
 from formulations.program import Program, is_linear, program
 from formulations.program_branches import branch_count, branches
-from results.dataset import Arrays, Layout
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
@@ -30,11 +28,12 @@ from solvers.linear.points.linear_rows import NotLinear, Rows, to_user
 from solvers.linear.points.lp import Vertices
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Designs
-from solvers.many_points.blocks import Block
-from solvers.many_points.offers import OTHER_KIND, Offer, too_few
+from solvers.many_points.blocks import Block, ByGroup
+from solvers.many_points.offers import Offer
 from solvers.outcome import INFEASIBLE, OPTIMAL
 
 KIND = "linear program"
+METHOD = "linear programs solved together by the dual simplex method; bounds from their multipliers"
 FEWEST_COMPILED = 300
 """Points of a grid below which loading the compiled code takes longer than solving them one by one."""
 PROGRAMS_TOGETHER = 16_384
@@ -49,13 +48,15 @@ Mask = NDArray[np.bool_]
 
 def way(grid: Grid) -> Offer:
     """Return this way where most points of a grid are linear programs."""
-    if any(len(q.objectives) != 1 for q in grid.bases.values()):
-        return OTHER_KIND
-    if not any(is_program(q) for q in blocks.kinds(grid)):
-        return OTHER_KIND
-    if grid.size < FEWEST_COMPILED:
-        return too_few(KIND, FEWEST_COMPILED)
-    return blocks.offered(Linear(grid), Linear(blocks.thinned(grid)))
+    return blocks.offered_by_group(grid, KIND, is_program, over, FEWEST_COMPILED)
+
+
+def over(grid: Grid) -> ByGroup:
+    """Return the way over a grid; its declared work is so much for each number of the rows of a point's program."""
+    problem = work.first_problem(grid)
+    p = None if problem is None else problem.program
+    numbers = 1.0 if p is None else math.prod(p.rows.shape[-2:]) * branch_count(p)
+    return ByGroup(grid, answered, PROGRAMS_TOGETHER, METHOD, "batch", work.seconds("linear number", numbers))
 
 
 def is_program(question: Question) -> bool:
@@ -73,43 +74,22 @@ def is_program(question: Question) -> bool:
     return not p.integer.any() and branch_count(p) <= MOST_BRANCHES_SOLVED
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """The way itself; see ``solvers.paths.Path``."""
-
-    grid: Grid
-    method: str = "linear programs solved together by the dual simplex method; bounds from their multipliers"
-    kind: str = "batch"
-
-    @property
-    def work(self) -> float:
-        """Declared seconds of a point: so much for each number of its program's rows."""
-        problem = work.first_problem(self.grid)
-        p = None if problem is None else problem.program
-        return work.seconds(
-            "linear number", 1.0 if p is None else math.prod(p.rows.shape[-2:]) * branch_count(p)
-        )
-
-    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
-        """Answer a block."""
-        return blocks.solved(self.grid, plan, region, self.answer, PROGRAMS_TOGETHER)
-
-    def answer(self, answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
-        """Answer some points; tells which are answered."""
-        p = program(question)
-        _check(p)
-        count = len(points)
-        if p.exact:
-            return _of_branches(answers, p, question, points)
-        found = _solved_programs(p, count)
-        good = np.zeros(count, dtype=bool)
-        optimal = found.end == OPTIMAL
-        if optimal.any():
-            good[optimal] = _optimal(answers, p, question, points, found, optimal)
-        none = found.end == INFEASIBLE
-        if none.any():
-            good[none] = linear_conflicts.put_conflicts(answers, question, [p], points, [found], none)
-        return good
+def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+    """Answer some points; tells which are answered."""
+    p = program(question)
+    _check(p)
+    count = len(points)
+    if p.exact:
+        return _of_branches(answers, p, question, points)
+    found = _solved_programs(p, count)
+    good = np.zeros(count, dtype=bool)
+    optimal = found.end == OPTIMAL
+    if optimal.any():
+        good[optimal] = _optimal(answers, p, question, points, found, optimal)
+    none = found.end == INFEASIBLE
+    if none.any():
+        good[none] = linear_conflicts.put_conflicts(answers, question, [p], points, [found], none)
+    return good
 
 
 def _check(p: Program) -> None:
