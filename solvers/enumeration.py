@@ -19,7 +19,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
 from formulations.row_keys import RowKey
-from formulations.tolerances import HOLDS, TIE
+from formulations.tolerances import HOLDS
 from results.solution import Status
 from results.telling.facts import NextBest
 from scenarios.define import composed
@@ -27,6 +27,7 @@ from scenarios.question import Decision, Question
 from solvers import beyond, boxes, designs
 from solvers.boxes import Array
 from solvers.designs import Grid, Table
+from solvers.mechanisms import tie_rule
 from solvers.outcome import ENUMERATION, Outcome
 
 MOST_ENUMERATED = 50_000_000
@@ -80,7 +81,7 @@ def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
     held = (worst <= HOLDS) & ~np.isnan(goal)
     reached = np.where(held, goal, np.inf)
     low = reached.min(axis=1)
-    tied = held & (reached <= _as_good_as_least(low)[:, None])
+    tied = held & (reached <= tie_rule.as_good_as(low)[:, None])
     best = _design_by_tie_rule(t, at, tied, np.argmin(reached, axis=1))
     lost = _certainly_lost(t, near, ratios, np.isposinf(worst) | np.isnan(goal))
     return Judged(best, low, worst.min(axis=1), tied, np.isinf(low) & held.any(axis=1), reached, lost)
@@ -157,21 +158,16 @@ def full(values: Any, shape: tuple[int, int]) -> Array:
     return np.broadcast_to(np.asarray(plain(values), dtype=float), shape)
 
 
-def _as_good_as_least(low: Array) -> Array:
-    """What counts as being as small as the least."""
-    return np.where(np.isfinite(low), low + TIE * np.abs(low), low)
-
-
 def _design_by_tie_rule(t: Table, at: Mapping[str, Any], tied: Mask, least: Points) -> Points:
     """The design handed out at each point: of those tied by the order of ties, then smaller numbers."""
     some = np.flatnonzero(tied.sum(axis=1) > 1)
     if not len(some):
         return least
-    best, left, known = least.copy(), tied[some], {**t.x, **at}
-    for level in (*(known[n] for n in t.question.tie_order if n in known), *t.x.values()):
-        values = np.where(left, full(level, tied.shape)[some], np.inf)
-        left &= values <= _as_good_as_least(values.min(axis=1))[:, None]
-    best[some] = np.argmax(left, axis=1)
+    rows, columns = np.nonzero(tied[some])
+    best, known = least.copy(), {**t.x, **at}
+    order = (*(known[n] for n in t.question.tie_order if n in known), *t.x.values())
+    levels = (full(level, tied.shape)[some[rows], columns] for level in order)
+    best[some] = columns[tie_rule.first(rows, len(some), levels)]
     return best
 
 
@@ -265,7 +261,7 @@ def _two_least_levels(t: Table, reached: Array) -> Iterator[Level]:
         if not reached.size or not np.isfinite(reached[best]):
             return
         yield float(reached[best]), {n: float(v[best]) for n, v in t.x.items()}
-        reached = np.where(reached <= _as_good_as_least(reached[best]), np.inf, reached)
+        reached = np.where(reached <= tie_rule.as_good_as(reached[best]), np.inf, reached)
 
 
 def _two_levels(found: list[Level]) -> list[Level]:
@@ -273,7 +269,7 @@ def _two_levels(found: list[Level]) -> list[Level]:
     ordered = sorted(found, key=lambda level: level[0])
     return [
         *ordered[:1],
-        *(x for x in ordered[1:] if x[0] > float(_as_good_as_least(np.array(ordered[0][0])))),
+        *(x for x in ordered[1:] if x[0] > tie_rule.as_good_as(ordered[0][0])),
     ][:2]
 
 

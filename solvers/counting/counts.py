@@ -25,10 +25,10 @@ from formulations.program import column_ends, matrix
 from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from formulations.stated import stated
-from formulations.tolerances import TIE
 from scenarios.question import Question
 from solvers.counting import least
 from solvers.counting.least import Found, NotLeast, Row
+from solvers.mechanisms import tie_rule
 
 MOST_SETS = 2000
 COUNT_PASSES = 4
@@ -274,13 +274,9 @@ def best(c: Counts) -> Best:
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (bound < low)
     u = {n: np.stack([f.u[n] for f in every]) for n in c.ends}
-    pool = reached <= low + TIE * np.abs(low)
-    if (pool.sum(axis=0) > 1).any():
-        for level in _tie_levels(c, [part.there for part in tried], u):
-            left = np.where(pool, level, np.inf)
-            first = left.min(axis=0)
-            pool &= left <= first + TIE * np.abs(first) + TIE * 1e-3
-    which = np.argmax(pool, axis=0)
+    owner, tied = np.nonzero((reached <= tie_rule.as_good_as(low)).T)
+    levels = (level[tied, owner] for level in _tie_levels(c, [part.there for part in tried], u))
+    which = tied[tie_rule.first(owner, c.count, levels)]
     points = np.arange(c.count)
     lost = np.stack([f.lost for f in every]).min(axis=0)
     return Best({n: a[which, points] for n, a in u.items()}, low, bound, lost, unsure)

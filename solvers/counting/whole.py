@@ -15,7 +15,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Some
 from formulations.arithmetics.many import Array, Differ, Points, plain
@@ -25,7 +24,7 @@ from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.counting import counts
-from solvers.counting.counts import Best, Counts, Limit
+from solvers.counting.counts import Counts, Limit
 from solvers.counting.least import NotLeast
 from solvers.explaining import wider
 from solvers.linear import milp_conflicts
@@ -70,43 +69,14 @@ def _decides_counts_and_names(question: Question) -> bool:
     return is_linear(next(asked for _, asked in combinations(question)))
 
 
-@dataclass(frozen=True, slots=True)
-class Combination:
-    """One way to choose among names, with the best designs of all points."""
-
-    chosen: Mapping[str, str]
-    question: Question
-    counts: Counts
-    best: Best
-    objective: Array
-
-    @property
-    def met(self) -> Mask:
-        """Where there is a design."""
-        return np.asarray(np.isfinite(self.best.value))
-
-    def best_of(self) -> BestOf:
-        """What it comes to, beside other combinations."""
-        sign, b = -1.0 if self.question.objectives[0].maximize else 1.0, self.best
-        return BestOf(
-            self.chosen,
-            self.question,
-            lambda own: {n: u[own] for n, u in b.u.items()},
-            np.where(self.met, sign * self.objective, np.inf),
-            self.counts.user(b.bound),
-            b.lost,
-            b.unsure,
-        )
-
-
 def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
     """Answer some points; tells which are answered."""
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(question)]
     return by_choice.put_best(
         answers,
-        [c.best_of() for c in every],
+        every,
         points,
-        lambda now: over_choices([_why_of_combination(c, now, len(points)) for c in every]),
+        lambda now: over_choices([_why_of_combination(c.question, now, len(points)) for c in every]),
         lambda none: _nowhere(question, none, len(points)),
     )
 
@@ -119,10 +89,11 @@ def _nowhere(question: Question, none: Points, count: int) -> Points:
     mask[none] = True
     farther = replace(blocks.part(question, mask), reach=wider.STEPS[-1])
     every = [_combination(chosen, asked, len(none)) for chosen, asked in combinations(farther)]
-    return none[np.all([~c.met & ~c.best.unsure & (c.best.lost > SURE) for c in every], axis=0)]
+    return none[np.all([np.isinf(c.value) & ~c.unsure & (c.missed > SURE) for c in every], axis=0)]
 
 
-def _combination(chosen: Mapping[str, str], question: Question, count: int) -> Combination:
+def _combination(chosen: Mapping[str, str], question: Question, count: int) -> BestOf:
+    """The best designs of one way to choose among names."""
     c = counts.counts(question, count)
     best = counts.best(c)
     with np.errstate(all="ignore"):
@@ -131,13 +102,21 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> C
         value = np.broadcast_to(plain(evaluation.objective(question, best.u, at)), (count,))
     # a design that fails its own check is for the single path to judge
     failed = np.any([1.0 - np.broadcast_to(plain(r), (count,)) < -HOLDS for r in rows.values()], axis=0)
-    unsure = best.unsure | (np.isfinite(best.value) & (failed | ~np.isfinite(value)))
-    return Combination(chosen, question, c, replace(best, unsure=unsure), np.asarray(value, dtype=float))
+    met = np.isfinite(best.value)
+    return BestOf(
+        chosen,
+        question,
+        lambda own: {n: u[own] for n, u in best.u.items()},
+        np.where(met, -value if question.objectives[0].maximize else value, np.inf),
+        c.user(best.bound),
+        best.lost,
+        best.unsure | (met & (failed | ~np.isfinite(value))),
+    )
 
 
-def _why_of_combination(of: Combination, own: Points, count: int) -> Why:
+def _why_of_combination(question: Question, own: Points, count: int) -> Why:
     """What tells why points ``own``, of ``count``, have no design in one combination."""
-    near = blocks.some(of.question, own, count)
+    near = blocks.some(question, own, count)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
     names, keys = _limit_names(c), [x.key for x in c.limits]
     parts = counts.parts(c)

@@ -6,6 +6,7 @@ by interval branch and bound, so that nothing here needs structure.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
 from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.grids import divided
 from formulations.program import is_linear, program
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
@@ -41,14 +43,14 @@ from solvers.mechanisms.conflicts import (
 )
 from solvers.mechanisms.why import Why, of_each
 from solvers.nonlinear import feasibility, interval
-from solvers.outcome import Outcome
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL, Outcome
 
 _Holder = TypeVar("_Holder", Limit, Decision)
 
 MOST_DESIGNS_KEPT = 2_000_000
 SUBSET_BOXES = 20_000
 
-
+Least = Callable[[Question, int], tuple[NDArray[np.int8], Array]]
 Search = Callable[[Points, Collection[str]], Any]
 """Whether limits can hold together without some of them, by name, at some points: MET, CONFLICT or UNKNOWN."""
 
@@ -327,21 +329,45 @@ def _has_asked_gaps(d: Decision) -> bool:
 def feasible_value(question: Question, name: str, *, ended: set[str] | None = None) -> float | None:
     """Return the value of one limit that would make the question feasible with all others kept, or None.
 
-    For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
-    numbers, powers or listed values kept; only where none of them does, to the least value of any kind. Where a search
-    ends before it has proved that nothing less is feasible, the name joins ``ended``.
+    Where a search ends before it has proved that nothing less is feasible, the name joins ``ended``.
     """
-    for freed, goal in relaxations(question, name):
-        relaxed = _dividing(freed)
-        found = solve(replace(relaxed, objectives=(goal,)))
+
+    def least(asked: Question, count: int) -> tuple[NDArray[np.int8], Array]:
+        found = solve(_dividing(asked))
         if ended is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
             ended.add(name)
-        if found.x is not None:
-            x = {d.name: np.array(found.x[d.name]) for d in question.decide}
-            return float(
-                evaluation.objective(replace(relaxed, objectives=(goal,)), x, evaluation.metrics(relaxed, x))
-            )
-    return None
+        if found.x is None:
+            return np.full(count, INFEASIBLE, np.int8), np.empty((count, 0))
+        return np.full(count, OPTIMAL, np.int8), np.array([[found.x[d.name] for d in asked.decide]])
+
+    value = float(feasible_values(question, 1, name, least)[0])
+    return value if math.isfinite(value) else None
+
+
+def feasible_values(question: Question, count: int, name: str, least: Least) -> Array:
+    """Return the values of one limit that would make a question at N points feasible with all others kept.
+
+    Infinite where none does, NaN where that is not known. ``least`` minimises the objective of a question at so many
+    points: how each search ended, and the designs.
+
+    For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
+    numbers, powers or listed values kept; only where none of them does, to the least value of any kind.
+    """
+    found, left = np.full(count, np.inf), np.arange(count)
+    for relaxed, goal in relaxations(question, name):
+        if not left.size:
+            break
+        asked = replace(divided.at(relaxed, left), objectives=(goal,))
+        status, x = least(asked, left.size)
+        met = np.flatnonzero(status == OPTIMAL)
+        if met.size:
+            there = divided.at(asked, met)
+            named = {d.name: x[met, j] for j, d in enumerate(asked.decide)}
+            value = evaluation.objective(there, named, evaluation.metrics(there, named))
+            found[left[met]] = np.broadcast_to(np.asarray(value, float), met.shape)
+        found[left[status == FAILED]] = np.nan
+        left = left[status == INFEASIBLE]
+    return found
 
 
 def relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:

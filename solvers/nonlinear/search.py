@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.grids.divided import Indices, at
-from formulations.tolerances import HOLDS, TIE
+from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array, Space
+from solvers.mechanisms import tie_rule
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.sampling import descent
 
@@ -135,7 +136,7 @@ class _Search:
             # any design will do
             return np.where(np.isfinite(best), -np.inf, np.inf)
         if self.listed:
-            return best + TIE * np.abs(np.where(np.isfinite(best), best, 0.0))
+            return np.asarray(tie_rule.as_good_as(best))
         share = np.where(self.strict[point], PART_OF_GAP, PART_WITH_SLACK) * self.question.gap
         return best - share * np.maximum(np.abs(np.where(np.isfinite(best), best, 0.0)), 1e-12)
 
@@ -371,19 +372,14 @@ def halves(where: Space, low: Array, high: Array, along: NDArray[np.intp]) -> tu
 def _settle_by_order(s: _Search) -> None:
     """Of designs that are tied, hand out the first by the order of ties, and then the smaller one."""
     every = joined(s.tied)
-    best = s.value[every.point]
-    every = every.take(every.key <= best + TIE * np.abs(best))
+    every = every.take(every.key <= tie_rule.as_good_as(s.value[every.point]))
     x = dict(zip(s.where.names, every.low.T.copy(), strict=True))
     with np.errstate(all="ignore"):
         known = {**evaluation.metrics(at(s.question, every.point), x), **x}
-    order = [n for n in s.question.tie_order if n in known]
-    left = np.ones(every.point.size, bool)
-    for name in (*order, *(n for n in s.where.names if n not in order)):
-        values = np.where(left, np.broadcast_to(known[name], left.shape), np.inf)
-        least = np.full(len(s.x), np.inf)
-        np.minimum.at(least, every.point, values)
-        left &= values <= (least + TIE * np.abs(least))[every.point]
-    s.x[every.point[left]] = every.low[left]
+    order = dict.fromkeys((*(n for n in s.question.tie_order if n in known), *s.where.names))
+    levels = (np.broadcast_to(known[name], every.point.shape) for name in order)
+    which = tie_rule.first(every.point, len(s.x), levels)
+    s.x[which >= 0] = every.low[which[which >= 0]]
 
 
 def _found(s: _Search) -> Found:

@@ -45,7 +45,7 @@ def partition(
 
 def way_of(grid: scenarios.Grid) -> str:
     """The method of the way that a grid goes."""
-    found = paths.path(grid)
+    found = paths.chosen(grid).path
     return "" if found is None else found.method
 
 

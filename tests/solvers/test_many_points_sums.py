@@ -62,7 +62,7 @@ WORK = axis("given.intensity", 0.25, 64.0, 2)
 def test_mixes_of_blocks(goal: str, limits: dict[str, Any], more: dict[str, Any], as_alone: Any):
     asked = mix(goal, 3, {"intensity": 1.0, **more}, {"nameplate_power": {"max": 1.0}, **limits}, POWER, WORK)
     if goal == "energy_delay":
-        assert paths.path(scenarios.grid(dse.load(asked))) is None
+        assert paths.chosen(scenarios.grid(dse.load(asked))).path is None
         return
     arrays, left = as_alone(asked, sums.over)
     assert not left.any()

@@ -49,7 +49,7 @@ def whole_regions(
 
 def way_of(grid: scenarios.Grid) -> str:
     """The method of the way that a grid goes."""
-    found = paths.path(grid)
+    found = paths.chosen(grid).path
     return "" if found is None else found.method
 
 
@@ -119,7 +119,7 @@ def test_a_choice_of_platforms_alone(as_alone: Any):
 
 def test_where_a_sampler_is_asked_for_nothing_is_answered_at_once():
     asked = whole_regions(1, "energy", {"time": {"max": 1.0}}) | {"search": {"sampler": "TPE"}}
-    assert paths.path(scenarios.grid(dse.load(asked))) is None
+    assert paths.chosen(scenarios.grid(dse.load(asked))).path is None
 
 
 @pytest.mark.parametrize("way", ["a table", "whole numbers"])

@@ -80,7 +80,7 @@ def test_the_most_throughput_is_found_to_the_last_socket():
 def test_a_sweep_of_ten_thousand_stations_takes_this_way_and_agrees_with_the_oracle():
     grid = scenarios.grid(scenarios.load(LIBRARY / "station_cost_sweep.toml"))
     assert grid.size == 10_000
-    way = paths.path(grid)
+    way = paths.chosen(grid).path
     assert way is not None
     assert way.method == whole.METHOD
     plan = results.dataset.layout(grid)
