@@ -25,7 +25,7 @@ from formulations.program import is_linear
 from formulations.row_keys import RowKey
 from formulations.stated import Run, run
 from formulations.tolerances import HOLDS
-from scenarios.question import Limit, Objective, Question, combinations
+from scenarios.question import Objective, Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import designs, enumeration, work
 from solvers.counting import separable, tables, undominated
@@ -34,6 +34,7 @@ from solvers.counting.tables import Asked
 from solvers.designs import Table
 from solvers.enumeration import excess, full
 from solvers.explaining import subsets
+from solvers.judgement import bound_of
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
@@ -41,6 +42,7 @@ from solvers.many_points.by_choice import SURE
 from solvers.many_points.offers import FEWEST_POINTS, Offer, choices
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, by_set
+from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why
 
 KIND = "whole numbers in sums"
@@ -125,15 +127,15 @@ def _anywhere(grid: Grid, question: Question, *, wide: bool) -> Question:
     return replace(question, limits=tuple(limits.values()))
 
 
-def why(asked: Asked, own: Points, count: int) -> Why:
-    """What tells why points ``own``, of ``count`` that are alike in what is given, have no design."""
-    question, near = blocks.some(asked.table.question, own, count), asked.near
+def why(asked: Asked, own: Points) -> Why:
+    """What tells why points ``own``, all alike in what is given, have no design."""
+    question, near = blocks.part(asked.table.question, own), asked.near
     known = run(separable.corners(question)[0])
     _, ratios = _metrics_and_ratios(question, near, {d.name: np.ones(1) for d in question.decide}, len(own))
     names, keys = _limits_maybe_in_conflict(question, ratios), list(ratios)
 
     def at(some: Points) -> Question:
-        return blocks.some(question, some, len(own))
+        return blocks.part(question, some)
 
     def met(some: Points, kept: Mask) -> Codes:
         free = {n for n, k in zip(names, kept, strict=True) if not k}
@@ -206,9 +208,7 @@ class _Factors:
             left = np.flatnonzero((codes == CAN_HOLD) & np.isnan(found))
             if not left.size:
                 break
-            found[left] = self._least(
-                blocks.some(self.question, left, self.count), key, WIDENED_BY**k, len(left)
-            )
+            found[left] = self._least(blocks.part(self.question, left), key, WIDENED_BY**k, len(left))
         return found
 
     def _least(self, question: Question, key: RowKey, factor: float, count: int) -> Array:
@@ -223,22 +223,9 @@ class _Factors:
 
 def _limit_as_objective(question: Question, key: RowKey, factor: float) -> Question:
     """The question with one limit as the objective, which may give by a factor (infinite: by anything)."""
-
-    def opened(limit: Limit) -> Limit:
-        if limit.name != key.name:
-            return limit
-        if key.side == "max":
-            return replace(
-                limit, maximum=None if math.isinf(factor) else _scaled_bound(limit.maximum, factor)
-            )
-        return replace(
-            limit, minimum=None if math.isinf(factor) else _scaled_bound(limit.minimum, 1.0 / factor)
-        )
-
-    waive = question.waive | ({key.name} if key.side == "model" else frozenset())
     aim = Objective(key.name, maximize=key.side == "min")
-    return replace(question, limits=tuple(map(opened, question.limits)), waive=waive, objectives=(aim,))
-
-
-def _scaled_bound(bound: Any, factor: float) -> Any:
-    return bound if bound is None else bound * factor
+    if key.side == "model":
+        return replace(question, waive=question.waive | {key.name}, objectives=(aim,))
+    bound: Any = bound_of(question, key)
+    given = None if math.isinf(factor) else bound * (factor if key.side == "max" else 1.0 / factor)
+    return replace(with_limit(question, key, given), objectives=(aim,))

@@ -105,19 +105,19 @@ class Asked:
     plain: Question
 
 
-def why(asked: Asked, own: Points, count: int) -> Why:
-    """What tells why points ``own``, of ``count``, have no design in the table."""
+def why(asked: Asked, own: Points) -> Why:
+    """What tells why points ``own`` have no design in the table."""
     names = _limits_of_table_conflicts(asked)
-    t = Table(asked.table.chosen, blocks.some(asked.table.question, own, count), asked.table.x)
+    t = Table(asked.table.chosen, blocks.part(asked.table.question, own), asked.table.x)
     kinds, which = np.unique(asked.which[own], return_inverse=True)
-    near = blocks.some(asked.near, kinds, int(asked.which.max()) + 1)
+    near = blocks.part(asked.near, kinds)
     at, ratios = enumeration.numbers(t, near, which.reshape(-1))
     shape = (len(own), t.size)
     decided = frozenset(d.name for d in t.question.decide)
     reach = wider.farthest(formulate(asked.plain))
 
     def search(some: Points, free: Collection[str]) -> Codes:
-        return _free_box_feasibility(t.question, reach, some, len(own), free)
+        return _free_box_feasibility(t.question, reach, some, free)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         # of bounds of what is decided other designs tell
@@ -128,22 +128,20 @@ def why(asked: Asked, own: Points, count: int) -> Why:
         }
 
     known = subsets.Known(names, subsets.broken(ratios, names, shape), True, decided, search)
-    return Why(names, by_set(known.met), values, lambda some: blocks.some(t.question, some, len(own)))
+    return Why(names, by_set(known.met), values, lambda some: blocks.part(t.question, some))
 
 
-def _free_box_feasibility(
-    question: Question, reach: float, some: Points, count: int, free: Collection[str]
-) -> Codes:
+def _free_box_feasibility(question: Question, reach: float, some: Points, free: Collection[str]) -> Codes:
     """Whether limits can hold together where bounds and whole numbers of what is decided are given up, too."""
-    relaxed = subsets.without(_flat(blocks.some(replace(question, reach=reach), some, count)), free)
+    relaxed = subsets.without(_flat(blocks.part(replace(question, reach=reach), some)), free)
     return feasibility.feasible(relaxed, boxes.spaces(relaxed, len(some)))
 
 
-def nothing_beyond(question: Question, some: Points, count: int) -> Mask:
-    """Tell of which points ``some``, of ``count``, no power beyond those listed meets the limits."""
+def nothing_beyond(question: Question, some: Points) -> Mask:
+    """Tell of which points ``some`` no power beyond those listed meets the limits."""
     if not any(d.endless for d in question.decide):
         return np.ones(len(some), bool)
-    return feasibility.nothing_beyond(_flat(blocks.some(question, some, count)), len(some))
+    return feasibility.nothing_beyond(_flat(blocks.part(question, some)), len(some))
 
 
 def _flat(question: Question) -> Question:
@@ -176,12 +174,12 @@ def answered(
     question: Question,
     points: Points,
     listed: Callable[[Question], list[Mapping[str, Array]]] = _all_designs,
-    told: Callable[[Asked, Points, int], Why] = why,
+    told: Callable[[Asked, Points], Why] = why,
 ) -> Mask:
     """Answer some points of a block.
 
     ``listed``: the designs of each combination of names at points that differ in numbers only; ``told``: what tells why
-    some points (by their places, of so many) have no design in one combination.
+    some points (by their places) have no design in one combination.
     """
     first, which = block.alike_given(points)
     plain = [asked for _, asked in combinations(block.grid.question(block.place(int(points[0]))))]
@@ -218,7 +216,7 @@ def answered(
     asked = [Asked(t, q, which, p) for t, (_, q), p in zip(tables, near, plain, strict=True)]
 
     def why_not(now: Points) -> Why:
-        return over_choices([told(a, now, len(points)) for a in asked])
+        return over_choices([told(a, now) for a in asked])
 
     return by_choice.put_best(into, found, points, why_not)
 
@@ -230,7 +228,7 @@ def _beyond_lists(j: enumeration.Judged, question: Question, x: Mapping[str, Arr
         found |= np.isin(x[d.name][j.best], ends) & np.isfinite(j.value)
     none = np.flatnonzero(np.isinf(j.value))
     if none.size:
-        found[none] = ~nothing_beyond(question, none, count)
+        found[none] = ~nothing_beyond(question, none)
     return found
 
 

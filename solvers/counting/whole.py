@@ -76,18 +76,16 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
         answers,
         every,
         points,
-        lambda now: over_choices([_why_of_combination(c.question, now, len(points)) for c in every]),
-        lambda none: _nowhere(question, none, len(points)),
+        lambda now: over_choices([_why_of_combination(c.question, now) for c in every]),
+        lambda none: _nowhere(question, none),
     )
 
 
-def _nowhere(question: Question, none: Points, count: int) -> Points:
+def _nowhere(question: Question, none: Points) -> Points:
     """Those of the points without a design that have none where numbers may be far larger, either."""
     if not len(none):
         return none
-    mask = np.zeros(count, dtype=bool)
-    mask[none] = True
-    farther = replace(blocks.part(question, mask), reach=wider.STEPS[-1])
+    farther = replace(blocks.part(question, none), reach=wider.STEPS[-1])
     every = [_combination(chosen, asked, len(none)) for chosen, asked in combinations(farther)]
     return none[np.all([np.isinf(c.value) & ~c.unsure & (c.missed > SURE) for c in every], axis=0)]
 
@@ -114,9 +112,9 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> B
     )
 
 
-def _why_of_combination(question: Question, own: Points, count: int) -> Why:
-    """What tells why points ``own``, of ``count``, have no design in one combination."""
-    near = blocks.some(question, own, count)
+def _why_of_combination(question: Question, own: Points) -> Why:
+    """What tells why points ``own`` have no design in one combination."""
+    near = blocks.part(question, own)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
     names, keys = _limit_names(c), [x.key for x in c.limits]
     parts = counts.parts(c)
@@ -126,12 +124,12 @@ def _why_of_combination(question: Question, own: Points, count: int) -> Why:
         return _counts_feasibility(c, parts, [x for x in c.limits if x.key.name not in left_out], some)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-        asked = blocks.some(near, some, len(own))
+        asked = blocks.part(near, some)
         return conflicts.feasible_values(
             asked, keys, conflict, partial(_least_factor_by_search, asked, len(some))
         )
 
-    return Why(names, by_set(met), values, lambda some: blocks.some(near, some, len(own)))
+    return Why(names, by_set(met), values, lambda some: blocks.part(near, some))
 
 
 def _least_factor_by_search(question: Question, count: int, which: int) -> Array:

@@ -92,7 +92,7 @@ def limit_names(question: Question) -> tuple[str, ...]:
     names |= dict.fromkeys(
         d.name
         for d in question.decide
-        if _is_limited(d) and not (d.name in nature and d.minimum is None and d.maximum is None)
+        if (_has_asked_gaps(d) and d.name not in nature) or not (d.minimum is None and d.maximum is None)
     )
     # a limit that needs what this question does not state is not there
     somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
@@ -108,10 +108,6 @@ def _always_divides(question: Question, limit: ModelLimit, there: Mapping[str, A
     ratio = np.asarray(there.get(limit.name, np.nan), float)
     given = set(limit.divides) <= set(question.given) - {d.name for d in question.decide}
     return bool(limit.divides) and given and bool((ratio <= 1.0).all())
-
-
-def _is_limited(d: Decision) -> bool:
-    return _has_asked_gaps(d) or d.minimum is not None or d.maximum is not None
 
 
 def without(question: Question, names: Iterable[str]) -> Question:
@@ -197,15 +193,12 @@ def listed_value(
     found = np.full(shape[0], np.inf)
     for key in sorted(k for k in ratios if k.name == name):
         held = enumeration.excess(ratios, shape, but=key) <= HOLDS
-        value = enumeration.full(ratios[key] if key.side == "model" else _value_at(t, at, name), shape)
+        of_it = ratios[key] if key.side == "model" else {**t.question.given, **at}[name]
+        value = enumeration.full(of_it, shape)
         sign = -1.0 if key.side == "min" else 1.0
         best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1)
         found = np.where(np.isfinite(found), found, np.where(np.isfinite(best), sign * best, np.inf))
     return found
-
-
-def _value_at(t: Table, at: Mapping[str, Any], name: str) -> Any:
-    return at[name] if name in at else t.question.given[name]
 
 
 def _why_of_linear(question: Question) -> Why | None:
@@ -333,7 +326,7 @@ def feasible_value(question: Question, name: str, *, ended: set[str] | None = No
     """
 
     def least(asked: Question, count: int) -> tuple[NDArray[np.int8], Array]:
-        found = solve(_dividing(asked))
+        found = _least_by_any_means(_dividing(asked))
         if ended is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
             ended.add(name)
         if found.x is None:
@@ -348,9 +341,7 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
     """Return the values of one limit that would make a question at N points feasible with all others kept.
 
     Infinite where none does, NaN where that is not known. ``least`` minimises the objective of a question at so many
-    points: how each search ended, and the designs.
-
-    For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
+    points: how each search ended, and the designs. For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
     numbers, powers or listed values kept; only where none of them does, to the least value of any kind.
     """
     found, left = np.full(count, np.inf), np.arange(count)
@@ -397,12 +388,12 @@ def _relaxed_decisions(d: Decision) -> list[tuple[Decision, Objective]]:
     return [*_opened(d), *([(gaps, Objective(d.name))] if _has_asked_gaps(d) else [])]
 
 
-def solve(question: Question) -> Outcome:
-    """Answer by enumeration where combinations are few, else by interval branch and bound."""
+def _least_by_any_means(question: Question) -> Outcome:
+    """The optimum by enumeration where combinations are few, else by interval branch and bound."""
     every = designs.grid(question)
-    if every is not None and every.size <= MOST_DESIGNS_KEPT:
-        try:
-            return enumeration.optimum(question, every)
-        except OverflowError as problem:
-            return Outcome(Status.ERROR, message=str(problem))
-    return interval.solve(question, work=SUBSET_BOXES)
+    if every is None or every.size > MOST_DESIGNS_KEPT:
+        return interval.solve(question, work=SUBSET_BOXES)
+    try:
+        return enumeration.optimum(question, every)
+    except OverflowError as problem:
+        return Outcome(Status.ERROR, message=str(problem))

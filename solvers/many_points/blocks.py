@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -24,7 +24,6 @@ from solvers import work
 from solvers.many_points import effort
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_few, too_many_choices
-from solvers.many_points.offers import part as part_of
 
 WAY = "many numbers at once"
 APART = "points whose numbers lead to structures of their own"
@@ -89,17 +88,12 @@ class Block:
         """Number points by their values along the axes that change what is given."""
         places = np.unravel_index(points, self.shape)
         found: Points = np.zeros(len(points), dtype=np.int64)
-        for i, size in enumerate(self.shape):
-            own = [c for c in self.grid.changes if c.along == i and c.target.kind not in {"limit", "decide"}]
-            if own and self.grid.axes[i].columns:
-                # rows may be alike in it
-                alike = [
-                    np.unique(np.asarray(c.of.values[self.region[i]]), return_inverse=True)[1] for c in own
-                ]
-                kinds = np.unique(np.stack(alike), axis=1, return_inverse=True)[1].reshape(-1)
-                found = found * size + kinds[places[i]]
-            elif own:
-                found = found * size + places[i]
+        for change in self.grid.changes:
+            if change.target.kind not in {"limit", "decide"}:
+                values, marks = np.unique(self._texts(change), return_inverse=True)
+                both = found * len(values) + marks[places[change.along]]
+                # numbered anew, so that many of them stay small
+                found = np.unique(both, return_inverse=True)[1].reshape(-1)
         return found
 
     def alike(self) -> Iterator[Points]:
@@ -190,6 +184,10 @@ class ByGroup:
         left = block.answered(put, self.most, by_given=self.by_given, apart=self.apart)
         return answers.arrays, left
 
+    def part(self, places: Sequence[NDArray[np.int64]]) -> ByGroup:
+        """Return the same way for some places along each axis of its grid."""
+        return replace(self, grid=self.grid.part(places))
+
 
 def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
     """Answer points together, and apart where they have to be told apart. Yields those that were not answered."""
@@ -217,20 +215,13 @@ def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Point
         yield missed
 
 
-def part(question: Question, mask: Mask) -> Question:
+def part(question: Question, which: Mask | Points) -> Question:
     """Return the question at some of the points that it is about."""
 
     def of(value: Any) -> Any:
-        return Many(value.values[mask]) if isinstance(value, Many) else value
+        return Many(value.values[which]) if isinstance(value, Many) else value
 
     return divided.with_each_number(question, of)
-
-
-def some(question: Question, points: Points, count: int) -> Question:
-    """Return the question at some of its ``count`` points, by their places in order."""
-    mask = np.zeros(count, dtype=bool)
-    mask[points] = True
-    return part(question, mask)
 
 
 def thinned(grid: Grid) -> Grid:
@@ -298,7 +289,7 @@ def offered(way: Path, of_few: Any) -> Offer:
     untried: by whoever only asks for it, and where it is less work than the points one by one.
     """
     if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
-        of_few = part_of(of_few, _middle_and_name_ends(of_few.grid))
+        of_few = of_few.part(_middle_and_name_ends(of_few.grid))
     few: Grid = of_few.grid
     # whether a point is answered does not rest on the feasible values
     plan = layout(few)

@@ -22,8 +22,9 @@ from results.solution import Status
 from results.telling.limits import base_name
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid
+from solvers.judgement import judge
 from solvers.many_points import blocks
-from solvers.many_points.block_answers import BlockAnswers, Designs, Mask
+from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
 from solvers.mechanisms.why import Why, loosest
@@ -212,8 +213,9 @@ def put_best(
     for k, b in enumerate(every):
         own = some & (which == k) & ~unsure
         if own.any():
-            found = Designs(b.x(own), b.bound[own], b.chosen)
-            good[own] = answers.best(blocks.part(b.question, own), points[own], found)
+            judged = judge(blocks.part(b.question, own), b.x(own), b.bound[own], (int(own.sum()),))
+            good[own] = judged.good
+            answers.put(points[own], judged, judged.good, {}, b.chosen)
     missed = np.min([b.missed for b in every], axis=0) > SURE
     none = np.flatnonzero(~some & ~unsure & missed)
     if len(none):

@@ -105,12 +105,8 @@ def answered(question: Question, solver: str, seconds: float, build: Build | Non
 
 
 def _as_asked(question: Question, at: anchors.Anchored, solution: Solution, solver: str) -> Solution:
-    """Return an answer with what is known of limits that are tied to optima: it promises no more than they do."""
-    if not at.proved and solution.status in (Status.OPTIMAL, Status.INFEASIBLE):
-        status = Status.FEASIBLE if solution.status is Status.OPTIMAL else Status.ERROR
-        solution = dataclasses.replace(solution, status=status)
-    certificate = "; ".join(t for t in (solution.certificate, at.words) if t)
-    solution = dataclasses.replace(solution, certificate=certificate, solver=solver)
+    """Return an answer under the names of a question, whose limits may be tied to optima."""
+    solution = dataclasses.replace(anchors.promised(at, solution), solver=solver)
     return called_by_name(question, solution, units(question))
 
 
@@ -196,18 +192,13 @@ def _best_of_tried(question: Question, found: list[_Tried], tried: list[_Tried],
     assert best.solution is not None, "only designs are compared"
     solution = beside(question, best.solution, ours, best.claim)
     several = tuple(
-        Alternative(
-            t.choice, *(_status_and_objective(t.solution) if t.solution else (Status.ERROR, None, {}))
-        )
+        Alternative(t.choice, s.status, s.objective, s.conflict)
         for t in tried
+        for s in (t.solution or Solution(Status.ERROR),)
         if choices.categorical(question)
     )
     variables = {**best.choice, **solution.variables}
     return dataclasses.replace(solution, variables=variables, alternatives=several)
-
-
-def _status_and_objective(s: Solution) -> tuple[Status, float | None, Any]:
-    return s.status, s.objective, s.conflict
 
 
 def beside(

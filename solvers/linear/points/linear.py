@@ -20,6 +20,7 @@ from formulations.program_branches import branch_count, branches
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
+from solvers.judgement import judge
 from solvers.linear import milp, milp_ties
 from solvers.linear.linear_program import linear_cost, weak_duality
 from solvers.linear.milp_explained import RATE_ROUNDING
@@ -27,7 +28,7 @@ from solvers.linear.points import linear_conflicts, lp
 from solvers.linear.points.linear_rows import NotLinear, Rows, to_user
 from solvers.linear.points.lp import Vertices
 from solvers.many_points import blocks
-from solvers.many_points.block_answers import BlockAnswers, Designs
+from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import Offer
 from solvers.outcome import INFEASIBLE, OPTIMAL
@@ -188,9 +189,11 @@ def _optimal(
     good &= sure
     place = {c: i for i, c in enumerate(p.columns)}
     x = {d.name: u[:, place[d.name]] for d in question.decide}
-    asked = blocks.part(question, mask)
-    designs = Designs(x, to_user(p, n, np.minimum(bound, value)), {}, rates)
-    return answers.best(asked, points[mask], designs, good)
+    user_bound = to_user(p, n, np.minimum(bound, value))
+    judged = judge(blocks.part(question, mask), x, user_bound, (len(u),))
+    good &= judged.good
+    answers.put(points[mask], judged, good, rates)
+    return good
 
 
 def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Mask]:
