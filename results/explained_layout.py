@@ -14,10 +14,21 @@ from formulations.evaluation import quantity
 from results.solution import Solution
 from results.telling.facts import HELD_BY
 from results.telling.limits import choices_with_limits
-from results.variables import LIMIT, LIMIT_UNITS, NUMBER, NUMBER_UNITS, STATUS_CODES, Variable, unit_of_limit
+from results.variables import (
+    LIMIT,
+    LIMIT_UNITS,
+    NUMBER,
+    NUMBER_UNITS,
+    STATUS_CODES,
+    Variable,
+    flags,
+    unit_of_limit,
+)
 from scenarios.question import combinations, fixed
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from scenarios.question import Question
 
 ROLE = "explained"
@@ -36,6 +47,11 @@ NAMES = frozenset(
 
 Labels = Mapping[str, tuple[str, ...]]
 """What stands along each dimension."""
+
+
+def names(dataset: xr.Dataset) -> frozenset[str]:
+    """Return the names of what stands beside each answer: none where a sweep did not keep it."""
+    return NAMES & frozenset(map(str, dataset.variables)) if "certificate" in dataset else frozenset()
 
 
 def labels(questions: Sequence[Question]) -> dict[str, tuple[str, ...]]:
@@ -90,11 +106,10 @@ def laid_out(
         own = (*dims, more) if more else dims
         return Variable(key, dtype, own, {"long_name": what, **about}, ROLE, key)
 
-    sided: dict[str, Any] = {"flag_values": [0, 1], "flag_meanings": "both_ways relaxing_only"}
     if limits:
         units = json.dumps({name: unit_of_limit(questions, name) for name in limits})
         text = "whether an elasticity holds for relaxing the limit only"
-        yield made("elasticity_one_sided", text, LIMIT, "int8", **sided)
+        yield made("elasticity_one_sided", text, LIMIT, "int8", **flags([0, 1], _sides("relaxing")))
         text = "value of the limit at which the answer next changes, of whole numbers and lists"
         yield made("next_change", text, LIMIT, **{LIMIT_UNITS: units})
         yield made("next_objective", "objective at that value of the limit", LIMIT, units=unit)
@@ -102,26 +117,26 @@ def laid_out(
         own = {n: _unit(questions, n) for n in along[NUMBER]}
         yield made("range_low", _RANGE.format("least"), NUMBER, **{NUMBER_UNITS: json.dumps(own)})
         yield made("range_high", _RANGE.format("greatest"), NUMBER, **{NUMBER_UNITS: json.dumps(own)})
-        ends: dict[str, Any] = {"flag_values": [0, 1, 2], "flag_meanings": f"not_held {' '.join(HELD_BY)}"}
-        yield made("held", "end of its domain that alone bounds a number", NUMBER, "int8", **ends)
+        text = "end of its domain that alone bounds a number"
+        yield made("held", text, NUMBER, "int8", **flags(range(1 + len(HELD_BY)), ("not held", *HELD_BY)))
         text = "best design that is worse than the answer, where every design was tried"
         yield made("next_best_design", text, NUMBER, **{NUMBER_UNITS: json.dumps(own)})
         yield made("next_best", "objective of the best design that is worse", units=unit)
     if PARAMETER in along:
         yield made("sensitivity", "percent of the objective per percent of the number", PARAMETER, units="1")
-        sided = {**sided, "flag_meanings": "both_ways improving_only"}
         text = "whether a sensitivity holds for the change that improves the objective only"
-        yield made("sensitivity_one_sided", text, PARAMETER, "int8", **sided)
+        yield made("sensitivity_one_sided", text, PARAMETER, "int8", **flags([0, 1], _sides("improving")))
     if ALTERNATIVE in along:
-        codes: dict[str, Any] = {
-            "flag_values": [0, *STATUS_CODES.values()],
-            "flag_meanings": " ".join(["not_computed", *(s.value for s in STATUS_CODES)]),
-        }
+        codes = flags([0, *STATUS_CODES.values()], ["not computed", *(s.value for s in STATUS_CODES)])
         yield made("alternative_status", "status of the answer under a choice", ALTERNATIVE, "int8", **codes)
         yield made("alternative_objective", "objective under a choice", ALTERNATIVE, units=unit)
     yield made("conflicts", "minimal sets of limits in conflict, as JSON", dtype="text")
     yield made("runaway", "number that an unbounded question sends to infinity or zero", dtype="text")
     yield made("certificate", "what the answer rests on", dtype="text")
+
+
+def _sides(which: str) -> tuple[str, str]:
+    return "both ways", f"{which} only"
 
 
 _RANGE = "{} optimal value of a number that is not unique (NaN: it is)"

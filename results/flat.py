@@ -54,18 +54,13 @@ class Column:
     @property
     def unit(self) -> str:
         """Its unit, "1" for a plain number and "" where it is none."""
-        for dim, units in UNITS_ALONG.items():
-            if units in self.attributes and dim in self.labels:
-                return str(json.loads(self.attributes[units]).get(self.labels[dim], "1"))
-        return str(self.attributes.get("units", "" if self.text or self.words else "1"))
+        plain = "" if self.text or self.words else "1"
+        return str(of_element(self.attributes, self.labels).get("units", plain))
 
     @property
     def shown_unit(self) -> str:
         """The unit with which its numbers are shown, "" for plain ones."""
-        for dim, units in UNITS_ALONG.items():
-            if units in self.attributes and dim in self.labels:
-                return sizes.units_of_limits(self.attributes, units).get(self.labels[dim], "")
-        return sizes.unit_of_array(self.attributes)
+        return sizes.unit_of_array(of_element(self.attributes, self.labels))
 
     @property
     def label(self) -> str:
@@ -80,6 +75,17 @@ class Column:
     def heading(self) -> str:
         """Its label with the unit: "energy [J]"."""
         return self.label + ("" if self.unit in {"", "1"} else f" [{self.unit}]")
+
+
+def of_element(attributes: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """Return the attributes of one element of a variable, with the unit and the size of words that it has itself."""
+    for dim, units in UNITS_ALONG.items():
+        if units in attributes and dim in labels:
+            left = {n: v for n, v in attributes.items() if n not in {units, sizes.BYTES_PER_WORD}}
+            own = json.loads(attributes.get(sizes.BYTES_PER_WORD, "{}")).get(labels[dim])
+            unit = json.loads(attributes[units]).get(labels[dim], "1")
+            return left | {"units": unit} | ({sizes.BYTES_PER_WORD: own} if own else {})
+    return dict(attributes)
 
 
 def points(dataset: xr.Dataset) -> tuple[str, ...]:

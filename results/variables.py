@@ -339,7 +339,7 @@ def about(q: Quantity) -> dict[str, Any]:
     """Return the attributes that say what a number is."""
     found: dict[str, Any] = {"units": q.unit or "1", "long_name": q.meaning}
     if q.flags:
-        found |= _flags(list(range(len(q.flags))), q.flags)
+        found |= flags(list(range(len(q.flags))), q.flags)
     elif q.menu:
         found |= _picked(q.menu)
     return found | ({"source": q.source} if q.source else {})
@@ -364,10 +364,10 @@ def sized(variable: Variable, question: Question) -> Variable:
 
 
 def _picked(menu: Sequence[str]) -> dict[str, Any]:
-    return _flags([float(i) for i in range(1, len(menu) + 1)], menu)
+    return flags([float(i) for i in range(1, len(menu) + 1)], menu)
 
 
-def _flags(values: Sequence[float], texts: Sequence[str]) -> dict[str, Any]:
+def flags(values: Sequence[float], texts: Sequence[str]) -> dict[str, Any]:
     """Say what codes mean; by the CF conventions a meaning is one word, so texts of several stand beside."""
     one_word = ["_".join(text.split()) for text in texts]
     found = {"flag_values": list(values), "flag_meanings": " ".join(one_word)}

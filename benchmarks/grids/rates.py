@@ -6,14 +6,15 @@ audit, on one thread; the processor time of the process and of its children coun
 show. A grid of 4 x 4 points is swept before, which imports what grids need; where the sweep compiles, it is measured
 the second time.
 
-A row that takes longer than ``--most`` seconds is given up, and says so. A table that is there is gone on with: what
-stands in it is left out, so that it can be made in pieces.
+A row that takes longer than ``--most`` seconds of processor time is given up, and says so. A table that is there is
+gone on with: what stands in it is left out, so that it can be made in pieces.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import os
 import resource
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ HEADER = (
 )
 SIDES = {200: 14, 1000: 32, 40_000: 200}
 SPAN = 10**0.5
+SLOWEST_CLOCK = 2.0
+"""Seconds of the clock, per second of processor time that a row may take, after which it is given up."""
 # points a second at 1000 points and at 40 000, by class
 GOALS = {
     "GP": (1500, 20_000),
@@ -131,12 +134,19 @@ def _row(name: str, machine: str, points: int, most: float) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.grids.rates", "--most", str(most), "--row", told]
     single = {f"{x}_NUM_THREADS": "1" for x in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
     surroundings = {**os.environ, **single, "DASK_NUM_WORKERS": "1"}
-    found = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings)
-    if found.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=surroundings, start_new_session=True, **pipes) as process:
+        try:
+            printed, said = process.communicate(timeout=SLOWEST_CLOCK * most)
+        except subprocess.TimeoutExpired:
+            # worker processes have a limit each, and are begun again
+            os.killpg(process.pid, signal.SIGKILL)
+            printed, said = process.communicate()
+    if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"status": f"not done in {most:g} s"}
-    if found.returncode:
-        return {"status": found.stderr.strip().splitlines()[-1][:120]}
-    row: dict[str, Any] = json.loads(found.stdout.strip().splitlines()[-1])
+    if process.returncode:
+        return {"status": said.strip().splitlines()[-1][:120]}
+    row: dict[str, Any] = json.loads(printed.strip().splitlines()[-1])
     return row
 
 
@@ -152,15 +162,12 @@ def _measured(name: str, machine: str, side: int) -> dict[str, Any]:
         and len(data["objective"]["minimize"]) > 1
     ):
         return {}
-    axes = _axes(data)
-    if len(axes) < 2:
+    axes = next((two for two in _axes(data) if _can_be_asked(data, two)), ())
+    if not axes:
         return {"status": "no two numbers to sweep"}
     with dask.config.set(scheduler="synchronous"), tempfile.TemporaryDirectory() as folder:
         for n, place in ((4, "first"), (side, "grid")):
-            data["sweep"] = {
-                f"axis_{i}": {"path": path, "factors": _factors(n)} for i, path in enumerate(axes)
-            }
-            question = dse.Scenario(**data)
+            question = _swept_over(data, axes, n)
             swept, spent = _timed(question, Path(folder) / f"{place}.zarr")
         if "compiled" in str(swept.attrs.get("method", "")):
             swept, spent = _timed(question, Path(folder) / "again.zarr")
@@ -175,7 +182,7 @@ def _timed(question: Any, store: Path) -> tuple[Any, float]:
     return swept, _spent() - began
 
 
-def _told(question: Any, swept: Any, axes: list[str], spent: float) -> dict[str, Any]:
+def _told(question: Any, swept: Any, axes: Sequence[str], spent: float) -> dict[str, Any]:
     from formulations.problem import formulate
     from scenarios import grid
 
@@ -208,8 +215,8 @@ def _counts(swept: Any) -> Iterator[str]:
     yield from (f"{words[int(v)]}:{n}" for v, n in zip(values, counts, strict=True))
 
 
-def _axes(data: Mapping[str, Any]) -> list[str]:
-    """Choose the limit (else the machine parameter) and the given number that are swept."""
+def _axes(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Go through pairs of a limit (else a machine parameter) and a given number."""
     limits = [
         f"limits.{name}.{end}"
         for name, ends in data.get("limits", {}).items()
@@ -218,8 +225,28 @@ def _axes(data: Mapping[str, Any]) -> list[str]:
     ]
     machine = data.get("machine")
     parameters = _parameters(machine) if isinstance(machine, str) else []
-    given = [n for n, value in data.get("given", {}).items() if _number(value)]
-    return [*(limits[:1] or parameters[:1]), *given[:1]]
+    given = [f"given.{n}" for n, value in data.get("given", {}).items() if _number(value)]
+    return itertools.product(limits or parameters, given)
+
+
+def _swept_over(data: Mapping[str, Any], axes: Sequence[str], n: int) -> Any:
+    import dse
+
+    swept = {f"axis_{i}": {"path": path, "factors": _factors(n)} for i, path in enumerate(axes)}
+    return dse.Scenario(**{**data, "sweep": swept})
+
+
+def _can_be_asked(data: Mapping[str, Any], axes: Sequence[str]) -> bool:
+    """Whether both numbers may be a third of what they are, and three times as much."""
+    import scenarios
+
+    try:
+        grid = scenarios.grid(_swept_over(data, axes, 2))
+        for corner in itertools.product((0, 1), repeat=2):
+            grid.question(corner)
+    except (scenarios.ScenarioError, ValueError):
+        return False
+    return True
 
 
 def _parameters(machine: str) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dse.quantities import show
 from dse.system.records import dataclass
-from results import axes, flat
+from results import axes, explained_layout, flat
 from results.along_fronts.variable_names import FRONT
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.fresh_layout import KEPT, MEAN, PROMISED
@@ -41,8 +41,9 @@ Array = np.ndarray[Any, Any]
 class Column:
     """One quantity at every point, in the unit that it is shown in.
 
-    ``role``: "axis", "objective", "decided", "metric" or "bound". ``values``: numbers, None where there is none;
-    of codes and names their place in ``labels``. ``about``: its meaning and source.
+    ``role``: "axis", "objective", "decided", "metric", "bound", or "explained": told of one point only, where a sweep
+    kept what stands beside each answer. ``values``: numbers, None where there is none; of codes and names their place
+    in ``labels``. ``about``: its meaning and source.
     """
 
     name: str
@@ -153,16 +154,19 @@ def _page_columns(
                 axis = dataset[name]
                 spread = np.broadcast_to(np.asarray(axis.values).reshape(along), shape)
                 yield _page_column(axis, name, "axis", spread.ravel()[kept])
-    named = [str(n) for n, v in dataset.data_vars.items() if n not in STRUCTURE and set(dims) <= set(v.dims)]
+    explained = explained_layout.names(dataset)
+    # which limits are in conflict stands beside each point
+    left_out = STRUCTURE | (explained & {"conflicts"})
+    named = [str(n) for n, v in dataset.data_vars.items() if n not in left_out and set(dims) <= set(v.dims)]
     # the objective stands under its own name, too; where nothing was optimised there is none
     named = [n for n in named if n != "objective" or (goals and not set(goals) & set(named))]
-    rank = {"objective": 0, "decided": 1, "metric": 2, "bound": 3}
-    roles = {n: _role(n, goals, decided) for n in named}
+    rank = {"objective": 0, "decided": 1, "metric": 2, "bound": 3, explained_layout.ROLE: 4}
+    roles = {n: explained_layout.ROLE if n in explained else _role(n, goals, decided) for n in named}
     order = {name: place for place, name in enumerate(goals)}
     for name in sorted(named, key=lambda n: (rank[roles[n]], order.get(n, 0))):
         array = dataset[name].transpose(*dims, ...)
-        for label, values in _elements_at_point(array, dims):
-            yield _page_column(dataset[name], label, roles[name], np.asarray(values).ravel()[kept])
+        for label, element in _elements_at_point(array, dims):
+            yield _page_column(element, label, roles[name], np.asarray(element.values).ravel()[kept])
 
 
 def _role(name: str, goals: Mapping[str, bool], decided: frozenset[str]) -> str:
@@ -173,19 +177,21 @@ def _role(name: str, goals: Mapping[str, bool], decided: frozenset[str]) -> str:
     return "decided" if name in decided or any(d.startswith(f"{name}.") for d in decided) else "metric"
 
 
-def _elements_at_point(array: xr.DataArray, dims: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Go through what a variable holds at a point: itself, or each element of a family."""
+def _elements_at_point(array: xr.DataArray, dims: Sequence[str]) -> Iterator[tuple[str, xr.DataArray]]:
+    """Go through what a variable holds at a point: itself, or each element of a family, with its own unit."""
     beyond = [str(d) for d in array.dims if d not in dims]
     name = str(array.name)
     if not beyond:
-        yield name, array.values
+        yield name, array
         return
     for at in itertools.product(*(range(array.sizes[d]) for d in beyond)):
         which = [
             str(array[d].values[i]) if d in array.coords else str(i + 1)
             for d, i in zip(beyond, at, strict=True)
         ]
-        yield f"{name} {', '.join(which)}", array.isel(dict(zip(beyond, at, strict=True))).values
+        element = array.isel(dict(zip(beyond, at, strict=True)))
+        element.attrs = flat.of_element(array.attrs, dict(zip(beyond, which, strict=True)))
+        yield f"{name} {', '.join(which)}", element
 
 
 def _page_column(array: xr.DataArray, name: str, role: str, values: Array) -> Column:

@@ -6,7 +6,7 @@ const MANY = 2000;  // markers from which on they are painted, not built one by 
 
 function startFront() {
   const goals = COLUMNS.map((c, at) => at).filter((at) => COLUMNS[at].role === "objective");
-  const all = COLUMNS.map((c, at) => at).filter((at) => !COLUMNS[at].labels.length && COLUMNS[at].role !== "bound");
+  const all = COLUMNS.map((c, at) => at).filter((at) => !COLUMNS[at].labels.length && !["bound", "explained"].includes(COLUMNS[at].role));
   // "energy against time": the first goes up
   const choose = { x: goals[1] ?? all[1], y: goals[0] ?? all[0] };
   const names = Object.keys(D.dims), sizes = Object.values(D.dims);

@@ -5,7 +5,7 @@ const MOST_LINES = 3000;
 
 // The axes that parallel coordinates have room for
 function important() {
-  const places = COLUMNS.map((c, at) => at).filter((at) => new Set(COLUMNS[at].values).size > 1 && COLUMNS[at].role !== "bound");
+  const places = COLUMNS.map((c, at) => at).filter((at) => new Set(COLUMNS[at].values).size > 1 && !["bound", "explained"].includes(COLUMNS[at].role));
   const rank = { axis: 0, decided: 1, objective: 2, metric: 3 };
   return places.sort((a, b) => rank[COLUMNS[a].role] - rank[COLUMNS[b].role]).slice(0, 9);
 }

@@ -6,7 +6,7 @@ function startSweep() {
   const by = names.map((name) => (D.rows[name] ?? [name])[0]);
   const axisOf = (k) => COLUMNS.find((c) => c.role === "axis" && c.name === (choose.y < 0 ? by[k] : names[k]));
   const stride = sizes.map((_, k) => sizes.slice(k + 1).reduce((a, b) => a * b, 1));
-  const things = COLUMNS.map((c, at) => at).filter((at) => COLUMNS[at].role !== "axis");
+  const things = COLUMNS.map((c, at) => at).filter((at) => COLUMNS[at].role !== "axis" && !(COLUMNS[at].role === "explained" && COLUMNS[at].labels.length));
   // of rows (worlds, lines of a table) neighbours are not alike: numbers are drawn against each other first
   const rowed = (k) => Number(names[k] in D.rows && sizes.some((n, m) => n > 1 && !(names[m] in D.rows)));
   const longest = names.map((_, k) => k).sort((a, b) => rowed(a) - rowed(b) || sizes[b] - sizes[a]);

@@ -5,11 +5,15 @@ let page = 0;
 
 const placeOf = (i) => (D.places || []).find((p) => i >= p.first && i < p.first + p.count);
 
+// What stands beside an answer (ranges, sensitivities, next changes) is told of the designs that are looked at only
+const explains = (c) => c.role === "explained";
+const told = (c, i) => !explains(c) || (c.values[i] !== null && shown(c, i) !== "");
+
 // One design as a table of its own: what is decided first, then what comes of it
 function facts(i) {
   const body = make("table", {}, make("caption", {}, `${D.kind === "front" ? "design" : "point"} ${i}: ${status(i)}`));
   const row = (head, cell, about, words) => body.append(make("tr", {}, make("th", { scope: "row", title: about || null }, head), make("td", { class: words ? null : "number" }, cell)));
-  for (const c of COLUMNS) row(c.label, shown(c, i) + (c.unit && c.values[i] !== null ? ` ${c.unit}` : ""), c.about, c.labels.length > 0);
+  for (const c of COLUMNS.filter((c) => told(c, i))) row(c.label, shown(c, i) + (c.unit && c.values[i] !== null ? ` ${c.unit}` : ""), c.about, c.labels.length > 0);
   const rate = exchange(i);
   if (rate) row("exchange rate", rate, "", true);
   if (limits(i).length) row(status(i) === "infeasible" ? "in conflict" : "binding", limits(i).join(", "), "", true);
@@ -44,7 +48,7 @@ function drawPins() {
   const row = (head, cells, about) => body.append(make("tr", {}, make("th", { scope: "row", title: about || null }, head),
     ...cells.map((cell) => make("td", { class: cell.length < 24 ? "number" : "text" }, cell))));
   row("status", all.map(status));
-  for (const c of COLUMNS) {
+  for (const c of COLUMNS.filter((c) => all.some((i) => told(c, i)))) {
     const cells = all.map((i) => shown(c, i));
     row(title(c), cells, c.about);
     if (new Set(cells).size > 1) body.lastChild.className = "differs";
@@ -74,8 +78,9 @@ function drawDesigns() {
   const out = D.left_out ? ` (${D.left_out} more points of the dataset were left out of this page)` : "";
   document.getElementById("count").textContent = `${left.length} of ${POINTS} designs${out}`;
   const more = further();
+  const listed = COLUMNS.filter((c) => !explains(c));
   const head = make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "design"), make("th", { scope: "col" }, "status"),
-    ...COLUMNS.map((c) => make("th", { scope: "col", class: c.labels.length ? "" : "number", title: c.about || null }, title(c))),
+    ...listed.map((c) => make("th", { scope: "col", class: c.labels.length ? "" : "number", title: c.about || null }, title(c))),
     ...more.map(([name]) => make("th", { scope: "col" }, name))));
   const body = make("tbody", {});
   for (const i of left.slice(page * ROWS_PER_PAGE, (page + 1) * ROWS_PER_PAGE)) {
@@ -83,7 +88,7 @@ function drawDesigns() {
       "aria-label": `put design ${i} side by side`, onclick: () => pin(i), onfocus: () => look(i) }, `${i}`);
     body.append(make("tr", { class: pinned.has(i) ? "pinned" : null, onmouseenter: () => look(i) },
       make("td", {}, button), make("td", {}, status(i)),
-      ...COLUMNS.map((c) => (c.labels.length ? long(shown(c, i)) : make("td", { class: "number" }, shown(c, i)))),
+      ...listed.map((c) => (c.labels.length ? long(shown(c, i)) : make("td", { class: "number" }, shown(c, i)))),
       ...more.map(([, cell]) => long(cell(i)))));
   }
   document.getElementById("designs").replaceChildren(head, body);

@@ -332,6 +332,33 @@ CUT_OFF = """return [...document.querySelectorAll('h1, .headline, .facts td, .st
 
 @pytest.mark.slow
 @in_a_browser
+def test_of_a_sweep_of_full_depth_ranges_and_sensitivities_stand_with_the_design_looked_at(
+    browser: Any, tmp_path: Path
+):
+    asked = {**SWEEP, "sweep": {"deadline": {"path": "limits.time.max", "values": [1e-9, 0.1, 1.0]}}}
+    swept = dse.sweep(asked, tmp_path / "full.zarr", depth="full", audit=0)
+    narrow = {"width": 390, "height": 1400, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    try:
+        b = opened(browser, dse.report(swept, tmp_path / "full.html"))
+        assert b.execute_script("return document.documentElement.scrollWidth") <= 390
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    for everywhere in ("designs", "parallel"):
+        told = b.execute_script(f"return document.getElementById({everywhere!r}).textContent")
+        assert "energy" in told
+        assert not [w for w in ("sensitivity", "held", "range low", "certificate") if w in told]
+    for button in b.find_elements("css selector", "#designs button[data-design]")[:2]:
+        b.execute_script("arguments[0].click()", button)
+    rows = [r.text for r in b.find_elements("css selector", "#pins tbody tr")]
+    assert [r for r in rows if r.startswith("sensitivity machine leakage power")]
+    assert "held processors – not held" in rows
+    # every decided number is unique here, and nothing runs away
+    assert not [r for r in rows if r.startswith(("range low", "runaway"))]
+
+
+@pytest.mark.slow
+@in_a_browser
 def test_on_a_telephone_nothing_is_cut_off_and_rows_of_designs_have_one_line(browser: Any, front_page: Path):
     b = opened(browser, front_page)
     rows = (
