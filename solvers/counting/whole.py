@@ -164,10 +164,14 @@ def _counts_feasibility(
 ) -> conflicts.Codes:
     """Whether limits can hold together, at some points."""
     met, none = np.zeros(c.count, dtype=bool), np.zeros(c.count, dtype=bool)
-    for shown in counts.best_of_sets(c, limits, parts, c.limits):
-        met |= shown.there & shown.met & ~shown.near
-        if met[some].all():
-            return np.full(len(some), conflicts.CAN_HOLD, np.int8)
+    asked = {x.name for x in c.question.limits}
+    owned = [x for x in c.limits if x in limits or x.key.name not in asked]
+    # a design that holds more than is wanted is found sooner, but what the user does not want held may forbid it
+    for also in (c.limits, owned):
+        for shown in counts.best_of_sets(c, limits, parts, also):
+            met |= shown.there & shown.met & ~shown.near
+            if met[some].all():
+                return np.full(len(some), conflicts.CAN_HOLD, np.int8)
     about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
     if all(x in limits for x in about):
         none = np.all([f.lost > SURE for f in counts.best_of_sets(c, limits, parts)], axis=0)
