@@ -341,8 +341,9 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
     """Return the values of one limit that would make a question at N points feasible with all others kept.
 
     Infinite where none does, NaN where that is not known. ``least`` minimises the objective of a question at so many
-    points: how each search ended, and the designs. For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
-    numbers, powers or listed values kept; only where none of them does, to the least value of any kind.
+    points: how each search ended, and the designs. For a limit on both sides the upper side is tried first. A
+    variable's bound is first moved with its whole numbers, powers or listed values kept; only where none of them does,
+    to the least value of any kind.
     """
     found, left = np.full(count, np.inf), np.arange(count)
     for relaxed, goal in relaxations(question, name):
