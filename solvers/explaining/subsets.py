@@ -326,7 +326,7 @@ def feasible_value(question: Question, name: str, *, ended: set[str] | None = No
     """
 
     def least(asked: Question, count: int) -> tuple[NDArray[np.int8], Array]:
-        found = _least_by_any_means(_dividing(asked))
+        found = solve(_dividing(asked))
         if ended is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
             ended.add(name)
         if found.x is None:
@@ -389,7 +389,7 @@ def _relaxed_decisions(d: Decision) -> list[tuple[Decision, Objective]]:
     return [*_opened(d), *([(gaps, Objective(d.name))] if _has_asked_gaps(d) else [])]
 
 
-def _least_by_any_means(question: Question) -> Outcome:
+def solve(question: Question) -> Outcome:
     """The optimum by enumeration where combinations are few, else by interval branch and bound."""
     every = designs.grid(question)
     if every is None or every.size > MOST_DESIGNS_KEPT:
