@@ -180,10 +180,7 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     every = designs.grid(question) if every is None else every
     if every is None or every.size > MOST_ENUMERATED:
         raise CannotTake("the decided quantities are not few whole numbers or listed values")
-    target = math.inf
-    if every.size > designs.OUTRIGHT and question.objectives:
-        target = _target(question, every)
-        every = designs.grid(question, target) or every
+    every, target = promising(question, every)
     left, low = Table({}, question, {n: np.zeros(0) for n in every.names}), math.inf
     levels: list[Level] = []
     for part in every.parts(question):
@@ -220,6 +217,14 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     if len(levels) > 1 and (target == math.inf or (levels[1][0] and levels[1][0] ** sign * sign <= target)):
         other = NextBest(levels[1][1], sign * levels[1][0])
     return Outcome(Status.OPTIMAL, x, sign * low, text, ENUMERATION, ranges=ranges, next_best=other)
+
+
+def promising(question: Question, every: Grid) -> tuple[Grid, float]:
+    """Return the combinations among which the two best ones are, and beyond which value others were left out."""
+    if every.size <= designs.OUTRIGHT or not question.objectives:
+        return every, math.inf
+    target = _target(question, every)
+    return designs.grid(question, target) or every, target
 
 
 def open_powers(question: Question) -> Iterator[tuple[Decision, tuple[float, ...]]]:
