@@ -11,8 +11,7 @@ import numpy as np
 from results.solution import Alternative, Solution, Status
 from results.telling.facts import NextBest
 from scenarios.question import Question, combinations
-from solvers import judgement, side_by_side
-from solvers.mechanisms import tie_rule
+from solvers import designs, judgement, side_by_side
 from solvers.mechanisms.why import Why, explained, over_choices
 from solvers.outcome import ENUMERATION
 
@@ -158,7 +157,7 @@ def _next_best(
             continue
         if s.objective is None or s.status not in (Status.OPTIMAL, Status.EVALUATED):
             return None
-        if not tie_rule.alike(s.objective, best.objective):
+        if not designs.as_good(s.objective, best.objective):
             found.append(NextBest({**other, **s.variables}, s.objective))
         elif s.next_best is not None:
             found.append(_next_best_with_names(other, s.next_best))
@@ -181,14 +180,14 @@ def _first_of_tied_choices(
     alike = [
         k
         for k, s in enumerate(answered)
-        if s.status in GOOD and s.objective is not None and tie_rule.alike(s.objective, value)
+        if s.status in GOOD and s.objective is not None and designs.as_good(s.objective, value)
     ]
     if len(alike) == 1:
         return best
-    designs = [(k, whole(k)) for k in alike]
-    left = [(k, {**d.variables, **d.metrics}) for k, d in designs if d.status in GOOD]
+    told = [(k, whole(k)) for k in alike]
+    left = [(k, {**s.variables, **s.metrics}) for k, s in told if s.status in GOOD]
     every = ([numbers.get(name) for _, numbers in left] for name in question.tie_order)
     # what one of them does not have decides nothing between them
     levels = (level for level in every if all(isinstance(v, float | int) for v in level))
-    place = tie_rule.first(np.zeros(len(left), dtype=np.int64), 1, levels)[0]
+    place = designs.first_of_tied(np.zeros(len(left), dtype=np.int64), 1, levels)[0]
     return left[place][0] if left else best

@@ -1,12 +1,13 @@
-"""Lists of designs: every combination of the few values that decided quantities may have.
+"""Lists of designs: every combination of the few values that decided quantities may have, and the tie rule among them.
 
-``solvers.enumeration`` evaluates them, at one point or at many.
+``solvers.enumeration`` evaluates them, at one point or at many. Of designs that are equally good (within 1e-9 relative)
+the first by the order of ties is handed out: ``first_of_tied``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Many
+from formulations.arithmetics.many import Many, Points
+from formulations.tolerances import TIE
 from scenarios.question import HALVINGS, Decision, Question, combinations
 from solvers import boxes
 from solvers.boxes import Array, Space
@@ -184,3 +186,30 @@ def _widest(question: Question) -> Grid | None:
     if not question.decide:
         return Grid((), ())
     return everything(replace(question, decide=tuple(map(wide, question.decide))))
+
+
+def as_good_as(least: Any) -> Any:
+    """Return the largest value that counts as being as small as the least."""
+    return np.where(np.isfinite(least), least + TIE * np.abs(least), least)
+
+
+def as_good(value: float, best: float) -> bool:
+    """Whether an objective is as good as the best one, whichever way it is to go."""
+    return abs(value - best) <= TIE * abs(best)
+
+
+def first_of_tied(owner: Points, points: int, levels: Iterable[Any]) -> Points:
+    """Return the place of the design that each of ``points`` hands out, of designs that are equally good (-1: none).
+
+    ``owner`` (K,): the point of each design. ``levels``: what settles ties, one after the other, for each design (K,);
+    what does not exist (NaN) comes last. Of designs that no level tells apart the first one is handed out.
+    """
+    left = np.arange(owner.size)
+    for level in levels:
+        values: Array = np.nan_to_num(np.asarray(level, dtype=float)[left], nan=np.inf, posinf=np.inf)
+        least = np.full(points, np.inf)
+        np.minimum.at(least, owner[left], values)
+        left = left[values <= as_good_as(least)[owner[left]]]
+    found = np.full(points, -1, dtype=np.int64)
+    found[owner[left[::-1]]] = left[::-1]
+    return found

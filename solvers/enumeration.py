@@ -27,7 +27,6 @@ from scenarios.question import Decision, Question
 from solvers import beyond, boxes, designs
 from solvers.boxes import Array
 from solvers.designs import Grid, Table
-from solvers.mechanisms import tie_rule
 from solvers.outcome import ENUMERATION, Outcome
 
 MOST_ENUMERATED = 50_000_000
@@ -81,7 +80,7 @@ def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
     held = (worst <= HOLDS) & ~np.isnan(goal)
     reached = np.where(held, goal, np.inf)
     low = reached.min(axis=1)
-    tied = held & (reached <= tie_rule.as_good_as(low)[:, None])
+    tied = held & (reached <= designs.as_good_as(low)[:, None])
     best = _design_by_tie_rule(t, at, tied, np.argmin(reached, axis=1))
     lost = _certainly_lost(t, near, ratios, np.isposinf(worst) | np.isnan(goal))
     return Judged(best, low, worst.min(axis=1), tied, np.isinf(low) & held.any(axis=1), reached, lost)
@@ -167,7 +166,7 @@ def _design_by_tie_rule(t: Table, at: Mapping[str, Any], tied: Mask, least: Poin
     best, known = least.copy(), {**t.x, **at}
     order = (*(known[n] for n in t.question.tie_order if n in known), *t.x.values())
     levels = (full(level, tied.shape)[some[rows], columns] for level in order)
-    best[some] = columns[tie_rule.first(rows, len(some), levels)]
+    best[some] = columns[designs.first_of_tied(rows, len(some), levels)]
     return best
 
 
@@ -181,10 +180,7 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     every = designs.grid(question) if every is None else every
     if every is None or every.size > MOST_ENUMERATED:
         raise CannotTake("the decided quantities are not few whole numbers or listed values")
-    target = math.inf
-    if every.size > designs.OUTRIGHT and question.objectives:
-        target = _target(question, every)
-        every = designs.grid(question, target) or every
+    every, target = promising(question, every)
     left, low = Table({}, question, {n: np.zeros(0) for n in every.names}), math.inf
     levels: list[Level] = []
     for part in every.parts(question):
@@ -221,6 +217,14 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     if len(levels) > 1 and (target == math.inf or (levels[1][0] and levels[1][0] ** sign * sign <= target)):
         other = NextBest(levels[1][1], sign * levels[1][0])
     return Outcome(Status.OPTIMAL, x, sign * low, text, ENUMERATION, ranges=ranges, next_best=other)
+
+
+def promising(question: Question, every: Grid) -> tuple[Grid, float]:
+    """Return the combinations among which the two best ones are, and beyond which value others were left out."""
+    if every.size <= designs.OUTRIGHT or not question.objectives:
+        return every, math.inf
+    target = _target(question, every)
+    return designs.grid(question, target) or every, target
 
 
 def open_powers(question: Question) -> Iterator[tuple[Decision, tuple[float, ...]]]:
@@ -261,7 +265,7 @@ def _two_least_levels(t: Table, reached: Array) -> Iterator[Level]:
         if not reached.size or not np.isfinite(reached[best]):
             return
         yield float(reached[best]), {n: float(v[best]) for n, v in t.x.items()}
-        reached = np.where(reached <= tie_rule.as_good_as(reached[best]), np.inf, reached)
+        reached = np.where(reached <= designs.as_good_as(reached[best]), np.inf, reached)
 
 
 def _two_levels(found: list[Level]) -> list[Level]:
@@ -269,7 +273,7 @@ def _two_levels(found: list[Level]) -> list[Level]:
     ordered = sorted(found, key=lambda level: level[0])
     return [
         *ordered[:1],
-        *(x for x in ordered[1:] if x[0] > tie_rule.as_good_as(ordered[0][0])),
+        *(x for x in ordered[1:] if x[0] > designs.as_good_as(ordered[0][0])),
     ][:2]
 
 

@@ -26,9 +26,9 @@ from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from formulations.stated import stated
 from scenarios.question import Question
+from solvers import designs
 from solvers.counting import least
 from solvers.counting.least import Found, NotLeast, Row
-from solvers.mechanisms import tie_rule
 
 MOST_SETS = 2000
 COUNT_PASSES = 4
@@ -266,9 +266,9 @@ def best(c: Counts) -> Best:
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (bound < low)
     u = {n: np.stack([f.u[n] for f in every]) for n in c.ends}
-    owner, tied = np.nonzero((reached <= tie_rule.as_good_as(low)).T)
+    owner, tied = np.nonzero((reached <= designs.as_good_as(low)).T)
     levels = (level[tied, owner] for level in _tie_levels(c, tried, u))
-    which = tied[tie_rule.first(owner, c.count, levels)]
+    which = tied[designs.first_of_tied(owner, c.count, levels)]
     points = np.arange(c.count)
     lost = np.stack([f.lost for f in every]).min(axis=0)
     return Best({n: a[which, points] for n, a in u.items()}, low, bound, lost, unsure)

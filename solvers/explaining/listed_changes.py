@@ -13,7 +13,7 @@ import numpy as np
 
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
-from scenarios.question import Limit, Question
+from scenarios.question import Limit, Objective, Question
 from solvers import designs, enumeration
 from solvers.boxes import Array
 from solvers.designs import Grid, Table
@@ -48,10 +48,12 @@ def next_change(question: Question, now: float, key: RowKey) -> Change | None:
         Limit(wanted.name, minimum=now + step) if wanted.maximize else Limit(wanted.name, maximum=now - step)
     )
     free = with_limit(question, key, None)
-    every = designs.grid(dataclasses.replace(free, limits=(*free.limits, better)))
+    aim = Objective(key.name, maximize=key.side == "min")
+    asked = dataclasses.replace(free, limits=(*free.limits, better), objectives=(aim,))
+    every = designs.grid(asked)
     if every is None or every.size > enumeration.MOST_ENUMERATED:
         return None
-    return _changes_among(every, question, now, [key])[key]
+    return _changes_among(enumeration.promising(asked, every)[0], question, now, [key])[key]
 
 
 def _changes_among(

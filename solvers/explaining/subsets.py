@@ -326,7 +326,7 @@ def feasible_value(question: Question, name: str, *, ended: set[str] | None = No
     """
 
     def least(asked: Question, count: int) -> tuple[NDArray[np.int8], Array]:
-        found = _least_by_any_means(_dividing(asked))
+        found = solve(_dividing(asked))
         if ended is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
             ended.add(name)
         if found.x is None:
@@ -341,8 +341,9 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
     """Return the values of one limit that would make a question at N points feasible with all others kept.
 
     Infinite where none does, NaN where that is not known. ``least`` minimises the objective of a question at so many
-    points: how each search ended, and the designs. For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
-    numbers, powers or listed values kept; only where none of them does, to the least value of any kind.
+    points: how each search ended, and the designs. For a limit on both sides the upper side is tried first. A
+    variable's bound is first moved with its whole numbers, powers or listed values kept; only where none of them does,
+    to the least value of any kind.
     """
     found, left = np.full(count, np.inf), np.arange(count)
     for relaxed, goal in relaxations(question, name):
@@ -388,7 +389,7 @@ def _relaxed_decisions(d: Decision) -> list[tuple[Decision, Objective]]:
     return [*_opened(d), *([(gaps, Objective(d.name))] if _has_asked_gaps(d) else [])]
 
 
-def _least_by_any_means(question: Question) -> Outcome:
+def solve(question: Question) -> Outcome:
     """The optimum by enumeration where combinations are few, else by interval branch and bound."""
     every = designs.grid(question)
     if every is None or every.size > MOST_DESIGNS_KEPT:

@@ -110,6 +110,11 @@ class ByChoice:
         """Whether several threads may use all of its parts at once."""
         return all(getattr(p.path, "threads", False) for p in self.parts)
 
+    def part(self, places: Sequence[NDArray[np.int64]]) -> ByChoice:
+        """Return the same way for some places along each axis of its grid."""
+        parts = tuple(replace(p, path=p.path.part(places)) for p in self.parts)
+        return replace(self, grid=self.grid.part(places), parts=parts)
+
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         answered = [p.path.solve(plan, region) for p in self.parts]

@@ -6,7 +6,8 @@ be answered point by point.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,10 @@ class Evaluated:
     def work(self) -> float:
         """Declared seconds of a point: so much for each metric."""
         return work.seconds("evaluated metric", work.metrics(next(iter(self.spread.grid.bases.values()))))
+
+    def part(self, places: Sequence[NDArray[np.int64]]) -> Evaluated:
+        """Return the same way for some places along each axis of its grid."""
+        return replace(self, spread=self.spread.part(places))
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Evaluate a block: only the variables that are in ``plan``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -42,6 +43,9 @@ class Path(Protocol):
         and its grid alone, not on the block it is in (where rows are scattered, also on those of its chunk). Why
         points are left over is counted (see ``formulations.handover``).
         """
+
+    def part(self, places: Sequence[NDArray[np.int64]]) -> Path:
+        """Return the same way for some places along each axis of its grid."""
 
 
 @dataclass(frozen=True, slots=True)

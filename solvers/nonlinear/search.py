@@ -20,9 +20,8 @@ from formulations import evaluation
 from formulations.grids.divided import Indices, at
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
-from solvers import boxes
+from solvers import boxes, designs
 from solvers.boxes import Array, Space
-from solvers.mechanisms import tie_rule
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.sampling import descent
 
@@ -136,7 +135,7 @@ class _Search:
             # any design will do
             return np.where(np.isfinite(best), -np.inf, np.inf)
         if self.listed:
-            return np.asarray(tie_rule.as_good_as(best))
+            return np.asarray(designs.as_good_as(best))
         share = np.where(self.strict[point], PART_OF_GAP, PART_WITH_SLACK) * self.question.gap
         return best - share * np.maximum(np.abs(np.where(np.isfinite(best), best, 0.0)), 1e-12)
 
@@ -372,13 +371,13 @@ def halves(where: Space, low: Array, high: Array, along: NDArray[np.intp]) -> tu
 def _settle_by_order(s: _Search) -> None:
     """Of designs that are tied, hand out the first by the order of ties, and then the smaller one."""
     every = joined(s.tied)
-    every = every.take(every.key <= tie_rule.as_good_as(s.value[every.point]))
+    every = every.take(every.key <= designs.as_good_as(s.value[every.point]))
     x = dict(zip(s.where.names, every.low.T.copy(), strict=True))
     with np.errstate(all="ignore"):
         known = {**evaluation.metrics(at(s.question, every.point), x), **x}
     order = dict.fromkeys((*(n for n in s.question.tie_order if n in known), *s.where.names))
     levels = (np.broadcast_to(known[name], every.point.shape) for name in order)
-    which = tie_rule.first(every.point, len(s.x), levels)
+    which = designs.first_of_tied(every.point, len(s.x), levels)
     s.x[which >= 0] = every.low[which[which >= 0]]
 
 

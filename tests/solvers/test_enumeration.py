@@ -134,3 +134,10 @@ def test_what_limits_leave_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -
     found = methods.unstructured(fft("energy_delay"))
     assert found.x == {"processors": 1211.0}
     assert [math.isfinite(target) for target in asked] == [False, True]
+
+
+def test_of_tied_designs_one_of_them_is_handed_out_whatever_a_level_lacks() -> None:
+    owner, nothing = np.array([0, 0, 2, 2]), math.nan
+    levels = [[nothing, nothing, nothing, 1.0], [2.0, 1.0, 0.0, 0.0]]
+    # nothing is tied at the second point; where no design has a value the next level decides
+    assert designs.first_of_tied(owner, 3, levels).tolist() == [1, -1, 3]
