@@ -190,7 +190,13 @@ def objectives(dataset: xr.Dataset) -> dict[str, bool]:
 
 def blank(plan: Layout, points: Sequence[int] | None = None) -> Arrays:
     """Arrays for a block of ``points`` (default: the whole grid) in which nothing is computed yet."""
-    return {v.name: np.full(plan.shape_of(v, points), v.fill, v.numpy_dtype) for v in plan.variables}
+
+    def made(v: Variable) -> Any:
+        shape = plan.shape_of(v, points)
+        # zeros take no time until they are written to
+        return np.zeros(shape, v.numpy_dtype) if v.fill in {"", 0} else np.full(shape, v.fill, v.numpy_dtype)
+
+    return {v.name: made(v) for v in plan.variables}
 
 
 def to_arrays(plan: Layout, solutions: Sequence[Solution], points: Sequence[int]) -> Arrays:

@@ -98,7 +98,11 @@ def answered(
     at = anchored(question, solve)
     if at.refusal is not None:
         return dataclasses.replace(at.refusal, objective=None, bound=None, gap=None)
-    solution = last(at.question)
+    return promised(at, last(at.question))
+
+
+def promised(at: Anchored, solution: Solution) -> Solution:
+    """Return an answer with where the anchors lie; it promises no more than they do."""
     text = "; ".join(t for t in (solution.certificate, at.words) if t)
     status = solution.status
     if not at.proved and status in (Status.OPTIMAL, Status.INFEASIBLE):

@@ -133,7 +133,7 @@ def _answer(
             (lambda q: _why_not(q, own)) if with_conflicts else None,
             each=neighbours,
         )
-    if brief and designs.few(question):
+    if brief and designs.few(question) is not None:
         # what recognition finds is told of the best choice only
         return _answer_by_listing(question, with_conflicts=with_conflicts)
     known = None if brief or kept is None else kept.tried.get(id(question))
@@ -210,7 +210,7 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
 
 def _is_structured(problem: Problem) -> bool:
     """Whether a problem is solved by its program, its rows or those of its cases, not from its equations alone."""
-    if not problem.question.decide or designs.few(problem.question):
+    if not problem.question.decide or designs.few(problem.question) is not None:
         return False
     return problem.program is not None or problem.rows is not None or cases.apply_to(problem)
 

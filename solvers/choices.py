@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from formulations.tolerances import TIE
+import numpy as np
+
 from results.solution import Alternative, Solution, Status
 from results.telling.facts import NextBest
 from scenarios.question import Question, combinations
-from solvers import judgement, side_by_side
+from solvers import designs, judgement, side_by_side
 from solvers.mechanisms.why import Why, explained, over_choices
 from solvers.outcome import ENUMERATION
 
@@ -156,7 +157,7 @@ def _next_best(
             continue
         if s.objective is None or s.status not in (Status.OPTIMAL, Status.EVALUATED):
             return None
-        if abs(s.objective - best.objective) > TIE * abs(best.objective):
+        if not designs.as_good(s.objective, best.objective):
             found.append(NextBest({**other, **s.variables}, s.objective))
         elif s.next_best is not None:
             found.append(_next_best_with_names(other, s.next_best))
@@ -179,16 +180,14 @@ def _first_of_tied_choices(
     alike = [
         k
         for k, s in enumerate(answered)
-        if s.status in GOOD and s.objective is not None and abs(s.objective - value) <= TIE * abs(value)
+        if s.status in GOOD and s.objective is not None and designs.as_good(s.objective, value)
     ]
     if len(alike) == 1:
         return best
-    designs = {k: whole(k) for k in alike}
-    left = [k for k in alike if designs[k].status in GOOD]
-    for name in question.tie_order:
-        levels = {k: {**designs[k].variables, **designs[k].metrics}.get(name) for k in left}
-        known = {k: float(v) for k, v in levels.items() if v is not None and not isinstance(v, str)}
-        if len(known) == len(left) and known:
-            least = min(known.values())
-            left = [k for k in left if known[k] <= least + TIE * abs(least)]
-    return left[0] if left else best
+    told = [(k, whole(k)) for k in alike]
+    left = [(k, {**s.variables, **s.metrics}) for k, s in told if s.status in GOOD]
+    every = ([numbers.get(name) for _, numbers in left] for name in question.tie_order)
+    # what one of them does not have decides nothing between them
+    levels = (level for level in every if all(isinstance(v, float | int) for v in level))
+    place = designs.first_of_tied(np.zeros(len(left), dtype=np.int64), 1, levels)[0]
+    return left[place][0] if left else best

@@ -1,21 +1,22 @@
-"""Lists of designs: every combination of the few values that decided quantities may have.
+"""Lists of designs: every combination of the few values that decided quantities may have, and the tie rule among them.
 
-``solvers.enumeration`` evaluates them, at one point or at many.
+``solvers.enumeration`` evaluates them, at one point or at many. Of designs that are equally good (within 1e-9 relative)
+the first by the order of ties is handed out: ``first_of_tied``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Many
+from formulations.arithmetics.many import Many, Points
+from formulations.tolerances import TIE
 from scenarios.question import HALVINGS, Decision, Question, combinations
 from solvers import boxes
 from solvers.boxes import Array, Space
@@ -108,18 +109,7 @@ def grid(question: Question, target: float = math.inf) -> Grid | None:
     )
 
 
-def enumerable(question: Question) -> int | None:
-    """Count the combinations of ``grid``; None where they cannot be enumerated at any price."""
-    found = grid(question)
-    return None if found is None else found.size
-
-
-def few(question: Question) -> bool:
-    """Whether there are so few combinations in all that trying them is the shortest way."""
-    return count_of_few(question) is not None
-
-
-def count_of_few(question: Question) -> int | None:
+def few(question: Question) -> int | None:
     """Count all combinations where they are so few that trying them is the shortest way; None elsewhere."""
     if not question.decide or not plain(question) or question.search is not None:
         return None
@@ -174,30 +164,19 @@ def _axis(where: Space, j: int, low: Array, high: Array) -> Array | range:
     return np.asarray(allowed[(allowed >= low[j]) & (allowed <= high[j])])
 
 
-def tables(question: Question) -> Iterator[Table]:
-    """Go through the combinations of names, each with the table of its designs, of a question at many points.
+def tables(question: Question) -> list[Table] | None:
+    """All combinations of names of a question at many points, each with the table of its designs.
 
-    Raises CannotTake where something decided is not a short list.
+    None where something decided is not a list, or there are more than ``MANY_DESIGNS``.
     """
+    found: list[Table] = []
     for chosen, asked in combinations(question):
-        found = _widest(asked)
-        if found is None or found.size > MANY_DESIGNS:
-            raise CannotTake("something decided is not a short list")
-        rows = found.at(np.arange(found.size)).T
-        yield Table(chosen, asked, dict(zip(found.names, rows, strict=True)))
-
-
-def listed(question: Question) -> int | None:
-    """Number of designs of all combinations of names; None where there are too many, or no list of them."""
-    total = 0
-    for _, asked in combinations(question):
-        found = _widest(asked)
-        if found is None:
+        every = _widest(asked)
+        if every is None or every.size + sum(t.size for t in found) > MANY_DESIGNS:
             return None
-        total += found.size
-        if total > MANY_DESIGNS:
-            return None
-    return total
+        rows = every.at(np.arange(every.size)).T
+        found.append(Table(chosen, asked, dict(zip(every.names, rows, strict=True))))
+    return found
 
 
 def _widest(question: Question) -> Grid | None:
@@ -212,3 +191,30 @@ def _widest(question: Question) -> Grid | None:
     if not question.decide:
         return Grid((), ())
     return everything(replace(question, decide=tuple(map(wide, question.decide))))
+
+
+def as_good_as(least: Any) -> Any:
+    """Return the largest value that counts as being as small as the least."""
+    return np.where(np.isfinite(least), least + TIE * np.abs(least), least)
+
+
+def as_good(value: float, best: float) -> bool:
+    """Whether an objective is as good as the best one, whichever way it is to go."""
+    return abs(value - best) <= TIE * abs(best)
+
+
+def first_of_tied(owner: Points, points: int, levels: Iterable[Any]) -> Points:
+    """Return the place of the design that each of ``points`` hands out, of designs that are equally good (-1: none).
+
+    ``owner`` (K,): the point of each design. ``levels``: what settles ties, one after the other, for each design (K,);
+    what does not exist (NaN) comes last. Of designs that no level tells apart the first one is handed out.
+    """
+    left = np.arange(owner.size)
+    for level in levels:
+        values: Array = np.nan_to_num(np.asarray(level, dtype=float)[left], nan=np.inf, posinf=np.inf)
+        least = np.full(points, np.inf)
+        np.minimum.at(least, owner[left], values)
+        left = left[values <= as_good_as(least)[owner[left]]]
+    found = np.full(points, -1, dtype=np.int64)
+    found[owner[left[::-1]]] = left[::-1]
+    return found

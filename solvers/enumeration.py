@@ -19,7 +19,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
 from formulations.row_keys import RowKey
-from formulations.tolerances import HOLDS, TIE
+from formulations.tolerances import HOLDS
 from results.solution import Status
 from results.telling.facts import NextBest
 from scenarios.define import composed
@@ -80,7 +80,7 @@ def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
     held = (worst <= HOLDS) & ~np.isnan(goal)
     reached = np.where(held, goal, np.inf)
     low = reached.min(axis=1)
-    tied = held & (reached <= _as_good_as_least(low)[:, None])
+    tied = held & (reached <= designs.as_good_as(low)[:, None])
     best = _design_by_tie_rule(t, at, tied, np.argmin(reached, axis=1))
     lost = _certainly_lost(t, near, ratios, np.isposinf(worst) | np.isnan(goal))
     return Judged(best, low, worst.min(axis=1), tied, np.isinf(low) & held.any(axis=1), reached, lost)
@@ -102,10 +102,9 @@ def _certainly_lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unkn
 
 def check_floats(question: Question) -> None:
     """Raise OverflowError where a question lists few designs and none of them has numbers that floats hold."""
-    if not designs.few(question):
+    every = None if designs.few(question) is None else designs.everything(question)
+    if every is None:
         return
-    every = designs.everything(question)
-    assert every is not None, "few designs are listed"
     for part in every.parts(question):
         at, ratios = numbers(part, question, ONE)
         goal, worst = full(minimised(part, at), (1, part.size)), excess(ratios, (1, part.size))
@@ -158,21 +157,16 @@ def full(values: Any, shape: tuple[int, int]) -> Array:
     return np.broadcast_to(np.asarray(plain(values), dtype=float), shape)
 
 
-def _as_good_as_least(low: Array) -> Array:
-    """What counts as being as small as the least."""
-    return np.where(np.isfinite(low), low + TIE * np.abs(low), low)
-
-
 def _design_by_tie_rule(t: Table, at: Mapping[str, Any], tied: Mask, least: Points) -> Points:
     """The design handed out at each point: of those tied by the order of ties, then smaller numbers."""
     some = np.flatnonzero(tied.sum(axis=1) > 1)
     if not len(some):
         return least
-    best, left, known = least.copy(), tied[some], {**t.x, **at}
-    for level in (*(known[n] for n in t.question.tie_order if n in known), *t.x.values()):
-        values = np.where(left, full(level, tied.shape)[some], np.inf)
-        left &= values <= _as_good_as_least(values.min(axis=1))[:, None]
-    best[some] = np.argmax(left, axis=1)
+    rows, columns = np.nonzero(tied[some])
+    best, known = least.copy(), {**t.x, **at}
+    order = (*(known[n] for n in t.question.tie_order if n in known), *t.x.values())
+    levels = (full(level, tied.shape)[some[rows], columns] for level in order)
+    best[some] = columns[designs.first_of_tied(rows, len(some), levels)]
     return best
 
 
@@ -181,15 +175,12 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
 
     ``every``: what ``designs.grid`` says of the question, where that is known.
     Where very many designs are equally good (more than POOL), ranges may be too narrow. Raises CannotTake where the
-    question is not enumerable (see ``designs.enumerable``), OverflowError where a design cannot be judged in floats.
+    question is not enumerable (see ``designs.grid``), OverflowError where a design cannot be judged in floats.
     """
     every = designs.grid(question) if every is None else every
     if every is None or every.size > MOST_ENUMERATED:
         raise CannotTake("the decided quantities are not few whole numbers or listed values")
-    target = math.inf
-    if every.size > designs.OUTRIGHT and question.objectives:
-        target = _target(question, every)
-        every = designs.grid(question, target) or every
+    every, target = promising(question, every)
     left, low = Table({}, question, {n: np.zeros(0) for n in every.names}), math.inf
     levels: list[Level] = []
     for part in every.parts(question):
@@ -226,6 +217,14 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     if len(levels) > 1 and (target == math.inf or (levels[1][0] and levels[1][0] ** sign * sign <= target)):
         other = NextBest(levels[1][1], sign * levels[1][0])
     return Outcome(Status.OPTIMAL, x, sign * low, text, ENUMERATION, ranges=ranges, next_best=other)
+
+
+def promising(question: Question, every: Grid) -> tuple[Grid, float]:
+    """Return the combinations among which the two best ones are, and beyond which value others were left out."""
+    if every.size <= designs.OUTRIGHT or not question.objectives:
+        return every, math.inf
+    target = _target(question, every)
+    return designs.grid(question, target) or every, target
 
 
 def open_powers(question: Question) -> Iterator[tuple[Decision, tuple[float, ...]]]:
@@ -266,7 +265,7 @@ def _two_least_levels(t: Table, reached: Array) -> Iterator[Level]:
         if not reached.size or not np.isfinite(reached[best]):
             return
         yield float(reached[best]), {n: float(v[best]) for n, v in t.x.items()}
-        reached = np.where(reached <= _as_good_as_least(reached[best]), np.inf, reached)
+        reached = np.where(reached <= designs.as_good_as(reached[best]), np.inf, reached)
 
 
 def _two_levels(found: list[Level]) -> list[Level]:
@@ -274,7 +273,7 @@ def _two_levels(found: list[Level]) -> list[Level]:
     ordered = sorted(found, key=lambda level: level[0])
     return [
         *ordered[:1],
-        *(x for x in ordered[1:] if x[0] > float(_as_good_as_least(np.array(ordered[0][0])))),
+        *(x for x in ordered[1:] if x[0] > designs.as_good_as(ordered[0][0])),
     ][:2]
 
 

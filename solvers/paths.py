@@ -13,7 +13,7 @@ from solvers.designs import MANY_DESIGNS
 from solvers.geometric.points import geometric
 from solvers.linear.points import linear
 from solvers.many_points import by_choice, evaluated
-from solvers.many_points.offers import OTHER_KIND, Choice, Offer, Path
+from solvers.many_points.offers import OTHER_KIND, Choice, Offer
 from solvers.nonlinear.points import unstructured
 from solvers.ratios import divided
 
@@ -48,11 +48,6 @@ NO_OBJECTIVE = (
 SAMPLED = "a sampler searches at every point"
 MANY_WORLDS = "one design for many samples is decided point by point"
 TIED_CHOICES = "the order of ties in the file decides between names too, which is done point by point"
-
-
-def path(grid: Grid) -> Path | None:
-    """Return the way that answers this grid (None: each point is solved by itself)."""
-    return chosen(grid).path
 
 
 def chosen(grid: Grid) -> Choice:

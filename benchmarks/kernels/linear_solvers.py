@@ -90,9 +90,9 @@ def asked(grid: scenarios.Grid) -> Asked | None:
         return found
 
     region = tuple(slice(0, n) for n in grid.shape)
-    linear.Linear(grid).solve(layout(grid), region)  # compiled before it is timed
+    linear.over(grid).solve(layout(grid), region)  # compiled before it is timed
     with mock.patch.object(lp, "solved", spied):
-        linear.Linear(grid).solve(layout(grid), region)
+        linear.over(grid).solve(layout(grid), region)
     return max(seen, key=lambda a: len(a.cost), default=None)
 
 

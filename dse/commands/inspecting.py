@@ -260,7 +260,7 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     if grid.axes:
         say(f"At the first of {grid.size} points of the grid:\n")
     told = question_words.first_choice(question, choice)
-    say(told + in_words(problem, full=full, designs=designs.count_of_few(question)))
+    say(told + in_words(problem, full=full, designs=designs.few(question)))
     unsure = uncertain_words.record(question)
     if unsure:
         say("\nuncertain (the numbers above are nominal)")

@@ -33,7 +33,7 @@ from scenarios import questions
 from scenarios.language.machine_files import held, shown_names
 from scenarios.question import combinations
 from scenarios.uncertainty.chances import AXIS
-from solvers.designs import count_of_few
+from solvers import designs
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -287,7 +287,7 @@ def _in_words(question: Question) -> str:
 
     chosen, first = next(combinations(question))
     return question_words.first_choice(question, chosen) + explain(
-        formulate(first), designs=count_of_few(first)
+        formulate(first), designs=designs.few(first)
     )
 
 

@@ -25,8 +25,8 @@ from formulations.program import column_ends, matrix
 from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from formulations.stated import stated
-from formulations.tolerances import TIE
 from scenarios.question import Question
+from solvers import designs
 from solvers.counting import least
 from solvers.counting.least import Found, NotLeast, Row
 
@@ -165,12 +165,12 @@ class Part:
 
 def parts(c: Counts) -> list[Part]:
     """What is left of a question with each of the sets of amounts that may be there; raises NotLeast."""
-    return [_part_of_indicators(c, there) for there in sets(c, c.limits)]
-
-
-def _part_of_indicators(c: Counts, there: frozenset[Some]) -> Part:
-    rows = {x.key: _reduced(x.form, there) for x in c.limits}
-    return Part(there, rows, _reduced(c.cost, there), tuple(_reduced(t, there) for t in c.ties))
+    found = []
+    for there in sets(c, c.limits):
+        reduced = partial(_with_known, known={a: float(a in there) for a in c.amounts})
+        rows = {x.key: reduced(x.form) for x in c.limits}
+        found.append(Part(there, rows, reduced(c.cost), tuple(map(reduced, c.ties))))
+    return found
 
 
 def best_of_sets(
@@ -218,29 +218,21 @@ def _best_of_set(c: Counts, kept: Collection[Limit], part: Part, low: Array, hig
         return Found({n: np.zeros(c.count) for n in ends}, far, far, ~nothing, nothing)
     fixed = {n: one for n, (one, other) in ends.items() if one == other}
     open_ends = {n: e for n, e in ends.items() if n not in fixed}
-    rows = [r for r in (_row_with_known_numbers(part.rows[x.key], fixed) for x in kept) if not _vacuous(r)]
-    ties = [_row_with_known_numbers(t, fixed).terms for t in part.ties]
-    found = least.best(rows, _row_with_known_numbers(part.cost, fixed), open_ends, c.count, ties)
+    rows = [r for r in (_with_known(part.rows[x.key], fixed) for x in kept) if not _vacuous(r)]
+    ties = [_with_known(t, fixed).terms for t in part.ties]
+    found = least.best(rows, _with_known(part.cost, fixed), open_ends, c.count, ties)
     u = {n: found.u[n] if n in found.u else np.full(c.count, fixed[n]) for n in c.ends}
     return Found(u, found.value, found.lost, found.met, found.near)
 
 
-def _reduced(form: Affine, there: Collection[Atom]) -> Row:
-    """A form once it is known which amounts are there."""
-    constant = form.constant
-    for a, v in form.terms.items():
-        if isinstance(a, Some) and a in there:
-            constant = constant + v
-    return Row({a: v for a, v in form.terms.items() if isinstance(a, str)}, constant)
-
-
-def _row_with_known_numbers(row: Row, fixed: Mapping[str, float]) -> Row:
-    """A row once some numbers are known."""
+def _with_known(row: Affine | Row, known: Mapping[Any, float]) -> Row:
+    """A row once some of its numbers, or which amounts are there, are known."""
     constant = row.constant
-    for n, v in row.terms.items():
-        if fixed.get(n, 0.0) != 0.0:
-            constant = constant + v * fixed[n]
-    return Row({n: v for n, v in row.terms.items() if n not in fixed}, constant)
+    for a, v in row.terms.items():
+        if known.get(a, 0.0) != 0.0:
+            constant = constant + v * known[a]
+    rest: dict[Any, Any] = {a: v for a, v in row.terms.items() if a not in known}
+    return Row(rest, constant)
 
 
 def _vacuous(row: Row) -> bool:
@@ -274,26 +266,17 @@ def best(c: Counts) -> Best:
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (bound < low)
     u = {n: np.stack([f.u[n] for f in every]) for n in c.ends}
-    pool = reached <= low + TIE * np.abs(low)
-    if (pool.sum(axis=0) > 1).any():
-        for level in _tie_levels(c, [part.there for part in tried], u):
-            left = np.where(pool, level, np.inf)
-            first = left.min(axis=0)
-            pool &= left <= first + TIE * np.abs(first) + TIE * 1e-3
-    which = np.argmax(pool, axis=0)
+    owner, tied = np.nonzero((reached <= designs.as_good_as(low)).T)
+    levels = (level[tied, owner] for level in _tie_levels(c, tried, u))
+    which = tied[designs.first_of_tied(owner, c.count, levels)]
     points = np.arange(c.count)
     lost = np.stack([f.lost for f in every]).min(axis=0)
     return Best({n: a[which, points] for n, a in u.items()}, low, bound, lost, unsure)
 
 
-def _tie_levels(c: Counts, every: list[frozenset[Some]], u: Mapping[str, Array]) -> Iterator[Array]:
+def _tie_levels(c: Counts, tried: Sequence[Part], u: Mapping[str, Array]) -> Iterator[Array]:
     """What settles ties, one after the other, for each set and point."""
-    for tie in c.ties:
-        rows = [_reduced(tie, there) for there in every]
-        yield np.stack(
-            [
-                np.broadcast_to(least.total(r.terms, {n: a[k] for n, a in u.items()}, r.constant), (c.count,))
-                for k, r in enumerate(rows)
-            ]
-        )
+    for rows in zip(*(part.ties for part in tried), strict=True):
+        own = [least.total(r.terms, {n: a[k] for n, a in u.items()}, r.constant) for k, r in enumerate(rows)]
+        yield np.stack([np.broadcast_to(level, (c.count,)) for level in own])
     yield from u.values()

@@ -20,8 +20,17 @@ from formulations.arithmetics.forms import Affine, Maximum
 from formulations.arithmetics.many import Array, Many, same
 from formulations.stated import Run, Stated, run, stated
 from scenarios.question import Decision, Limit, Question
-from solvers.counting.criteria import Ratio, Sums, TooMany
-from solvers.counting.terms import BOUND_ROUNDING_UP, Criterion, NotSums, Terms, about, names
+from solvers.counting.criteria import (
+    BOUND_ROUNDING_UP,
+    Criterion,
+    NotSums,
+    Ratio,
+    Sums,
+    Terms,
+    TooMany,
+    about,
+    names,
+)
 from solvers.many_points import effort
 
 GIVE = 3e-7

@@ -15,18 +15,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Some
 from formulations.arithmetics.many import Array, Differ, Points, plain
 from formulations.program import is_linear, matrix
 from formulations.tolerances import HOLDS
-from results.dataset import Arrays, Layout
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.counting import counts
-from solvers.counting.counts import Best, Counts, Limit
+from solvers.counting.counts import Counts, Limit
 from solvers.counting.least import NotLeast
 from solvers.explaining import wider
 from solvers.linear import milp_conflicts
@@ -34,15 +32,16 @@ from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import lp
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
-from solvers.many_points.blocks import Block
+from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.by_choice import SURE, BestOf
-from solvers.many_points.offers import FEWEST_POINTS, OTHER_KIND, Offer, choices, too_few, too_many_choices
+from solvers.many_points.offers import FEWEST_POINTS, Offer, choices
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import by_set
 from solvers.mechanisms.why import Why, over_choices
 from solvers.outcome import INFEASIBLE
 
 KIND = "whole numbers"
+METHOD = "whole numbers: every set of things that may be there, the least design of each"
 WHOLE_TOGETHER = 16_384
 """Points answered together."""
 
@@ -51,73 +50,23 @@ Mask = NDArray[np.bool_]
 
 def way(grid: Grid) -> Offer:
     """Return this way where most points of a grid ask for whole numbers that have least designs."""
-    if any(len(q.objectives) != 1 or q.idle for q in grid.bases.values()):
-        return OTHER_KIND
-    if not any(_decides_counts_and_names(q) for q in blocks.kinds(grid)):
-        return OTHER_KIND
-    if grid.size < FEWEST_POINTS:
-        return too_few(KIND)
-    refused = too_many_choices(KIND, grid)
-    if refused is not None:
-        return refused
-    return blocks.offered(Whole(grid), Whole(blocks.thinned(grid)))
+    return blocks.offered_by_group(grid, KIND, _decides_counts_and_names, over, FEWEST_POINTS)
+
+
+def over(grid: Grid) -> ByGroup:
+    """Return the way over a grid; its declared work is so much for each number, in each combination of names."""
+    first = next(blocks.kinds(grid))
+    numbers = sum(d.choices is None for d in first.decide)
+    each = work.seconds("whole number", choices(first) * numbers)
+    return ByGroup(grid, answered, WHOLE_TOGETHER, METHOD, "batch", each)
 
 
 def _decides_counts_and_names(question: Question) -> bool:
     """Whether all that is decided are whole numbers and names."""
     numbers = [d for d in question.decide if d.choices is None]
-    if not numbers or not all(d.integer and d.values is None for d in numbers):
+    if question.idle or not numbers or not all(d.integer and d.values is None for d in numbers):
         return False
     return is_linear(next(asked for _, asked in combinations(question)))
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """The way itself; see ``solvers.paths.Path``."""
-
-    grid: Grid
-    method: str = "whole numbers: every set of things that may be there, the least design of each"
-    kind: str = "batch"
-
-    @property
-    def work(self) -> float:
-        """Declared seconds of a point: so much for each number, in each combination of names."""
-        first = next(blocks.kinds(self.grid))
-        numbers = sum(d.choices is None for d in first.decide)
-        return work.seconds("whole number", choices(first) * numbers)
-
-    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
-        """Answer a block."""
-        return blocks.solved(self.grid, plan, region, answered, WHOLE_TOGETHER)
-
-
-@dataclass(frozen=True, slots=True)
-class Combination:
-    """One way to choose among names, with the best designs of all points."""
-
-    chosen: Mapping[str, str]
-    question: Question
-    counts: Counts
-    best: Best
-    objective: Array
-
-    @property
-    def met(self) -> Mask:
-        """Where there is a design."""
-        return np.asarray(np.isfinite(self.best.value))
-
-    def best_of(self) -> BestOf:
-        """What it comes to, beside other combinations."""
-        sign, b = -1.0 if self.question.objectives[0].maximize else 1.0, self.best
-        return BestOf(
-            self.chosen,
-            self.question,
-            lambda own: {n: u[own] for n, u in b.u.items()},
-            np.where(self.met, sign * self.objective, np.inf),
-            self.counts.user(b.bound),
-            b.lost,
-            b.unsure,
-        )
 
 
 def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
@@ -125,25 +74,24 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(question)]
     return by_choice.put_best(
         answers,
-        [c.best_of() for c in every],
+        every,
         points,
-        lambda now: over_choices([_why_of_combination(c, now, len(points)) for c in every]),
-        lambda none: _nowhere(question, none, len(points)),
+        lambda now: over_choices([_why_of_combination(c.question, now) for c in every]),
+        lambda none: _nowhere(question, none),
     )
 
 
-def _nowhere(question: Question, none: Points, count: int) -> Points:
+def _nowhere(question: Question, none: Points) -> Points:
     """Those of the points without a design that have none where numbers may be far larger, either."""
     if not len(none):
         return none
-    mask = np.zeros(count, dtype=bool)
-    mask[none] = True
-    farther = replace(blocks.part(question, mask), reach=wider.STEPS[-1])
+    farther = replace(blocks.part(question, none), reach=wider.STEPS[-1])
     every = [_combination(chosen, asked, len(none)) for chosen, asked in combinations(farther)]
-    return none[np.all([~c.met & ~c.best.unsure & (c.best.lost > SURE) for c in every], axis=0)]
+    return none[np.all([np.isinf(c.value) & ~c.unsure & (c.missed > SURE) for c in every], axis=0)]
 
 
-def _combination(chosen: Mapping[str, str], question: Question, count: int) -> Combination:
+def _combination(chosen: Mapping[str, str], question: Question, count: int) -> BestOf:
+    """The best designs of one way to choose among names."""
     c = counts.counts(question, count)
     best = counts.best(c)
     with np.errstate(all="ignore"):
@@ -152,13 +100,21 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> C
         value = np.broadcast_to(plain(evaluation.objective(question, best.u, at)), (count,))
     # a design that fails its own check is for the single path to judge
     failed = np.any([1.0 - np.broadcast_to(plain(r), (count,)) < -HOLDS for r in rows.values()], axis=0)
-    unsure = best.unsure | (np.isfinite(best.value) & (failed | ~np.isfinite(value)))
-    return Combination(chosen, question, c, replace(best, unsure=unsure), np.asarray(value, dtype=float))
+    met = np.isfinite(best.value)
+    return BestOf(
+        chosen,
+        question,
+        lambda own: {n: u[own] for n, u in best.u.items()},
+        np.where(met, -value if question.objectives[0].maximize else value, np.inf),
+        c.user(best.bound),
+        best.lost,
+        best.unsure | (met & (failed | ~np.isfinite(value))),
+    )
 
 
-def _why_of_combination(of: Combination, own: Points, count: int) -> Why:
-    """What tells why points ``own``, of ``count``, have no design in one combination."""
-    near = blocks.some(of.question, own, count)
+def _why_of_combination(question: Question, own: Points) -> Why:
+    """What tells why points ``own`` have no design in one combination."""
+    near = blocks.part(question, own)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
     names, keys = _limit_names(c), [x.key for x in c.limits]
     parts = counts.parts(c)
@@ -168,12 +124,12 @@ def _why_of_combination(of: Combination, own: Points, count: int) -> Why:
         return _counts_feasibility(c, parts, [x for x in c.limits if x.key.name not in left_out], some)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-        asked = blocks.some(near, some, len(own))
+        asked = blocks.part(near, some)
         return conflicts.feasible_values(
             asked, keys, conflict, partial(_least_factor_by_search, asked, len(some))
         )
 
-    return Why(names, by_set(met), values, lambda some: blocks.some(near, some, len(own)))
+    return Why(names, by_set(met), values, lambda some: blocks.part(near, some))
 
 
 def _least_factor_by_search(question: Question, count: int, which: int) -> Array:
@@ -208,10 +164,14 @@ def _counts_feasibility(
 ) -> conflicts.Codes:
     """Whether limits can hold together, at some points."""
     met, none = np.zeros(c.count, dtype=bool), np.zeros(c.count, dtype=bool)
-    for shown in counts.best_of_sets(c, limits, parts, c.limits):
-        met |= shown.there & shown.met & ~shown.near
-        if met[some].all():
-            return np.full(len(some), conflicts.CAN_HOLD, np.int8)
+    asked = {x.name for x in c.question.limits}
+    owned = [x for x in c.limits if x in limits or x.key.name not in asked]
+    # a design that holds more than is wanted is found sooner, but what the user does not want held may forbid it
+    for also in (c.limits, owned):
+        for shown in counts.best_of_sets(c, limits, parts, also):
+            met |= shown.there & shown.met & ~shown.near
+            if met[some].all():
+                return np.full(len(some), conflicts.CAN_HOLD, np.int8)
     about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
     if all(x in limits for x in about):
         none = np.all([f.lost > SURE for f in counts.best_of_sets(c, limits, parts)], axis=0)

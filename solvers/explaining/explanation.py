@@ -14,7 +14,6 @@ from solvers import designs, judgement, side_by_side
 from solvers.explaining import listed_changes, next_changes
 from solvers.geometric import kinks
 from solvers.geometric.structured import Optimum, Place
-from solvers.nonlinear import methods
 from solvers.outcome import ENUMERATION
 
 
@@ -63,9 +62,10 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
             return _changed(solution, {evaluation.label(k, keys): v for k, v in together.items()})
 
     def change(key: RowKey) -> tuple[float, float] | None:
-        state = limits[evaluation.label(key, keys)]
         if solution.solver == ENUMERATION or (problem.rows is None and not problem.cases):
-            return methods.next_change(problem, solution, state, key)
+            assert solution.objective is not None, "there is an objective"
+            return listed_changes.next_change(problem.question, solution.objective, key)
+        state = limits[evaluation.label(key, keys)]
         return next_changes.next_change(problem, solution, state, key, effort)
 
     found = side_by_side.run([partial(change, key) for key in keys])

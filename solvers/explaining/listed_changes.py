@@ -13,11 +13,12 @@ import numpy as np
 
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
-from scenarios.question import Question
+from scenarios.question import Limit, Objective, Question
 from solvers import designs, enumeration
 from solvers.boxes import Array
-from solvers.designs import Table
+from solvers.designs import Grid, Table
 from solvers.enumeration import ONE
+from solvers.mechanisms.sensitivity import with_limit
 
 MOST_LISTED_DESIGNS = 4_000_000
 """Designs that are looked through for it: every value of every menu, whatever the user's bounds on them."""
@@ -37,6 +38,28 @@ def next_changes(
     every = designs.everything(dataclasses.replace(question, decide=free))
     if every is None or every.size > MOST_LISTED_DESIGNS:
         return None
+    return _changes_among(every, question, now, keys)
+
+
+def next_change(question: Question, now: float, key: RowKey) -> Change | None:
+    """Return the same of one limit of a question of so many designs that intervals have to leave some out."""
+    wanted, step = question.objectives[0], question.gap * max(abs(now), 1e-12)
+    better = (
+        Limit(wanted.name, minimum=now + step) if wanted.maximize else Limit(wanted.name, maximum=now - step)
+    )
+    free = with_limit(question, key, None)
+    aim = Objective(key.name, maximize=key.side == "min")
+    asked = dataclasses.replace(free, limits=(*free.limits, better), objectives=(aim,))
+    every = designs.grid(asked)
+    if every is None or every.size > enumeration.MOST_ENUMERATED:
+        return None
+    return _changes_among(enumeration.promising(asked, every)[0], question, now, [key])[key]
+
+
+def _changes_among(
+    every: Grid, question: Question, now: float, keys: Sequence[RowKey]
+) -> dict[RowKey, Change | None]:
+    """The next change of each limit, of these designs."""
     sign = -1.0 if question.objectives[0].maximize else 1.0
     below = sign * now - question.gap * max(abs(now), 1e-12)
     kept = {key: np.empty((2, 0)) for key in keys}

@@ -6,6 +6,7 @@ by interval branch and bound, so that nothing here needs structure.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
 from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.grids import divided
 from formulations.program import is_linear, program
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
@@ -41,14 +43,14 @@ from solvers.mechanisms.conflicts import (
 )
 from solvers.mechanisms.why import Why, of_each
 from solvers.nonlinear import feasibility, interval
-from solvers.outcome import Outcome
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL, Outcome
 
 _Holder = TypeVar("_Holder", Limit, Decision)
 
 MOST_DESIGNS_KEPT = 2_000_000
 SUBSET_BOXES = 20_000
 
-
+Least = Callable[[Question, int], tuple[NDArray[np.int8], Array]]
 Search = Callable[[Points, Collection[str]], Any]
 """Whether limits can hold together without some of them, by name, at some points: MET, CONFLICT or UNKNOWN."""
 
@@ -90,7 +92,7 @@ def limit_names(question: Question) -> tuple[str, ...]:
     names |= dict.fromkeys(
         d.name
         for d in question.decide
-        if _is_limited(d) and not (d.name in nature and d.minimum is None and d.maximum is None)
+        if (_has_asked_gaps(d) and d.name not in nature) or not (d.minimum is None and d.maximum is None)
     )
     # a limit that needs what this question does not state is not there
     somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
@@ -106,10 +108,6 @@ def _always_divides(question: Question, limit: ModelLimit, there: Mapping[str, A
     ratio = np.asarray(there.get(limit.name, np.nan), float)
     given = set(limit.divides) <= set(question.given) - {d.name for d in question.decide}
     return bool(limit.divides) and given and bool((ratio <= 1.0).all())
-
-
-def _is_limited(d: Decision) -> bool:
-    return _has_asked_gaps(d) or d.minimum is not None or d.maximum is not None
 
 
 def without(question: Question, names: Iterable[str]) -> Question:
@@ -155,7 +153,7 @@ def why(question: Question) -> Why:
     names = limit_names(question)
     if not question.decide:
         return _why_broken(question, names)
-    quick = designs.few(question) and not any(d.name in names for d in question.decide)
+    quick = designs.few(question) is not None and not any(d.name in names for d in question.decide)
     linear = None if quick else _why_of_linear(question)
     if linear is not None:
         return linear
@@ -195,15 +193,12 @@ def listed_value(
     found = np.full(shape[0], np.inf)
     for key in sorted(k for k in ratios if k.name == name):
         held = enumeration.excess(ratios, shape, but=key) <= HOLDS
-        value = enumeration.full(ratios[key] if key.side == "model" else _value_at(t, at, name), shape)
+        of_it = ratios[key] if key.side == "model" else {**t.question.given, **at}[name]
+        value = enumeration.full(of_it, shape)
         sign = -1.0 if key.side == "min" else 1.0
         best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1)
         found = np.where(np.isfinite(found), found, np.where(np.isfinite(best), sign * best, np.inf))
     return found
-
-
-def _value_at(t: Table, at: Mapping[str, Any], name: str) -> Any:
-    return at[name] if name in at else t.question.given[name]
 
 
 def _why_of_linear(question: Question) -> Why | None:
@@ -327,21 +322,44 @@ def _has_asked_gaps(d: Decision) -> bool:
 def feasible_value(question: Question, name: str, *, ended: set[str] | None = None) -> float | None:
     """Return the value of one limit that would make the question feasible with all others kept, or None.
 
-    For a limit on both sides the upper side is tried first. A variable's bound is first moved with its whole
-    numbers, powers or listed values kept; only where none of them does, to the least value of any kind. Where a search
-    ends before it has proved that nothing less is feasible, the name joins ``ended``.
+    Where a search ends before it has proved that nothing less is feasible, the name joins ``ended``.
     """
-    for freed, goal in relaxations(question, name):
-        relaxed = _dividing(freed)
-        found = solve(replace(relaxed, objectives=(goal,)))
+
+    def least(asked: Question, count: int) -> tuple[NDArray[np.int8], Array]:
+        found = solve(_dividing(asked))
         if ended is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
             ended.add(name)
-        if found.x is not None:
-            x = {d.name: np.array(found.x[d.name]) for d in question.decide}
-            return float(
-                evaluation.objective(replace(relaxed, objectives=(goal,)), x, evaluation.metrics(relaxed, x))
-            )
-    return None
+        if found.x is None:
+            return np.full(count, INFEASIBLE, np.int8), np.empty((count, 0))
+        return np.full(count, OPTIMAL, np.int8), np.array([[found.x[d.name] for d in asked.decide]])
+
+    value = float(feasible_values(question, 1, name, least)[0])
+    return value if math.isfinite(value) else None
+
+
+def feasible_values(question: Question, count: int, name: str, least: Least) -> Array:
+    """Return the values of one limit that would make a question at N points feasible with all others kept.
+
+    Infinite where none does, NaN where that is not known. ``least`` minimises the objective of a question at so many
+    points: how each search ended, and the designs. For a limit on both sides the upper side is tried first. A
+    variable's bound is first moved with its whole numbers, powers or listed values kept; only where none of them does,
+    to the least value of any kind.
+    """
+    found, left = np.full(count, np.inf), np.arange(count)
+    for relaxed, goal in relaxations(question, name):
+        if not left.size:
+            break
+        asked = replace(divided.at(relaxed, left), objectives=(goal,))
+        status, x = least(asked, left.size)
+        met = np.flatnonzero(status == OPTIMAL)
+        if met.size:
+            there = divided.at(asked, met)
+            named = {d.name: x[met, j] for j, d in enumerate(asked.decide)}
+            value = evaluation.objective(there, named, evaluation.metrics(there, named))
+            found[left[met]] = np.broadcast_to(np.asarray(value, float), met.shape)
+        found[left[status == FAILED]] = np.nan
+        left = left[status == INFEASIBLE]
+    return found
 
 
 def relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:
@@ -372,11 +390,11 @@ def _relaxed_decisions(d: Decision) -> list[tuple[Decision, Objective]]:
 
 
 def solve(question: Question) -> Outcome:
-    """Answer by enumeration where combinations are few, else by interval branch and bound."""
+    """The optimum by enumeration where combinations are few, else by interval branch and bound."""
     every = designs.grid(question)
-    if every is not None and every.size <= MOST_DESIGNS_KEPT:
-        try:
-            return enumeration.optimum(question, every)
-        except OverflowError as problem:
-            return Outcome(Status.ERROR, message=str(problem))
-    return interval.solve(question, work=SUBSET_BOXES)
+    if every is None or every.size > MOST_DESIGNS_KEPT:
+        return interval.solve(question, work=SUBSET_BOXES)
+    try:
+        return enumeration.optimum(question, every)
+    except OverflowError as problem:
+        return Outcome(Status.ERROR, message=str(problem))

@@ -31,9 +31,8 @@ def apply_to(problem: Problem) -> bool:
     """Whether the cases are the way: there are some, and a scan of all designs is not the shorter one."""
     if not problem.cases:
         return False
-
-    count = designs.enumerable(problem.question)
-    return count is None or count > enumeration.MOST_ENUMERATED
+    every = designs.grid(problem.question)
+    return every is None or every.size > enumeration.MOST_ENUMERATED
 
 
 def optimise(problem: Problem, *, ties: bool = True) -> Optimum:

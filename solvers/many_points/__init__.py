@@ -7,4 +7,3 @@ from __future__ import annotations
 
 from solvers.many_points.offers import Choice as Choice
 from solvers.many_points.offers import Path as Path
-from solvers.many_points.offers import part as part

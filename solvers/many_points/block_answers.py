@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
+from formulations.row_keys import RowKey
 from results.dataset import (
     BINDING,
     CONFLICTING,
@@ -30,27 +29,12 @@ from results.solution import Status
 from results.telling import families
 from results.telling.limits import base_name
 from results.variables import Variable
-from scenarios.question import Question
-from solvers.judgement import Judged, judge
+from solvers.judgement import Judged
 from solvers.mechanisms.conflicts import minimal_conflicts
 from solvers.mechanisms.why import Why
 
 Mask = NDArray[np.bool_]
 NOTHING: Mapping[str, str] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Designs:
-    """A design for each of some points.
-
-    ``x``: every decided number; ``bound``: of the objective, in the user's sense; ``chosen``: what was chosen among
-    names; ``elasticities``: of limits, by their labels (a limit without one has none).
-    """
-
-    x: Mapping[str, Array]
-    bound: Array
-    chosen: Mapping[str, str] = field(default_factory=dict)
-    elasticities: Mapping[str, Array] = field(default_factory=dict)
 
 
 class BlockAnswers:
@@ -69,16 +53,6 @@ class BlockAnswers:
         """Whether the feasible values are kept."""
         return "would_do" in self._flat
 
-    def best(self, question: Question, points: Points, designs: Designs, sure: Mask | None = None) -> Mask:
-        """Take over the designs that hold all limits and whose gap is closed; tells which do.
-
-        ``sure``: those of the points to be considered (default: all).
-        """
-        judged = judge(question, designs.x, designs.bound, (len(points),))
-        good = judged.good if sure is None else judged.good & sure
-        self.put(points, judged, good, designs.elasticities, designs.chosen)
-        return good
-
     def put(
         self,
         points: Points,
@@ -88,7 +62,7 @@ class BlockAnswers:
         chosen: Mapping[str, str] = NOTHING,
     ) -> None:
         """Take over judged designs where they are ``good``."""
-        question, count = judged.question, len(points)
+        question = judged.question
         if question.objectives:
             self._put("objective", points, judged.objective, good)
             self._put("bound", points, judged.bound, good)
@@ -101,9 +75,9 @@ class BlockAnswers:
             found = self._number(v, judged, chosen, numbers)
             if found is not None:
                 self._put(v.name, points, found, good)
-        if self._limits:
-            self._put("binding", points, self._states(judged), good)
-            self._put("elasticity", points, self._rates(elasticities, count), good)
+        states = {evaluation.label(key, judged.ratios): _state(judged, key) for key in judged.ratios}
+        self.by_name("binding", points, states, good)
+        self.by_name("elasticity", points, elasticities, good)
 
     def bounds(self, points: Points, bound: Array, left: Mask) -> None:
         """Keep a bound of the objective at points that are ``left`` over (NaN: none), for who chooses among parts."""
@@ -175,21 +149,8 @@ class BlockAnswers:
             return None
         return np.full(count, json.loads(v.attributes["choices"]).index(chosen[v.key]), np.int32)
 
-    def _states(self, judged: Judged) -> NDArray[Any]:
-        """Which limits bind."""
-        found = np.full((judged.gap.size, len(self._limits)), NOT_APPLICABLE, dtype=np.int8)
-        for key in judged.ratios:
-            label = evaluation.label(key, judged.ratios)
-            # a limit that says nothing at the first point of all has no place
-            if label in self._limits:
-                state = np.where(judged.binding(key), BINDING, NOT_BINDING)
-                none = np.isnan(judged.full(judged.value(key)))
-                found[:, self._limits[label]] = np.where(none, NOT_APPLICABLE, state)
-        return found
 
-    def _rates(self, elasticities: Mapping[str, Array], count: int) -> Array:
-        found = np.full((count, len(self._limits)), np.nan)
-        for label, values in elasticities.items():
-            if label in self._limits:
-                found[:, self._limits[label]] = values
-        return found
+def _state(judged: Judged, key: RowKey) -> NDArray[Any]:
+    """Whether a limit binds, at each point."""
+    state = np.where(judged.binding(key), BINDING, NOT_BINDING)
+    return np.where(np.isnan(judged.full(judged.value(key))), NOT_APPLICABLE, state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -23,8 +23,7 @@ from scenarios.sweep.grids import Change, Grid
 from solvers import work
 from solvers.many_points import effort
 from solvers.many_points.block_answers import BlockAnswers, Mask
-from solvers.many_points.offers import Offer, Path
-from solvers.many_points.offers import part as part_of
+from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_few, too_many_choices
 
 WAY = "many numbers at once"
 APART = "points whose numbers lead to structures of their own"
@@ -89,17 +88,12 @@ class Block:
         """Number points by their values along the axes that change what is given."""
         places = np.unravel_index(points, self.shape)
         found: Points = np.zeros(len(points), dtype=np.int64)
-        for i, size in enumerate(self.shape):
-            own = [c for c in self.grid.changes if c.along == i and c.target.kind not in {"limit", "decide"}]
-            if own and self.grid.axes[i].columns:
-                # rows may be alike in it
-                alike = [
-                    np.unique(np.asarray(c.of.values[self.region[i]]), return_inverse=True)[1] for c in own
-                ]
-                kinds = np.unique(np.stack(alike), axis=1, return_inverse=True)[1].reshape(-1)
-                found = found * size + kinds[places[i]]
-            elif own:
-                found = found * size + places[i]
+        for change in self.grid.changes:
+            if change.target.kind not in {"limit", "decide"}:
+                values, marks = np.unique(self._texts(change), return_inverse=True)
+                both = found * len(values) + marks[places[change.along]]
+                # numbered anew, so that many of them stay small
+                found = np.unique(both, return_inverse=True)[1].reshape(-1)
         return found
 
     def alike(self) -> Iterator[Points]:
@@ -163,26 +157,36 @@ class Block:
         return np.split(points[order], cuts)
 
 
-def solved(
-    grid: Grid,
-    plan: Layout,
-    region: tuple[slice, ...],
-    answer: Callable[[BlockAnswers, Block, Question, Points], Mask],
-    piece: int,
-    *,
-    by_given: bool = False,
-    apart: bool = False,
-) -> tuple[Arrays, Mask]:
-    """Answer a block: the arrays of its dataset, and the points left to be solved one by one; see ``Block.answered``.
+@dataclass(frozen=True, slots=True)
+class ByGroup:
+    """A way to answer many points in groups that differ in numbers only; see ``offers.Path``.
 
-    ``answer``: puts the answers of points into a block, and tells which are answered.
+    ``answer``: puts the answers of points into a block, and tells which are answered; ``most``: points that it gets
+    together. ``by_given``, ``apart``: see ``Block.answered``.
     """
-    block, answers = Block(grid, region), BlockAnswers(plan, over_grid.sides(region))
 
-    def put(question: Question, points: Points) -> Mask:
-        return answer(answers, block, question, points)
+    grid: Grid
+    answer: Callable[[BlockAnswers, Block, Question, Points], Mask]
+    most: int
+    method: str
+    kind: str
+    work: float
+    by_given: bool = False
+    apart: bool = False
 
-    return answers.arrays, block.answered(put, piece, by_given=by_given, apart=apart)
+    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
+        """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
+        block, answers = Block(self.grid, region), BlockAnswers(plan, over_grid.sides(region))
+
+        def put(question: Question, points: Points) -> Mask:
+            return self.answer(answers, block, question, points)
+
+        left = block.answered(put, self.most, by_given=self.by_given, apart=self.apart)
+        return answers.arrays, left
+
+    def part(self, places: Sequence[NDArray[np.int64]]) -> ByGroup:
+        """Return the same way for some places along each axis of its grid."""
+        return replace(self, grid=self.grid.part(places))
 
 
 def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
@@ -211,20 +215,13 @@ def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Point
         yield missed
 
 
-def part(question: Question, mask: Mask) -> Question:
+def part(question: Question, which: Mask | Points) -> Question:
     """Return the question at some of the points that it is about."""
 
     def of(value: Any) -> Any:
-        return Many(value.values[mask]) if isinstance(value, Many) else value
+        return Many(value.values[which]) if isinstance(value, Many) else value
 
     return divided.with_each_number(question, of)
-
-
-def some(question: Question, points: Points, count: int) -> Question:
-    """Return the question at some of its ``count`` points, by their places in order."""
-    mask = np.zeros(count, dtype=bool)
-    mask[points] = True
-    return part(question, mask)
 
 
 def thinned(grid: Grid) -> Grid:
@@ -274,6 +271,17 @@ def _with_bound(held: Held, aim: Target, number: Any) -> Held:
     return held if held.minimum is None and isinstance(held, Limit) else replace(held, minimum=number)
 
 
+def offered_by_group(
+    grid: Grid, kind: str, fits: Callable[[Question], bool], over: Callable[[Grid], ByGroup], fewest: int
+) -> Offer:
+    """Offer a way for questions with one objective that it ``fits``, from so many points on."""
+    if any(len(q.objectives) != 1 for q in grid.bases.values()) or not any(map(fits, kinds(grid))):
+        return OTHER_KIND
+    if grid.size < fewest:
+        return too_few(kind, fewest)
+    return too_many_choices(kind, grid) or offered(over(grid), over(thinned(grid)))
+
+
 def offered(way: Path, of_few: Any) -> Offer:
     """Offer a way with the share of points that it answers of a ``thinned`` grid; ``of_few``: the same way for that.
 
@@ -281,7 +289,7 @@ def offered(way: Path, of_few: Any) -> Offer:
     untried: by whoever only asks for it, and where it is less work than the points one by one.
     """
     if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
-        of_few = part_of(of_few, middle_and_name_ends(of_few.grid))
+        of_few = of_few.part(middle_and_name_ends(of_few.grid))
     few: Grid = of_few.grid
     # whether a point is answered does not rest on the feasible values
     plan = layout(few)

@@ -25,11 +25,11 @@ from results.telling.limits import base_name
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid
 from solvers import designs
+from solvers.judgement import judge
 from solvers.many_points import blocks
-from solvers.many_points.block_answers import BlockAnswers, Designs, Mask
+from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
-from solvers.many_points.offers import part as part_of
 from solvers.mechanisms.why import Why, loosest
 
 KIND = "a choice among names"
@@ -82,7 +82,7 @@ def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
     if all(isinstance(v, str) for chosen in made for v in chosen.values()):
         return Offer(found)
     # listed values that are tied leave a point over, though each has its answer
-    return blocks.offered(found, part_of(found, blocks.middle_and_name_ends(grid)))
+    return blocks.offered(found, found.part(blocks.middle_and_name_ends(grid)))
 
 
 def _choices(question: Question) -> list[Choice]:
@@ -172,6 +172,11 @@ class ByChoice:
     def threads(self) -> bool:
         """Whether several threads may use all of its parts at once."""
         return all(getattr(p.path, "threads", False) for p in self.parts)
+
+    def part(self, places: Sequence[NDArray[np.int64]]) -> ByChoice:
+        """Return the same way for some places along each axis of its grid."""
+        parts = tuple(replace(p, path=p.path.part(places)) for p in self.parts)
+        return replace(self, grid=self.grid.part(places), parts=parts)
 
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
@@ -297,8 +302,9 @@ def put_best(
     for k, b in enumerate(every):
         own = some & (which == k) & ~unsure
         if own.any():
-            found = Designs(b.x(own), b.bound[own], b.chosen)
-            good[own] = answers.best(blocks.part(b.question, own), points[own], found)
+            judged = judge(blocks.part(b.question, own), b.x(own), b.bound[own], (int(own.sum()),))
+            good[own] = judged.good
+            answers.put(points[own], judged, judged.good, {}, b.chosen)
     missed = np.min([b.missed for b in every], axis=0) > SURE
     none = np.flatnonzero(~some & ~unsure & missed)
     if len(none):

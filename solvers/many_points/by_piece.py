@@ -7,7 +7,8 @@ and where the answers go. A way brings what makes a piece (``maker``) and what a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,10 @@ class ByPiece:
     def grid(self) -> Grid:
         """The grid that is answered."""
         return self.spread.grid
+
+    def part(self, places: Sequence[Points]) -> ByPiece:
+        """Return the same way for some places along each axis of its grid."""
+        return replace(self, spread=self.spread.part(places))
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""

@@ -6,7 +6,8 @@ be answered point by point.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,24 @@ from formulations.grids.over_grid import Region, Spread
 from formulations.handover import ARITHMETIC
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
-from results.dataset import BINDING, CONFLICTING, NOT_APPLICABLE, NOT_BINDING, STATUS_CODES, Arrays, Layout
+from results.dataset import (
+    BINDING,
+    CONFLICTING,
+    NOT_APPLICABLE,
+    NOT_BINDING,
+    STATUS_CODES,
+    Arrays,
+    Layout,
+    blank,
+    only,
+)
 from results.solution import Status
 from results.telling.limits import base_name
 from results.variables import Variable
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
+from solvers.judgement import Judged
 from solvers.many_points.offers import OTHER_KIND, Offer
 
 EXTREME = "no number with arrays"
@@ -91,6 +103,10 @@ class Evaluated:
         """Declared seconds of a point: so much for each metric."""
         return work.seconds("evaluated metric", work.metrics(next(iter(self.spread.grid.bases.values()))))
 
+    def part(self, places: Sequence[NDArray[np.int64]]) -> Evaluated:
+        """Return the same way for some places along each axis of its grid."""
+        return replace(self, spread=self.spread.part(places))
+
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Evaluate a block: only the variables that are in ``plan``.
 
@@ -114,18 +130,18 @@ class Evaluated:
                     _fill(plan, found, {n: a[at] for n, a in arrays.items()}, judged=judged)
         return arrays, left
 
-    def _numbers(self, piece: Region, *, judged: bool) -> Iterator[tuple[Region, Found | None]]:
+    def _numbers(self, piece: Region, *, judged: bool) -> Iterator[tuple[Region, Judged | None]]:
         """Evaluate a piece; where that fails somewhere, the parts of it in which it does not (None: it does)."""
         question = self.spread.question(piece)
         if not judged:
             with np.errstate(all="ignore"):
-                yield piece, Found(question, evaluation.metrics(evaluation.unraised(question), {}), {})
+                yield piece, _judged(question, evaluation.metrics(evaluation.unraised(question), {}), {})
             return
         found = None
         try:
             with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
                 at = evaluation.metrics(question, {})
-                found = Found(question, at, evaluation.ratios(question, {}, at))
+                found = _judged(question, at, evaluation.ratios(question, {}, at))
         except ARITHMETIC as problem:  # the points at which it happens are answered (and fail) one by one
             sides = [s.stop - s.start for s in piece]
             longest = int(np.argmax(sides))
@@ -139,41 +155,24 @@ class Evaluated:
         yield piece, found
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The numbers of a piece: metrics ``at`` it, and its limits as ratios."""
-
-    question: Question
-    at: Mapping[str, Any]
-    ratios: Mapping[RowKey, Any]
+def _judged(question: Question, at: Mapping[str, Any], ratios: Mapping[RowKey, Any]) -> Judged:
+    """The numbers of a piece; its objective is computed where it is put."""
+    none = np.empty(0)
+    return Judged(question, (), {}, at, ratios, none, none, none)
 
 
 FILLED = frozenset({"metric", "family", "objective"})
 """Roles whose numbers are put in at every point, NaN where there is none."""
 
 
-def blank(plan: Layout, shape: tuple[int, ...]) -> Arrays:
-    """Arrays for a block, as if nothing were computed; in one go also of texts."""
-    return {v.name: _blank(v, plan.shape_of(v, shape)) for v in plan.variables}
-
-
-def _blank(variable: Variable, shape: tuple[int, ...]) -> Any:
-    if variable.fill in {"", 0}:
-        return np.zeros(shape, variable.numpy_dtype)
-    return np.full(shape, variable.fill, variable.numpy_dtype)
-
-
 def _empty(plan: Layout, shape: tuple[int, ...]) -> Arrays:
-    """The same, but for what is ``FILLED`` anyway."""
-    return {
-        v.name: np.empty(plan.shape_of(v, shape), v.numpy_dtype)
-        if v.role in FILLED
-        else _blank(v, plan.shape_of(v, shape))
-        for v in plan.variables
-    }
+    """Arrays for a block, as if nothing were computed, but for what is ``FILLED`` anyway."""
+    rest = blank(only(plan, {v.name for v in plan.variables if v.role not in FILLED}), shape)
+    filled = {v.name: np.empty(plan.shape_of(v, shape), v.numpy_dtype) for v in plan.variables}
+    return {**filled, **rest}
 
 
-def _fill(plan: Layout, found: Found, into: Mapping[str, Any], *, judged: bool) -> None:
+def _fill(plan: Layout, found: Judged, into: Mapping[str, Any], *, judged: bool) -> None:
     """Put the numbers of a piece where they belong."""
     for variable in plan.variables:
         array = into[variable.name]
@@ -188,7 +187,7 @@ def _fill(plan: Layout, found: Found, into: Mapping[str, Any], *, judged: bool) 
         _judge(plan, found, into)
 
 
-def _fill_family(variable: Variable, found: Found, array: Any) -> None:
+def _fill_family(variable: Variable, found: Judged, array: Any) -> None:
     numbers = {**found.question.given, **found.at}
     if len(variable.elements) < np.prod(array.shape[-len(next(iter(variable.elements))) :]):
         array[...] = np.nan
@@ -196,7 +195,7 @@ def _fill_family(variable: Variable, found: Found, array: Any) -> None:
         array[(..., *place)] = numbers.get(name, np.nan)
 
 
-def _judge(plan: Layout, found: Found, into: Mapping[str, Any]) -> None:
+def _judge(plan: Layout, found: Judged, into: Mapping[str, Any]) -> None:
     """Say at each point whether all limits hold, and the state of each of them."""
     states = next((into[v.name] for v in plan.variables if v.role == "binding"), None)
     needed = next((into[v.name] for v in plan.variables if v.role == "would_do"), None)
@@ -222,21 +221,14 @@ def _judge(plan: Layout, found: Found, into: Mapping[str, Any]) -> None:
             ):
                 states[..., i][np.broadcast_to(new, clash.shape)] = CONFLICTING
                 if needed is not None:
-                    needed[..., i] = np.where(new, _reached(found, key), needed[..., i])
+                    needed[..., i] = np.where(new, found.value(key), needed[..., i])
         broken |= new
     clash[...] = np.where(broken, STATUS_CODES[Status.INFEASIBLE], STATUS_CODES[Status.EVALUATED])
 
 
-def _reached(found: Found, key: RowKey) -> Any:
-    """Return what a limit limits; of a model's own limit the factor by which it is missed."""
-    if key.side == "model":
-        return found.ratios[key]
-    return found.at.get(key.name, found.question.given.get(key.name, np.nan))
-
-
-def _applies(found: Found, key: RowKey) -> Any:
+def _applies(found: Judged, key: RowKey) -> Any:
     """Return where a limit is a limit: not where its bound says nothing, nor where its value does not exist."""
-    there = ~np.isnan(np.asarray(_reached(found, key)))
+    there = ~np.isnan(np.asarray(found.value(key)))
     if key.side != "min":
         return there
     low = evaluation.bounds(found.question)[key.name][0]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import fields, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,20 +44,8 @@ class Path(Protocol):
         those of its chunk). Why points are left over is counted (see ``formulations.handover``).
         """
 
-
-def part(path: Any, places: Sequence[NDArray[np.int64]]) -> Path:
-    """Return the same way for some places along each axis of its grid."""
-    changes: dict[str, Any] = {}
-    for name in (f.name for f in fields(path)):
-        own = getattr(path, name)
-        if name in {"grid", "spread"}:
-            changes[name] = own.part(places)
-        elif name == "path":
-            changes[name] = part(own, places)
-        elif name == "parts":
-            changes[name] = tuple(replace(p, path=part(p.path, places)) for p in own)
-    found: Path = replace(path, **changes)
-    return found
+    def part(self, places: Sequence[NDArray[np.int64]]) -> Path:
+        """Return the same way for some places along each axis of its grid."""
 
 
 @dataclass(frozen=True, slots=True)

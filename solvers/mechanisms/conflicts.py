@@ -182,32 +182,36 @@ def _new_conflicts(
     return owner[clash], kept[clash]
 
 
-Halving = Generator[tuple[int, ...], bool, tuple[int, ...]]
+Halving = Generator[tuple[int, ...], bool | None, tuple[int, ...]]
 
 
 def _by_halves(state: _State, open_ones: Indices) -> None:
     """One minimal set of each point; all points ask side by side."""
     clash = open_ones[state.asked(open_ones, state.inside[open_ones]) == CANNOT_HOLD]
-    running: dict[int, Halving] = {}
-    waiting: dict[int, tuple[int, ...] | None] = dict.fromkeys(map(int, clash))
+    waiting: dict[int, tuple[int, ...]] = {}
     found: dict[int, tuple[int, ...]] = {}
-    for point in waiting:
-        background = tuple(map(int, np.flatnonzero(state.needed[point])))
-        others = tuple(map(int, np.flatnonzero(state.inside[point] & ~state.needed[point])))
-        running[point] = _halved(background, False, others)
+
+    def places(limits: Bools) -> tuple[int, ...]:
+        return tuple(map(int, np.flatnonzero(limits)))
+
+    inside, needed = state.inside, state.needed
+    running = {
+        int(point): _halved(places(needed[point]), False, places(inside[point] & ~needed[point]))
+        for point in clash
+    }
     answers: dict[int, bool | None] = dict.fromkeys(running)
     while running:
         for point, run in list(running.items()):
             try:
-                answer = answers[point]
-                waiting[point] = next(run) if answer is None else run.send(answer)
+                # None begins it
+                waiting[point] = run.send(answers[point])
             except StopIteration as end:
                 found[point] = end.value
                 del running[point]
         owner = np.array(list(running), dtype=np.intp)
         kept = np.zeros((owner.size, state.inside.shape[1]), bool)
         for row, point in zip(kept, running, strict=True):
-            row[list(waiting[point] or ())] = True
+            row[list(waiting[point])] = True
         told = state.asked(owner, kept) == CANNOT_HOLD
         answers = dict(zip(map(int, owner), map(bool, told), strict=True))
     members = state.needed[clash].copy()

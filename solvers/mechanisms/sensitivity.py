@@ -179,21 +179,22 @@ def numbers(question: Question) -> list[str]:
     return [n for n, v in question.given.items() if not isinstance(v, str) and np.all(np.asarray(v) > 0)]
 
 
-def slopes(case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...]) -> Array:
+def slopes(
+    case: Problem | None,
+    judged: Judged,
+    y: Array,
+    keys: tuple[RowKey, ...],
+    names: Sequence[str] | None = None,
+) -> Array:
     """Slopes of the logarithms of goal and rows in the log of each given number, the design as it is.
 
     NaN of a number whose change the forms of a case do not take (the exponent of an unknown).
 
     (numbers, N, m+1), by central differences: one evaluation of the model for all numbers and points. ``case``: what
-    holds the maxima that the model takes, where it takes any; ``y``: the design of its variables in logs (N, n).
+    holds the maxima that the model takes, where it takes any; ``y``: the design of its variables in logs (N, n);
+    ``names``: the numbers (default: all).
     """
-    return _elasticities_at(case, judged, y, keys, numbers(judged.question))
-
-
-def _elasticities_at(
-    case: Problem | None, judged: Judged, y: Array, keys: tuple[RowKey, ...], names: Sequence[str]
-) -> Array:
-    """Return the slopes in these numbers."""
+    names = numbers(judged.question) if names is None else names
     question, size = judged.question, judged.gap.size
     count = 2 * len(names)
     if not names:
@@ -214,7 +215,7 @@ def _elasticities_at(
                 return np.full((1, size, len(keys) + 1), np.nan)
             middle = len(names) // 2
             halves = (names[:middle], names[middle:])
-            return np.concatenate([_elasticities_at(case, judged, y, keys, half) for half in halves])
+            return np.concatenate([slopes(case, judged, y, keys, half) for half in halves])
     else:
         x = {n: np.broadcast_to(v, shape) for n, v in judged.x.items()}
         goal, logs = _log_objective_and_ratios(asked, x, shape)

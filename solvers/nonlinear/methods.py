@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from functools import partial
 
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.problem import Problem
 from formulations.program import is_linear, product
-from formulations.row_keys import RowKey
-from results.solution import LimitState, Solution, Status
-from scenarios.question import Limit, Objective, Question
+from results.solution import Status
+from scenarios.question import Question
 from solvers import boxes, designs, enumeration
-from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import Outcome
 
 FEW_FREE, SHORT_SEARCH = 3, 3000
@@ -124,35 +120,3 @@ def _sampled(question: Question, tried: list[Outcome]) -> Outcome:
 
     bounds = [sign * o.bound for o in (*tried, guess) if o.bound is not None]
     return dataclasses.replace(min(found, key=reached), bound=sign * max(bounds) if bounds else None)
-
-
-def next_change(
-    problem: Problem, solution: Solution, _state: LimitState, key: RowKey
-) -> tuple[float, float] | None:
-    """Where relaxing a limit first lets a better design in: the least limit value over all better designs."""
-    question = problem.question
-    wanted, now = question.objectives[0], solution.objective
-    assert now is not None, "there is an objective"
-    step = question.gap * max(abs(now), 1e-12)
-    better = (
-        Limit(wanted.name, minimum=now + step) if wanted.maximize else Limit(wanted.name, maximum=now - step)
-    )
-    open_question = with_limit(question, key, None)
-    asked = dataclasses.replace(
-        open_question,
-        limits=(*open_question.limits, better),
-        objectives=(Objective(key.name, maximize=key.side == "min"),),
-    )
-    every = designs.grid(asked)
-    if every is None or every.size > enumeration.MOST_ENUMERATED:
-        return None
-    try:
-        found = enumeration.optimum(asked, every)
-        if found.status is not Status.OPTIMAL or found.bound is None:
-            return None
-        moved = with_limit(question, key, found.bound)
-        # with what must be better, without which there may be no end of designs to list
-        relaxed = enumeration.optimum(dataclasses.replace(moved, limits=(*moved.limits, better)))
-    except OverflowError:  # a design that the answer does not depend on
-        return None
-    return None if relaxed.bound is None or not math.isfinite(relaxed.bound) else (found.bound, relaxed.bound)

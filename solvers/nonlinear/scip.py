@@ -1,7 +1,7 @@
 """Global solution by SCIP through Pyomo, in a process of its own that can be killed.
 
-An independent cross-check and a fallback. The question goes to the child as the plain data of a log program
-(JSON on standard input); ``python -m solvers.nonlinear.scip`` builds the Pyomo model and solves it. SCIP's bound is a
+An independent cross-check and a fallback. The question goes to the child as a log program (on standard
+input); ``python -m solvers.nonlinear.scip`` builds the Pyomo model and solves it. SCIP's bound is a
 number of a floating-point solver (it has been seen to overshoot by 1e-9), and its "infeasible" alone proves
 nothing.
 """
@@ -11,16 +11,16 @@ from __future__ import annotations
 import json
 import math
 import os
+import pickle
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.pyomo_models.log_data import LogProgram, LogRow, LogVariable, Term
+from formulations.pyomo_models.log_data import LogProgram
 from formulations.pyomo_models.log_program import log_program
 from formulations.tolerances import HOLDS
 from results.solution import Status
@@ -100,15 +100,13 @@ def _repaired(
 
 def _in_child(program: LogProgram, seconds: float) -> dict[str, Any]:
     """Solve in a child process; killed when it does not come back in time."""
-    text = json.dumps({"program": asdict(program), "seconds": seconds})
     # the child must find the same packages wherever the parent was started
     path = os.pathsep.join(p or str(Path.cwd()) for p in sys.path)
     try:
         done = subprocess.run(
             [sys.executable, "-m", "solvers.nonlinear.scip"],
-            input=text,
+            input=pickle.dumps((program, seconds)),
             capture_output=True,
-            text=True,
             timeout=seconds + GRACE,
             env={**os.environ, "PYTHONPATH": path},
             check=False,
@@ -116,22 +114,9 @@ def _in_child(program: LogProgram, seconds: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         return {"status": f"killed: it did not stop within {seconds + GRACE:g} s"}
     if done.returncode != 0:
-        return {"status": f"the child failed: {done.stderr.strip().splitlines()[-1:]}"}
+        return {"status": f"the child failed: {done.stderr.decode().strip().splitlines()[-1:]}"}
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
-
-
-def read(data: dict[str, Any]) -> LogProgram:
-    """Rebuild a log program from what ``dataclasses.asdict`` and JSON made of it."""
-    variables = tuple(
-        LogVariable(**{**v, "values": v["values"] and tuple(v["values"])}) for v in data["variables"]
-    )
-    rows = tuple(
-        LogRow(**{**r, "terms": tuple(Term(**{**t, "factors": tuple(t["factors"])}) for t in r["terms"])})
-        for r in data["rows"]
-    )
-    maxima = tuple((m, a, b) for m, a, b in data["maxima"])
-    return LogProgram(variables, rows, maxima, data["goal"], data["sign"], data["plain"])
 
 
 def run(program: LogProgram, seconds: float) -> dict[str, Any]:
@@ -169,8 +154,7 @@ def run(program: LogProgram, seconds: float) -> dict[str, Any]:
 
 def main() -> None:
     """Read a program from standard input, solve it, write the answer as the last line of standard output."""
-    data = json.load(sys.stdin)
-    word = run(read(data["program"]), data["seconds"])
+    word = run(*pickle.load(sys.stdin.buffer))
     sys.stdout.write("\n" + json.dumps(word) + "\n")
 
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.grids.divided import Indices, at
-from formulations.tolerances import HOLDS, TIE
+from formulations.tolerances import HOLDS
 from scenarios.question import Question
-from solvers import boxes
+from solvers import boxes, designs
 from solvers.boxes import Array, Space
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.sampling import descent
@@ -137,7 +137,7 @@ class _Search:
             # any design will do
             return np.where(np.isfinite(best), -np.inf, np.inf)
         if self.listed:
-            return best + TIE * np.abs(np.where(np.isfinite(best), best, 0.0))
+            return np.asarray(designs.as_good_as(best))
         share = np.where(self.strict[point], PART_OF_GAP, PART_WITH_SLACK) * self.question.gap
         return best - share * np.maximum(np.abs(np.where(np.isfinite(best), best, 0.0)), 1e-12)
 
@@ -376,22 +376,17 @@ def _settle_by_order(s: _Search) -> Array:
     Returns the ends (2, N, n) of those that are tied.
     """
     every = joined(s.tied)
-    best = s.value[every.point]
-    every = every.take(every.key <= best + TIE * np.abs(best))
+    every = every.take(every.key <= designs.as_good_as(s.value[every.point]))
     ends = np.stack([np.full(s.x.shape, np.inf), np.full(s.x.shape, -np.inf)])
     np.minimum.at(ends[0], every.point, every.low)
     np.maximum.at(ends[1], every.point, every.low)
     x = dict(zip(s.where.names, every.low.T.copy(), strict=True))
     with np.errstate(all="ignore"):
         known = {**evaluation.metrics(at(s.question, every.point), x), **x}
-    order = [n for n in s.question.tie_order if n in known]
-    left = np.ones(every.point.size, bool)
-    for name in (*order, *(n for n in s.where.names if n not in order)):
-        values = np.where(left, np.broadcast_to(known[name], left.shape), np.inf)
-        least = np.full(len(s.x), np.inf)
-        np.minimum.at(least, every.point, values)
-        left &= values <= (least + TIE * np.abs(least))[every.point]
-    s.x[every.point[left]] = every.low[left]
+    order = dict.fromkeys((*(n for n in s.question.tie_order if n in known), *s.where.names))
+    levels = (np.broadcast_to(known[name], every.point.shape) for name in order)
+    which = designs.first_of_tied(every.point, len(s.x), levels)
+    s.x[which >= 0] = every.low[which[which >= 0]]
     return ends
 
 

@@ -96,21 +96,14 @@ def answered(question: Question, solver: str, seconds: float, build: Build | Non
     except NoModel as refusal:
         raise SolverError(f"{solver} cannot be asked: {refusal}") from None
     ours = _ours(at.question)
-    found = [t for t in tried if t.solution is not None and t.solution.status is not Status.ERROR]
-    solution = (
-        _best_of_tried(at.question, found, tried, ours) if found else _answer_without_design(tried, ours)
-    )
+    solution = _best_of_tried(at.question, tried, ours)
     solution = dataclasses.replace(solution, seconds=time.perf_counter() - began)
     return _as_asked(question, at, solution, f"{solver}{THROUGH}")
 
 
 def _as_asked(question: Question, at: anchors.Anchored, solution: Solution, solver: str) -> Solution:
-    """Return an answer with what is known of limits that are tied to optima: it promises no more than they do."""
-    if not at.proved and solution.status in (Status.OPTIMAL, Status.INFEASIBLE):
-        status = Status.FEASIBLE if solution.status is Status.OPTIMAL else Status.ERROR
-        solution = dataclasses.replace(solution, status=status)
-    certificate = "; ".join(t for t in (solution.certificate, at.words) if t)
-    solution = dataclasses.replace(solution, certificate=certificate, solver=solver)
+    """Return an answer under the names of a question, whose limits may be tied to optima."""
+    solution = dataclasses.replace(anchors.promised(at, solution), solver=solver)
     return called_by_name(question, solution, units(question))
 
 
@@ -187,27 +180,22 @@ def _design_in_box(question: Question, x: Mapping[str, float]) -> dict[str, floa
     return dict(zip(where.names, map(float, point[0]), strict=True))
 
 
-def _best_of_tried(question: Question, found: list[_Tried], tried: list[_Tried], ours: Solution) -> Solution:
-    sign = -1.0 if question.objectives and question.objectives[0].maximize else 1.0
-    designs = [t for t in found if t.solution is not None and t.solution.status is not Status.INFEASIBLE]
+def _best_of_tried(question: Question, tried: list[_Tried], ours: Solution) -> Solution:
+    none = (Status.ERROR, Status.INFEASIBLE)
+    designs = [(t, t.solution) for t in tried if t.solution is not None and t.solution.status not in none]
     if not designs:
         return _answer_without_design(tried, ours)
-    best = min(designs, key=lambda t: sign * (t.solution.objective or 0.0) if t.solution else math.inf)
-    assert best.solution is not None, "only designs are compared"
-    solution = beside(question, best.solution, ours, best.claim)
+    sign = -1.0 if question.objectives and question.objectives[0].maximize else 1.0
+    best, design = min(designs, key=lambda one: sign * (one[1].objective or 0.0))
+    solution = beside(question, design, ours, best.claim)
     several = tuple(
-        Alternative(
-            t.choice, *(_status_and_objective(t.solution) if t.solution else (Status.ERROR, None, {}))
-        )
+        Alternative(t.choice, s.status, s.objective, s.conflict)
         for t in tried
+        for s in (t.solution or Solution(Status.ERROR),)
         if choices.categorical(question)
     )
     variables = {**best.choice, **solution.variables}
     return dataclasses.replace(solution, variables=variables, alternatives=several)
-
-
-def _status_and_objective(s: Solution) -> tuple[Status, float | None, Any]:
-    return s.status, s.objective, s.conflict
 
 
 def beside(

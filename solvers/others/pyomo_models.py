@@ -11,7 +11,7 @@ import scenarios
 from dse.names import did_you_mean
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.open_axes import Axes, axes, loosest, opened
-from formulations.problem import Kind, Problem, formulate
+from formulations.problem import Kind, formulate
 from formulations.pyomo_models.disjunctive import chosen, disjunctive
 from formulations.pyomo_models.model_marks import Origin, changes, marks, values
 from formulations.pyomo_models.user_model import FORMS, PLAIN, Open, user_model
@@ -81,11 +81,6 @@ def open_axes(grid: Grid) -> Axes:
     return axes(grid) if grid.axes else Axes()
 
 
-def one(grid: Grid, found: Axes, place: tuple[int, ...], choice: Mapping[str, str]) -> Any:
-    """Build the model that a solver gets of one place on the axes that are not open; raises NoModel."""
-    return _model_at_place(grid, found, place, choice, None, disjunctions=False, tight=True)
-
-
 def _models_over_axes(
     asked: Scenario,
     grid: Grid,
@@ -113,14 +108,14 @@ def _models_over_axes(
             raise NoModel(
                 f"it would be more than {MOST_MODELS} models: name a choice, or fewer values of axes"
             )
-        several = [_model_at_place(grid, found, place, c, form, disjunctions=gdp, tight=tight) for c in every]
+        several = [one(grid, found, place, c, form, disjunctions=gdp, tight=tight) for c in every]
         here = tuple(grid.axes[i].values[place[i]] for i in shut)
         at = {grid.axes[i].name: place[i] for i in shut}
         if gdp and len(several) > 1:
-            one = disjunctive(question, several)
-            one.axes = {}
-            one.origin = Origin(asked.hash, at, marks(one), {}, tuple(every), values(one))
-            made[_key(here)] = one
+            both = disjunctive(question, several)
+            both.axes = {}
+            both.origin = Origin(asked.hash, at, marks(both), {}, tuple(every), values(both))
+            made[_key(here)] = both
             continue
         for c, m in zip(every, several, strict=True):
             m.origin = Origin(asked.hash, at, marks(m), c, (), values(m))
@@ -150,20 +145,21 @@ def _with_numbers(question: Question) -> Question:
     return at.question
 
 
-def _model_at_place(
+def one(
     grid: Grid,
     found: Axes,
     place: tuple[int, ...],
     choice: Mapping[str, str],
-    form: str | None,
+    form: str | None = None,
     *,
-    disjunctions: bool,
-    tight: bool,
+    disjunctions: bool = False,
+    tight: bool = True,
 ) -> Any:
+    """Build the model of one place on the axes that are not open, for a solver if in no ``form``; raises NoModel."""
     problem = formulate(fixed(_with_numbers(grid.question(place)), choice))
     left = opened(grid, found.open, problem) if found.open else Open()
     box = None
-    if tight and not _has_linear_program(problem) and problem.kind not in {Kind.EVALUATION, Kind.BLACK_BOX}:
+    if tight and problem.program is None and problem.kind not in {Kind.EVALUATION, Kind.BLACK_BOX}:
         wide = loosest(grid, found.open, place)
         box = None if wide is None else pyomo_answers.box(fixed(_with_numbers(grid.question(wide)), choice))
     try:
@@ -177,10 +173,6 @@ def _model_at_place(
         }
         where = _choice_text({**at, **choice})
         raise NoModel(f"with {where} {refusal}" if where else str(refusal)) from None
-
-
-def _has_linear_program(problem: Problem) -> bool:
-    return problem.program is not None
 
 
 def _choice_text(choice: Mapping[str, Any]) -> str:

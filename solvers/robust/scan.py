@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
-from formulations.tolerances import HOLDS, TIE
+from formulations.tolerances import HOLDS
 from formulations.uncertainty import wanted as what
 from formulations.uncertainty.wanted import Reached, Wanted
 from formulations.uncertainty.worlds import Judged, Worlds, judged
@@ -56,7 +56,7 @@ def minimise(wanted: Wanted) -> Found:
         levels = np.stack([goal, *ties, *points.T])[:, holds & ~np.isnan(goal)]
         pool = levels if not pool.size else np.concatenate([pool, levels], axis=1)
         if pool.shape[1]:
-            pool = pool[:, pool[0] <= pool[0].min() + TIE * abs(pool[0].min())]
+            pool = pool[:, pool[0] <= designs.as_good_as(pool[0].min())]
     text = f"every design ({every.size}) evaluated in {worlds.words}"
     if not pool.size:
         none = "none holds" if not wanted.chances else "each fails in more than it may"
@@ -66,7 +66,7 @@ def minimise(wanted: Wanted) -> Found:
     ranges = {n: (float(low), float(high)) for n, low, high in ends if low < high}
     bound = wanted.sign * float(pool[0].min())
     for level in range(len(pool)):
-        pool = pool[:, pool[level] <= pool[level].min() + TIE * abs(pool[level].min())]
+        pool = pool[:, pool[level] <= designs.as_good_as(pool[level].min())]
     x = dict(zip(every.names, map(float, pool[-count:, 0]), strict=True))
     found_best = bool(question.objectives or wanted.eased)
     status, value = (Status.OPTIMAL, bound) if found_best else (Status.FEASIBLE, None)

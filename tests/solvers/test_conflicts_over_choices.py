@@ -235,7 +235,7 @@ def swept(decide: dict[str, Any], **axes: Any) -> dict[str, Any]:
 WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
     "table": (
         {"processors": {"values": [16, 64, 256]}, "memory": {"values": [1e3, 1e4, 1e5]}},
-        tables.Tables,
+        tables.over,
     ),
     "geometric programs": (
         {"processors": {"max": 256}, "memory": {}},

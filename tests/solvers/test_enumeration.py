@@ -46,7 +46,7 @@ def test_least_energy_over_powers_of_two() -> None:
 def test_least_energy_delay_over_a_million_counts() -> None:
     # reference case fft-15: exhaustive over 1048576 values; the runner-up is 7e-8 worse
     question = fft("energy_delay")
-    assert designs.enumerable(question) == 1048576
+    assert designs.grid(question).size == 1048576
     found = enumeration.optimum(question)
     assert found.x == {"processors": 1211.0}
     assert found.bound == pytest.approx(1.53402914212e-06, rel=1e-11)
@@ -98,7 +98,7 @@ def test_two_variables_at_once() -> None:
     question = nbody("energy_delay", p=p, memory=memory, energy=(None, 41.0))
     found = enumeration.optimum(question)
     assert found.status is Status.OPTIMAL
-    count = designs.enumerable(question)
+    count = designs.grid(question).size
     assert count is not None
     assert count <= 381 * 8001
     # more processors only help below the replication limit, where p^(1/2) M <= n
@@ -108,8 +108,8 @@ def test_two_variables_at_once() -> None:
 
 
 def test_what_cannot_be_enumerated_says_so() -> None:
-    assert designs.enumerable(nbody()) is None
-    assert designs.enumerable(fft(p=Decision("processors", choices=("a", "b")))) is None
+    assert designs.grid(nbody()) is None
+    assert designs.grid(fft(p=Decision("processors", choices=("a", "b")))) is None
     with pytest.raises(ValueError, match="not few whole numbers"):
         enumeration.optimum(nbody())
 
@@ -134,3 +134,10 @@ def test_what_limits_leave_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -
     found = methods.unstructured(fft("energy_delay"))
     assert found.x == {"processors": 1211.0}
     assert [math.isfinite(target) for target in asked] == [False, True]
+
+
+def test_of_tied_designs_one_of_them_is_handed_out_whatever_a_level_lacks() -> None:
+    owner, nothing = np.array([0, 0, 2, 2]), math.nan
+    levels = [[nothing, nothing, nothing, 1.0], [2.0, 1.0, 0.0, 0.0]]
+    # nothing is tied at the second point; where no design has a value the next level decides
+    assert designs.first_of_tied(owner, 3, levels).tolist() == [1, -1, 3]

@@ -89,9 +89,9 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
     ),
     "tables": (
         PARTITION | {"given": {"regions": [r | {"divisible": False} for r in REGIONS]}},
-        tables.Tables,
+        tables.over,
     ),
-    "linear": (PARTITION, linear.Linear),
+    "linear": (PARTITION, linear.over),
     "whole numbers": (
         STATION
         | {
@@ -100,7 +100,7 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
                 "cap": {"path": "limits.power.max", "values": ["1 kW"]},
             }
         },
-        whole.Whole,
+        whole.over,
     ),
     "one number": (
         {

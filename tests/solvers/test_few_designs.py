@@ -56,7 +56,7 @@ def test_trying_all_says_what_branch_and_bound_says(
     goal: str, cap: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = dse.solve(asked(goal, cap))
-    monkeypatch.setattr(designs, "few", lambda _: False)
+    monkeypatch.setattr(designs, "few", lambda _: None)
     searched = dse.solve(asked(goal, cap))
     assert (tried.solver, searched.solver) == ("enumeration", "HiGHS")
     alike(tried, searched)
@@ -76,7 +76,7 @@ def test_few_designs_need_no_search(goal: str, cap: float, monkeypatch: pytest.M
 
 def test_explain_says_that_all_are_tried() -> None:
     question = scenarios.grid(dse.load(asked("time", 110.0))).question(())
-    text = explain(formulate(question), designs=designs.count_of_few(question))
+    text = explain(formulate(question), designs=designs.few(question))
     # two shares for each of five regions; those of which both are 1 break a limit
     assert "enumeration: every one of 1024 combinations is tried" in text
     assert "enumeration" not in explain(formulate(question))

@@ -160,7 +160,7 @@ def test_what_is_decided_or_knows_no_arrays_goes_another_way(monkeypatch: pytest
 
     decided = {**NBODY, "decide": {"memory": {}}, "sweep": {"deadline": NBODY["sweep"]["deadline"]}}
     decided["given"] = {**NBODY["given"], "processors": 100}
-    way = paths.path(scenarios.grid(dse.load(decided)))
+    way = paths.chosen(scenarios.grid(dse.load(decided))).path
     assert way is None or "nothing was decided" not in way.method
 
     def scalar(g: Any) -> dict[str, Any]:
@@ -173,5 +173,5 @@ def test_what_is_decided_or_knows_no_arrays_goes_another_way(monkeypatch: pytest
         "model": "scalar_only",
         "sweep": {"size": {"path": "given.size", "values": [1.0, 2.0, 3.0, 4.0]}},
     }
-    assert paths.path(scenarios.grid(dse.load(asked))) is None
+    assert paths.chosen(scenarios.grid(dse.load(asked))).path is None
     assert dse.sweep(asked, progress=False).time.values.tolist() == [1.0, 1.0, 6.0, 8.0]

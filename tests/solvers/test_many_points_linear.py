@@ -43,6 +43,12 @@ def partition(
     }
 
 
+def way_of(grid: scenarios.Grid) -> str:
+    """The method of the way that a grid goes."""
+    found = paths.chosen(grid).path
+    return "" if found is None else found.method
+
+
 @pytest.mark.parametrize(
     ("goal", "limits"),
     [
@@ -54,7 +60,7 @@ def partition(
     ],
 )
 def test_a_block_is_what_each_point_is_by_itself(goal: str, limits: dict[str, Any], as_alone: Any):
-    arrays, left = as_alone(partition(0, goal, limits), linear.Linear)
+    arrays, left = as_alone(partition(0, goal, limits), linear.over)
     # some vertices are degenerate, and then two elasticities are possible
     assert left.mean() < 0.3
     assert np.isin(arrays["status"][~left], [OPTIMAL, NONE]).all()
@@ -66,7 +72,7 @@ def test_a_block_is_what_each_point_is_by_itself(goal: str, limits: dict[str, An
 )
 def test_caps_on_average_power_try_every_term_of_the_time(goal: str, limits: dict[str, Any], as_alone: Any):
     """A longer time makes the power smaller, so that the time must be held to one of its terms."""
-    arrays, left = as_alone(partition(2, goal, limits), linear.Linear)
+    arrays, left = as_alone(partition(2, goal, limits), linear.over)
     assert left.mean() < 0.5
     assert np.isin(arrays["status"][~left], [OPTIMAL, NONE]).all()
 
@@ -75,7 +81,7 @@ def test_some_are_out_of_reach_and_say_why(as_alone: Any):
     asked = partition(3, "energy", {"time": {"max": 0.3}, "energy": {"max": 60.0}})
     asked["sweep"].pop("idle")
     asked["sweep"]["deadline"] = {"path": "limits.time.max", "start": 0.1, "stop": 1.5, "num": 4}
-    arrays, left = as_alone(asked, linear.Linear)
+    arrays, left = as_alone(asked, linear.over)
     found = set(arrays["status"][~left].tolist())
     assert found == {OPTIMAL, NONE}
 
@@ -87,14 +93,14 @@ def test_of_three_processors_and_a_swept_deadline(as_alone: Any):
         "deadline": {"path": "limits.time.max", "start": 0.05, "stop": 0.6, "num": 5},
         "work": {"path": "given.regions.1.flops", "start": 1e9, "stop": 5e10, "num": 3},
     }
-    _, left = as_alone(asked, linear.Linear)
+    _, left = as_alone(asked, linear.over)
     assert left.mean() < 0.3
 
 
 def test_a_large_grid_of_linear_programs_goes_this_way_and_a_small_one_does_not():
     for points, taken in ((7, True), (4, False)):
         grid = scenarios.grid(dse.load(partition(1, "energy", {"time": {"max": 0.35}}, points)))
-        assert isinstance(paths.path(grid), linear.Linear) == taken
+        assert (way_of(grid) == linear.METHOD) == taken
 
 
 def test_a_point_is_the_same_whatever_block_it_is_in():
@@ -102,7 +108,7 @@ def test_a_point_is_the_same_whatever_block_it_is_in():
     grid = scenarios.grid(dse.load(asked))
     import results.dataset
 
-    plan, way = results.dataset.layout(grid), linear.Linear(grid)
+    plan, way = results.dataset.layout(grid), linear.over(grid)
     whole, _ = way.solve(plan, (slice(0, 4),) * 3)
     part, _ = way.solve(plan, (slice(1, 3), slice(2, 4), slice(0, 4)))
     for name in set(whole) - {"message"}:

@@ -62,9 +62,9 @@ WORK = axis("given.intensity", 0.25, 64.0, 2)
 def test_mixes_of_blocks(goal: str, limits: dict[str, Any], more: dict[str, Any], as_alone: Any):
     asked = mix(goal, 3, {"intensity": 1.0, **more}, {"nameplate_power": {"max": 1.0}, **limits}, POWER, WORK)
     if goal == "energy_delay":
-        assert paths.path(scenarios.grid(dse.load(asked))) is None
+        assert paths.chosen(scenarios.grid(dse.load(asked))).path is None
         return
-    arrays, left = as_alone(asked, sums.Sums)
+    arrays, left = as_alone(asked, sums.over)
     assert not left.any()
     assert (arrays["status"] == OPTIMAL).any()
 
@@ -96,7 +96,7 @@ def test_random_mixes(seed: int, as_alone: Any):
     asked = mix(goal, 3, given, limits, along, second)
     if seed == 3:
         asked["machine"]["twin"] = asked["machine"]["arndale_gpu"]
-    as_alone(asked, sums.Sums)
+    as_alone(asked, sums.over)
 
 
 def phases(goal: str, limits: dict[str, Any], *axes: Any) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def phases(goal: str, limits: dict[str, Any], *axes: Any) -> dict[str, Any]:
 def test_a_setting_for_each_phase(goal: str, limit: str, ends: tuple[float, float], as_alone: Any):
     asked = phases(goal, {limit: {"max": 1.0}}, axis(f"limits.{limit}.max", *ends, 5))
     asked["sweep"]["work"] = axis("given.phases.near.flops", 3e11, 9e11, 2)
-    arrays, left = as_alone(asked, sums.Sums)
+    arrays, left = as_alone(asked, sums.over)
     assert not left.any()
     assert {OPTIMAL, NONE} == set(arrays["status"].ravel().tolist())
 
@@ -226,14 +226,14 @@ def test_sizes_of_a_die_and_why_none_will_do(as_alone: Any):
         axis("limits.time.max", 1e3, 8e3, 3),
         axis("machine.die_area", 2e-5, 1e-4, 2),
     )
-    arrays, left = as_alone(asked, tables.Tables)
+    arrays, left = as_alone(asked, tables.over)
     assert not left.any()
     assert {OPTIMAL, NONE} == set(arrays["status"].ravel().tolist())
     grid = scenarios.grid(dse.load(asked))
     plan = results.dataset.layout(grid)
     # the same bits whatever is asked beside a point
     for k in range(2):
-        part, _ = tables.Tables(grid).solve(plan, (slice(1, 3), slice(k, k + 1)))
+        part, _ = tables.over(grid).solve(plan, (slice(1, 3), slice(k, k + 1)))
         for name, values in part.items():
             if name not in {"seconds", "message"}:
                 np.testing.assert_array_equal(values, arrays[name][1:3, k : k + 1])

@@ -47,6 +47,12 @@ def whole_regions(
     return asked
 
 
+def way_of(grid: scenarios.Grid) -> str:
+    """The method of the way that a grid goes."""
+    found = paths.chosen(grid).path
+    return "" if found is None else found.method
+
+
 @pytest.mark.parametrize(
     ("goal", "limits"),
     [
@@ -61,7 +67,7 @@ def whole_regions(
 def test_whole_regions_are_what_each_point_is_by_itself(
     seed: int, goal: str, limits: dict[str, Any], as_alone: Any
 ):
-    arrays, left = as_alone(whole_regions(seed, goal, limits), tables.Tables)
+    arrays, left = as_alone(whole_regions(seed, goal, limits), tables.over)
     assert not left.any()
     assert (arrays["status"] == OPTIMAL).any() or "energy_dynamic" in limits
 
@@ -70,7 +76,7 @@ def test_equal_regions_are_tied_and_the_smaller_shares_come_first(as_alone: Any)
     asked = whole_regions(0, "time", {})
     asked["given"]["regions"] = [{"flops": 2e10, "bytes": 4e9, "divisible": False}] * 4
     asked["sweep"] = {"byte": {"path": "machine.gpu.time_per_byte", "start": 1e-11, "stop": 9e-10, "num": 6}}
-    arrays, left = as_alone(asked, tables.Tables)
+    arrays, left = as_alone(asked, tables.over)
     assert not left.any()
     shares = arrays["share"][:, :, 0]
     # of regions that are all the same those at the end go to the first processor
@@ -83,7 +89,7 @@ def test_a_processor_may_be_chosen_too(as_alone: Any):
     asked["machine"] = {"cpu": "i3-2100t-tang2017"}
     asked["decide"] = {"machine.gpu": {"values": ["gtx-750-tang2017", "gtx-titan-tang2017"]}}
     asked["sweep"].pop("byte")
-    arrays, left = as_alone(asked, tables.Tables)
+    arrays, left = as_alone(asked, tables.over)
     assert not left.any()
     assert set(arrays["machine.gpu"].ravel().tolist()) <= {-1, 0, 1}
 
@@ -91,7 +97,7 @@ def test_a_processor_may_be_chosen_too(as_alone: Any):
 def test_grids_of_whole_regions_go_this_way_and_regions_without_end_do_not():
     for count, taken in ((4, True), (16, False)):
         grid = scenarios.grid(dse.load(whole_regions(1, "energy", {"time": {"max": 1.0}}, count)))
-        assert isinstance(paths.path(grid), tables.Tables) == taken
+        assert (way_of(grid) == tables.METHOD) == taken
 
 
 def test_a_choice_of_platforms_alone(as_alone: Any):
@@ -105,15 +111,15 @@ def test_a_choice_of_platforms_alone(as_alone: Any):
             "throttle": {"path": "given.throttle", "values": [1, 2, 8]},
         },
     }
-    arrays, left = as_alone(asked, tables.Tables)
+    arrays, left = as_alone(asked, tables.over)
     assert not left.any()
     assert len(set(arrays["machine"].ravel().tolist())) > 1
-    assert isinstance(paths.path(scenarios.grid(dse.load(asked))), tables.Tables)
+    assert way_of(scenarios.grid(dse.load(asked))) == tables.METHOD
 
 
 def test_where_a_sampler_is_asked_for_nothing_is_answered_at_once():
     asked = whole_regions(1, "energy", {"time": {"max": 1.0}}) | {"search": {"sampler": "TPE"}}
-    assert paths.path(scenarios.grid(dse.load(asked))) is None
+    assert paths.chosen(scenarios.grid(dse.load(asked))).path is None
 
 
 @pytest.mark.parametrize("way", ["a table", "whole numbers"])
@@ -128,7 +134,7 @@ def test_a_points_numbers_are_the_same_bits_however_the_grid_is_cut(way: str):
         }
     grid = scenarios.grid(dse.load(asked))
     path, plan = (
-        (whole.Whole if way == "whole numbers" else tables.Tables)(grid),
+        (whole.over if way == "whole numbers" else tables.over)(grid),
         results.dataset.layout(grid),
     )
     every, left = path.solve(plan, tuple(slice(0, n) for n in grid.shape))

@@ -58,7 +58,7 @@ def test_stations_are_what_each_is_by_itself(
 ):
     # by what the boards of one point house too little, no type's least designs say
     completed = int(points == {"demand": 3, "cap": 3})
-    arrays, left = as_alone(swept(name, **points), whole.Whole, completed=completed)
+    arrays, left = as_alone(swept(name, **points), whole.over, completed=completed)
     assert not left.any()
     assert (arrays["status"] == OPTIMAL).any()
     assert (arrays["status"] == INFEASIBLE).any() == infeasible
@@ -68,7 +68,7 @@ def test_the_most_throughput_is_found_to_the_last_socket():
     """At once and alone, beside the oracle: one search of HiGHS stops one socket short at some of these caps."""
     source = swept("station_most_throughput_in_10_kw", cap=8)
     grid = scenarios.grid(dse.load(source))
-    arrays, left = whole.Whole(grid).solve(results.dataset.layout(grid), (slice(0, 8),))
+    arrays, left = whole.over(grid).solve(results.dataset.layout(grid), (slice(0, 8),))
     assert not left.any()
     for i in (2, 3, 5):
         wanted = station.answer(listed.at_point(source, (i,))).objective
@@ -80,8 +80,9 @@ def test_the_most_throughput_is_found_to_the_last_socket():
 def test_a_sweep_of_ten_thousand_stations_takes_this_way_and_agrees_with_the_oracle():
     grid = scenarios.grid(scenarios.load(LIBRARY / "station_cost_sweep.toml"))
     assert grid.size == 10_000
-    way = paths.path(grid)
-    assert isinstance(way, whole.Whole)
+    way = paths.chosen(grid).path
+    assert way is not None
+    assert way.method == whole.METHOD
     plan = results.dataset.layout(grid)
     # optima and bounds are compared here, feasible values of fewer stations above
     plan = results.dataset.only(plan, {v.name for v in plan.variables if v.role != "would_do"})
@@ -107,7 +108,7 @@ def test_a_sweep_of_ten_thousand_stations_takes_this_way_and_agrees_with_the_ora
 def test_the_sweep_itself_tells_the_same():
     asked = swept("station_least_cost_in_10_kw", demand=5, cap=5)
     found = dse.sweep(asked, workers=1, progress=False)
-    assert found.attrs["method"] == whole.Whole.__dataclass_fields__["method"].default
+    assert found.attrs["method"] == whole.METHOD
     place = {"demand": 2, "cap": 4}
     alone = dse.solve(
         {k: v for k, v in asked.items() if k != "sweep"}

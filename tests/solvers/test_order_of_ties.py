@@ -114,7 +114,7 @@ def test_whole_numbers_over_geometric_programs() -> None:
 def test_many_points_at_once(swept: dict[str, Any]) -> None:
     axis = {"d": {"path": "limits.time.max", "start": "20 s", "stop": "50 s", "num": 500}}
     question = with_ties({**PRICED, **swept, "sweep": axis}, "price")
-    assert paths.path(scenarios.grid(dse.load(question))) is not None
+    assert paths.chosen(scenarios.grid(dse.load(question))).path is not None
     made = dse.sweep(question, progress=False, audit=0)
     alone = dse.solve({k: v for k, v in question.items() if k != "sweep"})
     assert made["processors"].values == pytest.approx(alone.variables["processors"], rel=1e-6)

@@ -202,7 +202,7 @@ def test_counts_from_zero_and_menus_are_enumerated() -> None:
         }
 
     q = toy(run, decide, "cost", tops={"n": 50.0})
-    assert designs.enumerable(q) == 153
+    assert designs.grid(q).size == 153
     assert answer(q).objective == pytest.approx(4.0)
     assert answer(q).variables == {"n": 0.0, "a": 3.0}
     least = toy(run, decide, "cost", limits=[Limit("n2", minimum=2.0)], tops={"n": 50.0})

@@ -30,7 +30,7 @@ CAPPED = NBODY | {"limits": {"power": {"max": "1 kW"}, "time": {"max": "1 s"}}}
 
 
 def answered(grid: Grid) -> tuple[dict[str, Any], Any, many_points.Path]:
-    path = paths.path(grid)
+    path = paths.chosen(grid).path
     assert path is not None
     plan = results.dataset.layout(grid)
     arrays, left = path.solve(plan, over_grid.whole(grid))
@@ -87,7 +87,7 @@ def test_names_in_rows_are_answered_with_those_of_one_kind(monkeypatch: pytest.M
     }
     grid = grid_of(question, {"x": {"paths": rows}})
     runs: list[int] = []
-    real, path = batch.made, paths.path(grid)
+    real, path = batch.made, paths.chosen(grid).path
     assert path is not None
     monkeypatch.setattr(batch, "made", lambda *asked: runs.append(1) or real(*asked))
     arrays, left = path.solve(results.dataset.layout(grid), over_grid.whole(grid))

@@ -1,9 +1,8 @@
 """SCIP through Pyomo: right on what has a closed form, silent where it only believes, and killable."""
 
-import json
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,11 +85,6 @@ def test_it_works_from_standard_input() -> None:
         check=False,
     )
     assert done.stdout.strip() == "optimal", done.stderr
-
-
-def test_a_program_survives_the_way_to_the_child() -> None:
-    program = log_program(nbody("time", power=(None, 800.0), p=Decision("processors", values=(10.0, 20.0))))
-    assert scip.read(json.loads(json.dumps(asdict(program)))) == program
 
 
 def test_a_child_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -195,7 +195,7 @@ def part(at: Ready, places: Sequence[Places]) -> Ready:
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
         return at.front(tuple(int(p[i]) for p, i in zip(places, start, strict=True)), key)
 
-    path = None if at.path is None else many_points.part(at.path, places)
+    path = None if at.path is None else at.path.part(places)
     grid = at.grid.part(places)
     through = None if at.points is None else at.points.part(places)
     return replace(

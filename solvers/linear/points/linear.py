@@ -14,15 +14,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
 from formulations.program import Program, is_linear, linear_cost, program
 from formulations.program_branches import branch_count, branches
-from results.dataset import Arrays, Layout
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
+from solvers.judgement import judge
 from solvers.linear import milp, milp_ties
 from solvers.linear.linear_program import weak_duality
 from solvers.linear.milp_explained import RATE_ROUNDING
@@ -30,12 +29,13 @@ from solvers.linear.points import linear_conflicts, lp
 from solvers.linear.points.linear_rows import NotLinear, Rows, to_user
 from solvers.linear.points.lp import Vertices
 from solvers.many_points import blocks
-from solvers.many_points.block_answers import BlockAnswers, Designs
-from solvers.many_points.blocks import Block
-from solvers.many_points.offers import OTHER_KIND, Offer, too_few
+from solvers.many_points.block_answers import BlockAnswers
+from solvers.many_points.blocks import Block, ByGroup
+from solvers.many_points.offers import Offer
 from solvers.outcome import INFEASIBLE, OPTIMAL
 
 KIND = "linear program"
+METHOD = "linear programs solved together by the dual simplex method; bounds from their multipliers"
 FEWEST_COMPILED = 300
 """Points of a grid below which loading the compiled code takes longer than solving them one by one."""
 PROGRAMS_TOGETHER = 16_384
@@ -50,13 +50,15 @@ Mask = NDArray[np.bool_]
 
 def way(grid: Grid) -> Offer:
     """Return this way where most points of a grid are linear programs."""
-    if any(len(q.objectives) != 1 for q in grid.bases.values()):
-        return OTHER_KIND
-    if not any(is_program(q) for q in blocks.kinds(grid)):
-        return OTHER_KIND
-    if grid.size < FEWEST_COMPILED:
-        return too_few(KIND, FEWEST_COMPILED)
-    return blocks.offered(Linear(grid), Linear(blocks.thinned(grid)))
+    return blocks.offered_by_group(grid, KIND, is_program, over, FEWEST_COMPILED)
+
+
+def over(grid: Grid) -> ByGroup:
+    """Return the way over a grid; its declared work is so much for each number of the rows of a point's program."""
+    problem = work.first_problem(grid)
+    p = None if problem is None else problem.program
+    numbers = 1.0 if p is None else math.prod(p.rows.shape[-2:]) * branch_count(p)
+    return ByGroup(grid, answered, PROGRAMS_TOGETHER, METHOD, "batch", work.seconds("linear number", numbers))
 
 
 def is_program(question: Question) -> bool:
@@ -74,46 +76,25 @@ def is_program(question: Question) -> bool:
     return not p.integer.any() and branch_count(p) <= MOST_BRANCHES_SOLVED
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """The way itself; see ``solvers.paths.Path``."""
-
-    grid: Grid
-    method: str = "linear programs solved together by the dual simplex method; bounds from their multipliers"
-    kind: str = "batch"
-
-    @property
-    def work(self) -> float:
-        """Declared seconds of a point: so much for each number of its program's rows."""
-        problem = work.first_problem(self.grid)
-        p = None if problem is None else problem.program
-        return work.seconds(
-            "linear number", 1.0 if p is None else math.prod(p.rows.shape[-2:]) * branch_count(p)
-        )
-
-    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
-        """Answer a block."""
-        return blocks.solved(self.grid, plan, region, self.answer, PROGRAMS_TOGETHER)
-
-    def answer(self, answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
-        """Answer some points; tells which are answered."""
-        p = program(question)
-        _check(p)
-        made = [_with_rows(p, extra) for extra in branches(p)] if p.exact else [p]
-        found = [lp.solved(b.rows, b.equal, b.low, b.high, _aims(b), len(points)) for b in made]
-        which, least = (
-            _best_branches(made, found) if p.exact else (np.where(found[0].end == OPTIMAL, 0, -1), None)
-        )
-        good = np.zeros(len(points), dtype=bool)
-        for k, (b, f) in enumerate(zip(made, found, strict=True)):
-            own = which == k
-            if own.any():
-                bound = None if least is None else least[own]
-                good[own] = _optimal(answers, b, question, points, f, own, bound, len(p.keys))
-        none = np.all([f.end == INFEASIBLE for f in found], axis=0)
-        if none.any():
-            good[none] = linear_conflicts.put_conflicts(answers, question, made, points, found, none)
-        return good
+def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+    """Answer some points; tells which are answered."""
+    p = program(question)
+    _check(p)
+    made = [_with_rows(p, extra) for extra in branches(p)] if p.exact else [p]
+    found = [lp.solved(b.rows, b.equal, b.low, b.high, _aims(b), len(points)) for b in made]
+    which, least = (
+        _best_branches(made, found) if p.exact else (np.where(found[0].end == OPTIMAL, 0, -1), None)
+    )
+    good = np.zeros(len(points), dtype=bool)
+    for k, (b, f) in enumerate(zip(made, found, strict=True)):
+        own = which == k
+        if own.any():
+            bound = None if least is None else least[own]
+            good[own] = _optimal(answers, b, question, points, f, own, bound, len(p.keys))
+    none = np.all([f.end == INFEASIBLE for f in found], axis=0)
+    if none.any():
+        good[none] = linear_conflicts.put_conflicts(answers, question, made, points, found, none)
+    return good
 
 
 def _check(p: Program) -> None:
@@ -196,9 +177,11 @@ def _optimal(
     good &= sure
     place = {c: i for i, c in enumerate(p.columns)}
     x = {d.name: u[:, place[d.name]] for d in question.decide}
-    asked = blocks.part(question, mask)
-    designs = Designs(x, to_user(p, n, np.minimum(bound, value)), {}, rates)
-    return answers.best(asked, points[mask], designs, good)
+    user_bound = to_user(p, n, np.minimum(bound, value))
+    judged = judge(blocks.part(question, mask), x, user_bound, (len(u),))
+    good &= judged.good
+    answers.put(points[mask], judged, good, rates)
+    return good
 
 
 def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Mask]:

@@ -59,9 +59,7 @@ def put_conflicts(
 
             return conflicts.feasible_values(here, made[0].keys, conflict, factor)
 
-        why = Why(
-            names, conflicts.by_set(met), values, lambda some: blocks.some(question, now[some], len(mask))
-        )
+        why = Why(names, conflicts.by_set(met), values, lambda some: blocks.part(question, now[some]))
         return answers.conflicts(points[now], why)
 
     for left in blocks.together(own, answer):

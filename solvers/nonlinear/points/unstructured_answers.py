@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import Codes
 from solvers.mechanisms.why import Why
 from solvers.nonlinear import feasibility, search
-from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+from solvers.outcome import INFEASIBLE, OPTIMAL
 from solvers.patterns import Bools, Indices
 
 
@@ -64,29 +63,14 @@ def _put_conflicts(answers: BlockAnswers, question: Question, points: NDArray[np
         left_out = [n for n, k in zip(names, kept, strict=True) if not k]
         return feasibility.anywhere(subsets.without(divided.at(question, some), left_out), some.size)
 
+    def least(asked: Question, size: int) -> tuple[NDArray[np.int8], Array]:
+        found = search.minimise(asked, boxes.spaces(asked, size), most)
+        return found.status, found.x
+
     def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = divided.at(question, some)
-        return {name: _would_do(asked, some.size, name, most) for name in conflict}
+        return {name: subsets.feasible_values(asked, some.size, name, least) for name in conflict}
 
     few = conflicts.FEW_SEARCHED
     why = Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, some), few)
     return answers.conflicts(points, why)
-
-
-def _would_do(question: Question, count: int, name: str, most: int) -> Array:
-    """The feasible value of a limit (see ``feasible_values`` and ``subsets.feasible_value``)."""
-    found, open_ones = np.full(count, np.inf), np.arange(count)
-    for relaxed, goal in subsets.relaxations(question, name):
-        if not open_ones.size:
-            break
-        asked = replace(divided.at(relaxed, open_ones), objectives=(goal,))
-        searched = search.minimise(asked, boxes.spaces(asked, open_ones.size), most)
-        met = np.flatnonzero(searched.status == OPTIMAL)
-        if met.size:
-            there = divided.at(asked, met)
-            x = {d.name: searched.x[met, j] for j, d in enumerate(asked.decide)}
-            value = evaluation.objective(there, x, evaluation.metrics(there, x))
-            found[open_ones[met]] = np.broadcast_to(np.asarray(value, float), met.shape)
-        found[open_ones[searched.status == FAILED]] = np.nan
-        open_ones = open_ones[searched.status == INFEASIBLE]
-    return found
