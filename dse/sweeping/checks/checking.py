@@ -20,6 +20,7 @@ from dse.sweeping.checks.findings import EXAMPLES, Findings
 from dse.sweeping.checks.parts import EVALUATED, FEASIBLE, INFEASIBLE, OPTIMAL, Array, Part
 from dse.system.records import dataclass
 from formulations import evaluation, handover
+from formulations.grids.divided import with_each_number
 from formulations.grids.over_grid import Region, Spread, whole
 from formulations.tolerances import HOLDS
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
@@ -255,10 +256,7 @@ def _question_at_mask(asked: Question, shape: tuple[int, ...], mask: Array) -> Q
     def there(value: Any) -> Any:
         return np.broadcast_to(value, shape)[mask] if isinstance(value, np.ndarray) else value
 
-    given = {name: there(value) for name, value in asked.given.items()}
-    limits = tuple(replace(x, minimum=there(x.minimum), maximum=there(x.maximum)) for x in asked.limits)
-    decide = tuple(replace(d, minimum=there(d.minimum), maximum=there(d.maximum)) for d in asked.decide)
-    return replace(asked, given=given, limits=limits, decide=decide)
+    return with_each_number(asked, there)
 
 
 def _stored(part: Part, name: str, mask: Array) -> Any:

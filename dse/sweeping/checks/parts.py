@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from dse.system.records import dataclass
 from formulations.grids.over_grid import Region, Spread
 from results.dataset import STATUS_CODES, Layout, Variable
 from results.solution import Status
-from scenarios.question import Decision, Question, fixed
+from scenarios.question import Question, fixed
 
 Array = np.ndarray[Any, Any]
 OPTIMAL, FEASIBLE, INFEASIBLE, EVALUATED = (
@@ -54,15 +53,7 @@ class Part:
 
     def question(self) -> Question:
         """Return the question of the piece: arrays along its axes in what is given, limited and decided."""
-        asked = self.spread.question(self.region)
-        decide = asked.decide
-        for i, aim, along in self.spread.numbers():
-            if aim.kind != "decide":
-                continue
-            shape = [-1 if k == i else 1 for k in range(len(self.region))]
-            values: Any = along[self.region[i]].reshape(shape)
-            decide = tuple(_with_bound(d, aim.side, values) if d.name == aim.name else d for d in decide)
-        return replace(asked, decide=decide)
+        return self.spread.question(self.region)
 
     def questions(self) -> Iterator[tuple[Question, Mapping[str, str], Array]]:
         """Go through the choices among names that were made: what they leave of the question, and where."""
@@ -80,9 +71,3 @@ class Part:
             texts = [json.loads(v.attributes["choices"])[c] for v, c in zip(named, combination, strict=True)]
             chosen = {v.key: str(text) for v, text in zip(named, texts, strict=True)}
             yield fixed(asked, chosen), chosen, answered & (codes == combination).all(-1)
-
-
-def _with_bound(d: Decision, side: str, values: Any) -> Decision:
-    if side == "max_halvings":
-        return replace(d, minimum=(d.base or 0.0) / 2.0**values)
-    return replace(d, minimum=values) if side == "min" else replace(d, maximum=values)
