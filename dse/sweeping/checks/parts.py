@@ -71,3 +71,22 @@ class Part:
             texts = [json.loads(v.attributes["choices"])[c] for v, c in zip(named, combination, strict=True)]
             chosen = {v.key: str(text) for v, text in zip(named, texts, strict=True)}
             yield fixed(asked, chosen), chosen, answered & (codes == combination).all(-1)
+
+
+def stored_number(plan: Layout, name: str, arrays: Mapping[str, Any]) -> Any:
+    """Return what is stored of a decided number, among the arrays (or numbers) of all variables; None: nothing."""
+    for variable in plan.variables:
+        if variable.role == "decided" and variable.key == name:
+            return arrays.get(variable.name)
+        places = [
+            p for p, element in variable.elements.items() if element == name and variable.role == "family"
+        ]
+        if places and variable.name in arrays:
+            return element_at(arrays[variable.name], places[0])
+    return None
+
+
+def element_at(array: Any, place: tuple[int, ...]) -> Any:
+    """Return one element of a family, at all points."""
+    at: tuple[Any, ...] = (..., *place)
+    return array[at]
