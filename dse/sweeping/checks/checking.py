@@ -25,6 +25,7 @@ from dse.sweeping.checks.parts import (
     Array,
     Part,
     element_at,
+    stored_number,
 )
 from dse.system.records import dataclass
 from formulations import evaluation, handover
