@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations.arithmetics.maxima import SIDE
+from formulations.arithmetics.maxima import SIDE, log_ends
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.cuts import cuts
 from formulations.problem import Goal, Problem, Row, Variable, farther
@@ -148,20 +148,12 @@ def _tighter(c: Canonical, pairs: Sequence[tuple[Posynomial, Posynomial]]) -> Ca
     held = [(top, bottom * value) for top, bottom in (pairs[0], *for_goal)]
     rows = [*pairs[1:], *held, *for_rows]
     keys = (*c.keys, *(RowKey(f"cut {i}", SIDE) for i in range(len(rows) - len(c.keys))))
-    ends = [_log_ends(p, c.names, c.low, c.high) for p in pairs[0]]
+    box = dict(zip(c.names, zip(c.low, c.high, strict=True), strict=True))
+    ends = [log_ends(p, box) for p in pairs[0]]
     least, most = ends[0][0] - ends[1][1] - BOX_MARGIN, ends[0][1] - ends[1][0] + BOX_MARGIN
     low, high = np.append(c.low, max(least, -LOG_BOX)), np.append(c.high, min(most, LOG_BOX))
     wider = arrays((*c.names, GOAL), [(value, one), *rows], keys, low, high, c.allowed)
     return dataclasses.replace(wider, own=len(pairs))
-
-
-def _log_ends(p: Posynomial, names: tuple[str, ...], low: Array, high: Array) -> tuple[float, float]:
-    """Ends of log p over a box of logarithms, each term at its own."""
-    a, b = _exponents_and_logs(p, names)
-    up, down = np.maximum(a, 0.0), np.minimum(a, 0.0)
-    return float((b + up @ low + down @ high).max()), float(
-        (b + up @ high + down @ low).max() + np.log(b.size)
-    )
 
 
 def tables(

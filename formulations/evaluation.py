@@ -32,8 +32,6 @@ ELAPSED |= dict.fromkeys(economics.KEPT, 1)
 
 # ends of a search: what it begins with beside the model's own, and what it never goes beyond
 SEARCH_REACH = 1.0
-FARTHEST_REACH = FARTHEST_ENDS
-"""How much farther than that a search goes whose proof could rest on such an end (see ``farthest``)."""
 LEAST_FLOAT, LARGEST_FLOAT = 1e-300, 1e300
 LEAST_CALCULABLE, LARGEST_CALCULABLE = 1e-100, 1e100
 """How far floats go that are squared and cubed on the way to a metric: no search without structure goes farther."""
@@ -186,7 +184,7 @@ def farthest(question: Question) -> Question:
     Of a convex problem an optimum inside a smaller box is the optimum everywhere, and what an end forbids or holds
     shows. Of any other problem a better design beyond the box shows nowhere, so that it is searched this far.
     """
-    return replace(question, reach=max(question.reach, FARTHEST_REACH))
+    return replace(question, reach=max(question.reach, FARTHEST_ENDS))
 
 
 def nearest(question: Question) -> Question:

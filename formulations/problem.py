@@ -36,6 +36,10 @@ class Kind(StrEnum):
     BLACK_BOX = "black box"
 
 
+WHOLE = {Kind.LP: Kind.MILP, Kind.GP: Kind.MIGP, Kind.NLP: Kind.MINLP}
+"""The classes of problems some of whose variables are discrete."""
+
+
 @dataclass(frozen=True, slots=True)
 class Variable:
     """A decided number: its domain box (SI, positive) and which ends of it are the domain's own.
@@ -125,7 +129,6 @@ def formulate(question: Question, objective: int = 0) -> Problem:
         return Problem(question, Kind.EVALUATION, (), None, None)
     if question.model.black_box:
         return Problem(question, Kind.BLACK_BOX, variables, None, None, f"it {question.model.black_box}")
-    discrete = any(v.discrete for v in variables)
     if is_linear(question):
         return _linear_problem(question, variables, objective)
     far = evaluation.farthest(question)
@@ -133,24 +136,28 @@ def formulate(question: Question, objective: int = 0) -> Problem:
         taken, known, goal, rows = _with_maxima(question, objective)
         cases = _cases(question, taken, known, goal, rows)
     except NotPosynomial as refusal:
-        kind = Kind.MINLP if discrete else Kind.NLP
-        return Problem(far, kind, _variables(far), None, None, str(refusal))
+        return _without_structure(far, refusal)
     if cases:
         asked, variables = cases[0].question, tuple(v for v in cases[0].variables if not v.auxiliary)
-        kind = cases[0].kind if len(cases) == 1 else Kind.MINLP if discrete else Kind.NLP
+        kind = cases[0].kind if len(cases) == 1 else kind_of(variables, Kind.NLP)
         limits = [f"limit {r.key.name} ({r.key.side})" for r in rows if _holds_maximum(r)]
         where = [*limits, *([f"objective {goal.name}"] if goal is not None else [])][0]
         why = f"the {where} holds {LARGER}"
         return Problem(asked, kind, variables, None, None, why, cases=cases, known=known)
     refusal_text = _signomial(goal, rows)
-    asked = far if refusal_text or discrete else question
-    if _affine(goal, rows):
-        kind = Kind.MILP if discrete else Kind.LP
-    elif refusal_text:
-        kind = Kind.MINLP if discrete else Kind.NLP
-    else:
-        kind = Kind.MIGP if discrete else Kind.GP
+    kind = kind_of(variables, Kind.LP if _affine(goal, rows) else Kind.NLP if refusal_text else Kind.GP)
+    asked = far if refusal_text or kind in WHOLE.values() else question
     return Problem(asked, kind, _variables(asked), goal, rows, refusal_text, known=known)
+
+
+def kind_of(variables: Sequence[Variable], continuous: Kind) -> Kind:
+    """Return the class of a problem with these variables; ``continuous``: the one that it has if none is discrete."""
+    return WHOLE[continuous] if any(v.discrete for v in variables) else continuous
+
+
+def _without_structure(far: Question, refusal: NotPosynomial) -> Problem:
+    variables = _variables(far)
+    return Problem(far, kind_of(variables, Kind.NLP), variables, None, None, str(refusal))
 
 
 def reaching(problem: Problem, reach: float) -> Problem:
@@ -169,12 +176,10 @@ def reaching(problem: Problem, reach: float) -> Problem:
 def _linear_problem(
     question: Question, variables: tuple[Variable, ...], objective: int, known: Run | None = None
 ) -> Problem:
-    discrete = any(v.discrete for v in variables)
     try:
         made = program(question, objective, known)
     except NotPosynomial as refusal:
-        far, kind = evaluation.farthest(question), Kind.MINLP if discrete else Kind.NLP
-        return Problem(far, kind, _variables(far), None, None, str(refusal))
+        return _without_structure(evaluation.farthest(question), refusal)
     kind = Kind.MILP if made.integer.any() else Kind.LP
     return Problem(question, kind, variables, None, None, program=made)
 
@@ -300,9 +305,8 @@ def _case(
     more = tuple(Variable(n, *ends[n], False, False, Decision(n), auxiliary=True) for n in way.names)
     every = (*rows, *_held(way))
     refusal = _signomial(goal, every)
-    discrete = any(v.discrete for v in variables)
-    names = (Kind.MINLP, Kind.MIGP) if discrete else (Kind.NLP, Kind.GP)
-    return Problem(question, names[not refusal], (*variables, *more), goal, every, refusal)
+    kind = kind_of(variables, Kind.NLP if refusal else Kind.GP)
+    return Problem(question, kind, (*variables, *more), goal, every, refusal)
 
 
 def _held(way: maxima.Alternative) -> tuple[Row, ...]:

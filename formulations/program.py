@@ -26,7 +26,7 @@ from formulations.arithmetics.many import Many
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
-from formulations.stated import Run, named, run, stated
+from formulations.stated import Run, limits, run, stated
 from scenarios.question import Decision, Question
 
 Array = NDArray[np.float64]
@@ -137,17 +137,12 @@ def product(question: Question) -> Program | None:
     """
     if not question.objectives or question.objectives[0].maximize:
         return None
-    x = {d.name: symbol(d) for d in question.decide}
-    at = evaluation.metrics(question, x)
-    value = evaluation.objective(question, x, at)
+    made = run(question)
+    value = evaluation.objective(question, made.x, made.at)
     if not isinstance(value, Product):
         return None
-    limits = {
-        key: named(f"the limit {key.name} ({key.side})", ratio)
-        for key, ratio in evaluation.ratios(question, x, at).items()
-    }
     one, other = sorted(value.factors, key=lambda f: f.numerator.is_constant)
-    return _Builder(question, x).build(limits, one, 1, {}, [(other, 1)])
+    return _Builder(question, made.x).build(limits(question, made), one, 1, {}, [(other, 1)])
 
 
 def of_rows(
@@ -353,7 +348,7 @@ class _Builder:
 
     def _difference(self, atom: Differs) -> Iterator[tuple[Affine, Affine]]:
         one, other = (
-            {v: k for k, v in enumerate(self._decision(n).values or ())} for n in (atom.one, atom.other)
+            {v: k for k, v in enumerate(self.decided[n].values or ())} for n in (atom.one, atom.other)
         )
         for value in dict.fromkeys((*one, *other)):
             picks = [
@@ -369,9 +364,6 @@ class _Builder:
         yield from (*self.low, *self.high)
         for _, left, right, _ in self.rows:
             yield from (*left.terms.values(), left.constant, *right.terms.values(), right.constant)
-
-    def _decision(self, name: str) -> Decision:
-        return next(d for d in self.question.decide if d.name == name)
 
     @property
     def _big(self) -> float:

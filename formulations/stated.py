@@ -46,15 +46,19 @@ def stated(question: Question, objective: int = 0, known: Run | None = None) -> 
     """
     made = known or run(question)
     x, at = made.x, made.at
-    limits = {
-        key: named(f"the limit {key.name} ({key.side})", value)
-        for key, value in evaluation.ratios(question, x, at).items()
-    }
     goals = [_minimised_form(question, x, at, i) for i in range(len(question.objectives))]
     goal, sign = goals.pop(objective) if goals else (None, 1)
     every = {**x, **at}
     ties = {n: every[n] for n in question.tie_order if isinstance(every.get(n), Linear)}
-    return Stated(x, limits, goal, sign, ties, goals)
+    return Stated(x, limits(question, made), goal, sign, ties, goals)
+
+
+def limits(question: Question, made: Run) -> dict[RowKey, Linear]:
+    """Return the limits in affine forms; raises NotPosynomial."""
+    return {
+        key: _named(f"the limit {key.name} ({key.side})", value)
+        for key, value in evaluation.ratios(question, made.x, made.at).items()
+    }
 
 
 def _minimised_form(
@@ -62,13 +66,13 @@ def _minimised_form(
 ) -> tuple[Linear, int]:
     """What of an objective is minimised, and its sign."""
     wanted = question.objectives[which]
-    goal = named(f"the objective {wanted.name}", evaluation.objective(question, x, at, which))
+    goal = _named(f"the objective {wanted.name}", evaluation.objective(question, x, at, which))
     # what is 0 at every design has no reciprocal, and nothing to be greatest
     nothing = goal.numerator.is_constant and goal.numerator.constant == 0.0
     return (Linear(goal.denominator, goal.numerator), -1) if wanted.maximize and not nothing else (goal, 1)
 
 
-def named(what: str, value: object) -> Linear:
+def _named(what: str, value: object) -> Linear:
     """Read a number of a question; a refusal says ``what`` it is."""
     try:
         return linear(value)

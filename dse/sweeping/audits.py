@@ -49,6 +49,7 @@ AUDIT_TOLERANCE = 1e-9
 SOLVER = "SCIP through Pyomo"
 ATTRIBUTE = results.stores.store.AUDIT
 ENDED = "the process that was to answer ended"
+AGREES = "agrees"
 CUT_OFF = "cut_off"
 """Points whose process was ended by somebody else: the next run answers them."""
 
@@ -69,13 +70,9 @@ def wanted(at: Ready, asked: int | None) -> int:
         return 0
     if asked is not None:
         return min(asked, points)
-    if at.path is None or (points < FEW_TO_AUDIT and _has_decisions(at)):
+    if at.path is None or (points < FEW_TO_AUDIT and at.grid.decided()):
         return 0
     return min(AUDITED_POINTS, points)
-
-
-def _has_decisions(at: Ready) -> bool:
-    return bool(at.grid.decided())
 
 
 def drawn(at: Ready, count: int) -> list[Place]:
@@ -110,21 +107,23 @@ def again(
     """Answer points again, and compare with what is stored; ``ahead``: the process that is at these points."""
     if any(base.uncertain is not None for base in at.grid.bases.values()):
         return Again()
-    agree = undecided = cut_off = 0
-    largest, wrong = 0.0, []
     found = dict(zip(places, _stored(dataset, places), strict=True))
-    for place, opinion in _opinions(at, study, places, ahead):
-        stored = found[place]
-        cut_off += opinion.message == ENDED
-        verdict, difference = _compare(at, stored, opinion)
-        if verdict == "":
-            undecided += 1
-        elif verdict == "agrees":
-            agree += 1
-            largest = max(largest, difference)
-        else:
-            wrong.append(Wrong(place, "objective", verdict))
-    return Again(len(places), agree, undecided, len(wrong), cut_off, largest, tuple(wrong[:EXAMPLES]))
+    opinions = [
+        (place, opinion, *_compare(at, found[place], opinion))
+        for place, opinion in _opinions(at, study, places, ahead)
+    ]
+    wrong = [
+        Wrong(place, "objective", verdict) for place, _, verdict, _ in opinions if verdict not in {AGREES, ""}
+    ]
+    return Again(
+        points=len(places),
+        agree=sum(verdict == AGREES for _, _, verdict, _ in opinions),
+        undecided=sum(verdict == "" for _, _, verdict, _ in opinions),
+        differ=len(wrong),
+        cut_off=sum(opinion.message == ENDED for _, opinion, *_ in opinions),
+        difference=max((off for *_, verdict, off in opinions if verdict == AGREES), default=0.0),
+        examples=tuple(wrong[:EXAMPLES]),
+    )
 
 
 def _stored(dataset: xr.Dataset, places: Sequence[Place]) -> list[dict[str, float]]:
@@ -139,7 +138,7 @@ def _stored(dataset: xr.Dataset, places: Sequence[Place]) -> list[dict[str, floa
 
 
 def _compare(at: Ready, stored: Mapping[str, Any], opinion: Opinion) -> tuple[str, float]:
-    """Return "agrees" and by how much it differs, "" (nothing can be said) or what is wrong."""
+    """Return AGREES and by how much it differs, "" (nothing can be said) or what is wrong."""
     status = {code: s for s, code in STATUS_CODES.items()}.get(int(stored["status"]))
     told = opinion.status
     if status is None or told is Status.ERROR or status in {Status.ERROR, Status.UNBOUNDED}:
@@ -148,13 +147,13 @@ def _compare(at: Ready, stored: Mapping[str, Any], opinion: Opinion) -> tuple[st
         return _audit_of_metrics(at, status, stored, opinion)
     if status is Status.INFEASIBLE:
         if told is Status.INFEASIBLE:
-            return "agrees", 0.0
+            return AGREES, 0.0
         return (f"{SOLVER} finds a design", 0.0) if told is not Status.EVALUATED else ("", 0.0)
     if told is Status.INFEASIBLE:
         # the stored design was judged to meet all limits: then this opinion is wrong, which says nothing of the design
         return "", 0.0
     if opinion.objective is None or math.isnan(stored.get("objective", math.nan)):
-        return "agrees", 0.0
+        return AGREES, 0.0
     return _compare_optima(at, status, stored, opinion)
 
 
@@ -168,7 +167,7 @@ def _compare_optima(
     better = (opinion.objective - ours) * (1 if maximize else -1)
     difference = abs(better) / max(abs(ours), 1e-12)
     if abs(better) <= allowed:
-        return "agrees", difference
+        return AGREES, difference
     if better > 0 and status is Status.OPTIMAL:
         return f"{SOLVER} finds a better design: {opinion.objective!r} instead of {ours!r}", difference
     bound = stored.get("bound", math.nan)
@@ -194,7 +193,7 @@ def _audit_of_metrics(
         largest = max(largest, off)
     if status is not opinion.status:
         return f"{opinion.status.value} in plain floats, not {status.value}", largest
-    return "agrees", largest
+    return AGREES, largest
 
 
 def _question_at(grid: Grid, place: Place) -> Question:
@@ -206,7 +205,7 @@ def _opinions(
     at: Ready, study: Study, places: Sequence[Place], ahead: Child | None
 ) -> Iterator[tuple[Place, Opinion]]:
     """Answer each point again: here where nothing is decided, else in a process that can be ended."""
-    if not _has_decisions(at):
+    if not at.grid.decided():
         for place in places:
             yield place, ask(_question_at(at.grid, place), AUDIT_SECONDS)
         return
@@ -266,7 +265,7 @@ def beginning(at: Ready, study: Study, count: int) -> Iterator[Child | None]:
 
     What is compared is what the sweep has in the end.
     """
-    needed = count > 0 and _has_decisions(at) and all(b.uncertain is None for b in at.grid.bases.values())
+    needed = count > 0 and at.grid.decided() and all(b.uncertain is None for b in at.grid.bases.values())
     child = _started(at, study, tuple(drawn(at, count))) if needed else None
     try:
         yield child

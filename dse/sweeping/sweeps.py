@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -215,16 +215,33 @@ class _Todo:
         tally = _Tally(ready.plan, where)
         with _naming(tally, where), reporting(self.progress) as report:
             report(tally.points, tally.total)
-            here = _Here(ready, self.client, self.workers, self.patience)
-            for finished in here.computed(study, where.todo(), tally, report):
+
+            def further(points: int) -> None:
+                report(min(tally.points + points, tally.total), tally.total)
+
+            for finished in self._computed(ready, study, where.todo(), further):
                 tally.count(finished)
                 report(tally.points, tally.total)
-            for finished in here.computed(replace(study, retry=True), where.retry, tally, report):
+            for finished in self._computed(ready, replace(study, retry=True), where.retry, further):
                 where.take(finished)
             # a worker that a killed run left behind may have been at a chunk of ours
             where.look(again=True)
-            for finished in here.computed(study, where.todo(), tally, report):
+            for finished in self._computed(ready, study, where.todo(), further):
                 where.take(finished)
+
+    def _computed(
+        self, at: Ready, study: Study, todo: list[ChunkIndex], further: Callable[[int], None]
+    ) -> Iterator[Finished]:
+        """Go through the chunks as they are done: by this process, its threads, helpers, or the client's workers."""
+        crowd = _crowd(self.client, grid_way.processes(at, self.workers), len(todo))
+        if todo and crowd == 0 and self.workers is None and chunk_work.side_by_side(at):
+            yield from through_threads(at, study, todo)
+        elif todo and crowd == 0:
+            for index in todo:
+                yield chunk_work.solved(at, study, index, further)
+        elif todo:
+            with _workers(self.client, crowd) as (connected, local):
+                yield from through_dask(connected, local, study, todo, self.patience, further)
 
 
 @contextmanager
@@ -241,36 +258,6 @@ def _naming(tally: _Tally, where: Target) -> Iterator[None]:
         raise results.stores.store.StoreError(
             f"{where.path} was removed while it was being filled: {gone}"
         ) from problem
-
-
-@dataclass(frozen=True, slots=True)
-class _Here:
-    """Who computes: this process, its threads, helper processes, or the workers of a client."""
-
-    at: Ready
-    client: Any
-    workers: int | None
-    patience: float | None
-
-    def computed(
-        self, study: Study, todo: list[ChunkIndex], tally: _Tally, report: Report
-    ) -> Iterator[Finished]:
-        """Go through the chunks as they are done."""
-        crowd = _crowd(self.client, grid_way.processes(self.at, self.workers), len(todo))
-        if not todo:
-            return
-
-        def further(points: int) -> None:
-            report(min(tally.points + points, tally.total), tally.total)
-
-        if crowd == 0 and self.workers is None and chunk_work.side_by_side(self.at):
-            yield from through_threads(self.at, study, todo)
-        elif crowd == 0:
-            for index in todo:
-                yield chunk_work.solved(self.at, study, index, further)
-        else:
-            with _workers(self.client, crowd) as (connected, local):
-                yield from through_dask(connected, local, study, todo, self.patience, further)
 
 
 def _refuse_without_sweep(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:

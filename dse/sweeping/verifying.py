@@ -320,9 +320,3 @@ def _again(verdict: Verdict, at: Ready, asked: Scenario, path: str, places: list
     for wrong in verdict.again.examples:
         chunk = tuple(i // c for i, c in zip(wrong.place, chunks, strict=True))
         verdict.tell(Trouble(chunk, wrong.place, wrong.variable, wrong.what))
-
-
-def passed_audit(attributes: Mapping[str, Any]) -> bool:
-    """Whether the audit that a dataset tells of found nothing wrong (also where it tells of none)."""
-    told = json.loads(attributes.get(audits.ATTRIBUTE, "{}"))
-    return bool(told.get("passed", True))

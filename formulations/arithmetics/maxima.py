@@ -261,11 +261,12 @@ def _below_term_by_term(a: Ratio, b: Ratio) -> bool:
 
 def _range(a: Ratio, logs: Ends) -> tuple[Any, Any]:
     """Ends of log(a) over a box of logarithms; each term at its own ends."""
-    (low, high), (least, most) = _sum_range(a.numerator, logs), _sum_range(a.denominator, logs)
+    (low, high), (least, most) = log_ends(a.numerator, logs), log_ends(a.denominator, logs)
     return low - most, high - least
 
 
-def _sum_range(p: Posynomial, logs: Ends) -> tuple[Any, Any]:
+def log_ends(p: Posynomial, logs: Ends) -> tuple[Any, Any]:
+    """Ends of log(p) over a box of logarithms; each term at its own ends."""
     lows, highs = [], []
     for key, c in p.terms.items():
         # of a negative exponent the greatest value gives the least

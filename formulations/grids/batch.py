@@ -26,8 +26,7 @@ from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
 from formulations.problem import Goal, Problem, Variable, at_many, farther, formulate, symbolic
 from formulations.row_keys import RowKey
-from scenarios.decisions import halved
-from scenarios.question import Decision, Question
+from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 
 Pair = tuple[Posynomial, Posynomial]
@@ -222,26 +221,14 @@ def runs(spread: Spread, region: Region) -> Region:
 
 
 def asked(spread: Spread, region: Region) -> Question:
-    """Return the question at a piece: arrays in what is given, in limits and in bounds of what is decided."""
+    """Return the question at a piece, without lower limits that say nothing there."""
     question = spread.question(region)
-    decide, limits = question.decide, question.limits
+    limits = question.limits
     for i, aim, values in spread.numbers():
-        along: Any = values[region[i]]
-        if (aim.kind, aim.side) == ("limit", "min") and not along[0] > over_grid.least(spread.grid, aim):
+        first = values[region[i].start]
+        if (aim.kind, aim.side) == ("limit", "min") and not first > over_grid.least(spread.grid, aim):
             limits = tuple(replace(x, minimum=None) if x.name == aim.name else x for x in limits)
-        along = along.reshape([-1 if k == i else 1 for k in range(len(region))])
-        if aim.kind == "decide":
-            decide = tuple(
-                _decision_with_end(d, aim.side, along) if d.name == aim.name else d for d in decide
-            )
-    return replace(question, decide=decide, limits=limits)
-
-
-def _decision_with_end(d: Decision, side: str, along: Any) -> Decision:
-    if side == "max_halvings":
-        every: Any = np.vectorize(lambda h: halved(d.base or 0.0, h))(along)
-        return replace(d, minimum=every)
-    return replace(d, minimum=along) if side == "min" else replace(d, maximum=along)
+    return replace(question, limits=limits)
 
 
 def batch(spread: Spread, region: Region) -> Batch | None:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.grids import row_order
-from scenarios.sweep.grids import Grid
+from scenarios.decisions import halved
+from scenarios.sweep.grids import Grid, with_end
 
 if TYPE_CHECKING:
     from scenarios.axes.axes import Target
@@ -104,19 +105,21 @@ class Spread:
             )
 
     def question(self, region: Region) -> Question:
-        """Return the question at a piece: arrays along the piece in what is given and in the limits.
+        """Return the question at a piece: arrays along the piece in what is given, in limits and ends of decisions.
 
         A lower limit that says nothing at some points of an axis has ``NO_BOUND`` there.
         """
         asked = self.grid.question(tuple(s.start for s in region))
-        given, limits = dict(asked.given), asked.limits
+        given, limits, decide = dict(asked.given), asked.limits, asked.decide
         for i, aim, values in self.numbers():
             along: Any = values[region[i]].reshape([-1 if k == i else 1 for k in range(len(region))])
             if aim.kind == "given":
                 given[aim.name] = along
             elif aim.kind == "limit":
                 limits = tuple(self._limit(x, aim, along) if x.name == aim.name else x for x in limits)
-        return replace(asked, given=given, limits=limits)
+            elif aim.kind == "decide":
+                decide = tuple(with_end(d, aim, along, np.vectorize(halved)) for d in decide)
+        return replace(asked, given=given, limits=limits, decide=decide)
 
     def _limit(self, limit: Limit, aim: Target, along: Any) -> Limit:
         if aim.side == "max":

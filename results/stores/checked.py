@@ -103,8 +103,7 @@ class Checked(Patient):
             if files is None or key not in files:
                 return "" if data is None else undecodable(data)
             if fresh:
-                texts, reasons = markers.read(where, [key])
-                return roots.compared(files[key], texts.get(key), reasons.get(key))
+                return roots.differing(where, {key: files[key]}).get(key, "")
             if not roots.compared(files[key], data):
                 return ""
         return ""

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 def annotate(place: Place, attributes: Mapping[str, Any]) -> None:
     """Add attributes (say audit figures) to the dataset of a store, all at once; the same again writes nothing."""
-    where = folder(place)
-    told = roots.root(where)
-    with explained(where, "write to"):
+    with roots.at(place, "write to") as (where, told):
         if {**told[ATTRIBUTES], **attributes} != told[ATTRIBUTES]:
             # in an order of their own, so that the file is the same however often it was written
             before = {name: value for name, value in told[ATTRIBUTES].items() if name not in attributes}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +17,15 @@ from results.stores import identities, markers
 from results.stores.files import seals
 from results.stores.files.object_storage import ROOT
 from results.stores.files.seals import ATTRIBUTES, FILES, SEAL
+from results.stores.files.storage import folder
 from results.stores.files.trouble import StoreError, damaged, explained
 from results.stores.markers import DONE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from results.dataset import Layout, Variable
-    from results.stores.files.storage import Folder
+    from results.stores.files.storage import Folder, Place
 
 COPY = f"{DONE}/root.copy"
 IDENTITY = "identity"
@@ -93,6 +95,18 @@ def root(where: Folder) -> dict[str, Any]:
     raise damaged(where, {ROOT: why or "is that of another dataset"})
 
 
+@contextmanager
+def at(place: Place, what: str = "read") -> Iterator[tuple[Folder, dict[str, Any]]]:
+    """Give the folder and the root of the store at a place; what goes wrong within says that it was to ``what``.
+
+    Raises StoreError and StoreDamaged as ``root`` does.
+    """
+    where = folder(place)
+    document = root(where)
+    with explained(where, what):
+        yield where, document
+
+
 def ours(where: Folder) -> bool:
     """Whether a folder without a sound root was a store of a sweep."""
     return bool(_document(where, COPY)[0]) or any(n != ROOT for n in where.names(DONE))
@@ -142,15 +156,19 @@ def damage(where: Folder, document: Mapping[str, Any]) -> dict[str, str]:
     files = seals.recorded(document)
     if files is None:
         return {}
-    texts, reasons = markers.read(where, files)
-    found = {
-        name: wrong for name, r in files.items() if (wrong := compared(r, texts.get(name), reasons.get(name)))
-    }
+    found = differing(where, files)
     copy, why = _document(where, COPY)
     now = document[ATTRIBUTES]
     if not why and any(now.get(n) != value for n, value in copy[ATTRIBUTES].items() if n != SEAL):
         why = "is that of another store"
     return found | ({COPY: why} if why else {})
+
+
+def differing(where: Folder, files: Mapping[str, seals.Record | None]) -> dict[str, str]:
+    """Read files, and say of those that are not what is recorded of them how they differ."""
+    texts, reasons = markers.read(where, files)
+    found = {name: compared(r, texts.get(name), reasons.get(name)) for name, r in files.items()}
+    return {name: wrong for name, wrong in found.items() if wrong}
 
 
 def compared(expected: seals.Record | None, data: bytes | None, unread: str | None = None) -> str:

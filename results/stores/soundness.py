@@ -86,10 +86,7 @@ def compared(where: Folder, index: ChunkIndex, note: Mapping[str, Any]) -> Wrong
     """Compare the files of a chunk with what its marker records."""
     if not note:
         return {markers.name(index): UNREADABLE}
-    files = seals.recorded(note) or {}
-    texts, reasons = markers.read(where, files)
-    found = {name: roots.compared(r, texts.get(name), reasons.get(name)) for name, r in files.items()}
-    return {name: wrong for name, wrong in found.items() if wrong}
+    return roots.differing(where, seals.recorded(note) or {})
 
 
 def _missing_markers(where: Folder, document: Mapping[str, Any], order: Iterable[str]) -> Wrong:

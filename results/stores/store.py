@@ -141,16 +141,13 @@ def check(place: Place) -> None:
     That costs a listing, and reading the metadata and the markers; no file of numbers is opened. Of stores that an
     older version made nothing is recorded. Raises StoreDamaged, and StoreError where there is no store of ours.
     """
-    where = folder(place)
-    document = roots.root(where)
-    soundness.check(where, document, _variable_order(document))
+    with roots.at(place) as (where, document):
+        soundness.check(where, document, _variable_order(document))
 
 
 def damaged_metadata(place: Place) -> dict[str, str]:
     """Say which metadata are not what was written, by file; StoreError where there is no store of ours."""
-    where = folder(place)
-    document = roots.root(where)
-    with explained(where, "read"):
+    with roots.at(place) as (where, document):
         return roots.damage(where, document)
 
 
@@ -167,17 +164,14 @@ def damaged_chunks(
 
     ``only``: these chunks (None: all).
     """
-    where = folder(place)
-    with explained(where, "read"):
+    with roots.at(place) as (where, _):
         return soundness.by_bytes(where, only)
 
 
 def discard(place: Place, index: ChunkIndex) -> None:
     """Take back a damaged chunk, its files included."""
-    where = folder(place)
-    order = _variable_order(roots.root(where))
-    with explained(where, "write to"):
-        soundness.discard(where, index, order)
+    with roots.at(place, "write to") as (where, document):
+        soundness.discard(where, index, _variable_order(document))
 
 
 def write_chunk(
@@ -196,9 +190,8 @@ def write_chunk(
 
     from results.stores.checked import Written, opened
 
-    where = folder(place)
-    own = roots.identity(roots.root(where))
-    with explained(where, "write to"):
+    with roots.at(place, "write to") as (where, document):
+        own = roots.identity(document)
         written = Written(opened(where, write=True))
         with decoded(where):
             group = zarr.open_group(written, mode="r+", use_consolidated=False)
@@ -215,11 +208,17 @@ def write_chunk(
         for name in sorted(arrays, key=lambda n: n == "status"):
             held[name][region(index, held[name])] = fitting[name]
             where.settle(files[name])
-        record = {"index": list(index), markers.CHECKSUMS: sums, CHUNKS: own[CHUNKS], "written": time.time()}
-        record |= {"statuses": _counts(fitting["status"])} if "status" in fitting else {}
-        record |= {markers.SWEEP: identities.digest(own)}
-        record |= {seals.FILES: {file: written.files.get(file) for file in files.values()}}
-        _put_marker(where, index, {**(note or {}), **record})
+        record = {
+            **(note or {}),
+            "index": list(index),
+            markers.CHECKSUMS: sums,
+            CHUNKS: own[CHUNKS],
+            "written": time.time(),
+            **({"statuses": _counts(fitting["status"])} if "status" in fitting else {}),
+            markers.SWEEP: identities.digest(own),
+            seals.FILES: {file: written.files.get(file) for file in files.values()},
+        }
+        _put_marker(where, index, record)
 
 
 def _put_marker(where: Folder, index: ChunkIndex, record: dict[str, Any]) -> None:
@@ -245,10 +244,9 @@ def _counts(status: np.ndarray[Any, Any]) -> dict[str, int]:
 
 def read_chunk(place: Place, index: ChunkIndex) -> dict[str, np.ndarray[Any, Any]]:
     """Return one chunk of every variable as it is stored; StoreError where one cannot be read."""
-    where = folder(place)
     opened = group(place)
-    with decoded(where):
-        arrays = {name: opened[name] for name in _variable_order(roots.root(where))}
+    with roots.at(place) as (where, document), decoded(where):
+        arrays = {name: opened[name] for name in _variable_order(document)}
         return {name: np.asarray(array[region(index, array)]) for name, array in arrays.items()}
 
 
@@ -256,9 +254,7 @@ def group(place: Place) -> Any:
     """Open a store as a Zarr group; every file is compared with what is recorded of it."""
     import zarr
 
-    where = folder(place)
-    document = roots.root(where)
-    with decoded(where):
+    with roots.at(place) as (where, document), decoded(where):
         return zarr.open_group(_checksummed(where, document), mode="r", use_consolidated=False)
 
 
@@ -293,17 +289,13 @@ def _checksummed(where: Folder, document: Mapping[str, Any]) -> Any:
 
 def done(place: Place) -> set[ChunkIndex]:
     """Return the indices of the chunks that are finished."""
-    where = folder(place)
-    roots.root(where)
-    with explained(where, "read"):
+    with roots.at(place) as (where, _):
         return markers.done(where)
 
 
 def is_done(place: Place, index: ChunkIndex) -> bool:
     """Whether a chunk is finished."""
-    where = folder(place)
-    with explained(where, "read"):
-        return bool(markers.notes(where, [index]).get(index))
+    return bool(notes(place, [index]).get(index))
 
 
 def notes(place: Place, only: Iterable[ChunkIndex] | None = None) -> dict[ChunkIndex, dict[str, Any]]:
@@ -311,9 +303,7 @@ def notes(place: Place, only: Iterable[ChunkIndex] | None = None) -> dict[ChunkI
 
     ``only``: of these chunks, where they are finished (None: of all).
     """
-    where = folder(place)
-    roots.root(where)
-    with explained(where, "read"):
+    with roots.at(place) as (where, _):
         return markers.notes(where, only)
 
 
@@ -336,33 +326,26 @@ def verify(place: Place) -> dict[ChunkIndex, str]:
 def forget(place: Place, index: ChunkIndex) -> None:
     """Take back that a chunk is done, so that the sweep computes it again."""
     resume(place)
-    where = folder(place)
-    with explained(where, "write to"):
+    with roots.at(place, "write to") as (where, _):
         where.remove(markers.name(index))
 
 
 def resume(place: Place) -> None:
     """Take back that a store is finished: what its audit said of all chunks goes, until they are done again."""
-    where = folder(place)
-    told = roots.root(where)
-    with explained(where, "write to"):
+    with roots.at(place, "write to") as (where, told):
         if told[ATTRIBUTES].pop(AUDIT, None) is not None:
             where.put(ROOT, seals.dumped(told))
 
 
 def tidy(place: Place) -> None:
     """Remove what killed writers left half written; only to be called when nobody writes."""
-    where = folder(place)
-    roots.root(where)
-    with explained(where, "write to"):
+    with roots.at(place, "write to") as (where, _):
         where.tidy()
 
 
 def shape(place: Place) -> tuple[int, ...]:
     """Return the number of values on each swept axis."""
-    where = folder(place)
-    document = roots.root(where)
-    with decoded(where):
+    with roots.at(place) as (where, document), decoded(where):
         found = group(place)[_variable_order(document)[0]].shape
     return tuple(int(n) for n in found[: len(chunks_of(place))])
 
@@ -380,11 +363,9 @@ def open(place: Place) -> xr.Dataset:
     """
     import xarray as xr
 
-    where = folder(place)
-    document = roots.root(where)
-    order = _variable_order(document)
-    soundness.check(where, document, order)
-    with decoded(where):
+    with roots.at(place) as (where, document), decoded(where):
+        order = _variable_order(document)
+        soundness.check(where, document, order)
         found = xr.open_zarr(_checksummed(where, document), consolidated=False, chunks=None).drop_encoding()
     found.attrs = roots.attributes(document)
     # what is not a variable of the sweep says what stands in the rows of an axis

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -126,7 +126,7 @@ class Grid:
             elif aim.kind in ("measure", SPREAD):
                 chance |= _chanced(replace(base, **chance), aim, float(value))
             elif aim.kind == "decide":
-                decide = tuple(_decision(d, aim, float(value)) for d in decide)
+                decide = tuple(with_end(d, aim, float(value)) for d in decide)
         return settled(replace(base, given=given, limits=limits, decide=decide, joint=joint, **chance))
 
     def kinds(self) -> Iterator[tuple[int, ...]]:
@@ -205,9 +205,13 @@ def _taken(values: Any, places: Sequence[int]) -> Any:
     return operator.itemgetter(*listed)(values) if len(listed) > 1 else tuple(values[i] for i in listed)
 
 
-def _decision(d: Decision, aim: Target, value: float) -> Decision:
+def with_end(d: Decision, aim: Target, value: Any, halving: Callable[[float, Any], Any] = halved) -> Decision:
+    """Return a decision with the end that an axis moves, where it is this one's: to a number, or an array of them.
+
+    ``halving``: ``halved``, or what does the same with arrays.
+    """
     if d.name != aim.name:
         return d
     if aim.side == "max_halvings":
-        return replace(d, minimum=halved(d.base or 0.0, value))
+        return replace(d, minimum=halving(d.base or 0.0, value))
     return replace(d, minimum=value) if aim.side == "min" else replace(d, maximum=value)

@@ -19,6 +19,7 @@ from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array, Space
 from solvers.sampling import small_programs
+from solvers.sampling.small_programs import products
 
 DIFFERENCE = 1e-5
 """Step of a central difference in logarithms: its error and that of rounding are then both about 1e-10."""
@@ -151,7 +152,7 @@ def descents(
         if short.size:
             # curved limits: aim again from what they were at the far end
             part = now.take(short)
-            seen = then.value[short, :-1] - _products(part.slope[:, :-1], move[short])
+            seen = then.value[short, :-1] - products(part.slope[:, :-1], move[short])
             again, _ = _moves(part, seen, low[going[short]], high[going[short]], step[short])
             elsewhere = (again != move[short]).any(axis=1)
             short, ends_there = short[elsewhere], part.u[elsewhere] + again[elsewhere]
@@ -182,14 +183,6 @@ def _broken(limits: Array) -> Array:
     return np.where(worst <= ROUNDED, 0.0, worst)
 
 
-def _products(slope: Array, move: Array) -> Array:
-    """Return the slopes (M, rows, n) along moves (M, n)."""
-    total = slope[..., 0] * move[:, :1]
-    for j in range(1, move.shape[1]):
-        total = total + slope[..., j] * move[:, j : j + 1]
-    return np.asarray(total)
-
-
 def _moves(now: _Designs, limits: Array, low: Array, high: Array, step: Array) -> tuple[Array, Array]:
     """Find the best moves by the tangents, and the merits they expect there.
 
@@ -203,6 +196,6 @@ def _moves(now: _Designs, limits: Array, low: Array, high: Array, step: Array) -
     move = far * small_programs.minimise(
         now.slope[:, -1], DESCENT_PENALTY, now.slope[:, :-1], limits / far, below, np.maximum(above, below)
     )
-    worst = _broken(limits + _products(now.slope[:, :-1], move))
-    gained = _products(now.slope[:, -1:], move)[:, 0]
+    worst = _broken(limits + products(now.slope[:, :-1], move))
+    gained = products(now.slope[:, -1:], move)[:, 0]
     return move, now.value[:, -1] + gained + DESCENT_PENALTY * worst

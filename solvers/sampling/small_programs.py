@@ -68,18 +68,19 @@ def minimise(cost: Array, penalty: float, rows: Array, least: Array, low: Array,
     return np.asarray(np.clip(found, low, high))
 
 
-def _basics(t: _Tableau) -> Array:
-    total = t.rows[:, :, 0] * t.x[:, :1]
-    for j in range(1, t.x.shape[1]):
-        total = total + t.rows[:, :, j] * t.x[:, j : j + 1]
-    return total
+def products(rows: Array, x: Array) -> Array:
+    """Return the rows (M, m, n) times x (M, n), each sum in one order however many there are."""
+    total = rows[..., 0] * x[:, :1]
+    for j in range(1, x.shape[1]):
+        total = total + rows[..., j] * x[:, j : j + 1]
+    return np.asarray(total)
 
 
 def _values(t: _Tableau) -> Array:
     """Return all variables by number."""
     found = np.empty_like(t.low)
     np.put_along_axis(found, t.outside, t.x, axis=1)
-    np.put_along_axis(found, t.basic, _basics(t), axis=1)
+    np.put_along_axis(found, t.basic, products(t.rows, t.x), axis=1)
     return found
 
 
@@ -88,7 +89,7 @@ def _pivoted(t: _Tableau) -> NDArray[np.bool_]:
     count, m = t.rows.shape[:2]
     if not m:
         return np.zeros(count, bool)
-    every, value = np.arange(count), _basics(t)
+    every, value = np.arange(count), products(t.rows, t.x)
     over = value - np.take_along_axis(t.high, t.basic, axis=1)
     under = np.take_along_axis(t.low, t.basic, axis=1) - value
     r = np.maximum(over, under).argmax(axis=1)

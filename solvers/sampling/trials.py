@@ -166,36 +166,27 @@ def _knob(question: Question, d: Decision, ends: tuple[float, float, float] | No
     if d.choices is not None:
         return Knob(d.name, d.name, made.CategoricalDistribution(d.choices), str)
     assert ends is not None, "a number has ends"
-    low, high, whole = float(ends[0]), float(ends[1]), float(ends[2])
+    low, high, whole = map(float, ends)
     low, high = _ends_without_slack(low, high, d)
-    menu = evaluation.quantity(question.model, d.name).menu
-    if d.values is not None:
-        inside = [i for i, v in enumerate(d.values) if low <= v <= high] or range(len(d.values))
-        if menu:
-            names = tuple(menu[int(d.values[i]) - 1] for i in inside)
-            return Knob(d.name, d.name, made.CategoricalDistribution(names), partial(_entry, menu))
-        where = made.IntDistribution(inside[0], inside[-1])
-        return Knob(f"{d.name}, place in its list", d.name, where, partial(_listed_value, d.values))
+    first, last, menu = math.ceil(low), math.floor(high), evaluation.quantity(question.model, d.name).menu
+    listed = d.values or ()
+    inside = [i for i, v in enumerate(listed) if low <= v <= high] or range(len(listed))
+    if menu:
+        entries = [int(listed[i]) for i in inside] if listed else range(first, last + 1)
+        names = made.CategoricalDistribution(tuple(menu[k - 1] for k in entries))
+        return Knob(d.name, d.name, names, partial(_entry, menu))
+    if listed:
+        places = made.IntDistribution(inside[0], inside[-1])
+        return Knob(f"{d.name}, place in its list", d.name, places, lambda place: listed[place])
+    if d.integer and (first >= 1 or last <= LONGEST_COUNT):
+        return Knob(d.name, d.name, made.IntDistribution(first, last, log=first >= 1), float)
     if d.integer:
-        return _whole_number_knob(d.name, math.ceil(low), math.floor(high), menu)
-    if low > 0:
-        return Knob(d.name, d.name, made.FloatDistribution(low, high, log=True), float)
-    if whole <= 1:
-        return Knob(d.name, d.name, made.FloatDistribution(low, high), float)
+        more = made.IntDistribution(first + 1, last + 1, log=True)
+        return Knob(f"{d.name} + 1", d.name, more, lambda number: number - 1.0)
+    if low > 0 or whole <= 1:
+        return Knob(d.name, d.name, made.FloatDistribution(low, high, log=low > 0), float)
     share = made.FloatDistribution(0.0, 1.0)
     return Knob(f"{d.name}, part of its range", d.name, share, partial(_denser_near_zero, whole))
-
-
-def _whole_number_knob(name: str, low: int, high: int, menu: Sequence[str]) -> Knob:
-    made = optuna.distributions
-    if menu:
-        names = tuple(menu[i - 1] for i in range(low, high + 1))
-        return Knob(name, name, made.CategoricalDistribution(names), partial(_entry, menu))
-    if low >= 1:
-        return Knob(name, name, made.IntDistribution(low, high, log=True), float)
-    if high <= LONGEST_COUNT:
-        return Knob(name, name, made.IntDistribution(low, high), float)
-    return Knob(f"{name} + 1", name, made.IntDistribution(low + 1, high + 1, log=True), _less_one)
 
 
 def _ends_without_slack(low: float, high: float, d: Decision) -> tuple[float, float]:
@@ -207,14 +198,6 @@ def _ends_without_slack(low: float, high: float, d: Decision) -> tuple[float, fl
 
 def _entry(menu: Sequence[str], name: str) -> float:
     return menu.index(name) + 1.0
-
-
-def _listed_value(values: Sequence[float], place: int) -> float:
-    return values[place]
-
-
-def _less_one(number: int) -> float:
-    return number - 1.0
 
 
 def _denser_near_zero(high: float, share: float) -> float:

@@ -17,9 +17,19 @@ import numpy as np
 
 from dse.sweeping.checks import dual_bounds, world_checks
 from dse.sweeping.checks.findings import EXAMPLES, Findings
-from dse.sweeping.checks.parts import EVALUATED, FEASIBLE, INFEASIBLE, OPTIMAL, Array, Part
+from dse.sweeping.checks.parts import (
+    EVALUATED,
+    FEASIBLE,
+    INFEASIBLE,
+    OPTIMAL,
+    Array,
+    Part,
+    element_at,
+    stored_number,
+)
 from dse.system.records import dataclass
 from formulations import evaluation, handover
+from formulations.grids.divided import with_each_number
 from formulations.grids.over_grid import Region, Spread, whole
 from formulations.tolerances import HOLDS
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
@@ -167,15 +177,16 @@ def _check_designs_at(
 ) -> None:
     """Re-evaluate the designs at the points of ``mask``."""
     question = _question_at_mask(asked, part.shape, mask)
-    x = {d.name: values for d in question.decide if (values := _stored(part, d.name, mask)) is not None}
+    kept = {d.name: stored_number(part.plan, d.name, part.arrays) for d in question.decide}
+    x = {name: values[mask] for name, values in kept.items() if values is not None}
     missing = [d.name for d in question.decide if d.name not in x]
     if missing:
         found.tell(mask, part.origin, missing[0], "decided, but not stored")
         return
     at = {**chosen, **_metrics_of_model(question, x, int(mask.sum()))}
     told = _Told(part, mask, found)
-    for name, stored in _reported(part, at, question, x, mask):
-        told.differ(name, stored)
+    for name, pair in _reported(part, at, question, x, mask):
+        told.differ(name, pair)
     _judge_decisions(question, x, told)
     if not (part.question().decide or "status" not in part.arrays):
         _judge_evaluated(question, x, at, told)
@@ -217,9 +228,9 @@ class _Told:
 
     def differ(self, name: str, pair: tuple[Any, Any]) -> None:
         """Compare what is stored with what the model says."""
-        stored, computed = pair
-        same = (stored == computed) | (np.isnan(stored) & np.isnan(computed))
-        off = np.where(same, 0.0, np.abs(stored - computed) / np.maximum(np.abs(stored), np.abs(computed)))
+        kept, computed = pair
+        same = (kept == computed) | (np.isnan(kept) & np.isnan(computed))
+        off = np.where(same, 0.0, np.abs(kept - computed) / np.maximum(np.abs(kept), np.abs(computed)))
         self.tell(~(off <= ARRAYS_AGREE), name, "differs from what the model computes for the design")
         fine = np.where(off <= ARRAYS_AGREE, off, 0.0)
         self.found.difference = max(self.found.difference, float(np.max(fine, initial=0.0)))
@@ -233,7 +244,7 @@ def _bounds(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array,
     if not mask.any() or not dual_bounds.convex(part.spread.grid, part.origin, chosen):
         return
     question = _question_at_mask(asked, part.shape, mask)
-    x = {d.name: _stored(part, d.name, mask) for d in question.decide}
+    x = {d.name: stored_number(part.plan, d.name, part.arrays)[mask] for d in question.decide}
     worth = part.arrays["elasticity"][mask]
     weights = {name: worth[:, i] for i, name in enumerate(part.plan.limits)}
     gaps = None
@@ -255,27 +266,7 @@ def _question_at_mask(asked: Question, shape: tuple[int, ...], mask: Array) -> Q
     def there(value: Any) -> Any:
         return np.broadcast_to(value, shape)[mask] if isinstance(value, np.ndarray) else value
 
-    given = {name: there(value) for name, value in asked.given.items()}
-    limits = tuple(replace(x, minimum=there(x.minimum), maximum=there(x.maximum)) for x in asked.limits)
-    decide = tuple(replace(d, minimum=there(d.minimum), maximum=there(d.maximum)) for d in asked.decide)
-    return replace(asked, given=given, limits=limits, decide=decide)
-
-
-def _stored(part: Part, name: str, mask: Array) -> Any:
-    """Return a decided number at the points of the mask; None where it is not stored."""
-    for variable in part.variables("decided"):
-        if variable.key == name:
-            return part.arrays[variable.name][mask]
-    for variable in part.variables("family"):
-        for place, element in variable.elements.items():
-            if element == name:
-                return _element(part.arrays[variable.name], place)[mask]
-    return None
-
-
-def _element(array: Array, place: tuple[int, ...]) -> Any:
-    at: tuple[Any, ...] = (..., *place)
-    return array[at]
+    return with_each_number(asked, there)
 
 
 def _reported(
@@ -294,7 +285,7 @@ def _reported(
     for variable in part.variables("family"):
         for place, name in variable.elements.items():
             if name in known:
-                yield name, (_element(part.arrays[variable.name], place)[mask], flat(known[name]))
+                yield name, (element_at(part.arrays[variable.name], place)[mask], flat(known[name]))
     if question.objectives and "objective" in part.arrays:
         computed = flat(evaluation.objective(question, x, at))
         yield "objective", (part.arrays["objective"][mask], computed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from dse.system.records import dataclass
 from formulations.grids.over_grid import Region, Spread
 from results.dataset import STATUS_CODES, Layout, Variable
 from results.solution import Status
-from scenarios.question import Decision, Question, fixed
+from scenarios.question import Question, fixed
 
 Array = np.ndarray[Any, Any]
 OPTIMAL, FEASIBLE, INFEASIBLE, EVALUATED = (
@@ -54,15 +53,7 @@ class Part:
 
     def question(self) -> Question:
         """Return the question of the piece: arrays along its axes in what is given, limited and decided."""
-        asked = self.spread.question(self.region)
-        decide = asked.decide
-        for i, aim, along in self.spread.numbers():
-            if aim.kind != "decide":
-                continue
-            shape = [-1 if k == i else 1 for k in range(len(self.region))]
-            values: Any = along[self.region[i]].reshape(shape)
-            decide = tuple(_with_bound(d, aim.side, values) if d.name == aim.name else d for d in decide)
-        return replace(asked, decide=decide)
+        return self.spread.question(self.region)
 
     def questions(self) -> Iterator[tuple[Question, Mapping[str, str], Array]]:
         """Go through the choices among names that were made: what they leave of the question, and where."""
@@ -82,7 +73,20 @@ class Part:
             yield fixed(asked, chosen), chosen, answered & (codes == combination).all(-1)
 
 
-def _with_bound(d: Decision, side: str, values: Any) -> Decision:
-    if side == "max_halvings":
-        return replace(d, minimum=(d.base or 0.0) / 2.0**values)
-    return replace(d, minimum=values) if side == "min" else replace(d, maximum=values)
+def stored_number(plan: Layout, name: str, arrays: Mapping[str, Any]) -> Any:
+    """Return what is stored of a decided number, among the arrays (or numbers) of all variables; None: nothing."""
+    for variable in plan.variables:
+        if variable.role == "decided" and variable.key == name:
+            return arrays.get(variable.name)
+        places = [
+            p for p, element in variable.elements.items() if element == name and variable.role == "family"
+        ]
+        if places and variable.name in arrays:
+            return element_at(arrays[variable.name], places[0])
+    return None
+
+
+def element_at(array: Any, place: tuple[int, ...]) -> Any:
+    """Return one element of a family, at all points."""
+    at: tuple[Any, ...] = (..., *place)
+    return array[at]

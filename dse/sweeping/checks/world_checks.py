@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dse.sweeping.checks.findings import Findings, Wrong
+from dse.sweeping.checks.parts import stored_number
 from formulations import evaluation
 from formulations.tolerances import HOLDS
 from results.dataset import Layout
@@ -33,14 +34,14 @@ def check(
     """Judge one stored answer with a design; ``at``: the numbers stored at its ``place``, by variable."""
     uncertain = question.uncertain
     assert uncertain is not None, "only what is uncertain has samples"
+    named = {d.name for d in question.decide if d.choices}
     texts = {
-        v.key: _choice_of_code(v.attributes, at[v.name])
+        v.key: str(json.loads(v.attributes["choices"])[int(at[v.name])])
         for v in plan.variables
-        if v.role == "decided" and v.dtype != "float64"
+        if v.role == "decided" and v.dtype != "float64" and v.key in named
     }
-    texts = {n: t for n, t in texts.items() if any(d.name == n and d.choices for d in question.decide)}
     asked = fixed(question, texts) if texts else question
-    x = {d.name: np.float64(_value_of_decision(plan, d.name, at)) for d in asked.decide}
+    x = {d.name: np.float64(stored_number(plan, d.name, at)) for d in asked.decide}
     measure = question.measure or Measure("worst")
     ends = box(uncertain)
     bounded = bool(np.isfinite(list(ends.values())).all())
@@ -195,18 +196,3 @@ def _probes(ends: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
         u[::2] = np.round(u[::2])
         found[name] = low + u * (high - low)
     return found
-
-
-def _choice_of_code(attributes: Mapping[str, Any], code: Any) -> str:
-    return str(json.loads(attributes["choices"])[int(code)])
-
-
-def _value_of_decision(plan: Layout, name: str, at: Mapping[str, Any]) -> float:
-    for variable in plan.variables:
-        if variable.role == "decided" and variable.key == name:
-            return float(at[variable.name])
-        if variable.role == "family":
-            for place, element in variable.elements.items():
-                if element == name:
-                    return float(at[variable.name][place])
-    return float("nan")

@@ -105,22 +105,14 @@ class LocalWorkers:
         self.close()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", self._cluster.scheduler_address]
-        command += ["--host", HOST, "--protocol", "tls", "--no-dashboard", "--dashboard-address", _PORT]
-        command += [
-            "--no-nanny",
-            "--nthreads",
-            "1",
-            "--memory-limit",
-            "0",
-            "--local-directory",
-            self._folder.name,
-        ]
-        command += ["--death-timeout", str(START_SECONDS)]
-        for module in self._preload:
-            command += ["--preload", module]
+        options = f"--host {HOST} --protocol tls --no-dashboard --dashboard-address {_PORT} --no-nanny --nthreads 1 "
+        options += f"--memory-limit 0 --death-timeout {START_SECONDS}"
+        preload = [word for module in self._preload for word in ("--preload", module)]
         return subprocess.Popen(
-            command,
+            [
+                *(sys.executable, "-P", "-m", "distributed.cli.dask_worker", self._cluster.scheduler_address),
+                *(*options.split(), "--local-directory", self._folder.name, *preload),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,

@@ -236,13 +236,21 @@ def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None)
     if study.run in _unwritable:
         # the sweep is ending: what would be computed could not be stored
         raise _unwritable[study.run]
-    if study.retry:
-        return _retried(at, study, index, told)
-    if study.store is not None and results.stores.store.is_done(study.store, index):
+    if not study.retry and study.store is not None and results.stores.store.is_done(study.store, index):
         # handed out again after its worker died with the news
         return Finished(index)
     began = time.perf_counter()
     region = results.stores.chunks.block(at.plan.shape, study.chunks, index)
+    if study.retry:
+        arrays, alone, reasons = _retried(at, study, index, region, told)
+    else:
+        arrays, alone, reasons = _anew(at, region, told)
+    note = {"seconds": time.perf_counter() - began, "alone": alone, LEFT_OVER: reasons}
+    return written(at, study, index, arrays, note)
+
+
+def _anew(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[Arrays, int, Mapping[str, int]]:
+    """Solve a block; also how many points a way for whole blocks left over, and why."""
     alone, why = 0, handover.Tally()
     # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
     with nullcontext() if side_by_side(at) else _one_at_a_time:
@@ -253,8 +261,7 @@ def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None)
     for reason in at.choice.exceptions:
         # a way that could not even be tried leaves every point to the next one
         why.count(reason, math.prod(s.stop - s.start for s in region))
-    note = {"seconds": time.perf_counter() - began, "alone": alone, LEFT_OVER: why.reasons}
-    return written(at, study, index, arrays, note)
+    return arrays, alone, why.reasons
 
 
 def everything(at: Ready) -> Arrays:
@@ -288,19 +295,17 @@ def _extended(
     return arrays, alone
 
 
-def _retried(at: Ready, study: Study, index: ChunkIndex, told: Told | None) -> Finished:
-    """Solve the points of a stored chunk that failed, one by one, and write it anew."""
+def _retried(
+    at: Ready, study: Study, index: ChunkIndex, region: tuple[slice, ...], told: Told | None
+) -> tuple[Arrays, int, Mapping[str, int]]:
+    """Solve the points of a stored chunk that failed, one by one; beside its arrays what is noted of it already."""
     assert study.store is not None, "only what is stored can be tried again"
-    began = time.perf_counter()
-    region = results.stores.chunks.block(at.plan.shape, study.chunks, index)
     arrays = results.stores.store.read_chunk(study.store, index)
     failed = arrays["status"] == results.dataset.STATUS_CODES[Status.ERROR]
     before = results.stores.store.notes(study.store, [index]).get(index, {})
     with _one_at_a_time:
         _one_by_one(at, region, arrays, failed, told)
-    kept = {"alone": before.get("alone", 0), LEFT_OVER: before.get(LEFT_OVER, {})}
-    note = {"seconds": time.perf_counter() - began, **kept}
-    return written(at, study, index, arrays, note)
+    return arrays, before.get("alone", 0), before.get(LEFT_OVER, {})
 
 
 def side_by_side(at: Ready) -> bool:

@@ -74,7 +74,6 @@ def holder(place: Place) -> dict[str, Any] | None:
         if isinstance(where, ObjectFolder):
             found = _owner_of_lock(where)
             return found if found and not _dead(found) else None
-        assert isinstance(where, LocalFolder)
         try:
             file = os.open(where.path / NAME, os.O_RDONLY)
         except FileNotFoundError:

@@ -42,9 +42,8 @@ def dumped(document: Mapping[str, Any]) -> bytes:
     if FILES not in inside:
         return json.dumps(document, indent=2).encode()
     bare = {name: value for name, value in inside.items() if name != SEAL}
-    return json.dumps(
-        _document_with(document, {**bare, SEAL: record(_json_bytes(_document_with(document, bare)))[1]})
-    ).encode()
+    seal = record(json.dumps(_document_with(document, bare)).encode())[1]
+    return json.dumps(_document_with(document, {**bare, SEAL: seal})).encode()
 
 
 def loaded(data: bytes | None) -> dict[str, Any]:
@@ -63,7 +62,3 @@ def loaded(data: bytes | None) -> dict[str, Any]:
 
 def _document_with(document: Mapping[str, Any], inside: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, ATTRIBUTES: inside} if ATTRIBUTES in document else dict(inside)
-
-
-def _json_bytes(document: Mapping[str, Any]) -> bytes:
-    return json.dumps(document).encode()

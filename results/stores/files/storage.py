@@ -1,7 +1,7 @@
 """Where a store's files are: a directory of this machine, or an object store.
 
-A ``Folder`` has the few verbs that a store needs; names are relative, with "/" between the parts. What is put
-is there as a whole or not at all.
+A ``Folder`` (a ``LocalFolder`` or an ``ObjectFolder``) has the few verbs that a store needs; names are relative, with
+"/" between the parts. What is put is there as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import socket
 import uuid
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from results.stores.files.object_storage import ObjectFolder
@@ -29,46 +29,6 @@ Place = str | os.PathLike[str]
 LOCAL = frozenset({"file", "local"})
 FLEETING = frozenset({"memory"})
 _URL = re.compile(r"^[a-z][a-z0-9+.-]+://")
-
-
-class Folder(Protocol):
-    """All files of one store."""
-
-    def __fspath__(self) -> str:
-        """Return the path or the address."""
-
-    def exists(self) -> bool:
-        """Whether anything is there (an empty directory is nothing)."""
-
-    def create(self, files: Mapping[str, bytes]) -> None:
-        """Make a folder of these files, all or none; where another process was faster, its folder stays."""
-
-    def read(self, name: str) -> bytes:
-        """Return a file; FileNotFoundError (or NotADirectoryError) where there is none."""
-
-    def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
-        """Return those of the files that are there."""
-
-    def names(self, below: str) -> list[str]:
-        """Return the names of the files directly below a name, without what stands before them; none: no files."""
-
-    def sizes(self) -> dict[str, int]:
-        """Return the sizes of all files, by a listing: none is opened."""
-
-    def put(self, name: str, data: bytes) -> None:
-        """Write a file, or replace it."""
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-
-    def settle(self, name: str) -> None:
-        """Make sure that a file is safe from a loss of power, if it is there."""
-
-    def tidy(self) -> None:
-        """Remove what killed writers left half written; only where nobody writes."""
-
-    def zarr(self, *, write: bool) -> Any:
-        """Return what Zarr opens."""
 
 
 def named(place: Place) -> str:
@@ -161,7 +121,10 @@ class LocalFolder:
         return self.path.exists() and not (self.path.is_dir() and not any(self.path.iterdir()))
 
     def create(self, files: Mapping[str, bytes]) -> None:
-        """Make the directory under another name and rename it."""
+        """Make the directory of these files, all or none, under another name, and rename it.
+
+        Where another process was faster, its folder stays.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         building = self.path.with_name(f".{self.path.name}.{_builder()}.{uuid.uuid4().hex}.building")
         try:
@@ -182,7 +145,7 @@ class LocalFolder:
                 raise
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of a file."""
+        """Return the bytes of a file; FileNotFoundError (or NotADirectoryError) where there is none."""
         try:
             return (self.path / name).read_bytes()
         except OSError as problem:
@@ -200,14 +163,14 @@ class LocalFolder:
         return found
 
     def names(self, below: str) -> list[str]:
-        """Return the names of what is directly below."""
+        """Return the names of the files directly below a name, without what stands before them; none: no files."""
         try:
             return [file.name for file in (self.path / below).iterdir()]
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def sizes(self) -> dict[str, int]:
-        """Return the sizes of all files, by a listing."""
+        """Return the sizes of all files, by a listing: none is opened."""
         found: dict[str, int] = {}
         below = [""]
         while below:
@@ -250,6 +213,10 @@ class LocalFolder:
     def zarr(self, *, write: bool) -> Any:
         """Return the path, which is all that Zarr needs."""
         return str(self.path)
+
+
+Folder = LocalFolder | ObjectFolder
+"""All files of one store."""
 
 
 def _builder() -> str:

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.system.records import dataclass
-from formulations.arithmetics.maxima import SIDE, Pair
+from formulations.arithmetics.maxima import SIDE, Pair, log_ends
 from formulations.arithmetics.posynomial import ONE, Posynomial
-from formulations.problem import Goal, Kind, Problem, Row, Variable
+from formulations.problem import Goal, Kind, Problem, Row, Variable, kind_of
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
@@ -160,35 +160,21 @@ class Master:
             ]
             goal = dataclasses.replace(self.goal, numerator=unknown, denominator=ONE, log2=False)
         sums = [r.denominator for r in rows] + ([goal.denominator] if goal is not None else [])
-        discrete = any(v.discrete for v in self.asked.variables)
-        kinds = (Kind.GP, Kind.MIGP) if all(d.is_monomial for d in sums) else (Kind.NLP, Kind.MINLP)
+        kind = kind_of(self.asked.variables, Kind.GP if all(d.is_monomial for d in sums) else Kind.NLP)
         nominal = self.asked.worlds.nominal
-        return Problem(nominal, kinds[discrete], variables, goal, tuple(rows), known=self.asked.known)
+        return Problem(nominal, kind, variables, goal, tuple(rows), known=self.asked.known)
 
     def _unknown(self) -> Variable:
         """The unknown above all cuts, in a box that they never reach."""
         ends = {v.name: (math.log(v.low), math.log(v.high)) for v in self.asked.variables}
         low, high = math.inf, -math.inf
         for top, bottom in self.cuts:
-            (least, most), (small, large) = (
-                _posynomial_log_ends(top, ends),
-                _posynomial_log_ends(bottom, ends),
-            )
+            (least, most), (small, large) = log_ends(top, ends), log_ends(bottom, ends)
             low, high = min(low, least - large), max(high, most - small)
         low, high = max(low - 5.0, -680.0), min(high + 5.0, 680.0)
         return Variable(
             MEASURE, math.exp(low), math.exp(high), False, False, Decision(MEASURE), auxiliary=True
         )
-
-
-def _posynomial_log_ends(p: Posynomial, ends: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
-    """Ends of log p over a box of logarithms, each term at its own."""
-    lows, highs = [], []
-    for key, c in p.terms.items():
-        sides = [sorted((e * ends[v][0], e * ends[v][1])) for v, e in key]
-        lows.append(math.log(c) + sum(s[0] for s in sides))
-        highs.append(math.log(c) + sum(s[1] for s in sides))
-    return max(lows), max(highs) + math.log(len(highs))
 
 
 def minimise(
