@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from dse.fronts import bands, front_curves
 from dse.fronts.bands import Band, Corner
-from dse.fronts.enclosure import ENCLOSURE_POINTS
+from dse.fronts.enclosure import COINCIDENT, ENCLOSURE_POINTS
 from dse.fronts.front_search import Front, Search
+from formulations.tolerances import HOLDS
 from results.solution import Solution
 from solvers.fronts import front_points, program_front
 from solvers.fronts.asking import Measure
@@ -21,8 +22,8 @@ BENT = 24
 """Parts of a segment that is straight in a reciprocal, so that it looks bent where it is."""
 LEVELS = 8
 """Between two neighbours of a front that may not be complete: at how many levels what is proved is asked for."""
-COINCIDENT_EXACTLY = 1e-9
-"""Designs nearer than this share of the front in both objectives are one: as near as HiGHS can tell two apart."""
+TOLD_APART = 4.0 * HOLDS
+"""Relative distance of two designs' objectives from which on limits that hold to ``HOLDS`` tell them apart for sure."""
 
 
 def find(search: Search, points: int | None, most: int, tolerance: float | None = None) -> Front | None:
@@ -71,13 +72,18 @@ def _front_by_halving(search: Search, most: int, tolerance: float | None) -> Fro
     asked = search.briefly()
     if asked.ends() is not None:
         return None
-    found = front_curves.curve(asked, most, tolerance, COINCIDENT_EXACTLY)
+    spans = [
+        abs(s.worst - s.best) / max(abs(s.worst), abs(s.best)) for s in asked.scales if s.worst != s.best
+    ]
+    same = max(COINCIDENT, *(TOLD_APART / span for span in spans))
+    found = front_curves.curve(asked, most, tolerance, same)
     complete, count = found.method == front_curves.COMPLETE or len(found.points) == 1, len(found.points)
     kind = program_front.COMPLETE if complete else program_front.PARTIAL
+    how = found.method.removeprefix("complete: ")
     return replace(
         found,
         jumps=count - 1,
-        method=f"{kind} ({count} point{'' if count == 1 else 's'}; {found.method}; each proved to be best)",
+        method=f"{kind} ({count} point{'' if count == 1 else 's'}; {how}; each proved to be best)",
         kind=kind,
         joined=(False if complete else None,) * count,
         straight_in=tuple(g.name for g in search.goals),

@@ -184,7 +184,7 @@ class _Curve:
 
     def _front(self, places: Sequence[Place], method: str, shape: Enclosure | None = None) -> Front:
         s = self.search
-        kept = enclosure.efficient(places)
+        kept = enclosure.efficient(places, self.same)
         return Front(
             s.question,
             tuple(p.design for p in kept),
