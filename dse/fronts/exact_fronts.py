@@ -75,7 +75,7 @@ def _front_by_halving(search: Search, most: int, tolerance: float | None) -> Fro
     spans = [
         abs(s.worst - s.best) / max(abs(s.worst), abs(s.best)) for s in asked.scales if s.worst != s.best
     ]
-    same = max(COINCIDENT, *(TOLD_APART / span for span in spans))
+    same = max([COINCIDENT, *(TOLD_APART / span for span in spans)])
     found = front_curves.curve(asked, most, tolerance, same)
     complete, count = found.method == front_curves.COMPLETE or len(found.points) == 1, len(found.points)
     kind = program_front.COMPLETE if complete else program_front.PARTIAL
