@@ -178,10 +178,10 @@ def spread(places: list[Place], count: int) -> list[tuple[int, float]]:
     ]
 
 
-def efficient(places: Iterable[Place]) -> list[Place]:
+def efficient(places: Iterable[Place], same: float = COINCIDENT) -> list[Place]:
     """Return the designs that no other one betters, without repetitions, by rising a."""
     kept: list[Place] = []
     for place in sorted(places, key=lambda p: (p.a, p.b)):
-        if not kept or (place.b < kept[-1].b and not place.same(kept[-1])):
+        if not kept or (place.b < kept[-1].b and not place.same(kept[-1], same)):
             kept.append(place)
     return kept

@@ -7,23 +7,23 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dse.fronts import bands
+from dse.fronts import bands, front_curves
 from dse.fronts.bands import Band, Corner
-from dse.fronts.enclosure import ENCLOSURE_POINTS, LEAST_A, LEAST_B, PROBES_PER_POINT, Enclosure, Place
-from dse.fronts.front_search import Front, Scale, Search, narrow
+from dse.fronts.enclosure import COINCIDENT, ENCLOSURE_POINTS
+from dse.fronts.front_search import Front, Search
+from formulations.tolerances import HOLDS
 from results.solution import Solution
-from solvers.fronts import front_points, program_front, program_probes
+from solvers.fronts import front_points, program_front
 from solvers.fronts.asking import Measure
 from solvers.fronts.envelope import Piece, Vertex
 from solvers.fronts.program_front import Owner, ProgramFront
-from solvers.fronts.program_probes import Probes
 
 BENT = 24
 """Parts of a segment that is straight in a reciprocal, so that it looks bent where it is."""
 LEVELS = 8
 """Between two neighbours of a front that may not be complete: at how many levels what is proved is asked for."""
-COINCIDENT_EXACTLY = 1e-9
-"""Designs nearer than this share of the front in both objectives are one: as near as HiGHS can tell two apart."""
+TOLD_APART = 4.0 * HOLDS
+"""Relative distance of two designs' objectives from which on limits that hold to ``HOLDS`` tell them apart for sure."""
 
 
 def find(search: Search, points: int | None, most: int, tolerance: float | None = None) -> Front | None:
@@ -37,16 +37,13 @@ def find(search: Search, points: int | None, most: int, tolerance: float | None 
     if not owners:
         return None
     found = program_front.enumerated(owners, search.count)
-    some = found is None and not _all_wanted(owners, points, tolerance)
-    if some:
-        found = _front_by_halving(
-            search, owners, points or (most if tolerance else ENCLOSURE_POINTS), tolerance
-        )
+    if found is None and not _all_wanted(owners, points, tolerance):
+        return _front_by_halving(search, points or (most if tolerance else ENCLOSURE_POINTS), tolerance)
     if found is None or not found.pieces:
         refusal = search.refusal()
         if refusal is not None:
             return Front(search.question, refusal=refusal, solves=search.solves)
-    if found is None and not some:
+    if found is None:
         try:
             found = program_front.searched(owners, program_front.CURVES, search.count)
         except ArithmeticError:
@@ -67,58 +64,30 @@ def _all_wanted(owners: Sequence[Owner], points: int | None, tolerance: float | 
     return points is None and tolerance is None and not counted
 
 
-def _front_by_halving(
-    search: Search, owners: tuple[Owner, ...], most: int, tolerance: float | None
-) -> ProgramFront | None:
+def _front_by_halving(search: Search, most: int, tolerance: float | None) -> Front | None:
     """At most so many points, by halving the widest gap; all of the designs where they are fewer.
 
-    None where the objectives have no denominator in common, where HiGHS finds no answer, and where only the end of its
-    box holds something.
+    None where an objective has no end.
     """
-    asked = program_probes.probes(owners, search.count)
-    try:
-        return None if asked is None else _front_to_tolerance(search, asked, most, tolerance)
-    except ArithmeticError:
+    asked = search.briefly()
+    if asked.ends() is not None:
         return None
-
-
-def _front_to_tolerance(
-    search: Search, asked: Probes, most: int, tolerance: float | None
-) -> ProgramFront | None:
-    ends = asked.least(LEAST_A), asked.least(LEAST_B)
-    if ends[0] is None or ends[1] is None:
-        return asked.front([], complete=True)
-    if any(asked.held(v) for v in ends if v is not None):
-        return None
-    goals = search.question.objectives
-    scales = [
-        Scale(g, s.value(v), s.value(w))
-        for g, s, v, w in zip(
-            goals, asked.senses, (ends[0].a, ends[1].b), (ends[1].a, ends[0].b), strict=True
-        )
+    spans = [
+        abs(s.worst - s.best) / max(abs(s.worst), abs(s.best)) for s in asked.scales if s.worst != s.best
     ]
-
-    def place(v: Vertex) -> Place:
-        a, b = (x.coordinate(s.value(c)) for x, s, c in zip(scales, asked.senses, (v.a, v.b), strict=True))
-        return Place(a, b, v)
-
-    def probe(which: int, level: float) -> Place | None:
-        other = 1 - which
-        found = asked.least(which, asked.senses[other].coordinate(scales[other].value(level)))
-        return None if found is None else place(found)
-
-    if not all(math.isfinite(x) for scale in scales for x in (scale.best, scale.worst)):
-        # a time may grow without end, and its reciprocal reach 0
-        return None
-    first, last = place(ends[0]), place(ends[1])
-    if first.same(last, COINCIDENT_EXACTLY):
-        return asked.front([first.design], complete=True)
-    shape = Enclosure(
-        first, last, lambda every: [probe(*x) for x in every], discrete=True, same=COINCIDENT_EXACTLY
+    same = max([COINCIDENT, *(TOLD_APART / span for span in spans)])
+    found = front_curves.curve(asked, most, tolerance, same)
+    complete, count = found.method == front_curves.COMPLETE or len(found.points) == 1, len(found.points)
+    kind = program_front.COMPLETE if complete else program_front.PARTIAL
+    how = found.method.removeprefix("complete: ")
+    return replace(
+        found,
+        jumps=count - 1,
+        method=f"{kind} ({count} point{'' if count == 1 else 's'}; {how}; each proved to be best)",
+        kind=kind,
+        joined=(False if complete else None,) * count,
+        straight_in=tuple(g.name for g in search.goals),
     )
-    fine = (lambda box: narrow(box, scales, tolerance)) if tolerance else (lambda _: False)
-    shape.refine(most, PROBES_PER_POINT * most, fine)
-    return asked.front([x.design for x in shape.places], complete=shape.complete)
 
 
 def _front_of_answers(search: Search, found: ProgramFront, points: int | None, most: int) -> Front:

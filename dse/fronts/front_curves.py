@@ -28,9 +28,12 @@ FOOT = 0.25
 CURVE_ROUNDS = 40
 
 
-def curve(search: Search, most: int, tolerance: float | None) -> Front:
-    """Find the front of two objectives: ``most`` points, or as many as a band within ``tolerance`` takes."""
-    return _Curve(search).found(most, tolerance)
+def curve(search: Search, most: int, tolerance: float | None, same: float = enclosure.COINCIDENT) -> Front:
+    """Find the front of two objectives: ``most`` points, or as many as a band within ``tolerance`` takes.
+
+    ``same``: within which share of the front in both objectives two designs are one.
+    """
+    return _Curve(search, same).found(most, tolerance)
 
 
 @dataclass(slots=True)
@@ -38,6 +41,7 @@ class _Curve:
     """A front under way; coordinates as in ``Scale``."""
 
     search: Search
+    same: float
 
     def found(self, most: int, tolerance: float | None) -> Front:
         """The front, with what is proved about it."""
@@ -52,7 +56,7 @@ class _Curve:
 
     def _alone(self, first: Place, last: Place) -> Place | None:
         """The end that is as good as the other one in both objectives, as far as limits hold."""
-        if first.same(last) or min(first.b, last.a) <= enclosure.COINCIDENT:
+        if first.same(last, self.same) or min(first.b, last.a) <= self.same:
             return first
         far = [
             m.apart(*sorted(m.small(value(g, p.design)) for p in (first, last)))
@@ -63,7 +67,7 @@ class _Curve:
         return first if far[1] <= HOLDS else last
 
     def _shape(self, first: Place, last: Place) -> Enclosure:
-        return Enclosure(first, last, self._probes, discrete=self.search.discrete)
+        return Enclosure(first, last, self._probes, discrete=self.search.discrete, same=self.same)
 
     @property
     def _together(self) -> bool:
@@ -180,7 +184,7 @@ class _Curve:
 
     def _front(self, places: Sequence[Place], method: str, shape: Enclosure | None = None) -> Front:
         s = self.search
-        kept = enclosure.efficient(places)
+        kept = enclosure.efficient(places, self.same)
         return Front(
             s.question,
             tuple(p.design for p in kept),

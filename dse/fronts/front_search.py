@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from dse.system.records import dataclass
 from formulations.tolerances import HOLDS, TIE
 from results.along_fronts.hypervolume import Growth
 from results.solution import Solution, Status
+from results.telling.limits import base_name
 from scenarios.question import HALVINGS, TIES, Objective, Question
 from solvers.answer import answer
 from solvers.fronts import levels, restated
@@ -124,7 +126,8 @@ class Search:
     """Asks the questions a front is made of, and keeps what was proved on the way.
 
     ``best``: the best design for each objective; ``scales``: the objectives as coordinates (both after ``ends``).
-    ``by``: what answers every question in place of our own methods: it has no order of ties, and none together.
+    ``by``: what answers every question in place of our own methods: it has no order of ties, and none together;
+    ``share``: how far its objectives may be from the best.
     ``loose``: of its answers, whether another design may be as good and better for an objective (None: always).
     ``unproved``: how many answers are not proved to be best.
     """
@@ -136,8 +139,10 @@ class Search:
         expected: int,
         by: Callable[[Question], Solution] | None = None,
         loose: Callable[[Solution, Objective], bool] | None = None,
+        share: float | None = None,
     ) -> None:
         self._by, self._loose, self.unproved = by, loose, 0
+        self._share = share or (TIE if by is None else question.gap)
         self.question = question
         self.goals = question.objectives
         self.solves = self.failed = 0
@@ -192,6 +197,11 @@ class Search:
             for i, old, new in zip(rest, answers, again, strict=True):
                 told[i] = new if new.status in ANSWERED else old
         return told
+
+    def briefly(self) -> Search:
+        """The same search by answers without what stands beside the optimum: any of the best designs, no conflicts."""
+        by = partial(answer, brief=True)
+        return Search(self.question, self._report, self._expected, by, loose, TIE)
 
     @property
     def discrete(self) -> bool:
@@ -289,7 +299,7 @@ class Search:
 
     def _loosened(self, goal: Objective, found: Solution) -> float:
         """Return the value of an objective at a design, with room for rounding, and for tolerances of a solver."""
-        return loosened(goal, found, TIE if self._by is None else self.question.gap)
+        return loosened(goal, found, self._share)
 
     def _tied(self, found: Solution, goal: Objective, other: Objective) -> bool:
         """Whether another design may be as good for ``goal``, and better for ``other``."""
@@ -321,7 +331,8 @@ class Search:
         """Of several designs with the same first objective, take the one best for the second."""
         first, second = self.goals[:2]
         better = self.ask(second, {first.name: self._loosened(first, found)})
-        if better.status not in ANSWERED:
+        gained = abs(value(second, better) - value(second, found))
+        if better.status not in ANSWERED or gained <= TIE * abs(value(second, found)):
             return found
         stated = self.ask(first, {second.name: self._loosened(second, better)})
         return stated if stated.status in ANSWERED else found
@@ -331,6 +342,11 @@ def tie_goes_to(question: Question, goal: Objective, other: Objective) -> bool:
     """Whether ties of ``goal`` already go to ``other``, by the usual order of ties."""
     first = next(name for name in TIES if name != goal.name)
     return not question.ties and not other.maximize and other.name == first
+
+
+def loose(found: Solution, other: Objective) -> bool:
+    """Whether another design may be as good and better for ``other``: where its limit does not hold the design up."""
+    return not any(s.binding for n, s in found.limits.items() if base_name(n) == other.name)
 
 
 def loosened(goal: Objective, found: Solution, share: float = TIE) -> float:

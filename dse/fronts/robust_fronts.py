@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import scenarios
-from dse.fronts.front_search import Front, Search
+from dse.fronts.front_search import Front, Search, loose
 from dse.system.progress import Report
 from results.solution import Solution, Status
 from results.telling import sizes
-from results.telling.limits import base_name
 from results.variables import ENDS
-from scenarios.question import Objective, Question
+from scenarios.question import Question
 from scenarios.uncertainty import uncertain_words
 from solvers.robust import decide_now
 
@@ -82,13 +81,7 @@ def search(question: Question, report: Report, expected: int) -> tuple[Search, l
             trouble.append(found.message)
         return found
 
-    return Search(question, report, expected, by, _loose), trouble
-
-
-def _loose(found: Solution, other: Objective) -> bool:
-    """Whether another design may be as good and better for ``other``: where its limit does not hold the design up."""
-    held = [s.binding for n, s in found.limits.items() if base_name(n) == other.name]
-    return not any(held)
+    return Search(question, report, expected, by, loose), trouble
 
 
 def finished(found: Front, trouble: Sequence[str] = ()) -> Front:

@@ -178,28 +178,18 @@ def _hold_maxima(
     m: pyo.ConcreteModel, p: Program, names: tuple[str, ...], si: Array, *, disjunctions: bool
 ) -> None:
     """Say of every exact maximum that it is one of its arguments; raises NoModel where that has no finite room."""
-    low, high = (np.append(ends, si[-1]) for ends in (p.low, p.high))
     for place, arguments in p.exact:
         rows = -arguments
         rows[:, place] += 1.0
         bodies = [_balanced_row(m, names, row * si) for row in rows]
-        if disjunctions:
-            m.add_component(f"largest {names[place]}", gdp.Disjunction(expr=[[b <= 0.0] for b in bodies]))
-            continue
-        # 0 times an end that is infinite is none
-        most = np.where(rows > 0, high, np.where(rows < 0, low, 0.0)) * rows
-        slack = np.where(rows == 0, 0.0, most).sum(axis=1)
-        if not np.isfinite(slack).all():
-            raise NoModel(
-                f"{names[place]} must be one of several amounts without an upper end: give what is decided a max"
-            )
-        one = pyo.Var(range(len(rows)), within=pyo.Binary)
-        m.add_component(f"which {names[place]}", one)
-        m.add_component(f"one {names[place]}", pyo.Constraint(expr=sum(one.values()) == 1))
-        limits = pyo.Constraint(range(len(rows)))
-        m.add_component(f"largest {names[place]}", limits)
-        for k, (row, body) in enumerate(zip(rows, bodies, strict=True)):
-            limits[k] = body <= max(float(slack[k]), 0.0) / _largest_coefficient(row * si) * (1 - one[k])
+        m.add_component(f"largest {names[place]}", gdp.Disjunction(expr=[[b <= 0.0] for b in bodies]))
+    if not disjunctions and p.exact:
+        try:
+            pyo.TransformationFactory("gdp.bigm").apply_to(m)
+        except gdp.GDP_Error:
+            held = " and ".join(names[place] for place, _ in p.exact)
+            text = f"{held} must be one of several amounts without an upper end: give what is decided a max"
+            raise NoModel(text) from None
 
 
 def _pyomo_objective(

@@ -175,15 +175,10 @@ def _of_program(p: Program, left: Open, ratio: float | None, *, disjunctions: bo
             value = sum(v * m.u[name] for v, name in zip(d.values, places, strict=True))
         else:
             value = si[d.name]
-        _tie(m, d.name, value)
+        user = m.decided[d.name]
+        m.add_component(f"value of {d.name}", pyo.Constraint(expr=user.variable == value / user.unit))
     user_variables.objective_value(m, question, _quotient(p, [si[n] for n in names]))
     return m
-
-
-def _tie(m: pyo.ConcreteModel, name: str, value: Any) -> None:
-    """Make a user's variable what the model's own variables say, SI."""
-    user = m.decided[name]
-    m.add_component(f"value of {name}", pyo.Constraint(expr=user.variable == value / user.unit))
 
 
 def _ends_of_variable(question: Question, name: str) -> tuple[float, float]:

@@ -16,10 +16,11 @@ from solvers.certain import called_by_name, checked
 from solvers.fronts.asking import at_level
 from solvers.fronts.envelope import Array, Vertex
 from solvers.fronts.program_front import Owner, ProgramFront
-from solvers.linear import milp, milp_explained, milp_ties
+from solvers.linear import milp, milp_ties
 from solvers.linear.highs import SOLVER
 from solvers.linear.linear_program import End
 from solvers.linear.milp import Best
+from solvers.linear.programs import with_rates
 from solvers.outcome import Outcome
 
 # a design that ties go to must have the objectives to this
@@ -90,13 +91,7 @@ def _sloped(
         denominators=np.vstack([p.denominators[kept], scale * under]),
         equal=np.append(p.equal[kept], False),
     )
-    u = vertex.at / vertex.at[-1]
-    found = dict(limits)
-    for at, rate in milp_explained.rates(held, _as_best(held, u)).items():
-        label = evaluation.label(at, [k for k in held.keys if k is not None])
-        if at.side != "model" and label in found:
-            found[label] = replace(found[label], elasticity=rate.value, one_sided=rate.one_sided)
-    return found
+    return with_rates(held, _as_best(held, vertex.at / vertex.at[-1]), limits)
 
 
 def _as_best(p: Program, u: Array) -> Best:

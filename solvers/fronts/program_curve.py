@@ -147,13 +147,6 @@ def least_of(
     return k, Best(best.end, best.u, best.ratio, bound)
 
 
-def proofs_of(alone: Vertex | None) -> list[Proof]:
-    """What is known where there is one design, or none."""
-    if alone is None:
-        return [Proof(1.0, 0.0, math.inf)]
-    return [Proof(1.0, 0.0, alone.a), Proof(0.0, 1.0, alone.b)]
-
-
 def curve(n: Numbers, pair: Pair, owner: int = 0) -> tuple[Curve, list[Proof]]:
     """The corners of the front of a linear program by rising a, and the proofs; no corners where it has no design.
 

@@ -68,7 +68,6 @@ class ProgramFront:
     kind: str
     method: str
     complete: bool
-    solves: int
 
     @property
     def straight(self) -> bool:
@@ -146,22 +145,15 @@ def _curves_of_owner(
 ) -> Found:
     if owner.program is not None and owner.pair is not None:
         return program_search.curves(owner.program, owner.pair, k, most, report)
-    # one design: its two objectives are all there is to know
-    vertex = alone(owner, k, senses)
-    report()
-    return Found([] if vertex is None else [(vertex,)], proofs=[program_curve.proofs_of(vertex)])
-
-
-def alone(owner: Owner, k: int, senses: tuple[Sense, Sense]) -> Vertex | None:
-    """The one design of an owner with nothing left to decide; None where it breaks a limit."""
-    for piece in program_enumeration.points(owner.question, Grid((), ()), k, lambda: None):
-        values = [
-            -c if g.maximize else c
-            for c, g in zip((piece.left.a, piece.left.b), owner.question.objectives, strict=True)
-        ]
-        a, b = (s.coordinate(v) for s, v in zip(senses, values, strict=True))
-        return Vertex(a, b, piece.left.at, k)
-    return None
+    # one design, or none within the limits: its two objectives are all there is to know
+    found = Found(proofs=[[Proof(1.0, 0.0, math.inf)]])
+    for piece in program_enumeration.points(owner.question, Grid((), ()), k, report):
+        turned = [-1.0 if g.maximize else 1.0 for g in owner.question.objectives]
+        a, b = (
+            s.coordinate(t * c) for s, t, c in zip(senses, turned, (piece.left.a, piece.left.b), strict=True)
+        )
+        found = Found([(Vertex(a, b, piece.left.at, k),)], proofs=[[Proof(1.0, 0.0, a), Proof(0.0, 1.0, b)]])
+    return found
 
 
 def _finite(front: ProgramFront, piece: Piece) -> bool:
@@ -190,14 +182,13 @@ def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: N
     first, second = (Sense(-1 if g.maximize else 1, over=False) for g in question.objectives)
     method = f"{COMPLETE}: all {count} combinations were evaluated"
     own = tuple(replace(o, pair=None) for o in owners)
-    return ProgramFront(question, own, (first, second), tuple(pieces), (), COMPLETE, method, True, 0)
+    return ProgramFront(question, own, (first, second), tuple(pieces), (), COMPLETE, method, True)
 
 
 def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: list[Found]) -> ProgramFront:
     pieces = found[0].pieces if len(found) == 1 else []
     pieces = pieces or envelope.envelope(c for f in found for c in f.curves)
     unproven, stopped = sum(f.unproven for f in found), any(f.stopped for f in found)
-    solves = sum(f.solves for f in found)
     discrete = any(o.program is not None and o.program.integer.any() for o in owners)
     long = sum(not p.single for p in pieces)
     kind = BREAKPOINTS if not discrete else SEGMENTS if long else COMPLETE
@@ -216,7 +207,6 @@ def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: li
         kind,
         method,
         not (unproven or stopped),
-        solves,
     )
 
 

@@ -41,7 +41,6 @@ class Found:
     curves: list[Curve] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     proofs: list[list[Proof]] = field(default_factory=list)
-    solves: int = 0
     unproven: int = 0
     stopped: bool = False
 
@@ -58,7 +57,6 @@ def curves(p: Program, pair: Pair, owner: int, most: int, report: Callable[[], N
             corners, proofs = program_curve.curve(n, pair, owner)
             found.curves += [corners] if corners else []
             found.proofs += [proofs] if corners else []
-            found.solves += len(proofs)
             report()
         return found
     return _Search(cells, pair, owner, most, report).run()
@@ -122,7 +120,6 @@ class _Search:
     def _ask(self, wa: float, wb: float, a: float = math.inf, b: float = math.inf) -> tuple[int, Best]:
         """The least weighted sum over all cells, with the smallest of their bounds."""
         found = program_curve.least_of(self.cells, self.pair, wa, wb, a, b)
-        self.found.solves += len(self.cells)
         self.report()
         return found
 
@@ -133,8 +130,7 @@ class _Search:
         if key in self.known:
             return False
         self.known.add(key)
-        corners, proofs = program_curve.curve(n.fixed(u), self.pair, self.owner)
-        self.found.solves += len(proofs)
+        corners, _ = program_curve.curve(n.fixed(u), self.pair, self.owner)
         if not corners:
             corners = (self.pair.at(u, self.owner),)
         self.found.curves.append(corners)

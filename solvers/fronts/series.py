@@ -178,7 +178,7 @@ def _with_nothing_else(p: Program) -> float:
     goal, under, sign = p.others[0]
     # nor any end that only a search has
     free = replace(milp.numbers(p, drop=milp_conflicts.limit_names(p.question, p.keys)), high=p.endless)
-    best = milp.least(replace(p, goal=goal, under=under, sign=sign), free, goal, under)
+    best = milp.least(p, free, goal, under)
     ratio = best.bound if best.u is not None else 0.0
     if sign > 0:
         return ratio

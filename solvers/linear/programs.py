@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -126,23 +127,23 @@ def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool
         return solution
     limits = dict(solution.limits)
     if p.integer.any():
-        limits = _with_rates(p, milp_explained.kept_choice(p, settled.rest), limits, kept=True)
+        limits = with_rates(p, milp_explained.kept_choice(p, settled.rest), limits, kept=True)
         if neighbours:
             limits |= _changes(p, best, limits)
         return replace(solution, limits=limits)
-    limits = _with_rates(p, best, limits)
+    limits = with_rates(p, best, limits)
     parameters = milp_explained.parameters(p, best) if neighbours else {}
     return replace(solution, limits=limits, parameters=parameters)
 
 
-def _with_rates(
-    p: Program, best: Best | None, limits: dict[str, LimitState], *, kept: bool = False
+def with_rates(
+    p: Program, best: Best | None, limits: Mapping[str, LimitState], *, kept: bool = False
 ) -> dict[str, LimitState]:
     """The limits with their elasticities; ``kept``: those of the whole numbers as they are, where they say anything."""
     keys, found = [k for k in p.keys if k is not None], dict(limits)
     for key, rate in (milp_explained.rates(p, best) if best is not None else {}).items():
         label = evaluation.label(key, keys)
-        if key.side != "model" and not (kept and rate.value == 0):
+        if key.side != "model" and label in found and not (kept and rate.value == 0):
             sided = rate.one_sided or kept
             found[label] = replace(found[label], elasticity=rate.value, one_sided=sided)
     return found

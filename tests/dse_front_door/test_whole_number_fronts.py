@@ -116,6 +116,21 @@ def test_a_small_set_is_complete_whatever_is_asked_for(
         np.testing.assert_allclose(found[name], every[name], rtol=1e-9)
 
 
+@pytest.mark.parametrize("size", [1e-2, 1e-3, 3e-4])
+def test_designs_that_hardly_differ_are_told_apart_or_not_said_to_be_all(
+    six: dict[str, Any], size: float, monkeypatch: pytest.MonkeyPatch
+):
+    """A limit holds to 1e-8 only: that nothing lies beside a design takes a probe farther away than that."""
+    tiny = {"name": "tiny", "flops": size * 1e9, "bytes": size * 1e8, "divisible": False}
+    six["given"]["regions"] = [r for r in six["given"]["regions"] if r["name"] in "abc"] + [tiny]
+    every = dse.front(six)
+    monkeypatch.setattr(program_enumeration, "MOST_COMBINED", 0)
+    found = dse.front(six, points=40)
+    assert found.attrs["front"] == "complete non-dominated set"
+    for name in ("energy", "time"):
+        np.testing.assert_allclose(found[name], every[name], rtol=1e-9)
+
+
 def test_some_points_of_a_large_set_are_spread_and_on_the_front(
     six: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ):

@@ -171,7 +171,6 @@ def test_whole_regions_have_the_complete_set(seed: int, processors: int, regions
     solved = program_front.searched(program_front.owners(asked))
     assert solved is not None
     assert solved.complete
-    assert solved.solves > 0
     np.testing.assert_allclose(objectives(solved), expected, rtol=1e-9)
 
 

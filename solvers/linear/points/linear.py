@@ -26,8 +26,7 @@ from solvers.linear import milp, milp_ties
 from solvers.linear.linear_program import weak_duality
 from solvers.linear.milp_explained import RATE_ROUNDING
 from solvers.linear.points import linear_conflicts, lp
-from solvers.linear.points.linear_rows import NotLinear, Rows, to_user
-from solvers.linear.points.lp import Vertices
+from solvers.linear.points.lp import NotLinear, Rows, Vertices, to_user
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup

@@ -15,8 +15,7 @@ from scenarios.question import Question
 from solvers.linear import milp, milp_conflicts
 from solvers.linear.linear_program import least_ratios, weak_duality
 from solvers.linear.points import lp
-from solvers.linear.points.linear_rows import PROGRAM_GAP, Rows, along, to_user
-from solvers.linear.points.lp import Vertices
+from solvers.linear.points.lp import PROGRAM_GAP, Rows, Vertices, along, to_user
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import conflicts
