@@ -23,7 +23,19 @@ from scenarios.machines import overriding
 from scenarios.questions import check
 
 _TWICE = re.compile(r"Cannot declare \((.+)\) twice")
+# what would be right, by what the reader of TOML says in small letters; a number with a unit is the usual slip
+_UNIT = 'a number with a unit stands in quotes: "50 ms"'
+_REPAIRS = {
+    "invalid value": 'text stands in quotes: "nbody"; a number has digits on both sides of its point',
+    "expected newline or end of document after a statement": f"each entry has a line of its own; {_UNIT}",
+    "unclosed inline table": f"entries stand between braces, with commas between them; {_UNIT}",
+    "unclosed array": f"values stand between brackets, with commas between them; {_UNIT}",
+    "expected '=' after a key": "write key = value",
+    "illegal character '\\n'": "close the quotes on the line on which they open",
+    "invalid statement": "write key = value, or [table]",
+}
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+MOST_LETTERS = 80
 
 
 def load(source: str | Path | Mapping[str, Any] | Scenario, machine: str | None = None) -> Scenario:
@@ -141,6 +153,8 @@ def _text_and_folder(source: str | Path) -> tuple[str, Path]:
         )
     except IsADirectoryError:
         wrong, right = "this is a directory", "give the path of a scenario file (TOML)"
+        if path.suffix == ".zarr":
+            right += f"; the results of a sweep are shown by `dse report {name}` and `dse export {name}`"
     except UnicodeDecodeError as error:
         wrong = f"the file is not UTF-8 text (byte {error.start})"
         right = "save it as UTF-8; a scenario is a TOML text file"
@@ -165,6 +179,13 @@ def _syntax(message: str, text: str, file: str) -> Problem:
         return Problem(file, place, wrong, f"put all its entries under one [{table}]")
     if found[1] == "Cannot overwrite a value":
         wrong, right = "this key has a value already, higher up in the file", "keep one of the two"
-        return Problem(file, place, wrong, f"{right}; the line reads: {shown(written)[1:-1]}")
-    wrong = f"not valid TOML: {found[1][:1].lower()}{found[1][1:]}"
-    return Problem(file, place, wrong, f"the line reads: {shown(written)[1:-1]}")
+        return Problem(file, place, wrong, f"{right}; {_reads(written)}")
+    said = f"{found[1][:1].lower()}{found[1][1:]}"
+    right = next((f"{words}; " for start, words in _REPAIRS.items() if said.startswith(start)), "")
+    if text.lstrip().startswith("{"):
+        right = "this seems to be JSON, and a scenario is TOML: lines such as key = value; "
+    return Problem(file, place, f"not valid TOML: {said}", f"{right}{_reads(written)}")
+
+
+def _reads(line: str) -> str:
+    return f"the line reads: {line if len(line) <= MOST_LETTERS else line[:MOST_LETTERS] + '…'}"

@@ -8,6 +8,7 @@ from dataclasses import field
 
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.validity import PREFIX
+from dse.quantities import examples
 from dse.system.records import dataclass
 from scenarios import better
 from scenarios.axes import axes
@@ -211,9 +212,9 @@ def _may_be_limited(reader: Reader, shape: Shape, name: str, targets: Mapping[Sl
         return _may_lie_within_share(reader, shape, name)
     swept = any(t.kind == "limit" and t.name == name for t in targets.values())
     if bounds.min is None and bounds.max is None and not swept:
-        reader.findings.missing(
-            key, "the limit has neither min nor max", 'write { max = "10 s" }, or { min = … }'
-        )
+        example = examples(reader.quantity(name).unit)[0]
+        right = f"write {{ max = {shown(example) if ' ' in example else example} }}, or {{ min = … }}"
+        reader.findings.missing(key, "the limit has neither min nor max", right)
     return True
 
 

@@ -178,7 +178,7 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
         ("because", "; ".join(told["because"])),
         ("but", told["trouble"]),
         ("decides", _decisions(told)),
-        ("objective", goals or "any design within the limits"),
+        ("objective", goals or ("any design within the limits" if told["decide"] else "none")),
         ("limits", ", ".join(told["limits"])),
         ("uncertain", _some_names(list(_unsure(told)))),
         ("sampled", told["uncertain"].get("uncertain.sampling", "")),

@@ -89,7 +89,8 @@ def show(value: float, unit: str, digits: int = 6) -> str:
     power = int(FACTORS.findall(name)[0][2] or 1)
     step = math.floor(math.log10(abs(rounded)) / (3 * power) + 1e-12)
     if not (0 if unit in _COUNTS else _LEAST_PREFIX) <= step <= (0 if unit == "s" else _LARGEST_PREFIX):
-        return f"{value:.{digits}g} {name}"
+        # a rounded number of few digits is written out: 86400 s, not 8.64e+04 s
+        return f"{rounded:.{max(digits, 6)}g} {name}"
     prefix = PREFIXES[step + 10].strip()
     scaled = rounded / 10.0 ** (3 * step * power)
     return f"{scaled:.{digits}g} {prefix}{name}"

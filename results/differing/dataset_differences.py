@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
+MOST_TEXTS = 5
+"""Of a variable that is text, so many pairs of different texts are told one by one."""
 GRID, STATUSES, VALUES, PROVENANCE, QUESTION = "grid", "statuses", "values", "provenance", "question"
 # ratios, of which a difference as such counts
 RATIOS = frozenset({"gap", "elasticity"})
@@ -167,7 +169,10 @@ def _variable_differences(first: xr.Dataset, second: xr.Dataset, tolerance: floa
                 _tally_pair(tallies[name], a, b, tolerance, floor, piece, dims)
     for name in both:
         section = STATUSES if columns[name].name in {"status", "binding", "message"} else VALUES
-        for (one, two), (points, where) in changes[name].found.items():
+        told = list(changes[name].found.items())
+        # codes are few, free text may differ at every point
+        most = MOST_TEXTS if columns[name].words is None else len(told)
+        for (one, two), (points, where) in told[:most]:
             yield Row(
                 section,
                 name,
@@ -176,6 +181,10 @@ def _variable_differences(first: xr.Dataset, second: xr.Dataset, tolerance: floa
                 f"{plural(points, 'point')}{where and ', first ' + where}",
                 (one, two),
             )
+        rest = told[most:]
+        if rest:
+            more = f"{plural(sum(points for _, (points, _) in rest), 'point')}, {plural(len(rest), 'other text')}"
+            yield Row(section, name, "…", "…", more)
         tally = tallies[name]
         if tally.points:
             unit = "" if columns[name].unit == "1" else columns[name].unit

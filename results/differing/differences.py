@@ -139,12 +139,12 @@ def each(
 
 
 def apart(first: float, second: float, unit: str) -> tuple[str, str]:
-    """Write two numbers with as many digits as tell them apart."""
-    for digits in (6, 9, 12):
-        texts = show(first, unit, digits), show(second, unit, digits)
-        if texts[0] != texts[1]:
-            return texts
-    return show(first, unit, EVERY_DIGIT), show(second, unit, EVERY_DIGIT)
+    """Write two numbers with as many digits as tell them apart; NaN is nothing."""
+    for digits in (6, 9, 12, EVERY_DIGIT):
+        one, two = (NOTHING if math.isnan(v) else show(v, unit, digits) for v in (first, second))
+        if one != two:
+            break
+    return one, two
 
 
 def _percent_change(first: float, second: float) -> str:

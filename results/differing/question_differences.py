@@ -28,8 +28,9 @@ def differences(first: Scenario, second: Scenario, tolerance: float) -> Iterator
     """
     grids = both(scenarios.grid, first, second)
     asked = both(lambda g: g.question((0,) * len(g.axes)), *grids)
-    yield from compared(SECTION, "model", asked[0].model.name, asked[1].model.name, tolerance)
-    if asked[0].model.name != asked[1].model.name:
+    models = both(lambda q: q.model.name, *asked)
+    if models[0] != models[1]:
+        yield Row(SECTION, "model", *models, "nothing else is compared", models)
         return
     units = _units(*asked)
     yield from _swept_differences(*grids, tolerance)

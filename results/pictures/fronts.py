@@ -138,7 +138,7 @@ def _mark_best_of_each(
         largest = goals.get(name, False)
         i = int(np.argmax(values) if largest else np.argmin(values))
         amount = _distinct_amount(dataset, name, order, i)
-        text = f"{'greatest' if largest else 'least'} {axes.words(name)}: {amount}"
+        text = f"{'greatest' if largest else 'least'} {axes.words(axes.measured(dataset, name))}: {amount}"
         style: dict[str, Any] = {"color": colour, "markersize": 13, "markeredgecolor": "black", "zorder": 3}
         panel.plot([across[i]], [up[i]], marker, label=text, linestyle="none", **style)
 

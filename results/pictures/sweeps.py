@@ -107,7 +107,7 @@ def _drawn_variable(dataset: xr.Dataset, name: str | None) -> str:
             return "objective"
         left_out = {*designs.LEFT_OUT, "objective", "status"}
         metrics = [str(n) for n in dataset.data_vars if n not in left_out]
-        at_points = set(dataset["status"].dims)
+        at_points = set(with_status(dataset)["status"].dims)
         # at full depth a store begins with what an answer tells beside its metrics, along axes of its own
         alone = (n for n in metrics if set(dataset[n].dims) == at_points and dataset[n].dtype.kind == "f")
         name = next(alone, next(iter(metrics), "objective"))

@@ -40,7 +40,8 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
         for entry, name in machines.items()
         if name and f"machine.{entry}".rstrip(".") not in open_
     )
-    told = [f"{wanted or 'any design within the limits'} of {question.model.name} ({question.model.title})"]
+    without = "any design within the limits" if question.decide else "the metrics"
+    told = [f"{wanted or without} of {question.model.name} ({question.model.title})"]
     told[0] += f" on {on}" if on else ""
     swept = {
         (c.target.kind, c.target.name, c.target.side): grid.axes[c.along].name

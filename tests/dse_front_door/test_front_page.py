@@ -97,7 +97,7 @@ def test_a_table_keeps_its_words_whole_where_many_lists_are_decided(capsys: pyte
     }
     lines = shown(fronts.find(scenarios.load(asked)), capsys)
     assert any("cost" in line and "status" in line for line in lines)
-    assert sum(" optimal " in line for line in lines) == 4
+    assert sum(" optimal " in line and "kUSD" in line for line in lines) == 4
     assert any("at every point" in line for line in lines)
 
 

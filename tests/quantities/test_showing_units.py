@@ -48,6 +48,11 @@ def test_numbers_are_shown_with_a_fitting_prefix(value: float, unit: str, text: 
     assert show(value, unit) == text
 
 
+@pytest.mark.parametrize(("value", "text"), [(1000.0, "1000 s"), (86_412.0, "86400 s"), (-7260.0, "-7260 s")])
+def test_seconds_below_a_day_have_no_powers_of_ten_in_few_digits(value: float, text: str):
+    assert show(value, "s", 3) == text
+
+
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [

@@ -112,6 +112,7 @@ def test_axes_are_compared_by_their_values():
 
 def test_another_model_is_all_that_is_said():
     assert named(BASE, dse.load("lu_deadline")) == {"model": ("nbody", "lu")}
+    assert "nothing else is compared" in str(dse.diff(BASE, dse.load("lu_deadline")))
 
 
 def test_every_question_of_the_library_is_like_itself_and_unlike_the_others():
@@ -201,6 +202,23 @@ def test_datasets_differ_where_they_were_changed(ds: xr.Dataset, monkeypatch: py
     assert coarse["energy"].startswith("1 point,")
     assert not dse.diff(ds, other, ignore=["statuses", "provenance", "values"])
     assert not dse.diff(ds, ds.copy(deep=True))
+
+
+def test_many_texts_are_told_by_the_first_and_their_number(ds: xr.Dataset):
+    other = ds.copy(deep=True)
+    texts = np.array([f"text {i}" for i in range(other["message"].size)], dtype=object)
+    other["message"] = (other["message"].dims, texts.reshape(other["message"].shape))
+    rows = [r for r in dse.diff(ds, other).rows if r.name == "message"]
+    assert len(rows) == 6
+    assert rows[-1].note.endswith("other texts")
+
+
+def test_a_number_that_one_side_lacks_is_nothing_there(ds: xr.Dataset):
+    other = ds.copy(deep=True)
+    i, j = np.argwhere(np.isfinite(ds["energy"].values))[0]
+    other["energy"][i, j] = math.nan
+    (row,) = (r for r in dse.diff(ds, other).rows if r.name == "energy")
+    assert row.second == "—"
 
 
 def test_grids_are_compared_and_the_points_that_both_have(ds: xr.Dataset):

@@ -47,3 +47,13 @@ def test_what_is_picked_from_many_names_is_shortened():
     assert "machine among nehalem-choi2014, nuc-cpu-choi2014, … arndale-gpu-choi2014 (12)" in sentence(
         grid, {}
     )
+
+
+def test_a_grid_that_decides_nothing_asks_for_its_metrics():
+    asked = {
+        "model": "roofline",
+        "machine": "h100-sxm",
+        "given": {"flops": 1e12},
+        "sweep": {"ai": {"path": "intensity", "values": [1, 10]}},
+    }
+    assert sentence(scenarios.grid(scenarios.load(asked)), {}).startswith("The metrics of roofline")

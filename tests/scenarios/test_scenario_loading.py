@@ -148,6 +148,32 @@ def test_a_syntax_error_shows_line_and_column(text: str, key: str, wrong: str) -
     assert wrong in found.wrong
 
 
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ('model = "nbody"\ntime = 50 ms\n', 'in quotes: "50 ms"; the line reads: time = 50 ms'),
+        ("model = nbody\n", 'text stands in quotes: "nbody"'),
+        ("time = { max = 50 ms }\n", "a number with a unit stands in quotes"),
+        (
+            'model = "nbody\nmachine = "x"\n',
+            'close the quotes on the line on which they open; the line reads: model = "nbody',
+        ),
+        ('{"model": "nbody"}', "this seems to be JSON"),
+    ],
+)
+def test_a_usual_slip_in_toml_is_told_how_to_write_it(text: str, right: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        from_text(text, "slip.toml")
+    assert right in caught.value.problems[0].right
+
+
+def test_a_store_in_place_of_a_scenario_is_told_what_shows_it(tmp_path: Path) -> None:
+    store = tmp_path / "study.zarr"
+    store.mkdir()
+    with pytest.raises(ScenarioError, match="dse report"):
+        load(store)
+
+
 def refusal(path: str | Path) -> str:
     with pytest.raises(ScenarioError) as caught:
         load(path)

@@ -185,7 +185,9 @@ def test_the_page_says_measure_and_what_is_uncertain(swept: xr.Dataset):
 def test_a_front_shows_fresh_samples_with_intervals():
     found = dse.front(FRONT, points=3, progress=False)
     panel = plot.front(found).axes[0]
-    assert "in fresh samples, 95 % interval" in panel.get_legend_handles_labels()[1]
+    labels = panel.get_legend_handles_labels()[1]
+    assert "in fresh samples, 95 % interval" in labels
+    assert any(label.startswith("least mean of price: ") for label in labels)
     told = dict(reports.of_dataset(found).answer)["question"]
     assert told.startswith(
         "Least mean (mean of price) and least tail (mean of the worst 10 % of price) of roofline"

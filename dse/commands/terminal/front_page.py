@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +43,13 @@ class Column:
         """Columns of text it takes, with what separates it from the next."""
         return BETWEEN + max(len(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
 
+    @property
+    def least(self) -> int:
+        """Columns of text it takes where its heading is broken between words, and a cell after a word "for"."""
+        parts = [len(f"{part} for".strip()) for cell in self.cells for part in cell.split(" for ")[:-1]]
+        parts += [len(cell.rpartition(" for ")[2]) for cell in self.cells]
+        return BETWEEN + max(*(len(word) for word in self.heading.split()), *parts, 0, 0)
+
 
 def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     """Print the points of a front, how it was found, and where it is written or could be."""
@@ -50,8 +58,7 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     around = [column(found.points, name) for name in goals]
     behind = [*_exchange(found, goals), *_proofs(found)]
     number = Column("", tuple(str(i) for i in range(len(found.points))))
-    room = PAGE_WIDTH - sum(c.width for c in (number, *around, *behind))
-    chosen = design(found.points, decided, room)
+    chosen = design(found.points, decided, (number, *around, *behind))
     if found.question.title:
         say(found.question.title)
     every = [number, *around, *(c for c in chosen if c.cells), *behind]
@@ -152,29 +159,36 @@ def column(points: Sequence[Solution], name: str, heading: str = "") -> Column:
     return Column(heading or name, tuple(_amount_cell(p, name) for p in map(sizes.as_asked, points)))
 
 
-def design(points: Sequence[Solution], decided: Sequence[str], room: int) -> list[Column]:
+def design(points: Sequence[Solution], decided: Sequence[str], beside: Sequence[Column]) -> list[Column]:
     """Return the columns of what was decided: one for each decision where there is room, else one for a list of them.
 
-    ``room``: columns of text. What has no room has no cells, only a word about its value or where it is to be found.
+    ``beside``: the other columns. What has no room has no cells, only a word about its value or where it is found.
     """
     index = points[0].index
     listed = [n for n in decided if n in index]
     alone = [column(points, n) for n in decided if n not in index]
     each = [column(points, n, "\n".join((index[n][0], *(v for _, v in index[n][1])))) for n in listed]
-    if _width((*alone, *each)) <= room:
+    # nothing separates the last column from a next one
+    if sum(c.width for c in (*alone, *each, *beside)) <= PAGE_WIDTH + BETWEEN:
         return [*alone, *each]
     folded = [_folded(points, title, names) for title, names in _grouped_decisions(points[0], listed)]
-    return _narrowed([*alone, *folded], room)
+    if sum(c.width for c in (*alone, *folded, *beside) if c.cells) <= PAGE_WIDTH + BETWEEN:
+        return [*alone, *folded]
+    return _narrowed([*alone, *folded], PAGE_WIDTH + BETWEEN - sum(c.least for c in beside))
 
 
 def _width(columns: Iterable[Column]) -> int:
-    return sum(c.width for c in columns if c.cells)
+    return sum(c.least for c in columns if c.cells)
 
 
 def _narrowed(columns: Sequence[Column], room: int) -> list[Column]:
-    """Return columns that fit: what is the same at every point is told below, then the last ones are left out."""
+    """Return columns that fit, with headings of several lines.
+
+    What is the same at every point is told below the table, and of the others the last ones are left out.
+    """
+    columns = [replace(c, heading=c.heading.replace(" ", "\n")) for c in columns]
     if _width(columns) <= room:
-        return list(columns)
+        return columns
     same = [c for c in columns if len(set(c.cells)) == 1]
     fitting = [c for c in columns if c not in same]
     told = [Column(c.heading, (), f"{_below(c)} at every point") for c in same]
@@ -191,7 +205,8 @@ def _below(column: Column) -> str:
     """Say a column of one value in a line: its heading, with the order of a list in it, and the value."""
     order, _, _ = column.about.partition(", in this order")
     value = column.cells[0]
-    return f"{order or column.heading}: {'0' if {*value} == {SIGNS[0.0]} else value}"
+    title = column.heading.replace("\n", " ")
+    return f"{order or title}: {'0' if {*value} == {SIGNS[0.0]} else value}"
 
 
 def _grouped_decisions(point: Solution, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:

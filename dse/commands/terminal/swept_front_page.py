@@ -144,7 +144,7 @@ def _print_points(
     around += [Column("", tuple(str(i) for _, i in chosen)), *(column(points, name) for name in goals)]
     flags = tuple("dominated" if dominated[(*place, i)] else "" for place, i in chosen)
     behind = [Column("elsewhere", flags)] if any(flags) else []
-    made = design(points, decided, PAGE_WIDTH - sum(c.width for c in (*around, *behind)))
+    made = design(points, decided, (*around, *behind))
     every = [*around, *(c for c in made if c.cells), *behind]
     left = {
         "elsewhere",
