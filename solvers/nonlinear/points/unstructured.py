@@ -26,8 +26,8 @@ from solvers.nonlinear.points.unstructured_answers import answered
 
 UNSURE = "a search over intervals that ended without a proof"
 KIND = "an arithmetic without structure"
-BOXES_POWER = 4
-"""Boxes of a point grow by about this power of the number of its variables."""
+BOXES_POWER, LISTED_POWER = 4, 2
+"""Boxes of a point grow by about this power of the number of its variables; the second where all have gaps."""
 POINTS_TOGETHER = 4096
 """Points of a piece: each has a few boxes open."""
 
@@ -49,7 +49,8 @@ def _by_intervals(question: Question) -> bool:
 
 def over(spread: Spread) -> ByPiece:
     """Return the way over a grid; its declared work grows with the number of decided variables."""
-    decided = len(next(iter(spread.grid.bases.values())).decide)
+    first = next(iter(spread.grid.bases.values()))
+    power = BOXES_POWER if designs.free(first) else LISTED_POWER
     return ByPiece(
         spread,
         _made,
@@ -57,7 +58,7 @@ def over(spread: Spread) -> ByPiece:
         POINTS_TOGETHER,
         "interval branch and bound, all points of a chunk together",
         "search",
-        work.seconds("interval point", float(decided**BOXES_POWER)),
+        work.seconds("interval point", float(len(first.decide) ** power)),
     )
 
 
