@@ -64,10 +64,13 @@ class Quantile:
 
     level: float
 
+    def place(self, count: int) -> int:
+        """Which of ``count`` worlds it is, from the better side; from 0 on."""
+        return min(max(int(np.ceil(self.level * count - 1e-9 * count)), 1), count) - 1
+
     def value(self, values: Array, *, maximize: bool = False) -> Array:
         """Return the measure along the last dimension: number ceil(level n) of n in order, from the better side."""
-        count = values.shape[-1]
-        place = min(max(int(np.ceil(self.level * count - 1e-9 * count)), 1), count) - 1
+        place = self.place(values.shape[-1])
         losses = np.partition(-values if maximize else values, place, axis=-1)[..., place]
         return np.asarray(-losses if maximize else losses)
 

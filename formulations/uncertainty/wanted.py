@@ -49,8 +49,7 @@ class Wanted:
         """In how many worlds the objective may be worse than its measure; None where that is a mean of several."""
         count = self.worlds.measured
         if isinstance(self.measure, Quantile):
-            place = min(max(int(np.ceil(self.measure.level * count - 1e-9 * count)), 1), count) - 1
-            return count - 1 - place
+            return count - 1 - self.measure.place(count)
         return 0 if self.measure.share * count <= 1 else None
 
     def counts(self, name: str) -> bool:

@@ -164,7 +164,9 @@ class _Trials:
             if better < len(at):
                 seen = True
                 high, value = at[better], found[better].value
-                high, value = self._begins([self._found(found[better])], low, (high, value))
+                high, value = self._begins(
+                    [self._discrete(_design(self.problem, found[better]))], low, (high, value)
+                )
             if high - low < RESOLVED:
                 break
         goal = (self.problem.cases or (self.problem,))[0].goal
@@ -253,23 +255,8 @@ class _Trials:
     def _parts(self, t: float) -> Sequence[Problem]:
         return _parts_with_limit_at(self.problem, self.key, self.bound * math.exp(self.sign * t))
 
-    def _found(self, found: branch.Found) -> dict[str, float]:
-        """The discrete values of a design."""
-        assert found.y is not None, "only designs have values"
-        # what stands for maxima comes after the decided numbers
-        x = {v.name: math.exp(t) for v, t in zip(self.problem.variables, found.y, strict=False)}
-        return self._discrete(x)
-
     def _discrete(self, x: Mapping[str, Any]) -> dict[str, float]:
-        held = {}
-        for v in self.problem.variables:
-            if v.discrete:
-                value, listed = float(x[v.name]), v.decision.values
-                nearest = (
-                    min(listed, key=partial(_log_distance, value)) if listed is not None else round(value)
-                )
-                held[v.name] = float(nearest)
-        return held
+        return {v.name: float(x[v.name]) for v in self.problem.variables if v.discrete}
 
 
 def _limit_alone(problem: Problem, key: RowKey, held: Mapping[str, float]) -> float:
@@ -305,8 +292,11 @@ def _trial_limits_near(at: Array, ahead: Array) -> Array:
     return np.array(sorted(set(found.tolist())))  # np.unique would load numpy.ma
 
 
-def _log_distance(value: float, listed: float) -> float:
-    return abs(math.log(listed / value))
+def _design(problem: Problem, found: branch.Found) -> dict[str, float]:
+    """What is decided in a design, discrete values exactly."""
+    assert found.y is not None, "only designs have values"
+    # what stands for maxima comes after the decided numbers
+    return {v.name: float(canon.si_values(v, t)) for v, t in zip(problem.variables, found.y, strict=False)}
 
 
 def _is_better(problem: Problem, objective: float, now: float | None) -> bool:
@@ -325,8 +315,7 @@ def _optimum_with_limit_at(
     found = effort.least(parts)
     if found.y is None:
         return None
-    # what stands for maxima comes after the decided numbers
-    x = {v.name: math.exp(t) for v, t in zip(problem.variables, found.y, strict=False)}
+    x = _design(problem, found)
     at = evaluation.metrics(parts[0].question, x)
     return x | {n: float(v) for n, v in at.items()}, float(goal.to_user(found.value))
 

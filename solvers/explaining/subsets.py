@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
-from scenarios.question import Decision, Limit, Objective, Question
+from scenarios.question import Decision, Objective, Question
 from solvers import boxes, designs, enumeration
 from solvers.boxes import Array
 from solvers.designs import Table
@@ -41,11 +41,10 @@ from solvers.mechanisms.conflicts import (
     Codes,
     by_set,
 )
+from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
 from solvers.nonlinear import feasibility, interval
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL, Outcome
-
-_Holder = TypeVar("_Holder", Limit, Decision)
 
 MOST_DESIGNS_KEPT = 2_000_000
 SUBSET_BOXES = 20_000
@@ -364,29 +363,20 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
 
 def relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:
     """Questions with one side of the limit open, each with what then measures how far it has to move."""
-    limits, decide = question.limits, question.decide
-    out: list[tuple[Question, Objective]] = []
-    for i, limit in enumerate(limits):
-        for free, goal in _opened(limit) if limit.name == name else ():
-            out.append((replace(question, limits=(*limits[:i], free, *limits[i + 1 :])), goal))
-    for i, d in enumerate(decide):
-        for freed, goal in _relaxed_decisions(d) if d.name == name else ():
-            out.append((replace(question, decide=(*decide[:i], freed, *decide[i + 1 :])), goal))
+    low, high = evaluation.bounds(question).get(name, (None, None))
+    out = [
+        (with_limit(question, RowKey(name, side), None), Objective(name, maximize=side == "min"))
+        for side, end in (("max", high), ("min", low))
+        if end is not None
+    ]
+    for i, d in enumerate(question.decide):
+        if d.name == name and _has_asked_gaps(d):
+            free = replace(d, integer=d.count, values=None, minimum=None, maximum=None)
+            decide = (*question.decide[:i], free, *question.decide[i + 1 :])
+            out.append((replace(question, decide=decide), Objective(name)))
     if any(own.name == name for own in question.model.limits):
         out.append((replace(question, waive=question.waive | {name}), Objective(name)))
     return out
-
-
-def _opened(holder: _Holder) -> list[tuple[_Holder, Objective]]:
-    """A limit or a decision with one of its ends gone, the upper one first, and what then measures how far it moves."""
-    ends = (holder.maximum, replace(holder, maximum=None)), (holder.minimum, replace(holder, minimum=None))
-    goals = Objective(holder.name), Objective(holder.name, maximize=True)
-    return [(free, goal) for (end, free), goal in zip(ends, goals, strict=True) if end is not None]
-
-
-def _relaxed_decisions(d: Decision) -> list[tuple[Decision, Objective]]:
-    gaps = replace(d, integer=d.count, values=None, minimum=None, maximum=None)
-    return [*_opened(d), *([(gaps, Objective(d.name))] if _has_asked_gaps(d) else [])]
 
 
 def solve(question: Question) -> Outcome:

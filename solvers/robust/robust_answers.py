@@ -37,7 +37,7 @@ from scenarios.uncertainty import uncertain_words
 from solvers import beyond, choices
 from solvers.certain import called_by_name, units, without_design
 from solvers.judgement import bound_of, relative_gap
-from solvers.mechanisms.why import Why, explained
+from solvers.mechanisms.why import explained
 from solvers.outcome import ENUMERATION, Conflicts, Outcome
 from solvers.robust import robust_conflicts
 from solvers.robust.boxes import robust_boxes
@@ -100,20 +100,16 @@ def answered(asked: Asked, *, brief: bool = False) -> Solution:
 def _answered(asked: Asked, *, brief: bool) -> Solution:
     question = asked.worlds.nominal
     if choices.categorical(question):
-        every = {id(w.nominal): w for _, w in asked.worlds.choices()}
-        left = [w.nominal for w in every.values()]
+        every = [w for _, w in asked.worlds.choices()]
 
-        def one(q: Question, brief: bool) -> Solution:
-            return _answered(dataclasses.replace(asked, worlds=of(q)), brief=brief)
-
-        def of(q: Question) -> Worlds:
-            return every[id(next(n for n in left if n == q))]
-
-        def why(q: Question) -> Why:
-            return robust_conflicts.why(dataclasses.replace(asked, worlds=of(q)).wanted)
+        def of(q: Question) -> Asked:
+            return dataclasses.replace(asked, worlds=next(w for w in every if w.nominal == q))
 
         return choices.best_of(
-            question, lambda q: one(q, True), lambda q: one(q, brief), None if brief else why
+            question,
+            lambda q: _answered(of(q), brief=True),
+            lambda q: _answered(of(q), brief=brief),
+            None if brief else lambda q: robust_conflicts.why(of(q).wanted),
         )
     found = found_by(asked.wanted)
     if found.outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):

@@ -23,7 +23,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,7 @@ from formulations.arithmetics.slopes import Slope
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
-from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.measures import Quantile, Weighing
 from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import Cap
 from solvers import boxes
@@ -235,9 +234,7 @@ def _goal_line(
         place = count - 1 - wanted.exceeded
         return row.exceeded(wanted.exceeded), np.partition(flat, place, axis=1)[:, place]
     assert not isinstance(wanted.measure, Quantile), "a quantile is exceeded in so many samples"
-    cut, slope, flat = _above(e, r, shape, reach, count, sign)
-    centre = (e.centre_low if sign > 0 else e.centre_high)[r].reshape(shape)[:, :count]
-    return _weighed(wanted.measure.weights, sign * centre, cut, slope), wanted.measure.value(flat)
+    return _measured(wanted.measure, e, r, shape, reach, count, sign)
 
 
 def _cap(
@@ -245,20 +242,30 @@ def _cap(
 ) -> tuple[Line, Array]:
     """A line below, and a number below, how far a limited measure lies beyond its end, relative to that."""
     sign, size = (1.0 if cap.side == "max" else -1.0), abs(cap.end) or 1.0
-    cut, slope, flat = _above(e, r, shape, reach, count, sign)
-    centre = sign * e.centre_low[r].reshape(shape)[:, :count]
-    line = _weighed(cap.measure.weights, centre, cut, slope)
-    least = np.asarray(cap.measure.value(flat))
+    line, least = _measured(cap.measure, e, r, shape, reach, count, sign)
     return _sound(line.slope / size, (line.cut - sign * cap.end) / size), (least - sign * cap.end) / size
 
 
-def _weighed(weights: Any, centre: Array, cut: Array, slope: Array) -> Line:
-    """The mean of lines with the weights that attain a measure at the centres of boxes (B, N)."""
-    w = np.stack([weights(np.nan_to_num(v, nan=0.0)) for v in centre])
+def _measured(
+    measure: Weighing,
+    e: boxes.Enclosure,
+    r: int,
+    shape: tuple[int, int],
+    reach: Array,
+    take: int,
+    sign: float,
+) -> tuple[Line, Array]:
+    """A line below the measure of ``sign`` times a row, and a number below it.
+
+    The line has the weights that attain the measure at the centres of the boxes.
+    """
+    cut, slope, flat = _above(e, r, shape, reach, take, sign)
+    centre = (e.centre_low if sign > 0 else e.centre_high)[r].reshape(shape)[:, :take]
+    w = np.stack([measure.weights(np.nan_to_num(sign * v, nan=0.0)) for v in centre])
     with np.errstate(invalid="ignore"):
         parts = np.where(w > 0, w * cut, 0.0)
         # in units of the user ASKS_NOTHING is a number like others
-        return _sound((slope * w).sum(-1), parts.sum(-1), -np.inf)
+        return _sound((slope * w).sum(-1), parts.sum(-1), -np.inf), np.asarray(measure.value(flat))
 
 
 def objective_at(wanted: Wanted, key: float) -> float:

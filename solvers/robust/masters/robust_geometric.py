@@ -133,20 +133,36 @@ class Master:
         if not any(r.numerator.same_as(row.numerator) for r in alike):
             self.rows.append((i, row))
 
-    def cut(self, x: Mapping[str, float], at: Judged) -> None:
-        """Add the cut of the measure that is exact at a design."""
+    def cut(self, x: Mapping[str, float], at: Judged) -> bool:
+        """Add the cut of the measure that is exact at a design; tell whether it was new.
+
+        Where it is there, what is left of the gap is the master's own tolerance.
+        """
         goal = self.goal
         assert goal is not None, "only an objective has a measure"
         assert at.objective is not None, "and a value in every sample"
         losses = goal.sign * at.objective if goal.log2 else at.objective**goal.sign
         whole, weights = folded(goal), self.measure.weights(losses)
-        if whole is not None:
-            self.cuts.append((robust.weighted(robust.settled(self.asked, whole, x), weights), ONE))
-            return
         # of ratios of sums only the worst can be cut: by the ratio in the world where it is
         i = int(weights.argmax())
-        top = robust.settled(self.asked, goal.numerator, x)
-        self.cuts.append((robust.at_world(top, i), robust.at_world(goal.denominator, i)))
+        top = robust.settled(self.asked, goal.numerator if whole is None else whole, x)
+        bottom = goal.denominator
+        pair = (
+            (robust.at_world(top, i), robust.at_world(bottom, i))
+            if whole is None
+            else (robust.weighted(top, weights), ONE)
+        )
+        fresh = not any(pair[0].same_as(p) and pair[1].same_as(q) for p, q in self.cuts)
+        self.cuts += [pair] if fresh else []
+        return fresh
+
+    def above(self, at: Judged, bound: float | None, close: float) -> bool:
+        """Whether the measure at a design lies above a bound by more than ``close``, relative."""
+        assert self.goal is not None, "only an objective has a measure"
+        assert at.objective is not None, "and a value in every sample"
+        value = float(self.measure.value(at.objective, maximize=self.goal.sign < 0))
+        apart = math.inf if bound is None else self.goal.sign * (value - bound)
+        return math.isfinite(value) and apart > close * abs(value)
 
     def problem(self, exact: Goal | None) -> Problem:
         """Write the master as a problem; ``exact``: the measure as one posynomial, where it is one."""
@@ -252,27 +268,7 @@ def _grown(master: Master, found: Optimum, x: Mapping[str, float], at: Judged, e
     goal = master.goal
     if goal is None or exact is not None:
         return grown
-    value = float(master.measure.value(_objectives(at), maximize=goal.sign < 0))
-    reached = found.outcome.bound
-    below = reached is None or goal.sign * (value - reached) > MASTER_CLOSE * abs(value)
-    if below and math.isfinite(value) and not _stuck(master, x, at):
-        master.cut(x, at)
-        return True
-    return grown
-
-
-def _stuck(master: Master, x: Mapping[str, float], at: Judged) -> bool:
-    """Whether the cut at a design is there already: what is left of the gap is the master's own tolerance."""
-    before = len(master.cuts)
-    master.cut(x, at)
-    fresh = master.cuts.pop()
-    assert len(master.cuts) == before, "only tried"
-    return any(fresh[0].same_as(p) and fresh[1].same_as(q) for p, q in master.cuts)
-
-
-def _objectives(at: Judged) -> np.ndarray:
-    assert at.objective is not None, "there is an objective"
-    return at.objective
+    return (master.above(at, found.outcome.bound, MASTER_CLOSE) and master.cut(x, at)) or grown
 
 
 def _settled_ties(
@@ -286,11 +282,8 @@ def _settled_ties(
     at = judged(master.asked.worlds, there)
     if master.worst(at) > 1 + 5 * WORLD_BROKEN:
         return found, x
-    if exact is None and master.goal is not None:
-        value = float(master.measure.value(_objectives(at), maximize=master.goal.sign < 0))
-        bound = chosen.outcome.bound
-        if bound is None or master.goal.sign * (value - bound) > 2 * MASTER_CLOSE * abs(value):
-            return found, x
+    if exact is None and master.goal is not None and master.above(at, chosen.outcome.bound, 2 * MASTER_CLOSE):
+        return found, x
     return chosen, there
 
 

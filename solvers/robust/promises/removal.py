@@ -26,7 +26,6 @@ from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from solvers.geometric.kernel import gp
@@ -39,6 +38,7 @@ MOST_REMOVAL_NODES = 6000  # optima that a whole search may be expected to meet
 BEAM = 6
 REMOVAL_ROUNDS = 60  # of adding samples to one program: each round adds the one that misses most
 NODES_AT_ONCE = 256
+REMOVAL_ITERATIONS = 400
 
 Item = tuple[int, int]  # a group, and a sample of it
 
@@ -121,7 +121,6 @@ class _Node:
     out: tuple[frozenset[int], ...]
     work: set[tuple[int, int]] = field(default_factory=set)  # (row, sample) that its program has
     above: float = math.inf
-    start: Array | None = None
     y: Array | None = None
     value: float = math.inf
     bound: float = math.inf
@@ -223,7 +222,7 @@ def _children(problem: Sampled, node: _Node) -> list[_Node]:
         if len(node.out[group]) < problem.may_fail[group]:
             out = tuple(o | {sample} if g == group else o for g, o in enumerate(node.out))
             mine = {(r, i) for r, i in node.work if problem.rows[r].group != group or i != sample}
-            found.append(_Node(out, mine, node.value, node.y))
+            found.append(_Node(out, mine, node.value))
     return found
 
 
@@ -300,29 +299,13 @@ def _kernel(
             mine += [(k, i) for i in some] + [(k, -1)] * (count - len(some))
             at += count
         places.append(mine)
-    starts = [n.start for n in nodes]
-    start = None if any(s is None for s in starts) else np.array(starts)
     table = terms(np.concatenate(A), np.maximum(logc, LOG_ZERO), ptr)
-    result = gp.solve(table.A, table.logc, ptr, problem.low, problem.high, start=start)
-    if (result.status == gp.FAILED).any():
-        result = _again(result, table.A, table.logc, ptr, problem)
-    return result, table, places
-
-
-def _again(result: gp.Result, A: Array, logc: Array, ptr: NDArray[Any], problem: Sampled) -> gp.Result:
-    """Solve what failed once more, from the kernel's own first guess."""
-    failed = np.flatnonzero(result.status == gp.FAILED)
-    anew = gp.solve(A, logc[failed], ptr, problem.low, problem.high, max_iterations=400)
+    result = gp.solve(table.A, table.logc, ptr, problem.low, problem.high, max_iterations=REMOVAL_ITERATIONS)
     # a gap that is not quite closed makes a weaker bound, not a wrong one
-    near = (anew.status != gp.FAILED) | ((anew.value - anew.bound <= 1e-7) & (anew.violation <= SAMPLE_HOLDS))
-    if not near.all():
+    near = (result.value - result.bound <= 1e-7) & (result.violation <= SAMPLE_HOLDS)
+    if not ((result.status != gp.FAILED) | near).all():
         raise ArithmeticError("the interior point closes a program neither way")
-    fields = {}
-    for name in gp.Result.__slots__:
-        values = getattr(result, name).copy()
-        values[failed] = getattr(anew, name)
-        fields[name] = values
-    return gp.Result(**fields)
+    return result, table, places
 
 
 def _add(problem: Sampled, nodes: Sequence[_Node], found: gp.Result) -> list[bool]:
