@@ -51,10 +51,7 @@ def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
         found |= composed.recomputed(question.model, {**question.given, **run, **found})
     halved = [d for d in question.decide if d.base is not None]
     if halved:
-        product = 1.0
-        for d in halved:
-            product = product * (d.base / x[d.name])
-        found["halvings"] = arithmetic.log2(product)
+        found["halvings"] = arithmetic.log2(math.prod((d.base / x[d.name] for d in halved), start=1.0))
     return found
 
 
