@@ -7,7 +7,7 @@ from typing import Any
 from formulations import evaluation
 from formulations.arithmetics import maxima
 from formulations.arithmetics.differences import Difference
-from formulations.arithmetics.posynomial import LogMonomial, Ratio, Refused, symbol
+from formulations.arithmetics.posynomial import Ratio, Refused, symbol
 from formulations.problem import Kind, Problem
 from scenarios.define.composed import definitions_of
 from scenarios.define.trees import names
@@ -33,12 +33,8 @@ def culprit(problem: Problem) -> str:
 
 
 def _refusal_text(value: Any) -> str:
-    if isinstance(value, Refused):
+    if isinstance(value, Refused | Difference):
         return value.reason
-    if isinstance(value, Difference):
-        return "a difference"
-    if isinstance(value, LogMonomial):
-        return ""
     if isinstance(value, Ratio) and not value.denominator.is_monomial:
         return f"a division by a sum of {len(value.denominator.terms)} terms"
     return ""

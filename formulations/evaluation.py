@@ -7,7 +7,9 @@ limit is read from it stand once.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+import operator
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -49,10 +51,7 @@ def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
         found |= composed.recomputed(question.model, {**question.given, **run, **found})
     halved = [d for d in question.decide if d.base is not None]
     if halved:
-        product = 1.0
-        for d in halved:
-            product = product * (d.base / x[d.name])
-        found["halvings"] = arithmetic.log2(product)
+        found["halvings"] = arithmetic.log2(math.prod((d.base / x[d.name] for d in halved), start=1.0))
     return found
 
 
@@ -199,12 +198,11 @@ def with_all_powers(d: Decision) -> Decision:
     of = d.values[1] / d.values[0]
     # a whole number is no power below 1
     least = 1.0 if d.integer else LEAST_FLOAT
-    before, after = [d.values[0]], [d.values[-1]]
-    while before[-1] / of >= least:
-        before.append(before[-1] / of)
-    while after[-1] * of <= LARGEST_FLOAT:
-        after.append(after[-1] * of)
-    return replace(d, values=(*before[:0:-1], *d.values, *after[1:]))
+    before = itertools.accumulate(itertools.repeat(of), operator.truediv, initial=d.values[0])
+    after = itertools.accumulate(itertools.repeat(of), operator.mul, initial=d.values[-1])
+    less = list(itertools.takewhile(lambda v: v >= least, before))
+    more = list(itertools.takewhile(lambda v: v <= LARGEST_FLOAT, after))
+    return replace(d, values=(*less[:0:-1], *d.values, *more[1:]))
 
 
 def box(question: Question, name: str) -> Box:

@@ -35,13 +35,8 @@ class Axes:
 
 def axes(grid: Grid) -> Axes:
     """Find the axes along which the structure of the model does not change."""
-    left, shut = [], {}
-    for i, axis in enumerate(grid.axes):
-        why = _shut(grid, i)
-        if why:
-            shut[axis.name] = why
-        else:
-            left.append(i)
+    shut = {axis.name: why for i, axis in enumerate(grid.axes) if (why := _shut(grid, i))}
+    left = [i for i, axis in enumerate(grid.axes) if axis.name not in shut]
     first = next(combinations(grid.question((0,) * len(grid.axes))))[1]
     for kept in (left[:n] for n in range(len(left), 0, -1)):
         why = _why_not_together(grid, kept, formulate(first))

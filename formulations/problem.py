@@ -390,8 +390,5 @@ def _affine(goal: Goal | None, rows: tuple[Row, ...]) -> bool:
     if goal is None or goal.log2:
         return False
     metric, rest = (goal.numerator, goal.denominator) if goal.sign > 0 else (goal.denominator, goal.numerator)
-    ok = metric.is_affine and rest.same_as(posynomial.ONE)
-    for r in rows:
-        scaled = linear_row(r.numerator, r.denominator)
-        ok = ok and scaled[0].is_affine and scaled[1].is_affine
-    return ok
+    sides = (side for r in rows for side in linear_row(r.numerator, r.denominator))
+    return metric.is_affine and rest.same_as(posynomial.ONE) and all(side.is_affine for side in sides)

@@ -16,6 +16,7 @@ import results.stores.identities
 import results.stores.store
 from dse.sweeping.points.chunk_work import LEFT_OVER
 from formulations import handover
+from formulations.grids import over_grid
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from results.stores.chunks import ChunkIndex
@@ -41,7 +42,7 @@ def status(store: str | Path) -> dict[str, Any]:
     notes = results.stores.store.notes(store)
     running = results.stores.files.locks.holder(store)
     shape, chunks = results.stores.store.shape(store), tuple(identity[results.stores.store.CHUNKS])
-    sizes = {i: _points_in_chunk(shape, chunks, i) for i in notes}
+    sizes = {i: math.prod(over_grid.sides(results.stores.chunks.block(shape, chunks, i))) for i in notes}
     points, done = math.prod(shape), sum(sizes.values())
     counts = {code: sum(int(n.get("statuses", {}).get(code, 0)) for n in notes.values()) for code in _NAMES}
     rate = _points_per_second(notes, sizes, running)
@@ -63,10 +64,6 @@ def status(store: str | Path) -> dict[str, Any]:
         "points_solved_singly": sum(int(n.get("alone", 0)) for n in notes.values()),
         LEFT_OVER: handover.merged(n.get(LEFT_OVER, {}) for n in notes.values()),
     }
-
-
-def _points_in_chunk(shape: tuple[int, ...], chunks: tuple[int, ...], index: ChunkIndex) -> int:
-    return math.prod(s.stop - s.start for s in results.stores.chunks.block(shape, chunks, index))
 
 
 def _points_per_second(

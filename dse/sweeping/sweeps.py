@@ -317,8 +317,9 @@ class _Tally:
         self.points = sum(self._size(i) for i in where.done)
 
     def _size(self, index: ChunkIndex) -> int:
-        region = results.stores.chunks.block(self._plan.shape, self._where.chunks, index)
-        return math.prod(s.stop - s.start for s in region)
+        return math.prod(
+            over_grid.sides(results.stores.chunks.block(self._plan.shape, self._where.chunks, index))
+        )
 
     def count(self, finished: Finished) -> None:
         """Take over a finished chunk."""

@@ -111,7 +111,9 @@ class Target:
 
     def __enter__(self) -> Self:
         """Hold the lock, unless all is done (so that a finished store may be read-only)."""
-        if self.path is not None and (self.todo() or self.retry or not self._finished()):
+        if self.path is not None and (
+            self.todo() or self.retry or not audits.finished(results.stores.store.attributes(self.path))
+        ):
             self._held = self._lock.enter_context(results.stores.files.locks.held(self.path))
             # somebody may have been at work until now
             self._discard(results.stores.store.damaged_chunks(self.path, self._damaged))
@@ -133,10 +135,6 @@ class Target:
     def __exit__(self, *problem: object) -> None:
         """Give the lock back."""
         self._lock.close()
-
-    def _finished(self) -> bool:
-        assert self.path is not None, "only a store is finished by an earlier run"
-        return audits.finished(results.stores.store.attributes(self.path))
 
     def todo(self) -> list[ChunkIndex]:
         """Return the chunks that are not done, in order."""

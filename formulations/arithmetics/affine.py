@@ -8,7 +8,8 @@ Coefficients may be those of many points at once (``formulations.arithmetics.man
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from dse.models import arithmetic
@@ -56,11 +57,10 @@ class Linear(Operators):
         return _multiply(self, other)
 
     def __truediv__(self, other: Any) -> Any:
-        right = _operand(other)
-        return right if isinstance(right, Refused) else _multiply(self, _inverse(right))
+        return _divide(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _multiply(_inverse(self), other)
+        return _divide(other, self)
 
     def __pow__(self, power: Any) -> Any:
         own = self.value
@@ -132,6 +132,19 @@ def _operand(value: Any) -> Linear | Refused:
     return constant(value)
 
 
+def _of_forms(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Let an operation read both sides as forms; what is refused stays refused."""
+
+    @wraps(operation)
+    def run(a: Any, b: Any, *more: Any) -> Any:
+        left, right = _operand(a), _operand(b)
+        if isinstance(left, Refused):
+            return left
+        return right if isinstance(right, Refused) else operation(left, right, *more)
+
+    return run
+
+
 def _inverse(x: Linear) -> Linear | Refused:
     if x.numerator.is_constant and x.numerator.constant == 0.0:
         raise ZeroDivisionError("division by a quantity that is always 0")
@@ -145,10 +158,8 @@ def _over_constant_denominator(x: Linear) -> Linear:
     return x
 
 
-def _add(a: Linear, other: Any, sign: float) -> Linear | Refused:
-    b = _operand(other)
-    if isinstance(b, Refused):
-        return b
+@_of_forms
+def _add(a: Linear, b: Linear, sign: float) -> Linear | Refused:
     share = b.denominator.over(a.denominator)
     if share is not None:
         return Linear(a.numerator.plus(b.numerator, sign / share), a.denominator)
@@ -159,10 +170,8 @@ def _add(a: Linear, other: Any, sign: float) -> Linear | Refused:
     return Refused("a sum of ratios with different denominators")
 
 
-def _multiply(a: Linear | Refused, other: Any) -> Linear | Refused:
-    b = _operand(other)
-    if isinstance(a, Refused) or isinstance(b, Refused):
-        return a if isinstance(a, Refused) else b
+@_of_forms
+def _multiply(a: Linear, b: Linear) -> Linear | Refused:
     if 0.0 in (a.value, b.value):
         return constant(0.0)
     (n1, d2, f1), (n2, d1, f2) = (
@@ -173,6 +182,12 @@ def _multiply(a: Linear | Refused, other: Any) -> Linear | Refused:
     if above is None or below is None:
         return Product(NO_PRODUCT, (a, b))
     return _over_constant_denominator(Linear(above.times(f1 * f2), below))
+
+
+@_of_forms
+def _divide(a: Linear, b: Linear) -> Linear | Refused:
+    divided: Linear | Refused = _multiply(a, _inverse(b))
+    return divided
 
 
 def _cancelled(above: Affine, below: Affine) -> tuple[Affine, Affine, float]:
@@ -187,10 +202,8 @@ def _product_with_constant(a: Affine, b: Affine) -> Affine | None:
 
 
 @arithmetic.register_maximum(Linear)
-def _maximum(a: Linear, b: Any) -> Linear | Refused:
-    other = _operand(b)
-    if isinstance(other, Refused):
-        return other
+@_of_forms
+def _maximum(a: Linear, other: Linear) -> Linear | Refused:
     if a.value is not None and other.value is not None:
         return constant(many.largest([a.value, other.value]))
     a, other = _over_one(a, other), _over_one(other, a)
@@ -216,10 +229,8 @@ def _arguments_of_maximum(form: Affine) -> tuple[Affine, ...]:
 
 
 @arithmetic.register_reaches(Linear)
-def _reaches(a: Any, b: Any) -> Any:
-    left, right = _operand(a), _operand(b)
-    if isinstance(left, Refused) or isinstance(right, Refused):
-        return left if isinstance(left, Refused) else right
+@_of_forms
+def _reaches(left: Linear, right: Linear) -> Any:
     if left.value is None or right.value is None:
         return Refused("a case that depends on what is decided")
     return constant(1.0 if left.value >= right.value else 0.0)
@@ -255,10 +266,8 @@ def picker(which: Linear) -> str | None:
 
 
 @arithmetic.register_differs(Linear)
-def _differs(a: Linear, b: Any) -> Linear | Refused:
-    other = _operand(b)
-    if isinstance(other, Refused):
-        return other
+@_of_forms
+def _differs(a: Linear, other: Linear) -> Linear | Refused:
     if a.value is not None and other.value is not None:
         return constant(float(a.value != other.value))
     for one, two in ((a, other), (other, a)):

@@ -47,8 +47,7 @@ class Difference(Apart, Operators):
         return b if isinstance(b, Refused) else self._with(self.plus + b.plus, self.minus + b.minus)
 
     def __sub__(self, other: Any) -> Any:
-        b = _as_difference(other)
-        return b if isinstance(b, Refused) else self + -b
+        return self + -_as_difference(other)
 
     def __mul__(self, other: Any) -> Any:
         b = _as_difference(other)
@@ -101,10 +100,7 @@ def _as_difference(x: Any) -> Difference | Refused:
 @arithmetic.register_difference(Ratio)
 @arithmetic.register_difference(Difference)
 def _subtracted(a: Any, b: Any) -> Any:
-    first, second = _as_difference(a), _as_difference(b)
-    if isinstance(first, Refused) or isinstance(second, Refused):
-        return first if isinstance(first, Refused) else second
-    found = first - second
+    found: Any = _as_difference(a) - _as_difference(b)
     nothing = isinstance(found, Difference) and not found.minus.numerator.terms
     return found.plus if nothing else found
 
@@ -120,10 +116,7 @@ def _difference_at_most(value: Difference, bound: Any) -> Any:
 
 @arithmetic.at_least.register(Difference)
 def _difference_at_least(value: Difference, bound: Any) -> Any:
-    end = _as_difference(bound)
-    if isinstance(end, Refused):
-        return end
-    return (value.minus + end.plus) / (value.plus + end.minus)
+    return _difference_at_most(-value, -_as_difference(bound))
 
 
 @arithmetic.not_negative.register(Difference)

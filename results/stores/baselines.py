@@ -113,7 +113,8 @@ def attached(dataset: xr.Dataset) -> xr.Dataset:
         if name not in dataset:
             continue
         of = dataset[name]
-        by = _baseline_on_axes(np.array(kept["values"], float), kept["dims"], of)
+        # a view: nothing is repeated in memory
+        by = xr.Variable(kept["dims"], np.array(kept["values"], float)).set_dims(dict(of.sizes))
         attributes = {
             "units": "1",
             "long_name": f"{of.attrs.get('long_name', name)}, as a multiple of that of {about['label']}",
@@ -124,10 +125,3 @@ def attached(dataset: xr.Dataset) -> xr.Dataset:
     # the numbers stand in the ratios now; who the baseline is stays
     found.attrs = {**dataset.attrs, ATTRIBUTE: about["label"], "baseline_scenario": about["scenario"]}
     return found
-
-
-def _baseline_on_axes(values: Any, dims: list[str], of: xr.DataArray) -> Any:
-    """Return the baseline's numbers with one axis for each of the sweep's."""
-    order = [d for d in map(str, of.dims) if d in dims]
-    values = values.transpose([dims.index(d) for d in order]) if order else values
-    return values.reshape([of.sizes[d] if str(d) in dims else 1 for d in of.dims])

@@ -160,6 +160,7 @@ def discard(path: str) -> None:
         larger = folder(beside(path))
         if isinstance(larger, ObjectFolder):
             _emptied(larger)
+            larger.remove(MAKING)
         else:
             shutil.rmtree(beside(path))
 
@@ -221,23 +222,20 @@ def _copied(path: str) -> None:
     assert isinstance(mine, ObjectFolder), "only objects are copied"
     assert isinstance(larger, ObjectFolder), "both are in the same service"
     wanted = larger.sizes().keys() - {ROOT, REPLACES, MAKING, locks.NAME}
-    mine.put(MAKING, b"")
-    mine.remove(ROOT)
-    for name in mine.sizes().keys() - wanted - {MAKING, locks.NAME}:
-        mine.remove(name)
+    _emptied(mine, frozenset(wanted | {locks.NAME}))
     mine.copy(larger, sorted(wanted))
     mine.put(ROOT, larger.read(ROOT))
     mine.remove(MAKING)
     _emptied(larger)
+    larger.remove(MAKING)
 
 
-def _emptied(where: ObjectFolder) -> None:
-    """Remove all objects, the root first: without it nothing there is a store, nor takes the place of one."""
+def _emptied(where: ObjectFolder, kept: frozenset[str] = frozenset()) -> None:
+    """Remove all objects but those ``kept`` and a mark, the root first: without it nothing there is a store."""
     where.put(MAKING, b"")
     where.remove(ROOT)
-    for name in where.sizes().keys() - {MAKING}:
+    for name in where.sizes().keys() - kept - {MAKING}:
         where.remove(name)
-    where.remove(MAKING)
 
 
 def _exchanged(one: Path, other: Path) -> bool:

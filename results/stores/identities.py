@@ -31,7 +31,12 @@ SAME_NUMBER = 1e-12
 
 def complete(given: Mapping[str, Any], plan: Layout, chunks: tuple[int, ...]) -> dict[str, Any]:
     """Return an identity as it is stored: what the caller says, the grid, and how it is cut."""
-    found = {**given, "grid": _axes_and_variables(plan), "chunks": list(chunks)}
+    axes = {c.name: _axis_identity(c) for c in plan.coordinates}
+    found = {
+        **given,
+        "grid": {**axes, "variables": [v.name for v in plan.variables]},
+        "chunks": list(chunks),
+    }
     return dict(json.loads(json.dumps(found)))
 
 
@@ -61,14 +66,8 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _axes_and_variables(plan: Layout) -> dict[str, Any]:
-    """Axes and the names of variables; of a long axis of numbers its ends, since the question says the rest."""
-    return {c.name: _axis_identity(c) for c in plan.coordinates} | {
-        "variables": [v.name for v in plan.variables]
-    }
-
-
 def _axis_identity(coordinate: Variable) -> Any:
+    """The values of an axis; of a long one of numbers its ends, since the question says the rest."""
     values = list(coordinate.values or ())
     beside = coordinate.dims != (coordinate.name,)
     if len(values) <= MOST_AXIS_VALUES or (coordinate.dtype == "text" and not beside):

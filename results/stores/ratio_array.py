@@ -11,9 +11,9 @@ from xarray.core import indexing
 
 
 class Ratio(BackendArray):  # type: ignore[misc]
-    """What xarray reads lazily: ``of`` over ``by``, which has one axis for each of ``of``, of its length or of 1."""
+    """What xarray reads lazily: ``of`` over ``by``, numbers with the dimensions of ``of``."""
 
-    def __init__(self, of: xr.Variable, by: Any) -> None:
+    def __init__(self, of: xr.Variable, by: xr.Variable) -> None:
         self.of, self.by = of, by
         self.shape, self.dtype = of.shape, np.dtype(float)
 
@@ -23,15 +23,5 @@ class Ratio(BackendArray):  # type: ignore[misc]
         return indexing.explicit_indexing_adapter(key, self.shape, support, self._read)
 
     def _read(self, key: tuple[Any, ...]) -> Any:
-        by = self.by
-        for axis in reversed(range(by.ndim)):
-            one = by.shape[axis] == 1
-            place = key[axis]
-            if isinstance(place, slice):
-                by = by if one else by[(slice(None),) * axis + (place,)]
-            elif np.ndim(place) == 0:
-                by = np.take(by, 0 if one else int(place), axis)
-            elif not one:
-                by = np.take(by, place, axis)
         with np.errstate(all="ignore"):
-            return np.asarray(self.of[key].values, float) / by
+            return np.asarray(self.of[key].values, float) / self.by[key].values

@@ -57,24 +57,19 @@ def new(plan: Layout, identity: Mapping[str, Any], chunks: tuple[int, ...]) -> d
 
 def _array(group: Any, variable: Variable, plan: Layout, chunks: tuple[int, ...]) -> Any:
     from zarr.codecs import ZstdCodec
+    from zarr.core.dtype import VariableLengthUTF8
 
     whole = None if variable.values is None else (len(variable.values),)
     return group.create_array(
         variable.name,
         shape=whole or plan.shape_of(variable),
         chunks=whole or plan.shape_of(variable, chunks),
-        dtype=_zarr_type(variable),
+        dtype=VariableLengthUTF8() if variable.dtype == "text" else variable.dtype,
         fill_value=variable.fill,
         dimension_names=variable.dims,
         attributes=dict(variable.attributes),
         compressors=ZstdCodec(level=0, checksum=True),
     )
-
-
-def _zarr_type(variable: Variable) -> Any:
-    from zarr.core.dtype import VariableLengthUTF8
-
-    return VariableLengthUTF8() if variable.dtype == "text" else variable.dtype
 
 
 def root(where: Folder) -> dict[str, Any]:

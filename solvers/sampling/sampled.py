@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -108,14 +109,10 @@ def _alternatives(question: Question, found: Found) -> tuple[Alternative, ...]:
     if not any(d.choices is not None for d in question.decide):
         return ()
     best: dict[tuple[str, ...], Tried] = {}
-    for tried in found.held:
-        key = tuple(tried.design.chosen.values())
-        if key not in best or sampler.rank(tried) < sampler.rank(best[key]):
-            best[key] = tried
+    for tried in sorted(found.held, key=sampler.rank):
+        best.setdefault(tuple(tried.design.chosen.values()), tried)
     alternatives: list[Alternative] = []
-    for choice, _ in combinations(question):
-        if len(alternatives) >= MOST_COMBINATIONS:
-            break
+    for choice, _ in itertools.islice(combinations(question), MOST_COMBINATIONS):
         mine = best.get(tuple(choice.values()))
         value = mine.score.goals[0] if mine is not None and question.objectives else None
         alternatives.append(Alternative(choice, Status.ERROR if mine is None else Status.FEASIBLE, value))

@@ -164,19 +164,12 @@ def _still_true(study: optuna.Study, designs: Designs, otherwise: str) -> None:
         return
     done = study.get_trials(deepcopy=False, states=(State.COMPLETE,))
     for trial in {t.number: t for t in (*done[:1], *done[-1:])}.values():
-        missing = {k.name for k in designs.knobs} - set(trial.params)
-        now = None if missing else score(designs.design(trial.params))
-        if (
-            now is None
-            or sampler.FAILURE in trial.user_attrs
-            or max(map(abs, trial.values)) >= sampler.WORST_SCORE
-        ):
-            if missing:
-                raise StudyError(otherwise)
+        if {k.name for k in designs.knobs} - set(trial.params):
+            raise StudyError(otherwise)
+        if sampler.FAILURE in trial.user_attrs or max(map(abs, trial.values)) >= sampler.WORST_SCORE:
             continue
-        if not all(
-            math.isclose(a, b, rel_tol=GOALS_AGREE) for a, b in zip(now.goals, trial.values, strict=True)
-        ):
+        pairs = zip(score(designs.design(trial.params)).goals, trial.values, strict=True)
+        if not all(math.isclose(a, b, rel_tol=GOALS_AGREE) for a, b in pairs):
             raise StudyError(otherwise)
 
 

@@ -58,8 +58,8 @@ class Part:
     def questions(self) -> Iterator[tuple[Question, Mapping[str, str], Array]]:
         """Go through the choices among names that were made: what they leave of the question, and where."""
         asked, answered = self.question(), self.answered()
-        named = [v for v in self.variables("decided") if v.dtype != "float64"]
-        named = [v for v in named if any(d.name == v.key and d.choices for d in asked.decide)]
+        chosen_from = {d.name for d in asked.decide if d.choices}
+        named = [v for v in self.variables("decided") if v.dtype != "float64" and v.key in chosen_from]
         if not named:
             if answered.any():
                 yield asked, {}, answered

@@ -251,13 +251,11 @@ def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None)
 
 def _anew(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[Arrays, int, Mapping[str, int]]:
     """Solve a block; also how many points a way for whole blocks left over, and why."""
-    alone, why = 0, handover.Tally()
     # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
     with nullcontext() if side_by_side(at) else _one_at_a_time:
-        if at.before is None:
-            arrays, alone, why = _computed(at, region, told)
-        else:
-            arrays, alone = _extended(at, at.before, region, why)
+        known = at.before
+        found = _computed(at, region, told) if known is None else _extended(at, known, region)
+    arrays, alone, why = found
     for reason in at.choice.exceptions:
         # a way that could not even be tried leaves every point to the next one
         why.count(reason, math.prod(s.stop - s.start for s in region))
@@ -277,13 +275,11 @@ def _computed(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[
         return _point_by_point(at, region, told), 0, why
 
 
-def _extended(
-    at: Ready, before: Before, region: tuple[slice, ...], why: handover.Tally
-) -> tuple[Arrays, int]:
-    """Take over what is known of a block, and solve what is not."""
+def _extended(at: Ready, before: Before, region: tuple[slice, ...]) -> tuple[Arrays, int, handover.Tally]:
+    """Take over what is known of a block, and solve what is not; otherwise as ``_computed``."""
     arrays = results.dataset.blank(at.plan, tuple(s.stop - s.start for s in region))
     before.fill(arrays, region)
-    alone = 0
+    alone, why = 0, handover.Tally()
     for chosen in before.missing(region):
         some = part(at, [s.start + p for p, s in zip(chosen, region, strict=True)])
         own, left, reasons = _computed(some, over_grid.whole(some.grid), None)
@@ -292,7 +288,7 @@ def _extended(
             why.count(reason, count)
         for name, values in own.items():
             arrays[name][np.ix_(*chosen)] = values
-    return arrays, alone
+    return arrays, alone, why
 
 
 def _retried(
