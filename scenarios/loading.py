@@ -35,7 +35,7 @@ _REPAIRS = {
     "invalid statement": "write key = value, or [table]",
 }
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
-MOST_LETTERS = 80
+MOST_OF_A_LINE = 80
 
 
 def load(source: str | Path | Mapping[str, Any] | Scenario, machine: str | None = None) -> Scenario:
@@ -188,4 +188,4 @@ def _syntax(message: str, text: str, file: str) -> Problem:
 
 
 def _reads(line: str) -> str:
-    return f"the line reads: {line if len(line) <= MOST_LETTERS else line[:MOST_LETTERS] + '…'}"
+    return f"the line reads: {line if len(line) <= MOST_OF_A_LINE else line[:MOST_OF_A_LINE] + '…'}"

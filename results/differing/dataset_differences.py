@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-MOST_TEXTS = 5
+MOST_PAIRS_OF_TEXTS = 5
 """Of a variable that is text, so many pairs of different texts are told one by one."""
 GRID, STATUSES, VALUES, PROVENANCE, QUESTION = "grid", "statuses", "values", "provenance", "question"
 # ratios, of which a difference as such counts
@@ -171,7 +171,7 @@ def _variable_differences(first: xr.Dataset, second: xr.Dataset, tolerance: floa
         section = STATUSES if columns[name].name in {"status", "binding", "message"} else VALUES
         told = list(changes[name].found.items())
         # codes are few, free text may differ at every point
-        most = MOST_TEXTS if columns[name].words is None else len(told)
+        most = MOST_PAIRS_OF_TEXTS if columns[name].words is None else len(told)
         for (one, two), (points, where) in told[:most]:
             yield Row(
                 section,
