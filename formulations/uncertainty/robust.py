@@ -86,6 +86,14 @@ def _caps(worlds: Worlds, rows: tuple[Row, ...]) -> tuple[dict[RowKey, Row], tup
     return {r.key: r for r in rows if r.key in keys}, tuple(r for r in rows if r.key not in keys)
 
 
+def kept(asked: Posed, names: frozenset[str] | None) -> Posed:
+    """Return the question with only these limits of it (None: all)."""
+    if names is None:
+        return asked
+    worlds = replace(asked.worlds, caps=tuple(c for c in asked.worlds.caps if c.name in names))
+    return replace(asked, worlds=worlds, rows=tuple(r for r in asked.rows if r.key.name in names))
+
+
 def _posed_by_world(worlds: Worlds, nominal: Problem, why: str) -> Posed:
     """Run the model in each world by itself: terms that some worlds do not have are 0 there."""
     if worlds.size > MOST_APART:

@@ -53,7 +53,7 @@ SETS = 6
 SOLVER = "dse branch and bound over samples"
 
 
-def minimise(asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = None) -> Found:
+def minimise(asked: Posed, measure: Weighing) -> Found:
     """Find the least mean of a ratio of sums over the worlds, with every limit held in each; the bound is proved.
 
     Raises NotPosynomial where maxima stand in the objective.
@@ -68,7 +68,7 @@ def minimise(asked: Posed, measure: Weighing, *, kept: frozenset[str] | None = N
     # the mean of what is maximised is that of the ratio itself, which then stands upside down
     if goal.sign < 0:
         raise NotPosynomial("the greatest mean of a ratio of sums")
-    master, x = Master(asked, measure, kept), middle_design(asked)
+    master, x = Master(asked, measure), middle_design(asked)
     master.add(x, judged(asked.worlds, x), first=True)
     for _ in range(LIMIT_ROUNDS):
         mean = _Mean(asked, measure, _in_worlds(asked, master))

@@ -38,7 +38,7 @@ def found_by(wanted: Wanted, *, tied: bool = True) -> Found:
         ]
         if linear
         else [
-            lambda: robust_geometric.minimise(robust.posed(worlds), measure, kept=kept, tied=tied),
+            lambda: robust_geometric.minimise(robust.kept(robust.posed(worlds), kept), measure, tied=tied),
             lambda: _of_ratios(wanted, measure, weigh=tied),
             lambda: scan.minimise(wanted),
         ]
@@ -68,7 +68,7 @@ def _evaluated(wanted: Wanted) -> Found:
 
 
 def _of_ratios(wanted: Wanted, measure: Weighing, *, weigh: bool) -> Found:
-    found = robust_ratios.minimise(robust.posed(wanted.worlds), measure, kept=wanted.kept)
+    found = robust_ratios.minimise(robust.kept(robust.posed(wanted.worlds), wanted.kept), measure)
     return robust_boxes.weighed(wanted, found) if weigh else found
 
 

@@ -97,17 +97,18 @@ class Master:
 
     def solve(self) -> Result:
         """Minimise the largest of the cuts over the rows so far."""
-        size = self.low.size
-        rows = self.numbers().rows
-        wide = np.insert(rows, size, 0.0, axis=1)
-        cuts = np.array([np.insert(c, size, -1.0) for c in self.cuts]).reshape(-1, size + 2)
         ends = [self._ends(c) for c in self.cuts] or [(0.0, 0.0)]
         low, high = min(e[0] for e in ends), max(e[1] for e in ends)
-        scale = max(abs(low), 1e-300)
+        return self.least_above(self.numbers(), self.cuts, low - 1e-6 * max(abs(low), 1e-300), high)
+
+    def least_above(self, held: Numbers, rows: Sequence[Array], low: float, high: float) -> Result:
+        """Minimise one more column, between two ends, that is at least each of some rows, where others hold."""
+        size = self.low.size
+        above = np.array([np.insert(r, size, -1.0) for r in rows]).reshape(-1, size + 2)
         n = Numbers(
-            np.concatenate([wide, cuts]),
-            np.concatenate([self.first.equal, np.zeros(len(self.rows) + len(cuts), bool)]),
-            np.append(self.low, low - 1e-6 * scale),
+            np.concatenate([np.insert(held.rows, size, 0.0, axis=1), above]),
+            np.concatenate([held.equal, np.zeros(len(above), bool)]),
+            np.append(self.low, low),
             np.append(self.high, high),
             np.append(self.integer, False),
         )

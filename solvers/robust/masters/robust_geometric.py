@@ -26,7 +26,7 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Posed, folded
-from formulations.uncertainty.worlds import Cap, Judged, Worlds, judged
+from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
 from scenarios.question import Decision, Question
 from solvers.geometric import kinks, structured
@@ -82,7 +82,6 @@ class Master:
 
     asked: Posed
     measure: Weighing
-    kept: frozenset[str] | None
     left_out: Mapping[str, frozenset[int]] = field(default_factory=dict)
     rows: list[tuple[int, Row]] = field(default_factory=list)
     cuts: list[Pair] = field(default_factory=list)
@@ -92,24 +91,16 @@ class Master:
         """What is minimised of the nominal world; None where only limits are asked."""
         return self.asked.goal
 
-    def held(self) -> list[Row]:
-        """The limits that are asked for."""
-        return [r for r in self.asked.rows if self.kept is None or r.key.name in self.kept]
-
-    def caps(self) -> list[Cap]:
-        """The limits on measures that are asked for."""
-        return [c for c in self.asked.worlds.caps if self.kept is None or c.name in self.kept]
-
     def worst(self, at: Judged) -> float:
         """The largest ratio of all limits that are asked for."""
-        keys = [*(r.key for r in self.held()), *(c.key for c in self.caps())]
+        keys = [*(r.key for r in self.asked.rows), *(c.key for c in self.asked.worlds.caps)]
         return max((float(at.counted(key, self.left_out).max()) for key in keys), default=0.0)
 
     def add(self, x: Mapping[str, float], at: Judged, *, first: bool = False) -> bool:
         """Add what is broken at a design (``first``: the worst world of each limit); tell whether there was any."""
         before = len(self.rows)
         fixed = {r.key for i, r in self.rows if i == CERTAIN}
-        for row in self.held():
+        for row in self.asked.rows:
             if first and robust.certain(row.numerator) and robust.certain(row.denominator):
                 self.rows.append((CERTAIN, robust.row_at(self.asked, row, 0, x)))
             elif row.key not in fixed:
@@ -117,7 +108,7 @@ class Master:
                 i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
                 if first or not ratio[i] <= 1 + WORLD_BROKEN:
                     self._hold(i, robust.row_at(self.asked, row, i, x))
-        for cap in self.caps():
+        for cap in self.asked.worlds.caps:
             if first or not at.ratios[cap.key][0] <= 1 + WORLD_BROKEN:
                 values = at.metrics[cap.name][: self.asked.worlds.count_of(cap.name)]
                 self._hold(CERTAIN, robust_caps.row(self.asked, cap, x, values))
@@ -197,18 +188,16 @@ def minimise(
     asked: Posed,
     measure: Weighing,
     *,
-    kept: frozenset[str] | None = None,
     tied: bool = True,
     left_out: Mapping[str, frozenset[int]] | None = None,
 ) -> Found:
     """Find the design whose objective has the least measure over the worlds, with every limit held in each of them.
 
-    ``kept``: names of the limits that count (None: all). ``tied``: settle ties by the question's rule, at the nominal
-    numbers. ``left_out``: of a limit the worlds in which it need not hold. Raises NotPosynomial where the
-    measure cannot be cut: a mean of ratios of sums.
+    ``tied``: settle ties by the question's rule, at the nominal numbers. ``left_out``: of a limit the worlds in which
+    it need not hold. Raises NotPosynomial where the measure cannot be cut: a mean of ratios of sums.
     """
     exact = robust.exact_goal(asked, measure)
-    master = Master(asked, measure, kept, left_out or {})
+    master = Master(asked, measure, left_out or {})
     x = middle_design(asked)
     at = judged(asked.worlds, x)
     master.add(x, at, first=True)

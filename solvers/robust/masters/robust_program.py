@@ -23,7 +23,7 @@ from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
 from scenarios.question import Question
 from solvers.judgement import bound_of
-from solvers.linear import highs, programs
+from solvers.linear import programs
 from solvers.linear.linear_program import End, Numbers, Result
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import Outcome
@@ -128,19 +128,7 @@ def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Fou
 
 def _least_miss(master: Master) -> float:
     """The least by which all limits can be missed, each measured by the size of its numbers: 0 where a design is."""
-    size = master.low.size
     most = np.where(np.isfinite(master.high), np.maximum(np.abs(master.high), 1.0), 1.0)
-    scale = [float(np.abs(r[:-1]) @ most) or 1.0 for r in master.rows]
-    eased = [np.insert(r / s, size, -1.0) for r, s in zip(master.rows, scale, strict=True)]
-    base = np.insert(master.first.base, size, 0.0, axis=1)
-    rows = np.concatenate([base, np.array(eased).reshape(-1, size + 2)])
-    n = Numbers(
-        rows,
-        np.concatenate([master.first.equal, np.zeros(len(eased), bool)]),
-        np.append(master.low, 0.0),
-        np.append(master.high, 1e6),
-        np.append(master.integer, False),
-    )
-    cost = np.zeros(size + 2)
-    cost[size] = 1.0
-    return highs.minimise(n, cost).bound
+    missed = [r / (float(np.abs(r[:-1]) @ most) or 1.0) for r in master.rows]
+    base = Numbers(master.first.base, master.first.equal, master.low, master.high, master.integer)
+    return master.least_above(base, missed, 0.0, 1e6).bound

@@ -60,7 +60,7 @@ def minimise(wanted: Wanted, *, easily: bool = False) -> Found:
     ``easily``: in few programs or not at all. Raises NotPosynomial where a limit or the measure is not a posynomial,
     Hard where the sets of samples are not so few.
     """
-    asked = _kept(robust.posed(wanted.worlds), wanted.kept)
+    asked = robust.kept(robust.posed(wanted.worlds), wanted.kept)
     chances = _with_level(wanted)
     problem = sampled(asked, chances, wanted.measure)
     found = _best_removal(asked, problem, _easily if easily else _searched_failures)
@@ -92,18 +92,10 @@ def least_factor(wanted: Wanted) -> float | None:
     None where the others leave none, or a whole number keeps it open.
     """
     kept = None if wanted.kept is None else wanted.kept | {wanted.eased}
-    asked = dataclasses.replace(_kept(robust.posed(wanted.worlds), kept), goal=None)
+    asked = dataclasses.replace(robust.kept(robust.posed(wanted.worlds), kept), goal=None)
     problem = sampled(asked, wanted.chances, None, eased=wanted.eased)
     found = _best_removal(asked, problem, _searched_failures)
     return math.exp(found.value) if found.y is not None and found.value - found.bound <= 1e-6 else None
-
-
-def _kept(asked: Posed, kept: frozenset[str] | None) -> Posed:
-    if kept is None:
-        return asked
-    worlds = dataclasses.replace(asked.worlds, caps=tuple(c for c in asked.worlds.caps if c.name in kept))
-    rows = tuple(r for r in asked.rows if r.key.name in kept)
-    return dataclasses.replace(asked, worlds=worlds, rows=rows)
 
 
 def _best_removal(asked: Posed, problem: Sampled, searched: removal_whole.Search) -> Removed:
@@ -190,15 +182,11 @@ def _goal_or_level(
         return robust.at_world(whole, 0), None
     if not isinstance(measure, Weighing) or measure.share <= 0:
         return None, whole
-    return _exact(asked, measure), None
-
-
-def _exact(asked: Posed, measure: Weighing) -> Posynomial:
     found = robust.exact_goal(asked, measure)
-    whole = None if found is None else folded(found)
-    if whole is None:
+    exact = None if found is None else folded(found)
+    if exact is None:
         raise NotPosynomial(TOGETHER)
-    return whole
+    return exact, None
 
 
 def _sample_table(

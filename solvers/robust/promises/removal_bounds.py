@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,8 @@ def bounded(problem: Sampled, found: Removed) -> Removed:
         for order in _orders(problem, group, found.y):
             best = max(best, _least_over_groups(problem, group, order, k)[0])
     if found.y is None:
-        return _with_bound_raised(found, best, whole=math.isinf(best) and best > 0)
-    return _with_bound_raised(found, min(best, found.value), whole=False)
+        return replace(found, bound=best, whole=math.isinf(best) and best > 0)
+    return replace(found, bound=min(best, found.value), whole=False)
 
 
 def closed(problem: Sampled, near: Array | None = None, within: float = 2e-7) -> Removed | None:
@@ -65,10 +66,6 @@ def closed(problem: Sampled, near: Array | None = None, within: float = 2e-7) ->
             if value - best <= within:
                 return Removed(y, value, min(best, value), out, False, sum(problem.may_fail) + TRIES)
     return None
-
-
-def _with_bound_raised(found: Removed, bound: float, *, whole: bool) -> Removed:
-    return Removed(found.y, found.value, bound, found.left_out, whole, found.programs)
 
 
 def _orders(problem: Sampled, group: int, y: Array | None) -> Iterator[list[int]]:
