@@ -199,10 +199,15 @@ def _chosen_by_ties(d: Batch, y: Array, found: Searched, solve: Solver) -> tuple
     """Choose by the tie rule where designs are equally good that lie far apart along some form; tells where it is
     certain.
     """  # noqa: D205
-    c, sure = d.arrays, np.ones(len(y), bool)
-    some = np.flatnonzero((found.high - found.low)[:, _places(c)].max(1) > SETTLED_WIDTH)
+    sure, places = np.ones(len(y), bool), _places(d.arrays)
+    some = np.flatnonzero((found.high - found.low)[:, places].max(1) > SETTLED_WIDTH)
     if some.size:
-        ends = ties.reaches(divided.take(c, some), y[some], c.forms, solve)
+        # the search has proved that no design outside is as good
+        low, high = d.low.copy(), d.high.copy()
+        low[:, places] = np.minimum(found.low, y)[:, places]
+        high[:, places] = np.maximum(found.high, y)[:, places]
+        d = replace(d, arrays=replace(d.arrays, low=low, high=high))
+        ends = ties.reaches(divided.take(d.arrays, some), y[some], d.arrays.forms, solve)
         some = some[(ends[1] - ends[0] > SETTLED_WIDTH).any(1)]
     if some.size:
         own = divided.part(d, some)
