@@ -236,7 +236,7 @@ def _multipliers_at(
     if c.allowed:
         return r.multipliers, r.multipliers
     f = canon.values(c, y)
-    clear &= (r.status == gp.OPTIMAL) & (np.abs(r.value - f[:, 0]) <= AGREES)
+    clear &= kinks.proved(r) & (np.abs(r.value - f[:, 0]) <= AGREES)
     _mark(why, clear, UNSOLVED)
     clear &= ~r.penalised & (r.multipliers.max(1, initial=0.0) <= STRAINED)
     _mark(why, clear, NO_COMMON_INTERIOR)

@@ -27,11 +27,11 @@ from solvers.geometric.kernel.formulas import (
     LEAST_ELASTIC,
     LEAST_MU,
     LIFT_AGAIN,
+    NOT_WITHIN,
     PATIENCE,
     SHARP,
     SHORT_STEP,
     SHORTER,
-    STALE,
     STARTS_AGAIN,
     TOP_PENALTY,
     TOP_PENALTY_AGAIN,
@@ -42,7 +42,6 @@ from solvers.geometric.kernel.gp_terms import Array, Terms
 HURRIED, GIVEN_UP = 12, 20
 """Stale iterations, where others wait, until an instance counts as jammed, and until it is left as it is."""
 SMALL_GAP = 1e-6  # a gap that hardly matters: not worth another try while others wait
-NOT_WITHIN = 1e9  # score from which on an iterate is not within the limits
 
 Choice = NDArray[np.int64] | slice
 
@@ -93,8 +92,7 @@ def _lower_barrier(s: State, fall: Array, count: Array) -> None:
 
 def _turn_cautious(s: State, ok: Bools, hurried: bool) -> None:
     """Instances that jam go on, from an interior point nearby, with the monotone barrier."""
-    steady = (s.stale == 0) & (s.score < NOT_WITHIN)
-    turn = ~s.cautious & (~ok | (s.age > PATIENCE) & ~steady | (hurried & (s.stale >= HURRIED)))
+    turn = ~s.cautious & (~ok | (s.age > PATIENCE) & ~s.steady | (hurried & (s.stale >= HURRIED)))
     if not turn.any():
         return
     k = np.flatnonzero(turn)
@@ -256,10 +254,8 @@ def record(
     beyond = (bound >= enough) & ~done
     better = ((score < s.score) | impossible | beyond) & ~done
     s.late = np.where((score < 0.5 * s.score) | (s.score >= 1), 0, s.late + 1)
-    open_gap = (
-        (score >= 1) & (score < NOT_WITHIN) & (s.score < NOT_WITHIN) & (score - 1 > STALE * (s.score - 1))
-    )
-    s.stale = np.where(open_gap, s.stale + 1, 0)
+    s.steady = formulas.steady(score, s.score)
+    s.stale = np.where(s.steady | ~(score < NOT_WITHIN), 0, s.stale + 1)
     s.score = np.where(better, score, s.score)
     k = np.flatnonzero(better)
     j = s.index[k]
