@@ -46,7 +46,7 @@ LIFT, LIFT_AGAIN = 1.0, 0.1
 SHORT_STEP, SHORTER, CUTS = 0.1, 0.6, 40
 """A step that counts as short; how a step that will not do is cut, and how often."""
 ANY = 10.0
-"""As tolerance: any design will do, so that the compiled form sets the objective aside from the start."""
+"""As tolerance: any design will do, so that the objective is set aside from the start."""
 BARE = 20.0
 """As tolerance: the same, and a proof that there is none is carried on until it rests on no limit more than it must."""
 DONE = 1e-11

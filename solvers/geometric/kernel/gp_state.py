@@ -135,12 +135,14 @@ class Newton:
         X = s.terms.A - s.G[:, row]
         X *= np.sqrt(coefficients[:, row] * s.W)[:, :, None]
         self.s, self.D = s, s.L / s.S
-        Y = s.J * np.sqrt(self.D)[:, :, None]
+        Y = s.J[:, : m + 1] * np.sqrt(self.D)[:, : m + 1, None]
         curved = X.swapaxes(1, 2) @ X
         H = Y.swapaxes(1, 2) @ Y
         H[:, :n, :n] += curved
         H[:, n, n] += ~s.elastic
         diagonal = np.einsum("bii->bi", H)
+        # ends of the box are felt by one variable each
+        diagonal[:, :n] += self.D[:, m + 1 : m + 1 + n] + self.D[:, m + 1 + n :]
         self.scale = 1 / np.sqrt(diagonal)
         self.H = H * self.scale[:, :, None] * self.scale[:, None, :]
         np.einsum("bii->bi", self.H)[...] = 1 + 1e-14

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from solvers.geometric.kernel import formulas
 from solvers.geometric.kernel.formulas import (
+    ANY,
     CARRIED_SLACK,
     CUTS,
     DEARER,
@@ -218,16 +219,22 @@ def change_stage(s: State, proof: Array, worst: Array, top: float) -> None:
         s.target[raised] *= DEARER
     alone = stuck & ~raised
     if alone.any():
-        s.rho[alone], s.weight[alone], s.stage[alone] = 1.0, 0.0, 1
         s.t[alone] += LIFT_AGAIN  # from close to the limits phase one would only creep
         s.S[alone] = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[alone]
-        _recentre(s, alone, 1 / (s.active[:, :m] / s.S[:, :m]).sum(1))
+        _set_goal_aside(s, alone)
     back = s.elastic & (s.stage == 1) & (left < DONE) & (worst <= FEASIBLE)
     if back.any():
         s.slight[back] = np.maximum(proof[back], 0.0)
         s.L[back] *= LAST_PENALTY
         s.target[back] *= LAST_PENALTY
         s.rho[back], s.weight[back], s.stage[back], s.age[back] = LAST_PENALTY, 1.0, 2, 0
+
+
+def _set_goal_aside(s: State, which: Bools) -> None:
+    """Begin phase one at the same point: the least greatest limit is looked for."""
+    m = s.F.shape[1] - 1
+    s.rho[which], s.weight[which], s.stage[which] = 1.0, 0.0, 1
+    _recentre(s, which, 1 / (s.active[:, :m] / s.S[:, :m]).sum(1))
 
 
 def _recentre(s: State, which: Bools, mu: Array) -> None:
@@ -251,7 +258,7 @@ def record(
     left = np.where(closed, gap + (s.S * s.L).sum(1) + np.maximum(worst, 0), 1 + gap)
     s.gap = np.where(closed | s.elastic, 0.0, gap)
     score = np.where(worst <= FEASIBLE, left, NOT_WITHIN + np.maximum(worst, 0))
-    beyond = (bound >= enough) & ~done
+    beyond = ((bound >= enough) | (tol >= ANY) & (worst <= FEASIBLE)) & ~done
     better = ((score < s.score) | impossible | beyond) & ~done
     s.late = np.where((score < 0.5 * s.score) | (s.score >= 1), 0, s.late + 1)
     s.steady = formulas.steady(score, s.score)
@@ -321,6 +328,8 @@ def _iterate(
 ) -> Found:
     """Iterate until every instance is finished or has had ``limit`` iterations."""
     s = begin(T, lo, hi, y)
+    if tol >= ANY:
+        _set_goal_aside(s, s.elastic.copy())
     B = len(y)
     done = np.zeros(B, bool)
     found = Found(
