@@ -206,8 +206,8 @@ def _chosen_by_ties(d: Batch, y: Array, found: Searched, solve: Solver) -> tuple
         low, high = d.low.copy(), d.high.copy()
         low[:, places] = np.minimum(found.low, y)[:, places]
         high[:, places] = np.maximum(found.high, y)[:, places]
-        d = replace(d, arrays=replace(d.arrays, low=low, high=high))
-        ends = ties.reaches(divided.take(d.arrays, some), y[some], d.arrays.forms, solve)
+        near = replace(d.arrays, low=low, high=high)
+        ends = ties.reaches(divided.take(near, some), y[some], near.forms, solve)
         some = some[(ends[1] - ends[0] > SETTLED_WIDTH).any(1)]
     if some.size:
         own = divided.part(d, some)
