@@ -23,11 +23,15 @@ from formulations.problem import Problem
 from results.solution import Solution
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import multipliers
 from solvers.geometric.structured import Place
 from solvers.judgement import Judged
 from solvers.mechanisms import sensitivity
 from solvers.mechanisms.sensitivity import Duals, Optima
+
+GAP_OF_MULTIPLIERS = 1e-8
+"""Gap, in logs, of an optimum whose multipliers are told though the kernel gave up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,13 @@ def duals(place: Place) -> tuple[Optima, Duals]:
     """Multipliers of a case's rows where it attains its optimum, and what the one-sided ones follow from."""
     c, y = canon.of_many(canon.canonical(place.case, place.case.goal)), place.y[None]
     r = place.known or multipliers.at(c, y, side_by_side.solve)[0]
-    return at_rows(c, y, r.multipliers, proved=r.status == gp.OPTIMAL)
+    return at_rows(c, y, r.multipliers, proved=proved(r))
+
+
+def proved(r: gp.Result) -> sensitivity.Bools:
+    """Where the gap is small enough for the multipliers: they are off by its square root, times the curvature."""
+    near = (r.violation <= FEASIBLE) & (r.value - r.bound <= GAP_OF_MULTIPLIERS)
+    return np.asarray((r.status == gp.OPTIMAL) | ((r.status == gp.FAILED) & near))
 
 
 def at_rows(

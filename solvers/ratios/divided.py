@@ -16,7 +16,7 @@ from solvers.geometric.points import geometric
 from solvers.many_points import by_piece
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.by_piece import ByPiece, Piece
-from solvers.many_points.offers import FEWEST_POINTS, Offer, pays
+from solvers.many_points.offers import FEWEST_POINTS, Offer
 from solvers.ratios.divided_answers import answered
 
 KIND = "ratios of sums"
@@ -36,10 +36,7 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
     Its declared work is so much for each term of a point's relaxations.
     """
     problem = work.first_problem(spread.grid)
-    terms = work.terms(problem)
-    if compiled is None:
-        compiled = pays(work.seconds("divided numpy term", terms), spread.grid)
-    how = "compiled interior point" if compiled else "interior point"
+    compiled, how, each = geometric.kernel(spread, "divided {} term", work.terms(problem), compiled)
     return ByPiece(
         spread,
         divided.divided,
@@ -47,7 +44,7 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
         DIVIDED_TOGETHER,
         f"branch and bound with monomial secants, {how} over all nodes of all points of a chunk",
         "search",
-        work.seconds(f"divided {'compiled' if compiled else 'numpy'} term", terms),
+        each,
         threads=True,
         # of whole numbers a single answer tells where they next change
         explains=problem is not None and not any(v.discrete for v in problem.variables),

@@ -199,10 +199,15 @@ def _chosen_by_ties(d: Batch, y: Array, found: Searched, solve: Solver) -> tuple
     """Choose by the tie rule where designs are equally good that lie far apart along some form; tells where it is
     certain.
     """  # noqa: D205
-    c, sure = d.arrays, np.ones(len(y), bool)
-    some = np.flatnonzero((found.high - found.low)[:, _places(c)].max(1) > SETTLED_WIDTH)
+    sure, places = np.ones(len(y), bool), _places(d.arrays)
+    some = np.flatnonzero((found.high - found.low)[:, places].max(1) > SETTLED_WIDTH)
     if some.size:
-        ends = ties.reaches(divided.take(c, some), y[some], c.forms, solve)
+        # the search has proved that no design outside is as good
+        low, high = d.low.copy(), d.high.copy()
+        low[:, places] = np.minimum(found.low, y)[:, places]
+        high[:, places] = np.maximum(found.high, y)[:, places]
+        near = replace(d.arrays, low=low, high=high)
+        ends = ties.reaches(divided.take(near, some), y[some], near.forms, solve)
         some = some[(ends[1] - ends[0] > SETTLED_WIDTH).any(1)]
     if some.size:
         own = divided.part(d, some)
@@ -231,7 +236,7 @@ def _multipliers_at(
     if c.allowed:
         return r.multipliers, r.multipliers
     f = canon.values(c, y)
-    clear &= (r.status == gp.OPTIMAL) & (np.abs(r.value - f[:, 0]) <= AGREES)
+    clear &= kinks.proved(r) & (np.abs(r.value - f[:, 0]) <= AGREES)
     _mark(why, clear, UNSOLVED)
     clear &= ~r.penalised & (r.multipliers.max(1, initial=0.0) <= STRAINED)
     _mark(why, clear, NO_COMMON_INTERIOR)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from random_posynomials import TERMS, Table, assert_sound, random_programs
 
 import dse
-from solvers.geometric.kernel import gp
+from solvers.geometric.kernel import formulas, gp
+from solvers.geometric.kernel.formulas import ANY
 
 
 @pytest.fixture(autouse=True)
@@ -378,3 +379,24 @@ def test_a_bound_that_is_enough_ends_a_program():
     assert (r.bound <= full.value + 1e-9)[best].all()
     assert r.iterations[best].sum() < full.iterations[best].sum()
     np.testing.assert_allclose(gp.solve(*table, enough=full.value + 1.0).value, full.value, atol=2e-9)
+
+
+@pytest.mark.parametrize("n", [2, 8])
+def test_any_design_ends_a_question_for_any_design(n: int):
+    """Whether limits can hold together is told as with a goal, in fewer iterations, by a design or a proof."""
+    table = random_programs(100 + n, n, 250, feasible=False)
+    full, any_design = gp.solve(*table), gp.solve(*table, tol=ANY)
+    np.testing.assert_array_equal(any_design.status, full.status)
+    met = full.status == gp.OPTIMAL
+    assert met.any()
+    assert (any_design.violation[met] <= 1e-9).all()
+    assert (any_design.proof[~met] > 0).all()
+    assert any_design.iterations[met].sum() < 0.5 * full.iterations[met].sum()
+
+
+def test_an_iterate_that_leaves_the_limits_is_not_steady():
+    """Both kernels ask this: within the limits a gap has to fall, or be closed."""
+    outside, gaps = formulas.NOT_WITHIN + 1.0, np.array([1.5, 1.95, 0.5])
+    np.testing.assert_array_equal(formulas.steady(gaps, 2.0), [True, False, True])
+    assert not formulas.steady(outside, 2.0)
+    assert formulas.steady(3.0, np.inf)

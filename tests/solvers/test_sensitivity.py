@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 
 import numpy as np
@@ -11,6 +12,7 @@ from make_expected import LIBRARY
 import dse
 from formulations.row_keys import RowKey
 from results.solution import Status
+from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
 from solvers.mechanisms import sensitivity
 
@@ -87,3 +89,18 @@ def test_an_exponent_of_an_unknown_has_no_sensitivity_and_others_keep_theirs():
     assert found.status == Status.OPTIMAL, found.message
     assert "exponent" not in found.parameters
     assert found.parameters["machine.energy_per_flop"] > 0
+
+
+def test_multipliers_of_a_small_gap_count_though_the_kernel_gave_up():
+    """With its gap all but closed they are known, with an open gap or a limit that is missed they are not."""
+    low, high = np.full((1, 2), -5.0), np.full((1, 2), 5.0)
+    r = gp.solve(ROWS, np.zeros((1, 4)), PTR, low, high)
+
+    def failed(gap: float, violation: float = 0.0) -> gp.Result:
+        status, missed = np.full(1, gp.FAILED, np.int8), np.full(1, violation)
+        return dataclasses.replace(r, status=status, bound=r.value - gap, violation=missed)
+
+    assert kinks.proved(r).all()
+    assert kinks.proved(failed(5e-9)).all()
+    assert not kinks.proved(failed(1e-6)).any()
+    assert not kinks.proved(failed(5e-9, violation=1e-6)).any()

@@ -33,6 +33,8 @@ OPEN_SHARE = 1e-4
 what leads along them."""
 PATIENCE, STALE = 40, 0.9
 """Iterations before a program counts as jammed, unless its open gap falls to this part of the least so far."""
+NOT_WITHIN = 1e9
+"""Score from which on an iterate is not within the limits."""
 LATE, LATE_CAUTIOUS = 3, 8
 """Iterations without progress that an optimum is given to become sharper."""
 SHARP = 1e-11
@@ -44,7 +46,7 @@ LIFT, LIFT_AGAIN = 1.0, 0.1
 SHORT_STEP, SHORTER, CUTS = 0.1, 0.6, 40
 """A step that counts as short; how a step that will not do is cut, and how often."""
 ANY = 10.0
-"""As tolerance: any design will do, so that the compiled form sets the objective aside from the start."""
+"""As tolerance: any design will do, so that the objective is set aside from the start."""
 BARE = 20.0
 """As tolerance: the same, and a proof that there is none is carried on until it rests on no limit more than it must."""
 DONE = 1e-11
@@ -124,6 +126,11 @@ def stuck(total: Any, rho: Any, products: Any, t: Any) -> Any:
 def artefact(total: Any, rho: Any) -> Any:
     """Whether the multipliers come from the penalty: the limits have no common interior."""
     return total > 0.3 * rho
+
+
+def steady(score: Any, best: Any) -> Any:
+    """Whether an iterate is within the limits, and its gap is closed or falls; scores are gaps, plus 1 while open."""
+    return (score < NOT_WITHIN) & ((score < 1) | (score - 1 <= STALE * (best - 1)))
 
 
 def close(gap: Any, total: Any, tol: Any) -> Any:

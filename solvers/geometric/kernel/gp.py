@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from solvers.geometric.kernel.formulas import FEASIBLE, FIXED, TINY, close
+from solvers.geometric.kernel.formulas import ANY, FEASIBLE, FIXED, TINY, close
 from solvers.geometric.kernel.gp_state import Bools
 from solvers.geometric.kernel.gp_steps import run
 from solvers.geometric.kernel.gp_terms import (
@@ -246,11 +246,11 @@ def _write(r: Result, block: NDArray[np.int64], a: _Answers, tol: float) -> None
     met = (violation <= FEASIBLE) & (a.lo <= a.hi).all(1)
     bound = lagrangian(a.terms, a.lo, a.hi, y, lam, 1.0)
     # limits that miss by less than the tolerance are accepted: the bound beyond the value is that slip
-    slip = met & ((a.slight > 0) | close(value - bound, total, tol))
+    slip = met & ((a.slight > 0) | (tol >= ANY) | close(value - bound, total, tol))
     bound = np.where(slip, np.minimum(bound, value), bound)
     proof = lagrangian(a.terms, a.lo, a.hi, y, lam, 0.0) / np.maximum(total, TINY)
     proof = np.where((a.lo > a.hi).any(1), (a.lo - a.hi).max(1), proof)
-    status = np.where(met & close(value - bound, total, tol), OPTIMAL, FAILED)
+    status = np.where(met & ((tol >= ANY) | close(value - bound, total, tol)), OPTIMAL, FAILED)
     status = np.where(a.infeasible & (proof > 0), INFEASIBLE, status)
     r.y[block], r.value[block], r.bound[block], r.multipliers[block] = y, value, bound, lam
     r.lower_multipliers[block], r.upper_multipliers[block] = a.box[:, :n], a.box[:, n:]

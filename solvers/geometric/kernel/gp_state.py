@@ -43,6 +43,7 @@ class State:
     short: NDArray[np.int64]  # steps since the last good one, up to 3
     late: NDArray[np.int64]  # iterations since optimal, without progress
     stale: NDArray[np.int64]  # iterations, within the limits but not optimal, since the gap was last halved
+    steady: Bools  # see ``formulas.steady``
     score: Array
     gap: Array  # that is open: value less bound within the limits, 0 where it is closed
     slight: Array  # proved least violation too small to count
@@ -91,7 +92,7 @@ def begin(T: Terms, lo: Array, hi: Array, y: Array) -> State:
     one, none = np.ones(B), np.zeros(B, np.int64)
     state = State(
         np.arange(B), T, lo, hi, y, t, S, active / S, active, F, T.slopes(W), W, J, elastic,
-        one, FIRST_PENALTY * one, none, none.copy(), none.copy(), none.copy(), np.inf * one, 0 * one, 0 * one,
+        one, FIRST_PENALTY * one, none, none.copy(), none.copy(), none.copy(), none > 0, np.inf * one, 0 * one, 0 * one,
         none.copy(), np.zeros(B, bool), one.copy(),
     )  # fmt: skip
     tilt(state)
@@ -134,12 +135,14 @@ class Newton:
         X = s.terms.A - s.G[:, row]
         X *= np.sqrt(coefficients[:, row] * s.W)[:, :, None]
         self.s, self.D = s, s.L / s.S
-        Y = s.J * np.sqrt(self.D)[:, :, None]
+        Y = s.J[:, : m + 1] * np.sqrt(self.D)[:, : m + 1, None]
         curved = X.swapaxes(1, 2) @ X
         H = Y.swapaxes(1, 2) @ Y
         H[:, :n, :n] += curved
         H[:, n, n] += ~s.elastic
         diagonal = np.einsum("bii->bi", H)
+        # ends of the box are felt by one variable each
+        diagonal[:, :n] += self.D[:, m + 1 : m + 1 + n] + self.D[:, m + 1 + n :]
         self.scale = 1 / np.sqrt(diagonal)
         self.H = H * self.scale[:, :, None] * self.scale[:, None, :]
         np.einsum("bii->bi", self.H)[...] = 1 + 1e-14

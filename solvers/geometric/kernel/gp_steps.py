@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from solvers.geometric.kernel import formulas
 from solvers.geometric.kernel.formulas import (
+    ANY,
     CARRIED_SLACK,
     CUTS,
     DEARER,
@@ -27,11 +28,11 @@ from solvers.geometric.kernel.formulas import (
     LEAST_ELASTIC,
     LEAST_MU,
     LIFT_AGAIN,
+    NOT_WITHIN,
     PATIENCE,
     SHARP,
     SHORT_STEP,
     SHORTER,
-    STALE,
     STARTS_AGAIN,
     TOP_PENALTY,
     TOP_PENALTY_AGAIN,
@@ -42,7 +43,6 @@ from solvers.geometric.kernel.gp_terms import Array, Terms
 HURRIED, GIVEN_UP = 12, 20
 """Stale iterations, where others wait, until an instance counts as jammed, and until it is left as it is."""
 SMALL_GAP = 1e-6  # a gap that hardly matters: not worth another try while others wait
-NOT_WITHIN = 1e9  # score from which on an iterate is not within the limits
 
 Choice = NDArray[np.int64] | slice
 
@@ -93,8 +93,7 @@ def _lower_barrier(s: State, fall: Array, count: Array) -> None:
 
 def _turn_cautious(s: State, ok: Bools, hurried: bool) -> None:
     """Instances that jam go on, from an interior point nearby, with the monotone barrier."""
-    steady = (s.stale == 0) & (s.score < NOT_WITHIN)
-    turn = ~s.cautious & (~ok | (s.age > PATIENCE) & ~steady | (hurried & (s.stale >= HURRIED)))
+    turn = ~s.cautious & (~ok | (s.age > PATIENCE) & ~s.steady | (hurried & (s.stale >= HURRIED)))
     if not turn.any():
         return
     k = np.flatnonzero(turn)
@@ -220,16 +219,22 @@ def change_stage(s: State, proof: Array, worst: Array, top: float) -> None:
         s.target[raised] *= DEARER
     alone = stuck & ~raised
     if alone.any():
-        s.rho[alone], s.weight[alone], s.stage[alone] = 1.0, 0.0, 1
         s.t[alone] += LIFT_AGAIN  # from close to the limits phase one would only creep
         s.S[alone] = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[alone]
-        _recentre(s, alone, 1 / (s.active[:, :m] / s.S[:, :m]).sum(1))
+        _set_goal_aside(s, alone)
     back = s.elastic & (s.stage == 1) & (left < DONE) & (worst <= FEASIBLE)
     if back.any():
         s.slight[back] = np.maximum(proof[back], 0.0)
         s.L[back] *= LAST_PENALTY
         s.target[back] *= LAST_PENALTY
         s.rho[back], s.weight[back], s.stage[back], s.age[back] = LAST_PENALTY, 1.0, 2, 0
+
+
+def _set_goal_aside(s: State, which: Bools) -> None:
+    """Begin phase one at the same point: the least greatest limit is looked for."""
+    m = s.F.shape[1] - 1
+    s.rho[which], s.weight[which], s.stage[which] = 1.0, 0.0, 1
+    _recentre(s, which, 1 / (s.active[:, :m] / s.S[:, :m]).sum(1))
 
 
 def _recentre(s: State, which: Bools, mu: Array) -> None:
@@ -253,13 +258,11 @@ def record(
     left = np.where(closed, gap + (s.S * s.L).sum(1) + np.maximum(worst, 0), 1 + gap)
     s.gap = np.where(closed | s.elastic, 0.0, gap)
     score = np.where(worst <= FEASIBLE, left, NOT_WITHIN + np.maximum(worst, 0))
-    beyond = (bound >= enough) & ~done
+    beyond = ((bound >= enough) | (tol >= ANY) & (worst <= FEASIBLE)) & ~done
     better = ((score < s.score) | impossible | beyond) & ~done
     s.late = np.where((score < 0.5 * s.score) | (s.score >= 1), 0, s.late + 1)
-    open_gap = (
-        (score >= 1) & (score < NOT_WITHIN) & (s.score < NOT_WITHIN) & (score - 1 > STALE * (s.score - 1))
-    )
-    s.stale = np.where(open_gap, s.stale + 1, 0)
+    s.steady = formulas.steady(score, s.score)
+    s.stale = np.where(s.steady | ~(score < NOT_WITHIN), 0, s.stale + 1)
     s.score = np.where(better, score, s.score)
     k = np.flatnonzero(better)
     j = s.index[k]
@@ -325,6 +328,8 @@ def _iterate(
 ) -> Found:
     """Iterate until every instance is finished or has had ``limit`` iterations."""
     s = begin(T, lo, hi, y)
+    if tol >= ANY:
+        _set_goal_aside(s, s.elastic.copy())
     B = len(y)
     done = np.zeros(B, bool)
     found = Found(

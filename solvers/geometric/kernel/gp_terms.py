@@ -25,12 +25,11 @@ class Terms:
     logc: Array
     starts: NDArray[np.int64]
     row_of: NDArray[np.int64]
-    member: Array  # (m+1, K): 1 where the term belongs to the row
 
     def take(self, keep: NDArray[np.int64] | NDArray[np.bool_]) -> Terms:
         """Return the same rows for a choice of instances."""
         A = self.A if self.A.ndim == 2 else self.A[keep]
-        return Terms(A, self.logc[keep], self.starts, self.row_of, self.member)
+        return Terms(A, self.logc[keep], self.starts, self.row_of)
 
     def exponents(self, y: Array) -> Array:
         """Return the log of every term at y, (B, K)."""
@@ -58,7 +57,8 @@ class Terms:
 
     def slopes(self, W: Array) -> Array:
         """Gradients (B, m+1, n) of all rows from the weights."""
-        return (W[:, None, :] * self.member) @ self.A
+        found: Array = np.add.reduceat(W[:, :, None] * self.A, self.starts, axis=1)
+        return found
 
 
 def terms(A: Array, logc: Array, ptr: NDArray[np.int64]) -> Terms:
@@ -74,8 +74,7 @@ def terms(A: Array, logc: Array, ptr: NDArray[np.int64]) -> Terms:
     if not np.isfinite(A).all() or np.isnan(logc).any() or np.any(logc == np.inf):
         raise ValueError("A must be finite, logc below +inf")
     row_of = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    member = (row_of == np.arange(len(ptr) - 1)[:, None]).astype(float)
-    return Terms(A, np.maximum(logc, LOG_ZERO), ptr[:-1], row_of, member)
+    return Terms(A, np.maximum(logc, LOG_ZERO), ptr[:-1], row_of)
 
 
 def evaluate(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:

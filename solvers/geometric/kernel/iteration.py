@@ -45,6 +45,7 @@ near = compiled(formulas.near)
 roomy = compiled(formulas.roomy)
 stuck = compiled(formulas.stuck)
 artefact = compiled(formulas.artefact)
+steady = compiled(formulas.steady)
 close = compiled(formulas.close)
 
 
@@ -160,9 +161,9 @@ def _trial(
 
 @compiled
 def advance(
-    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase, gap: float, steady: bool
+    A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase, gap: float, falls: bool
 ) -> tuple[bool, Phase]:
-    """Take one step; False where none was found. ``gap``: that is open; ``steady``: it is falling."""
+    """Take one step; False where none was found. ``gap``: that is open; ``falls``: see ``formulas.steady``."""
     total, _, count = products(w, r)
     mu, size = total / count, r.M
     slacks(w, r, r.F, r.y, p.t, lo, hi, r.off)
@@ -216,7 +217,7 @@ def advance(
     )
     if p.cautious:
         return ok, _lowered_target(w, r, p, fall, count)
-    if not ok or (p.age > formulas.PATIENCE and not steady):
+    if not ok or (p.age > formulas.PATIENCE and not falls):
         return True, _turn_cautious(A, b, ptr, dims, lo, hi, w, r, p)
     return True, p
 
@@ -351,8 +352,8 @@ def iterate(
 ) -> tuple[bool, bool, bool, float, int]:  # fmt: skip
     """Iterate from y until something is proved: infeasible, settled, penalised, slight, iterations."""
     p = begin(A, b, ptr, dims, lo, hi, w, r, tol)
-    score, late, penalised, slight, refuted, i = np.inf, 0, False, 0.0, False, 0
     keep(w, r)
+    score, late, penalised, slight, refuted, i = np.inf, 0, False, 0.0, False, 0
     while i <= limit:
         bound, proof, worst = certificates(w, r, dims, lo, hi)
         if proof > formulas.FEASIBLE and worst > 0:
@@ -367,8 +368,7 @@ def iterate(
         if bound >= enough:
             keep(w, r)
             return False, True, False, p.slight, i
-        gap = abs(w[r.F] - bound)
-        sum_limits = pressure(w, r)
+        gap, sum_limits = abs(w[r.F] - bound), pressure(w, r)
         total, most, _ = products(w, r)
         # a smaller complementarity pins the variables down where the objective no longer can
         now = 1.0 + gap
@@ -376,8 +376,8 @@ def iterate(
         if close(w[r.F] - bound, sum_limits, tol):
             now = gap + total + max(worst, 0.0)
             left = 0.0
-        now = now if worst <= formulas.FEASIBLE else 1e9 + max(worst, 0.0)
-        steady = now < 1e9 and (now < 1 or now - 1 <= formulas.STALE * (score - 1))
+        now = now if worst <= formulas.FEASIBLE else formulas.NOT_WITHIN + max(worst, 0.0)
+        falls = steady(now, score)
         late = 0 if now < 0.5 * score or now >= 1 else late + 1
         if now < score and not refuted:
             score = now
@@ -393,7 +393,7 @@ def iterate(
         if score < 1 and (late >= patience or not np.isnan(enough)):
             break
         p = change(w, r, lo, hi, p, proof, worst)
-        going, p = advance(A, b, ptr, dims, lo, hi, w, r, p, left, steady)
+        going, p = advance(A, b, ptr, dims, lo, hi, w, r, p, left, falls)
         i += 1
         if not going:
             break

@@ -54,13 +54,8 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
     first = work.first_problem(spread.grid)
     problem = None if first is None else batch.only_case(first)
     whole = problem is not None and any(v.discrete for v in problem.variables)
-    numpy, by_compiler = (
-        work.seconds(f"geometric {how}{' whole' * whole} term", work.terms(problem))
-        for how in ("numpy", "compiled")
-    )
-    if compiled is None:
-        compiled = pays(numpy, spread.grid)
-    how = "compiled interior point" if compiled else "interior point"
+    name = "geometric {} whole term" if whole else "geometric {} term"
+    compiled, how, each = kernel(spread, name, work.terms(problem), compiled)
     return ByPiece(
         spread,
         batch.batch,
@@ -68,11 +63,24 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
         PIECE,
         f"{how} over all points of a chunk, each with its own bound; what that leaves over one by one",
         "batch",
-        by_compiler if compiled else numpy,
+        each,
         threads=True,
         # of whole numbers a single answer tells where they next change
         explains=not whole,
     )
+
+
+def kernel(spread: Spread, name: str, terms: int, compiled: bool | None) -> tuple[bool, str, float]:
+    """Return whether the kernel is compiled, by default where that pays, what it is called, and a point's work.
+
+    ``name``: of the work that a term is, with a place for the kernel's.
+    """
+    in_numpy, by_compiler = (work.seconds(name.format(how), terms) for how in ("numpy", "compiled"))
+    if compiled is None:
+        compiled = pays(in_numpy, spread.grid)
+    if compiled:
+        return True, "compiled interior point", by_compiler
+    return False, "interior point", in_numpy
 
 
 def _answer_programs(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
