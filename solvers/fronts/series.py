@@ -151,9 +151,10 @@ def out_of_reach(
     if program is None or not front.pieces or other_end:
         return None
     nearest = front.senses[1].value(front.pieces[-1].right.b)
-    # of designs that were all tried the limit is to blame alone where there is no other
-    others = front.proofs or milp_conflicts.limit_names(program.question, program.keys)
-    alone = _with_nothing_else(program) if others else nearest
+    # of all designs that there are the limit is to blame alone where there is no other
+    every = not (front.proofs or program.boxed.any())
+    only = every and not milp_conflicts.limit_names(program.question, program.keys)
+    alone = nearest if only else _with_nothing_else(program)
 
     def answer(value: float) -> Solution | None:
         free = alone / value if key.side == "max" else value / alone

@@ -31,7 +31,7 @@ def ready(name: str, axes: dict[str, list[float]], **changes: Any) -> Grid:
 
 
 def at_once(of: Grid) -> tuple[Arrays, np.ndarray, handover.Tally]:
-    way = paths.path(of)
+    way = paths.chosen(of).path
     assert isinstance(way, ByChoice)
     with handover.collected() as tally:
         arrays, left = way.solve(results.dataset.layout(of), over_grid.whole(of))
@@ -77,4 +77,4 @@ def test_where_listed_values_are_tied_each_point_decides_by_the_order_of_ties():
     assert offer.share == 0
     assert by_choice.TIED in tally.reasons
     assert by_choice.TIED in offer.reason
-    assert paths.path(of) is None
+    assert paths.chosen(of).path is None

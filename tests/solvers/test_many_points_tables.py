@@ -159,7 +159,7 @@ def test_whole_halvings_are_what_each_point_is_by_itself(as_alone: Any):
         "least": {"path": "limits.efficiency.min", "factors": [0.02, 0.1, 1.0, 40.0, 300.0]},
         "order": {"path": "given.order", "factors": [0.5, 1.0]},
     }
-    arrays, left = as_alone(asked, tables.Tables, completed=2)
+    arrays, left = as_alone(asked, tables.over, completed=2)
     assert not left.any()
     assert set(np.unique(arrays["status"])) == {OPTIMAL, NONE}
     assert 0.0 in arrays["objective"]
