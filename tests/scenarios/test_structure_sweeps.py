@@ -55,7 +55,7 @@ def test_limits_of_single_elements_can_be_swept(ask: Any) -> None:
         ({"path": "decide.count.cpu.max", "values": [1]}, "", "", ""),
         ({"path": "rate.cpu", "values": [1]}, "path", "is not used with", "leave it out"),
         ({"path": "lane.a", "values": ["quick"]}, "values[0]", "is not a lane", "slow, fast"),
-        ({"path": "lane.a", "start": 1, "stop": 2, "num": 3}, "stop", "1.5 is not a lane", "slow, fast"),
+        ({"path": "lane.a", "start": 1, "stop": 2, "num": 3}, "num", "1.5 is not a lane", "slow, fast"),
         ({"path": "jobs.a.flops", "values": ["1 W"]}, "values[0]", "a power (W)", "flop"),
     ],
 )
