@@ -123,7 +123,9 @@ def _unknown_in_place(name: str, written: str, unit: str) -> str:
         except UnitError:
             return False
 
-    return f"unknown unit {name!r}{misspelt.meant(name, fits) or f'; write {_examples(unit)}'}"
+    # no unit that is like it measures what has none
+    near = misspelt.meant(name, fits) if unit else ""
+    return f"unknown unit {name!r}{near or f'; write {_examples(unit)}'}"
 
 
 def _bytes_per_word(word_size: float | None, text: str, unit: str) -> Decimal:

@@ -200,6 +200,7 @@ def test_a_wrong_dimension_names_both(text: str, unit: str, message: str):
         ("10 Watt", "W", "did you mean 'watt'"),
         ("10 secnod", "s", "did you mean 'second'"),
         ("50 mss", "s", r"did you mean 'ms'\?"),
+        ("1e6 mss", "", "unknown unit 'mss'; write \"20\""),
         ("2 Gflopp/J", "flop/J", r"did you mean 'Gflop'\?"),
         ("10 mhz", "Hz", r"did you mean 'MHz' or 'mHz'\?"),
         ("10 kWz", "W", r"did you mean 'kW'\?"),
