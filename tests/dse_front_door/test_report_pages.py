@@ -288,6 +288,20 @@ def test_ten_thousand_points_are_under_eight_megabytes_and_page_through(browser:
     assert "page 2 of 200" in text(b, "pages")
 
 
+def test_limits_are_counted_at_points_that_have_an_answer_only(tmp_path: Path):
+    """A chunk that was interrupted while it was written may have its limits, and no status yet."""
+    swept = dse.sweep(
+        {**SWEEP, "sweep": {"deadline": {"path": "limits.time.max", "values": [1e-9, 1e-8, 1.0]}}}
+    )
+    forbids = 'data-head="forbids at points">{}<'
+    assert forbids.format(2) in dse.report(swept, tmp_path / "whole.html").read_text()
+    half = swept.copy(deep=True)
+    half["status"].values[1] = 0
+    told = dse.report(half, tmp_path / "half.html").read_text()
+    assert forbids.format(1) in told
+    assert forbids.format(2) not in told
+
+
 def test_the_command_writes_pages_of_stores_and_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
 
