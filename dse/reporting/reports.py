@@ -265,7 +265,9 @@ def _limits_section(dataset: xr.Dataset) -> Iterator[Section]:
     answered = int(np.isin(status, [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE)]).sum())
     for name in dataset[LIMIT].values:
         states = dataset["binding"].sel({LIMIT: name}).values[told]
-        rates = dataset["elasticity"].sel({LIMIT: name}).values[told] if "elasticity" in dataset else np.zeros(0)
+        rates = (
+            dataset["elasticity"].sel({LIMIT: name}).values[told] if "elasticity" in dataset else np.zeros(0)
+        )
         felt = rates[np.isfinite(rates) & (abs(rates) > 1e-9)]
         worth = f"{felt.min():+.3g} % to {felt.max():+.3g} %" if felt.size else ""
         binding, forbids = (int(np.count_nonzero(states == code)) for code in (BINDING, CONFLICTING))
