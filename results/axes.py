@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDE_RANGE = 20.0
+EQUAL_STEPS = 1e-6
 FONT = 14
 LEVEL_SPREAD = 1e-3
 MOST_LETTERS = 30
@@ -168,7 +169,7 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
         axis.set_ticks([v for v, _ in named], [shorten(text, MOST_LETTERS) for _, text in named])
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)
-    if wide(values):
+    if wide(values) and not _equal_steps(values, array):
         (panel.set_xscale if which == "x" else panel.set_yscale)("log")
         log_ticks(axis, values, array)
         axis.set_label_text(title(name, shared_unit(values, array)), fontsize=FONT)
@@ -182,6 +183,16 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
         room = LEVEL_SPREAD * abs(middle) * factor
         (panel.set_xlim if which == "x" else panel.set_ylim)(middle * factor - room, middle * factor + room)
     return Scale(factor, log=False)
+
+
+def _equal_steps(values: Any, array: xr.DataArray) -> bool:
+    """Tell whether numbers are those of a swept axis in equal steps: on a logarithmic scale most of it stays empty."""
+    steps = np.diff(np.asarray(values, float))
+    return (
+        array.dims == (array.name,)
+        and steps.size > 2
+        and bool(np.ptp(steps) < EQUAL_STEPS * abs(steps).max())
+    )
 
 
 def turn_crowded(panel: Axes) -> None:

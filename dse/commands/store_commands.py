@@ -75,12 +75,16 @@ def _show_verdict(verdict: Verdict) -> None:
         say(f"{verdict.store}: {where}, no errors")
     else:
         checked = plural(verdict.points, "point")
-        say(f"{verdict.store}: {plural(verdict.wrong, 'error')}; {checked} checked")
+        errors = plural(verdict.wrong, "error") if verdict.wrong else "no errors"
+        say(f"{verdict.store}: {errors}; {checked} checked")
         for trouble in verdict.troubles[:TROUBLES_SHOWN]:
             say(f"  {trouble}")
         if verdict.wrong > TROUBLES_SHOWN:
             say(f"  and {verdict.wrong - min(TROUBLES_SHOWN, len(verdict.troubles))} more")
-        if verdict.damaged:
+        if verdict.pending:
+            chunks = f"{verdict.pending} of {plural(verdict.pending + verdict.chunks, 'chunk')}"
+            say(f"  not finished: {chunks} to do; the command that started the sweep continues it")
+        if verdict.damaged or verdict.pending:
             say(f"  `dse verify --repair {verdict.store}` computes again what is missing or damaged")
     if verdict.points:
         say(

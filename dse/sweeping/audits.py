@@ -23,7 +23,8 @@ import numpy as np
 import results.stores.store
 import scenarios
 from dse.sweeping.checks.findings import EXAMPLES, Findings, Wrong
-from dse.sweeping.points.chunk_work import Ready, Study, read
+from dse.sweeping.points.chunk_work import Ready, read
+from dse.sweeping.points.study import Study
 from dse.system.processes import end_with_parent, environment
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
@@ -302,10 +303,11 @@ def _talk(there: Any, asked: bytes, back: Any, lines: queue.SimpleQueue[bytes]) 
     with contextlib.suppress(BrokenPipeError):
         there.write(asked)
         there.close()
-    for line in back:
-        # solvers of others may print too
-        if line.startswith(b"{"):
-            lines.put(line)
+    with back:
+        for line in back:
+            # solvers of others may print too
+            if line.startswith(b"{"):
+                lines.put(line)
     lines.put(b"")
 
 
@@ -330,7 +332,7 @@ def main() -> None:
 def figures(notes: Iterable[Mapping[str, Any]], extra: Again | None) -> dict[str, Any]:
     """Put together what the audit of a sweep found, as values that JSON has.
 
-    ``notes``: what was noted of each chunk (see ``dse.sweeping.points.chunk_work.Finished``).
+    ``notes``: what was noted of each chunk (see ``dse.sweeping.points.study.Finished``).
     """
     whole = Findings()
     for note in notes:

@@ -21,9 +21,7 @@ import results.stores.chunks
 from dse.sweeping.cluster import clusters, news
 from dse.sweeping.cluster.workers import LocalWorkers
 from dse.sweeping.points.chunk_work import (
-    Finished,
     Ready,
-    Study,
     itself,
     prepared,
     solve_chunk,
@@ -32,6 +30,7 @@ from dse.sweeping.points.chunk_work import (
     written,
 )
 from dse.sweeping.points.lines import places
+from dse.sweeping.points.study import Finished, Study
 from dse.system.processes import WorkersLost
 from dse.version import VERSION
 from results.solution import Solution, Status

@@ -25,7 +25,8 @@ from dse.sweeping import audits, extending, grid_way
 from dse.sweeping.cluster.workers import LocalWorkers
 from dse.sweeping.dispatch import through_dask, through_threads
 from dse.sweeping.points import chunk_work
-from dse.sweeping.points.chunk_work import Finished, Ready, Study
+from dse.sweeping.points.chunk_work import Ready
+from dse.sweeping.points.study import Finished, Study
 from dse.sweeping.targets import Target
 from dse.system.progress import Report, announce, reporting
 from dse.system.records import dataclass

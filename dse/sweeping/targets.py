@@ -19,7 +19,8 @@ import results.stores.store
 from dse.models.described.sources import fingerprints
 from dse.models.shared import economics
 from dse.sweeping import audits
-from dse.sweeping.points.chunk_work import LEFT_OVER, Finished, Ready, Study
+from dse.sweeping.points.chunk_work import LEFT_OVER, Ready
+from dse.sweeping.points.study import Finished, Study
 from dse.version import VERSION
 from formulations import handover
 from results.dataset import STATUS_CODES

@@ -22,7 +22,8 @@ from dse.sweeping import audits, sweeps, targets
 from dse.sweeping.checks import checking, parts
 from dse.sweeping.checks.findings import Findings
 from dse.sweeping.points import chunk_work
-from dse.sweeping.points.chunk_work import Ready, Study
+from dse.sweeping.points.chunk_work import Ready
+from dse.sweeping.points.study import Study
 from dse.system.progress import Report, reporting
 from dse.system.records import dataclass
 from dse.version import VERSION
@@ -79,7 +80,7 @@ class Verdict:
     @property
     def passed(self) -> bool:
         """Whether the sweep is finished and nothing is wrong."""
-        return self.wrong == 0
+        return self.wrong == self.pending == 0
 
     def tell(self, trouble: Trouble, count: int = 1) -> None:
         """Note what is wrong."""
@@ -255,8 +256,6 @@ def _chunks(verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any])
     for index in whole:
         if index not in done:
             verdict.pending += 1
-            verdict.damaged += 1
-            verdict.tell(Trouble(index, None, "", "it is not done; run the sweep again"))
     for index, damage in results.stores.store.verified(path, [i for i in whole if i in done]):
         verdict.chunks += 1
         verdict.damaged += bool(damage)

@@ -77,7 +77,7 @@ def _shade_enclosure(
         return False
     at, low, high = (np.asarray(dataset[n].values, float) for n in (AT, LOWER, UPPER))
     there = np.isfinite(at) & np.isfinite(low) & np.isfinite(high)
-    if not there.any():
+    if np.count_nonzero(there) < 2:
         return False
     # the enclosure is that of the second objective over the first, whichever way round they are drawn
     turned = names != goals

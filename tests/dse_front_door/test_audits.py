@@ -15,7 +15,7 @@ import scenarios
 from dse.cli import main
 from dse.sweeping import audits, targets
 from dse.sweeping.points import chunk_work, lines
-from dse.sweeping.points.chunk_work import Study
+from dse.sweeping.points.study import Study
 from solvers import many_points, paths
 
 

@@ -51,6 +51,19 @@ def enclosed() -> xr.Dataset:
     )
 
 
+def test_a_front_of_one_point_has_no_band():
+    assert "inside" not in " ".join(legend(plot.front(enclosed().isel(front=[0], enclosure=[0]))))
+
+
+@pytest.mark.parametrize(
+    ("places", "scale"), [(np.linspace(1, 100, 12), "linear"), (np.geomspace(1, 100, 12), "log")]
+)
+def test_a_swept_axis_has_the_scale_of_its_steps(places: np.ndarray, scale: str):
+    data = {"energy": ("work", places**2, {"units": "J"}), "status": ("work", np.ones(12, "int8"))}
+    swept = xr.Dataset(data, {"work": places}, {"objectives": json.dumps({"energy": "min"})})
+    assert plot.sweep(swept).axes[0].get_xscale() == scale
+
+
 def test_ticks_beyond_the_numbers_have_the_unit_in_the_title():
     """The strips of binding limits make room below the numbers, which reaches into microseconds here."""
     told = one_front()

@@ -38,7 +38,6 @@ from results.solution import Solution, Status
 from results.stores import grown
 from results.stores.chunks import ChunkIndex
 from results.stores.grown import Before, Places
-from scenarios.language.tables import Table
 from scenarios.structured.kernels import model_names
 from solvers import anchors, feasible_values, many_points, paths
 from solvers.fronts import series
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from solvers.others.pyomo_points import By, Points
 from dse.sweeping.points.declared import ALONE, FULL, METHOD, declared, searched, why_apart
 from dse.sweeping.points.lines import Line, answered, lines, places
+from dse.sweeping.points.study import Finished, Study
 
 Told = Callable[[int], None]
 """What is called with the number of points of a chunk that are solved so far."""
@@ -57,48 +57,6 @@ FRONT = "the exact front along a limit"
 NO_REASON = "no reason was kept"
 _one_at_a_time = threading.Lock()
 _unwritable: dict[str, results.stores.store.StoreError] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Study:
-    """All that a worker needs to compute any chunk of a sweep.
-
-    ``text`` and ``file``: the scenario as written. ``store``: where results go, None: they are handed back.
-    ``models``: those that only the caller knows. ``only``: names of the variables to keep (None: all). ``retry``:
-    only the points that failed are solved, those of chunks that are done. ``run``: tells a sweep from the
-    next one on the same store. ``tables``: whose rows are swept, where no store has them.
-    ``extends``: the store whose points are taken over, but for those of its ``damaged`` chunks. ``by``: the solver
-    that the user asked for. ``full``: see ``ready``.
-    """
-
-    text: str
-    file: str
-    chunks: tuple[int, ...]
-    store: str | None = None
-    models: tuple[Model, ...] = ()
-    version: str = VERSION
-    only: tuple[str, ...] | None = None
-    retry: bool = False
-    run: str = ""
-    tables: tuple[Table, ...] = ()
-    extends: str | None = None
-    damaged: frozenset[ChunkIndex] = frozenset()
-    by: By | None = None
-    full: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A chunk is done; ``arrays`` only where there is no store to write to.
-
-    ``note``: what its marker says beside the checksums: ``alone`` (points that the way for whole blocks left to be
-    solved one by one), ``left_over`` (why: points by reason), ``seconds``, ``check`` and ``check_seconds`` (see
-    ``dse.sweeping.checks.checking``).
-    """
-
-    index: ChunkIndex
-    arrays: Arrays | None = None
-    note: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
