@@ -10,18 +10,17 @@ from formulations import handover
 from scenarios.sweep.grids import Grid
 from solvers.counting import sums, tables, whole
 from solvers.designs import MANY_DESIGNS
-from solvers.geometric.points import geometric
+from solvers.geometric.points import geometric, ratios
 from solvers.linear.points import linear
 from solvers.many_points import by_choice, evaluated
 from solvers.many_points.offers import OTHER_KIND, Choice, Offer
 from solvers.nonlinear.points import unstructured
-from solvers.ratios import divided
 
 Way = Callable[[Grid], Offer]
 WAYS: tuple[Way, ...] = (
     evaluated.way,
     geometric.way,
-    divided.way,
+    ratios.way,
     tables.way,
     whole.way,
     sums.way,

@@ -21,7 +21,7 @@ from formulations.canonical import Canonical, Divisor
 from formulations.grids import batch
 from formulations.grids.batch import Batch
 from formulations.grids.over_grid import Region, Spread, sides
-from formulations.problem import Kind, Problem, formulate
+from formulations.problem import Goal, Kind, Problem, formulate
 from scenarios.question import HALVINGS, Decision, Limit, Question
 
 MOST_FORMS = 2
@@ -62,20 +62,9 @@ def divided(spread: Spread, region: Region) -> Batch | None:
     )
 
 
-def part(b: Batch, points: Indices) -> Batch:
-    """Return some points of a batch that has one axis."""
-    p, asked = b.problem, at(b.question, points)
-    assert p.goal is not None, "a batch has a goal"
-    rows = tuple(
-        replace(r, numerator=_at(r.numerator, points), denominator=_at(r.denominator, points))
-        for r in p.rows or ()
-    )
-    goal = replace(
-        p.goal, numerator=_at(p.goal.numerator, points), denominator=_at(p.goal.denominator, points)
-    )
-    variables = tuple(replace(v, decision=d) for v, d in zip(p.variables, asked.decide, strict=True))
-    problem = Problem(asked, p.kind, variables, goal, rows)
-    return Batch(asked, problem, (len(points),), take(b.arrays, points))
+def goal_at(g: Goal, points: Indices) -> Goal:
+    """Return a goal with coefficients of many points at some of them."""
+    return replace(g, numerator=_at(g.numerator, points), denominator=_at(g.denominator, points))
 
 
 def flat(question: Question, shape: tuple[int, ...]) -> Question:

@@ -176,10 +176,10 @@ def test_a_value_at_a_border_where_designs_degenerate_is_settled_in_a_few_hundre
 
 
 def test_a_value_that_no_search_settles_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch):
-    search = relaxed_limits.branch.search
+    search, gap = relaxed_limits.branch.search, relaxed_limits.FEASIBLE_VALUE_GAP
 
     def in_few_nodes(*values: Any, **named: Any) -> Any:
-        return search(*values, **{**named, **({"most": 40} if "value_only" in named else {})})
+        return search(*values, **{**named, **({"most": 40} if named.get("gap") == gap else {})})
 
     monkeypatch.setattr(relaxed_limits.branch, "search", in_few_nodes)
     solution = dse.solve(

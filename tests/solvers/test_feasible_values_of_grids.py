@@ -28,12 +28,11 @@ from solvers import feasible_values
 from solvers.answer import answer
 from solvers.counting import tables, whole
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import geometric
+from solvers.geometric.points import geometric, ratios
 from solvers.geometric.points.geometric_answers import answered
 from solvers.geometric.programs import relaxed_limits
 from solvers.linear.points import linear
 from solvers.nonlinear.points import unstructured
-from solvers.ratios import divided as ratios
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

@@ -23,8 +23,8 @@ from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers.answer import answer
 from solvers.geometric.kernel import gp
+from solvers.geometric.points import ratios
 from solvers.geometric.programs import branch
-from solvers.ratios import divided as ratios
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 FREE = {"processors": {"max": 65536}, "memory": {}}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from numpy.typing import NDArray
 
-from formulations.arithmetics.many import Array, Points
+from formulations.arithmetics.many import Points
 from formulations.grids.batch import Batch
 from formulations.grids.divided import take
 from formulations.problem import Kind
@@ -15,12 +14,12 @@ from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers.geometric import kinks
 from solvers.geometric.points.geometric_answers import Answers, Bools
-from solvers.geometric.programs.geometric_conflicts import Oracle
+from solvers.geometric.programs.geometric_conflicts import Oracle, Searches, oracle
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.structured import NO_DESIGN, PROOFS, of_search
-from solvers.judgement import Judged, ends_that_hold
+from solvers.judgement import ends_that_hold
 from solvers.many_points.block_answers import BlockAnswers
-from solvers.mechanisms.conflicts import FEW_LIMITS, Feasible, minimal_conflicts
+from solvers.mechanisms.conflicts import minimal_conflicts
 from solvers.outcome import Conflicts
 
 UNEXPLAINED = "an answer of which not everything is told for many points at once"
@@ -32,59 +31,39 @@ def put(answers: BlockAnswers, points: Points, batch: Batch, a: Answers, solve: 
     if batch.discrete is not None:
         return np.zeros(a.status.size, bool)
     best: Bools = (a.status == STATUS_CODES[Status.OPTIMAL]) & a.plain
-    put_optima(answers, points, batch, a.judged, a.y, a.multipliers, a.ranges, best)
+    _put_optima(answers, points, batch, a, best)
     none = np.flatnonzero(a.status == STATUS_CODES[Status.INFEASIBLE])
-    oracle = Oracle(batch, none, a.names, solve)
-    best[none] = put_conflicts(answers, points[none], batch.problem.kind, a.names, oracle.feasible)
+    best[none] = _put_conflicts(
+        answers, points[none], batch.problem.kind, oracle(batch, none, a.names, solve)
+    )
     return best
 
 
-def put_conflicts(
-    answers: BlockAnswers,
-    points: Points,
-    kind: Kind,
-    names: tuple[str, ...],
-    met: Feasible,
-    few: int = FEW_LIMITS,
-) -> Bools:
-    """Name every minimal conflict of some points; tells where all of them are known. ``met``, ``few``: see ``Why``."""
-    found = minimal_conflicts(points.size, len(names), met, every=True, few=few)
+def _put_conflicts(answers: BlockAnswers, points: Points, kind: Kind, ask: Oracle | Searches) -> Bools:
+    """Name every minimal conflict of some points; tells where all of them are known."""
+    found = minimal_conflicts(points.size, len(ask.names), ask.feasible, every=True, few=ask.few)
     sets: list[list[tuple[str, ...]]] = [[] for _ in points]
-    for owner, conflict in zip(found.owner, found.names(names), strict=True):
+    for owner, conflict in zip(found.owner, found.names(ask.names), strict=True):
         sets[owner].append(conflict)
     answers.texts("conflicts", points, [json.dumps(some) for some in sets])
-    proof = f"{NO_DESIGN}{PROOFS[kind]}; {Conflicts((names,), {}).certificate}"
+    proof = f"{NO_DESIGN}{PROOFS[kind]}; {Conflicts((ask.names,), {}).certificate}"
     answers.texts("certificate", points, [proof] * points.size)
     known: Bools = found.every & found.sure
     return known
 
 
-def put_optima(
-    answers: BlockAnswers,
-    points: Points,
-    batch: Batch,
-    judged: Judged,
-    y: Array,
-    force: Array,
-    ends: Array,
-    good: Bools,
-    nodes: NDArray[np.int64] | None = None,
-) -> None:
-    """Tell what stands beside the optima ``y`` in logs of the points that are ``good``.
-
-    ``force``: some multipliers of the rows; ``ends`` (2, N, n): the ranges, NaN where there are none; ``nodes``: of a
-    search.
-    """
+def _put_optima(answers: BlockAnswers, points: Points, batch: Batch, a: Answers, good: Bools) -> None:
+    """Tell what stands beside the optima of the points that are ``good``."""
     if not good.any():
         return
     # the others stand for one that is good, whose numbers nobody reads
-    some = np.where(good, np.arange(good.size), np.flatnonzero(good)[0])
-    at = kinks.at_rows(take(batch.arrays, some), y[some], force[some])
-    worth = kinks.weighed(judged, [kinks.Attained(batch.problem, y[some], *at)])
+    some, judged = np.where(good, np.arange(good.size), np.flatnonzero(good)[0]), a.judged
+    at = kinks.at_rows(take(batch.arrays, some), a.y[some], a.multipliers[some])
+    worth = kinks.weighed(judged, [kinks.Attained(batch.problem, a.y[some], *at)])
     goal = {o.name for o in batch.question.objectives}
     ranges = {
         v.name: np.where(low < high, (low, high), np.nan)
-        for v, low, high in zip(batch.problem.variables, *np.exp(ends).swapaxes(1, 2), strict=True)
+        for v, low, high in zip(batch.problem.variables, *np.exp(a.ranges).swapaxes(1, 2), strict=True)
         # what is as small as can be has one value, whatever rounding leaves it
         if v.name not in goal
     }
@@ -100,6 +79,5 @@ def put_optima(
     answers.by_name("sensitivity", points, worth.numbers, good)
     apart = {n: np.where(np.isnan(v), -1, worth.numbers_apart[n]) for n, v in worth.numbers.items()}
     answers.by_name("sensitivity_one_sided", points, apart, good)
-    counted = np.ones(good.size, np.int64) if nodes is None else nodes
-    texts = [of_search(PROOFS[batch.problem.kind], int(n)) for n in counted[good]]
+    texts = [of_search(PROOFS[batch.problem.kind], int(n)) for n in a.nodes[good]]
     answers.texts("certificate", points[good], texts)

@@ -59,7 +59,7 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
     return ByPiece(
         spread,
         batch.batch,
-        partial(_answer_programs, compiled=compiled),
+        partial(answer, compiled=compiled),
         PIECE,
         f"{how} over all points of a chunk, each with its own bound; what that leaves over one by one",
         "batch",
@@ -83,12 +83,13 @@ def kernel(spread: Spread, name: str, terms: int, compiled: bool | None) -> tupl
     return False, "interior point", in_numpy
 
 
-def _answer_programs(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
+def answer(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
     """Answer the points of a piece; on a large grid from a few points around that are answered first."""
     made, points = piece.made, piece.points
-    solve, full = solver(made.low.shape[1], compiled=compiled), answers.plan.full
+    full, divides = answers.plan.full, bool(made.arrays.divisors)
+    solve = solver(0 if divides else made.low.shape[1], compiled=compiled)
     # near others it is proved what is optimal, not what else is
-    near = _anchors(piece.spread, piece.region) if compiled and not full else None
+    near = _anchors(piece.spread, piece.region) if compiled and not (full or divides) else None
     found = _answered(made, solve, near, ranged=full)[0]
     if found is None:
         handover.hand_over(OTHER_TIES, points.size)

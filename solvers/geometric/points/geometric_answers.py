@@ -1,14 +1,14 @@
-"""The answers of a block of geometric programs: status, design, bound and sensitivities of its limits, as arrays.
+"""The answers of a block of geometric programs or ratios of sums: status, design, bound and sensitivities, as arrays.
 
-The kernel minimises, ``optima`` settles the designs by the tie rule, ``judgement`` evaluates them
-and ``sensitivity`` has the elasticities of limits, as for a single question. What the end of the search box alone holds
-or forbids is solved again in a far larger box. What stays in doubt (a limit about to bind) is left over, with the
-reason.
+The kernel or a branch and bound over it minimises, ``optima`` settles the designs by the tie rule, ``judgement``
+evaluates them and ``sensitivity`` has the elasticities of limits, as for a single question. What the end of the search
+box alone holds or forbids is solved again in a far larger box. What stays in doubt (a limit about to bind) is left
+over, with the reason.
 """
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
+from formulations.canonical import Canonical
 from formulations.grids import divided
-from formulations.grids.batch import Batch, of_problem
+from formulations.grids.batch import Batch, of_problem, without_divisors
 from formulations.grids.divided import Indices
 from formulations.row_keys import RowKey
+from formulations.tolerances import BINDS
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers.geometric import kinks
@@ -27,9 +29,13 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.neighbours.neighbour_proofs import Found
 from solvers.geometric.points import geometric_whole
-from solvers.geometric.programs import geometric_conflicts, optima, ties
+from solvers.geometric.programs import branch, geometric_conflicts, multipliers, optima, ties
+from solvers.geometric.programs.branch import Searched
+from solvers.geometric.programs.crossover import doubtful
+from solvers.geometric.programs.geometric_conflicts import first_minimal
 from solvers.geometric.programs.optima import STRAINED
 from solvers.geometric.programs.optimal_face import Solver, Stages, taken
+from solvers.geometric.programs.polishing import UNCLEAR
 from solvers.geometric.programs.unbounded import held_by_box, runaway
 from solvers.judgement import Judged, judge
 from solvers.mechanisms import sensitivity
@@ -47,6 +53,8 @@ TIED = "designs equally good between which the tie rule did not decide"
 OTHER_TIES = "a tie rule that asks for what is not a posynomial"
 WHOLE = "whole numbers that one branching does not settle"
 MISSED = "a design that misses a limit, or a gap that is not closed"
+AGREES = 2e-8
+"""In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
 
 
 @dataclass(slots=True)
@@ -57,8 +65,9 @@ class Answers:
     in logs (N, n), a bound ``value`` in logs, and ``multipliers`` (N, limits); ``elasticity``: of the user's limits the
     least of these where they are not unique, NaN where they have no end. ``plain``: where the bound follows from these
     multipliers and the limits as they stand. ``ranges`` (2, N, n): ends in logs of what is not unique, NaN elsewhere.
-    ``why``: for what reason a point is left over. ``conflict``: (N, names) the limits of ``names`` that stand in the
-    conflict of an infeasible point. ``judged``: the designs by the model's own equations.
+    ``nodes``: how many the search took. ``why``: for what reason a point is left over. ``conflict``: (N, names) the
+    limits of ``names`` that stand in the conflict of an infeasible point. ``judged``: the designs by the model's own
+    equations.
     """
 
     status: NDArray[np.int8]
@@ -68,6 +77,7 @@ class Answers:
     elasticity: Array
     plain: Bools
     ranges: Array
+    nodes: NDArray[np.int64]
     why: Reasons
     names: tuple[str, ...] = field(init=False)
     conflict: Bools = field(init=False)
@@ -84,7 +94,7 @@ def answered(
     strained: float = STRAINED,
     ranged: bool = False,
 ) -> Answers | None:
-    """Answer the points of a block; None where the tie rule asks for what is not geometric.
+    """Answer the points of a block; None where the tie rule asks for what is not a posynomial over a monomial.
 
     ``why``: find out for points without a design which limits are in conflict. ``rule``: the tie rule, if it is at
     hand. ``near``: points that are settled already. ``strained``: see ``optima.settled``. ``ranged``: find out how far
@@ -97,7 +107,7 @@ def answered(
     s = Answers(
         np.zeros(batch.size, np.int8), np.full((batch.size, n), np.nan), np.full(batch.size, np.nan),
         np.zeros((batch.size, m)), np.zeros((batch.size, m)), np.ones(batch.size, bool),
-        np.full((2, batch.size, n), np.nan), np.full(batch.size, NOT_FINITE, object),
+        np.full((2, batch.size, n), np.nan), np.ones(batch.size, np.int64), np.full(batch.size, NOT_FINITE, object),
     )  # fmt: skip
     if near is not None:
         s.status[near.conflicting] = STATUS_CODES[Status.INFEASIBLE]
@@ -111,7 +121,8 @@ def answered(
         s.conflict[near.conflicting] = near.members
     again = points[(s.why[points] == AT_EDGE) | ((s.why[points] == CONFLICT) & (s.status[points] == 0))]
     if again.size and batch.discrete is None:
-        far = of_problem(optima.eased(batch.problem), batch.problem.goal, batch.shape)
+        fits = divided.by_few_forms if batch.arrays.divisors else without_divisors
+        far = of_problem(optima.eased(batch.problem), batch.problem.goal, batch.shape, fits)
         there = None if far is None else ties.of_batch(far, solve)
         if there is not None:
             _put_optima(s, there, again, strained, ranged=ranged, last=True)
@@ -127,26 +138,38 @@ def _put_optima(
 
     ``last``: the ends of the search box are as far away as they go.
     """
-    b = rule.batch
-    r = rule.solve(b.table.exponents, b.table.logc[points], b.table.ptr, b.low[points], b.high[points])
-    s.why[points] = np.where(r.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
-    best, regular = points[r.status == gp.OPTIMAL], taken(r, r.status == gp.OPTIMAL)
-    if runaway(divided.take(b.arrays, 0), b.problem.variables):
+    b, c = rule.batch, divided.take(rule.batch.arrays, points)
+    r = branch.search(c if c.divisors else replace(c, allowed={}), rule.solve)
+    s.nodes[points], s.why[points] = r.nodes, np.where(r.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
+    none: Indices = points[r.status == gp.INFEASIBLE]
+    good = r.status == gp.OPTIMAL
+    best, c, r = points[good], divided.take(c, good), r.take(good)
+    if not c.divisors and runaway(divided.take(b.arrays, 0), b.problem.variables):
         s.status[best] = STATUS_CODES[Status.UNBOUNDED]
-    else:
-        pull = np.maximum(regular.lower_multipliers, regular.upper_multipliers)
-        held = held_by_box(b.problem.variables, (b.low[best], b.high[best]), regular.y, pull).any(1)
+    elif best.size:
+        known = r.alone or multipliers.at(multipliers.held_whole(c, r.y), r.y, rule.solve)[0]
+        pull = np.maximum(known.lower_multipliers, known.upper_multipliers)
+        if c.divisors:
+            # what is held at a whole number is pulled by nothing else
+            pull[:, list(c.allowed)] = np.inf
+        held = held_by_box(b.problem.variables, (c.low, c.high), r.y, pull).any(1)
         s.why[best] = np.where(held, AT_EDGE, "")
         if last:
             s.status[best[held]] = STATUS_CODES[Status.UNBOUNDED]
-        put = _put_whole if b.discrete is not None else _put_settled
-        put(s, rule, best[~held], taken(regular, ~held), strained, ranged=ranged)
-    none: Indices = points[r.status == gp.INFEASIBLE]
+        put = _put_whole if c.allowed and not c.divisors else _put_settled
+        put(s, rule, best[~held], r.take(~held), taken(known, ~held), strained, ranged=ranged)
     return none
 
 
 def _put_whole(
-    s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float, *, ranged: bool
+    s: Answers,
+    rule: Stages,
+    best: Indices,
+    found: Searched,
+    regular: gp.Result,
+    strained: float,
+    *,
+    ranged: bool,
 ) -> None:
     """Put designs and bounds of optima with a whole number into place, or why there are none; it has no ranges."""
     free = regular.penalised | (regular.multipliers.max(1, initial=0.0) > strained)
@@ -159,33 +182,59 @@ def _put_whole(
 
 
 def _put_settled(
-    s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float, *, ranged: bool
+    s: Answers,
+    rule: Stages,
+    best: Indices,
+    found: Searched,
+    regular: gp.Result,
+    strained: float,
+    *,
+    ranged: bool,
 ) -> None:
     """Put designs by the tie rule, bounds and multipliers of the optima ``best`` into place, or why there are none."""
-    found = optima.settled(
-        rule.batch, best, regular.y, rule.solve, regular,
-        rule=rule, sharp=False, after=0 if ranged else None, strained=strained,
-    )  # fmt: skip
-    known, chosen = found.known, found.chosen
-    s.y[best], s.multipliers[best], s.plain[best] = chosen.y, known.multipliers, ~found.pinned
-    s.value[best] = np.where(found.pinned, chosen.first, known.bound)
-    s.ranges[:, best] = chosen.low, chosen.high
     own = divided.take(rule.batch.arrays, best)
-    _, d = kinks.at_rows(own, chosen.y, known.multipliers, wanted=asked(rule.batch.keys))
-    s.elasticity[best] = np.where(d.known[:, None], d.value, np.nan)
-    settled = found.crossed | found.pinned
+    searched = bool(own.divisors)
+    there = optima.settled(
+        rule.batch, best, found.y, rule.solve, regular,
+        rule=rule, sharp=searched, after=0 if ranged else None, strained=strained,
+        within=(found.low, found.high) if searched else None,
+    )  # fmt: skip
+    known, chosen, sure = there.known, there.chosen, there.crossed
+    if searched:
+        known, sure = _multipliers_at_designs(own, chosen.y, rule.solve)
+    s.y[best], s.multipliers[best], s.plain[best] = chosen.y, known.multipliers, ~there.pinned
+    bound = found.bound if searched else known.bound
+    s.value[best] = np.where(there.pinned, chosen.first, bound)
+    s.ranges[:, best] = chosen.low, chosen.high
+    if not own.allowed:
+        proved = sure if searched else None
+        _, d = kinks.at_rows(own, chosen.y, known.multipliers, wanted=asked(rule.batch.keys), proved=proved)
+        s.elasticity[best] = np.where(d.known[:, None], d.value, np.nan)
+    settled = sure | there.pinned
     s.why[best] = np.where(settled, TIED, IN_DOUBT)
     s.status[best[settled & chosen.sure]] = STATUS_CODES[Status.OPTIMAL]
+
+
+def _multipliers_at_designs(c: Canonical, y: Array, solve: Solver) -> tuple[gp.Result, Bools]:
+    """What the kernel says of the programs whose divisors are their tangents at designs; where it is clear what binds.
+
+    Of whole numbers nobody is told what limits are worth.
+    """
+    r, _ = multipliers.at(multipliers.held_whole(c, y), y, solve)
+    f = canon.values(c, y)
+    # a limit of the model has no rate: of it only is told whether it binds
+    open_ones = doubtful(-f[:, 1:], r.multipliers, UNCLEAR) & (asked(c.keys) | (f[:, 1:] < -BINDS))
+    free = r.penalised | (r.multipliers.max(1, initial=0.0) > STRAINED)
+    sure = kinks.proved(r) & (np.abs(r.value - f[:, 0]) <= AGREES) & ~free & ~open_ones.any(1)
+    return r, sure | bool(c.allowed)
 
 
 def _refuted(
     batch: Batch, points: Indices, solve: Solver, status: NDArray[np.int8], *, why: bool
 ) -> tuple[tuple[str, ...], Bools]:
     """Call points infeasible that are so with the slack limits are granted, and without the edges of the box."""
-    if not why:
-        status[points[geometric_conflicts.hold(batch, points, solve)]] = STATUS_CODES[Status.INFEASIBLE]
-        return (), np.zeros((batch.size, 0), bool)
-    names, members, found = geometric_conflicts.first_minimal(batch, points, solve)
+    names = geometric_conflicts.limit_names(batch.problem)
+    members, found = first_minimal(geometric_conflicts.oracle(batch, points, names, solve), why=why)
     conflict = np.zeros((batch.size, len(names)), bool)
     status[points[found]] = STATUS_CODES[Status.INFEASIBLE]
     conflict[points[found]] = members[found]

@@ -19,7 +19,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.programs import optimal_face
 from solvers.geometric.programs.crossover import crossover
-from solvers.geometric.programs.geometric_conflicts import neighbours
+from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optimal_face import Stages
 from solvers.patterns import Bools
 
@@ -38,7 +38,7 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     low, high = batch.low[points], batch.high[points]
     first = optimal_face.choose(rule, points, relaxed)
     y, sure = first.y, first.sure
-    below, above = neighbours(batch.problem.variables[v].decision, y[:, v], low[:, v], high[:, v])
+    below, above = values_beside(batch.arrays.allowed[v], y[:, v], low[:, v], high[:, v])
     cut = above - below > 1e-13
     values, bounds = np.full((2, points.size), np.inf), np.full((2, points.size), np.inf)
     neighbour = [below, above]

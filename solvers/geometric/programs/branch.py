@@ -61,34 +61,18 @@ class Found:
 
 
 def minimise(
-    c: Canonical,
-    *,
-    gap: float = 1e-10,
-    incumbent: Array | None = None,
-    below: float = np.inf,
-    reached: Reached | None = None,
-    most: int = MOST_NODES,
+    c: Canonical, *, gap: float = 1e-10, reached: Reached | None = None, most: int = MOST_NODES
 ) -> Found:
     """Minimise the goal of one problem.
 
-    ``gap``: absolute, in the logarithm of the goal. ``incumbent``: a feasible start. ``most``: nodes after which the
-    search ends where it is. ``below``: only designs under this log value are of interest; the first one found ends the
-    search, and "infeasible" then means that there is none. ``reached``: what this search and those beside it have
-    found; only the best of all is looked for, so that what this one finds need not be its own best, but its bound holds
-    up to the level that is reached.
+    ``gap``: absolute, in the logarithm of the goal. ``reached``: what this search and those beside it have found; only
+    the best of all is looked for, so that what this one finds need not be its own best, but its bound holds up to the
+    level that is reached. ``most``: nodes after which the search ends where it is.
     """
-    if np.any(c.low > c.high + 1e-12):
-        return Found(INFEASIBLE, None, np.inf, np.inf, 0)
-    if not c.divisors and not c.allowed:
-        r = side_by_side.solve(c.exponents, c.logc[None], c.ptr, c.low[None], c.high[None])
-        y = r.y[0] if r.status[0] != INFEASIBLE and r.violation[0] <= FEASIBLE else None
-        value = float(r.value[0]) if y is not None else np.inf
-        return Found(int(r.status[0]), y, value, float(r.bound[0]), 1, r)
-    wanted = Wanted(gap, most, below, fewest_calls=True, reached=reached)
-    start = None if incumbent is None else incumbent[None]
-    f = tree.search(canon.of_many(c), side_by_side.solve_all, wanted, start)
+    solve = side_by_side.solve
+    f = search(canon.of_many(c), solve, value_only=True, gap=gap, reached=reached, most=most)
     y = None if np.isnan(f.y[0]).any() else f.y[0]
-    return Found(int(f.status[0]), y, float(f.value[0]), float(f.bound[0]), int(f.nodes[0]))
+    return Found(int(f.status[0]), y, float(f.value[0]), float(f.bound[0]), int(f.nodes[0]), f.alone)
 
 
 def search(
@@ -100,13 +84,18 @@ def search(
     most: int = MOST_NODES_PER_POINT,
     gap: float = NODE_GAP,
     start: Array | None = None,
+    reached: Reached | None = None,
 ) -> Searched:
     """Minimise the goal of every point of ``c``, which has a row of coefficients for each.
 
     ``any_design``: the first design found ends its search, proof or none. ``value_only``: nobody asks how far the
     designs reach that are as good as the best.
-    ``start``: a feasible design of every point.
+    ``start``: a feasible design of every point. ``reached``: see ``minimise``, of one point.
     """
+    if not c.divisors and not c.allowed:
+        return _programs(
+            c, solve(c.exponents, c.logc, c.ptr, c.low, c.high, **({"tol": ANY} if any_design else {}))
+        )
     tol = ANY if any_design else EASIER if value_only and gap >= NODE_GAP else min(TIGHT, gap)
 
     def solved(p: Programs) -> gp.Result:
@@ -122,5 +111,12 @@ def search(
     # what is asked beside a single question goes to the kernel in the same calls
     ask = side_by_side.solve_all if alone else lambda asked: [solved(p) for p in asked]
     reach = not (value_only or any_design)
-    wanted = Wanted(gap, most, any_design=any_design, reach=reach, fewest_calls=alone)
+    wanted = Wanted(gap, most, any_design=any_design, reach=reach, fewest_calls=alone, reached=reached)
     return tree.search(c, ask, wanted, start)
+
+
+def _programs(c: Canonical, r: gp.Result) -> Searched:
+    """What came of problems that are geometric programs as they stand."""
+    met = (r.status != INFEASIBLE) & (r.violation <= FEASIBLE)
+    y, value = np.where(met[:, None], r.y, np.nan), np.where(met, r.value, np.inf)
+    return Searched(r.status, y, value, r.bound, c.low, c.high, np.ones(met.size, np.int64), r)

@@ -5,6 +5,7 @@ Limits are set aside by making their terms nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,49 +14,49 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE
+from formulations.grids import divided
 from formulations.grids.batch import Batch, Table
 from formulations.problem import Problem
 from formulations.tolerances import SLACK
-from scenarios.question import Decision
+from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import ANY, BARE
 from solvers.geometric.kernel.gp_terms import Array, lagrangian, terms
-from solvers.geometric.programs.nodes import listed, values_beside
+from solvers.geometric.programs import branch
+from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
+from solvers.patterns import groups
 
 Bools = NDArray[np.bool_]
 COUNTS = (1e-3, 3e-2)
 """Shares of a proof below which a limit may play no part in it."""
 
 
-def first_minimal(
-    batch: Batch, points: NDArray[np.intp], solve: Solver
-) -> tuple[tuple[str, ...], Bools, Bools]:
+def first_minimal(ask: Oracle | Searches, *, why: bool = True) -> tuple[Bools, Bools]:
     """Find the first minimal conflict of each point, by size and then by the order of the limits.
 
-    Returns the names of all limits, which of them (points, names) are in the conflict, and for which points one was
-    found: it holds with the slack that limits are granted, and has nothing to do with the edges of the search box.
+    Returns which names (points, names) are in the conflict, and for which points one was found: it holds with the slack
+    that limits are granted, and has nothing to do with the edges of the search box. Without ``why`` it is only told
+    that there is one.
     """
-    names = limit_names(batch.problem)
-    ask = Oracle(batch, points, names, solve)
-    sure, members = ask.refuted()
+    sure, within = ask.refuted()
+    members = np.zeros((sure.size, len(ask.names)), bool)
+    if not why:
+        return members, sure
     some = np.flatnonzero(sure)
 
     def feasible(own: NDArray[np.intp], kept: Bools) -> Any:
         return ask.feasible(some[own], kept)
 
-    clash = conflicts.minimal_conflicts(some.size, len(names), feasible, every=False, within=members[some])
-    known = clash.sure[clash.owner]
-    found = np.zeros(points.size, bool)
-    found[some[clash.owner[known]]] = True
+    inside = None if within is None else within[some]
+    clash = conflicts.minimal_conflicts(
+        some.size, len(ask.names), feasible, every=False, within=inside, few=ask.few
+    )
+    found = np.zeros(sure.size, bool)
+    found[some[clash.owner[clash.sure[clash.owner]]]] = True
     members[some[clash.owner]] = clash.members
-    return names, members, found
-
-
-def hold(batch: Batch, points: NDArray[np.intp], solve: Solver) -> Bools:
-    """Whether all limits together are in conflict, wherever the edges of the search box are."""
-    return Oracle(batch, points, limit_names(batch.problem), solve).refuted()[0]
+    return members, found
 
 
 def limit_names(problem: Problem) -> tuple[str, ...]:
@@ -107,8 +108,59 @@ def proofs(batch: Batch, points: NDArray[np.intp], members: Bools, solve: Solver
     return Proofs(r.y, share, tilt, witness, sure)
 
 
+def oracle(
+    batch: Batch, points: NDArray[np.intp], names: tuple[str, ...], solve: Solver
+) -> Oracle | Searches:
+    """Return what says whether limits of some points can hold together."""
+    if not batch.arrays.divisors and len(batch.arrays.allowed) <= 1:
+        return Oracle(batch, points, names, solve)
+    return Searches(batch, points, names, solve)
+
+
+@dataclass(frozen=True, slots=True)
+class Searches:
+    """What ``Oracle`` says, where something divides by sums, or several numbers are whole: each time by a search."""
+
+    batch: Batch
+    points: NDArray[np.intp]
+    names: tuple[str, ...]
+    solve: Solver
+    few: int = conflicts.FEW_SEARCHED
+
+    def refuted(self) -> tuple[Bools, Bools | None]:
+        """Whether all limits conflict also with the slack that they are granted, and far out of the box."""
+        every = np.ones(len(self.names), bool)
+        return self._met(self.batch.farther(), self.points, every, slack=SLACK) == gp.INFEASIBLE, None
+
+    def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
+        """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
+        near, far = partial(self._searched, self.batch), partial(self._searched, self.batch.farther())
+        return np.asarray(conflicts.in_both(near, far)(points, kept))
+
+    def _searched(self, box: Batch, own: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
+        sets, found = list(groups(kept)), np.zeros(len(kept), np.int8)
+        asked = [partial(self._met, box, self.points[own[which]], kind) for which, kind in sets]
+        for (which, _), status in zip(sets, side_by_side.run(asked), strict=True):
+            found[which] = conflicts.codes(status)
+        return found
+
+    def _met(self, b: Batch, points: NDArray[np.intp], kept: Bools, *, slack: float = 0.0) -> Any:
+        """Whether the limits kept can hold together with some slack, whatever the objective and the user's bounds."""
+        wanted = {n for n, k in zip(self.names, kept, strict=True) if k}
+        c = divided.any_design(divided.take(b.arrays, points))
+        c = divided.kept(c, [key.name in wanted or key.side == SIDE for key in c.keys])
+        whole = {i: logs for i, logs in c.allowed.items() if c.names[i] in wanted}
+        low, high = (end[points] for end in b.box(own=False))
+        low[:, list(whole)], high[:, list(whole)] = c.low[:, list(whole)], c.high[:, list(whole)]
+        c = divided.eased(c, np.log1p(slack)) if slack else c
+        c = replace(c, low=low, high=high, allowed=whole)
+        return branch.search(c, self.solve, any_design=True).status
+
+
 class Oracle:
     """Says whether some limits can hold together, whatever the objective and the bounds of the box."""
+
+    few = conflicts.FEW_LIMITS
 
     def __init__(self, batch: Batch, points: NDArray[np.intp], names: tuple[str, ...], solve: Solver) -> None:
         t = batch.table.take(points)
@@ -117,7 +169,7 @@ class Oracle:
         self._exponents = np.concatenate([np.zeros((1, n)), t.exponents[first:]])
         self._logc = np.concatenate([np.zeros((points.size, 1)), t.logc[:, first:]], axis=1)
         self._ptr = np.concatenate([[0], t.ptr[1:] - first + 1])
-        self._count = len(names)
+        self.names = names
         self._whose = whose(batch, names)
         # what says which number a maximum is stays exact: slack there would come on top of the limits' own
         self._slack = np.where(self._whose < 0, 0.0, np.log1p(SLACK))
@@ -135,7 +187,7 @@ class Oracle:
     def refuted(self) -> tuple[Bools, Bools]:
         """Whether all limits together conflict (see ``hopeless``), and names (points, names) that do so alone."""
         count = len(self._logc)
-        everyone, every = np.arange(count), np.ones((count, self._count), bool)
+        everyone, every = np.arange(count), np.ones((count, len(self.names)), bool)
         r = self._eased(everyone, every, BARE)
         sure: Bools = r.status == gp.INFEASIBLE
         share = r.multipliers / np.maximum(r.multipliers.sum(1, keepdims=True), 1e-300)
@@ -146,7 +198,7 @@ class Oracle:
             lam = np.where(share > least, share, 0.0)
             with np.errstate(all="ignore"):
                 proved = lagrangian(T, *self._far, r.y, lam, 0.0) > 0
-            named = np.stack([(lam > 0)[:, self._whose == i].any(1) for i in range(self._count)], axis=1)
+            named = np.stack([(lam > 0)[:, self._whose == i].any(1) for i in range(len(self.names))], axis=1)
             members = np.where((sure & proved)[:, None], named, members)
         return sure, members
 
@@ -206,8 +258,3 @@ class Oracle:
         place = self._whose[self._limit_of_term]
         logc[:, 1:][(place >= 0) & ~kept[:, place]] = -np.inf
         return logc
-
-
-def neighbours(d: Decision, y: Array, least: Array, most: Array) -> tuple[Array, Array]:
-    """Logarithms of the allowed values at or below, and at or above, exp(y), between ``least`` and ``most``."""
-    return values_beside(listed(d), y, least, most)

@@ -56,10 +56,9 @@ def sharpened(
 ) -> tuple[Array, gp.Result, Bools]:
     """Designs (N, n) sharpened with the whole numbers held, the multipliers there, and where it is settled what binds.
 
-    ``known``: what the kernel says of the programs whose divisors are their tangents at ``y``.
+    ``known``: what the kernel says of the programs whose divisors are their tangents at ``y``, these held, too.
     """
-    if c.allowed:
-        c, known = held_whole(c, y), None
+    c = held_whole(c, y)
     known, crossed = at(c, y, solve, known)
     y, rest = _polished(c, y, known)
     for _ in range(SHARPENED_AGAIN - 1 if c.divisors else 0):

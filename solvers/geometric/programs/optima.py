@@ -24,6 +24,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import branch, multipliers, ties
 from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages, taken
+from solvers.geometric.programs.ties import Box
 from solvers.patterns import Bools
 
 STRAINED = 1e3
@@ -67,12 +68,14 @@ def settled(
     tied: bool = True,
     after: int | None = 0,
     strained: float = STRAINED,
+    within: Box | None = None,
 ) -> Settled:
     """Settle which of the optimal designs of ``points`` are handed out, ``y`` being some of them.
 
     ``known``: what the kernel says of these optima. ``rule``: the tie rule, if it is at hand. ``sharp``: sharpen the
     designs. ``tied``: by the tie rule, otherwise it is any of them. ``after``: see ``optimal_face.choose``.
-    ``strained``: multipliers from which a limit is taken to be at the least value that it can have.
+    ``strained``: multipliers from which a limit is taken to be at the least value that it can have. ``within``: ends
+    (N, n) between which all designs lie that are as good, where that is known.
     """
     c, goal = take(batch.arrays, points), batch.problem.goal
     if sharp:
@@ -88,7 +91,10 @@ def settled(
     if rest.size and tied:
         stages = ties.tie_goals(batch.problem, goal.name if goal else "")
         own = known if rest.size == len(y) else taken(known, rest)
-        chosen = ties.choose(batch, points[rest], y[rest], stages, solve, own, rule=rule, after=after)
+        ends = None if within is None else (within[0][rest], within[1][rest])
+        chosen = ties.choose(
+            batch, points[rest], y[rest], stages, solve, own, rule=rule, after=after, within=ends
+        )
         _put(found, rest, chosen)
     return Settled(found, known, crossed, pinned)
 
@@ -123,14 +129,12 @@ def _settled_at_pinned_limits(
         own = some[worst == k]
         least = dataclasses.replace(batch, arrays=aimed(batch.arrays, int(k)))
         c = take(least.arrays, points[own])
-        r = None if c.divisors else solve(c.exponents, c.logc, c.ptr, c.low, c.high)
-        reached = branch.search(c, solve, value_only=True, gap=ties.TIED_GAP) if r is None else r
+        reached = branch.search(c, solve, value_only=True, gap=ties.TIED_GAP)
         f = canon.values(c, reached.y)
         there = (f[:, 0] >= -INTERIOR_AT_LEAST) & (f[:, 1:].max(1, initial=-np.inf) <= FEASIBLE)
-        own = own[there]
+        own, reached = own[there], reached.take(there)
         if own.size:
-            first = None if r is None else taken(r, there)
-            at, first, _ = multipliers.sharpened(take(c, there), reached.y[there], solve, first)
+            at, first, _ = multipliers.sharpened(take(c, there), reached.y, solve, reached.alone)
             chosen = ties.choose(least, points[own], at, stages, solve, first, after=1)
             _put(found, own, chosen)
             pinned[own] = True

@@ -26,7 +26,6 @@ from formulations.problem import Problem
 from scenarios.question import Question
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import branch
 from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optimal_face import Solver
@@ -194,23 +193,15 @@ def _box(ends: _Ends, points: Indices, own: int, *, any_value: bool) -> Box:
 
 
 def _least_in_box(c: Canonical, box: Box, solve: Solver) -> tuple[NDArray[np.int8], Array, Array]:
-    """Status, the least log goal and a design of every point in a box; infinite where none is known."""
-    low, high, allowed = box
-    if c.divisors or allowed:
-        return _relaxed_searches(replace(c, low=low, high=high, allowed=allowed), solve)
-    r = solve(c.exponents, c.logc, c.ptr, low, high)
-    return r.status.astype(np.int8), np.where(r.violation <= FEASIBLE, r.value, np.inf), r.y
-
-
-def _relaxed_searches(c: Canonical, solve: Solver) -> tuple[NDArray[np.int8], Array, Array]:
-    """Status, the least log goal and a design of every point.
+    """Status, the least log goal and a design of every point in a box; infinite where none is known.
 
     Where many nodes are open after a while the goal hardly depends on the design; what divides without a remainder is
     then taken out of its ratio, which needs one more variable, and fewer nodes.
     """
+    c = replace(c, low=box[0], high=box[1], allowed=box[2])
     r = branch.search(c, solve, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP)
     status, value, y = r.status, r.value, r.y
-    some = np.flatnonzero(status == gp.FAILED)
+    some = np.flatnonzero((status == gp.FAILED) & (r.alone is None))
     if some.size:
         own = divided.take(c, some)
         r = branch.search(quotients.apart(own), solve, value_only=True, gap=FEASIBLE_VALUE_GAP)

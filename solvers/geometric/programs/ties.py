@@ -18,7 +18,7 @@ from formulations.arithmetics.maxima import names_in, split
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Array, Canonical
 from formulations.grids.batch import Batch, Table
-from formulations.grids.divided import Indices, take
+from formulations.grids.divided import Indices, goal_at, take
 from formulations.problem import Goal, Problem, Row, symbols
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
@@ -29,7 +29,9 @@ from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages
 from solvers.outcome import ENUMERATION
 from solvers.patterns import Bools
 
-SETTLED_WIDTH = 1e-2
+Box = tuple[Array, Array]
+SETTLED_WIDTH, WHOLE_WIDTH = 1e-2, 1e-12
+"""In logs: forms and whole numbers that reach no farther are settled."""
 NUDGE = 1e-7
 NUDGES = tuple(NUDGE * 10.0 ** (-k / 2) for k in range(5))
 """Where a nudge moves the goal by more than a tie may differ by, a smaller one is tried."""
@@ -98,25 +100,28 @@ def choose(
     *,
     rule: Stages | None = None,
     after: int | None = 0,
+    within: Box | None = None,
 ) -> Chosen:
     """Break ties among the designs of ``points`` that are as good as ``y``; ``stages``: what decides.
 
     ``known``: what the kernel says of the optima, with the whole numbers of ``y`` held, where that is at hand.
     ``rule``: the stages as tables, if they are at hand. ``after``: see ``optimal_face.choose``; ranges of whole
-    numbers and forms are two searches each.
+    numbers and forms are two searches each. ``within``: see ``optima.settled``.
 
     Whole numbers and the forms that make a problem signomial are settled first by branching (of all points of the
     batch), the rest in the face.
     """
     c, ends = take(batch.arrays, points), np.full((2, *y.shape), np.nan)
+    sure = np.ones(len(y), bool)
     if c.allowed or c.divisors:
-        y, loose = _settled_by_branching(c, stages, y, solve, None if after is None else ends)
+        ranges = None if after is None else ends
+        y, loose, sure = _settled_by_branching(c, points, stages, y, solve, ranges, within)
         known = None if loose.any() else known
     found = in_face(batch, points, y, stages, solve, known, rule=rule, after=after)
     # a search ends a little before the last of the equally good designs
     low = np.where(np.isnan(found.low), np.minimum(ends[0], found.y), found.low)
     high = np.where(np.isnan(found.high), np.maximum(ends[1], found.y), found.high)
-    return dataclasses.replace(found, low=low, high=high)
+    return dataclasses.replace(found, sure=found.sure & sure, low=low, high=high)
 
 
 def in_face(
@@ -133,16 +138,22 @@ def in_face(
     """Break ties in the optimal faces (see ``choose``): whole numbers and the divisors' forms stay as they are."""
     c = multipliers.held_whole(take(batch.arrays, points), y)
     r = multipliers.at(c, y, solve)[0] if known is None else known
-    rule = _rule(batch, c, stages, y, solve) if rule is None else rule
+    if rule is None or c.divisors:
+        rule, points = _rule(batch, c, points, stages, y, solve), np.arange(len(y))
     return optimal_face.choose(rule, points, dataclasses.replace(r, y=y), after=after)
 
 
-def _rule(batch: Batch, c: Canonical, stages: Sequence[Goal], y: Array, solve: Solver) -> Stages:
-    """The tie rule at optima y; the divisors' forms keep their value, and those of stages are their tangents there."""
-    tables = [_table(batch, stage, y) for stage in stages]
-    if c.divisors or batch.arrays.allowed:
-        batch = dataclasses.replace(batch, arrays=canon.forms_held(c, y))
-    return optimal_face.stages(batch, tables, solve, c.forms)
+def _rule(
+    batch: Batch, c: Canonical, points: Indices, stages: Sequence[Goal], y: Array, solve: Solver
+) -> Stages:
+    """The tie rule at optima y of points, whose arrays are ``c``; the divisors' forms keep their value.
+
+    Those of stages are their tangents there.
+    """
+    tables = [_table(batch, stage, y).take(points) for stage in stages]
+    return optimal_face.stages(
+        dataclasses.replace(batch, arrays=canon.forms_held(c, y)), tables, solve, c.forms
+    )
 
 
 def _table(batch: Batch, stage: Goal, y: Array | None = None) -> Table:
@@ -164,27 +175,40 @@ def of_batch(batch: Batch, solve: Solver) -> Stages | None:
 
 
 def _settled_by_branching(
-    c: Canonical, stages: Sequence[Goal], y: Array, solve: Solver, ends: Array | None
-) -> tuple[Array, Bools]:
-    """Where whole numbers and forms are not unique, the tie rule by branching; also tells where that is.
+    c: Canonical,
+    points: Indices,
+    stages: Sequence[Goal],
+    y: Array,
+    solve: Solver,
+    ends: Array | None,
+    within: Box | None,
+) -> tuple[Array, Bools, Bools]:
+    """Where whole numbers and forms are not unique, the tie rule by branching; also tells where that is, and is proved.
 
     ``ends`` (2, N, n): takes the ranges of those that are single variables; None: nobody asks for ranges.
     """
-    loose = np.full(len(y), ends is None)
-    if ends is not None:
+    unasked = ends is None and within is None
+    loose, sure = np.full(len(y), unasked), np.ones(len(y), bool)
+    if not unasked:
         directions = np.array([*np.eye(y.shape[1])[list(c.allowed)], *c.forms])
-        reached = reaches(c, y, directions, solve)
+        apart = np.where(np.arange(len(directions)) < len(c.allowed), WHOLE_WIDTH, SETTLED_WIDTH)
+        near, some = c, np.arange(len(y))
+        if within is not None:
+            near = dataclasses.replace(c, low=np.minimum(within[0], y), high=np.maximum(within[1], y))
+            z_low, z_high = canon.form_box(dataclasses.replace(near, forms=directions), near.low, near.high)
+            some = np.flatnonzero((z_high - z_low > apart).any(1))
+        reached = reaches(take(near, some), y[some], directions, solve)
+        wide = reached[1] - reached[0] > apart
+        loose[some] = wide.any(1)
         for i, direction in enumerate(directions):
-            own, alone = reached[:, :, i], np.flatnonzero(direction)
-            whole = alone.size == 1 and int(alone[0]) in c.allowed
-            wide = own[1] - own[0] > (1e-12 if whole else SETTLED_WIDTH)
-            loose |= wide
-            if alone.size == 1:
-                ends[:, wide, alone[0]] = own[:, wide]
+            alone = np.flatnonzero(direction)
+            if alone.size == 1 and ends is not None:
+                ends[:, some[wide[:, i]], alone[0]] = reached[:, wide[:, i], i]
     y, some = y.copy(), np.flatnonzero(loose)
     if some.size:
-        y[some], _ = by_rule(take(c, some), y[some], stages, solve)
-    return y, loose
+        own = [goal_at(g, points[some]) for g in stages]
+        y[some], sure[some] = by_rule(take(c, some), y[some], own, solve)
+    return y, loose, sure
 
 
 def reaches(c: Canonical, y: Array, directions: Iterable[Array], solve: Solver) -> Array:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_together import Programs
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs.nodes import LEAST_WIDTH, Bools, Nodes, Relaxed
+from solvers.geometric.programs.optimal_face import taken
 from solvers.geometric.programs.polishing import polish
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
@@ -81,7 +83,7 @@ class Searched:
 
     ``status``: OPTIMAL, INFEASIBLE or FAILED; ``y``, ``value``: the best design (NaN, infinite: none); ``bound``:
     proven; ``low``, ``high``: all designs as good as the best lie between, where that was asked; ``nodes``: how many
-    it took.
+    it took. ``alone``: what the kernel says, where each problem is a single geometric program.
     """
 
     status: NDArray[np.int8]
@@ -91,14 +93,20 @@ class Searched:
     low: Array
     high: Array
     nodes: NDArray[np.int64]
+    alone: gp.Result | None = None
+
+    def take(self, which: Any) -> Searched:
+        """Return what came of a choice of the problems."""
+        alone = None if self.alone is None else taken(self.alone, which)
+        own = {n: getattr(self, n)[which] for n in self.__slots__ if n != "alone"}
+        return Searched(**own, alone=alone)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What is asked of a search.
 
-    ``gap``: absolute, in the logarithm of the goal. ``most``: nodes of a point. ``below``: only designs under this log
-    value are of interest; the first one found ends the search, and INFEASIBLE then means that there is none.
+    ``gap``: absolute, in the logarithm of the goal. ``most``: nodes of a point.
     ``any_design``: the first design ends the search, whatever its value. ``reach``: how far the designs reach that are
     as good as the best. ``fewest_calls``: designs are sought in the same calls as bounds, which takes fewer calls and
     more programs; otherwise before a node is cut. ``reached``: what is found beside this search (of one point).
@@ -107,7 +115,6 @@ class Wanted:
 
     gap: float
     most: int
-    below: float = np.inf
     any_design: bool = False
     reach: bool = False
     fewest_calls: bool = False
@@ -148,9 +155,7 @@ class _State:
 
     def ended(self) -> Bools:
         """Points whose search has found what is enough."""
-        w = self.wanted
-        enough = w.below if w.below < np.inf else -np.inf
-        return ~self.none() & (w.any_design | (self.value < enough))
+        return ~self.none() & self.wanted.any_design
 
 
 def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None = None) -> Searched:
@@ -163,7 +168,7 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
     """
     count, n = c.low.shape
     s = _State(
-        c, c.tighter or c, by, wanted, np.full((count, n), np.nan), np.full(count, wanted.below),
+        c, c.tighter or c, by, wanted, np.full((count, n), np.nan), np.full(count, np.inf),
         np.zeros(count, bool), np.full(count, np.inf), np.zeros(count, np.int64),
         np.full((count, n), np.inf), np.full((count, n), -np.inf),
     )  # fmt: skip
@@ -232,9 +237,7 @@ def _searched(s: _State, waiting: Nodes) -> Searched:
     if s.wanted.reach:
         _note_reach(s, left)
     status = np.where(unsure & ~ended, FAILED, np.where(none, INFEASIBLE, OPTIMAL)).astype(np.int8)
-    return Searched(
-        status, s.y, np.where(none, np.inf, s.value), np.where(ended, -np.inf, bound), s.low, s.high, s.nodes
-    )
+    return Searched(status, s.y, s.value, np.where(ended, -np.inf, bound), s.low, s.high, s.nodes)
 
 
 def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple[Nodes, Relaxed]:

@@ -14,10 +14,8 @@ from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.geometric.points import geometric
 from solvers.many_points import by_piece
-from solvers.many_points.block_answers import BlockAnswers, Mask
-from solvers.many_points.by_piece import ByPiece, Piece
+from solvers.many_points.by_piece import ByPiece
 from solvers.many_points.offers import FEWEST_POINTS, Offer
-from solvers.ratios.divided_answers import answered
 
 KIND = "ratios of sums"
 DIVIDED_TOGETHER = 2048
@@ -40,7 +38,7 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
     return ByPiece(
         spread,
         divided.divided,
-        partial(_answer_ratios, compiled=compiled),
+        partial(geometric.answer, compiled=compiled),
         DIVIDED_TOGETHER,
         f"branch and bound with monomial secants, {how} over all nodes of all points of a chunk",
         "search",
@@ -49,8 +47,3 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
         # of whole numbers a single answer tells where they next change
         explains=problem is not None and not any(v.discrete for v in problem.variables),
     )
-
-
-def _answer_ratios(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
-    """Answer the points of a piece."""
-    return answered(answers, piece.made, piece.points, geometric.solver(compiled=compiled))

@@ -1,1 +1,0 @@
-"""Ratios of sums and single decided numbers at many points: branch and bound."""
