@@ -118,10 +118,10 @@ class Problem:
     known: Mapping[str, Ratio] = field(default_factory=dict)
 
 
-def formulate(question: Question, objective: int = 0) -> Problem:
+def formulate(question: Question) -> Problem:
     """Recognise the class of a question by running its model on symbols.
 
-    ``objective``: which of several objectives is minimised. Categorical choices must be fixed beforehand. The ends that
+    Of several objectives the first is minimised. Categorical choices must be fixed beforehand. The ends that
     only a search has are far away wherever the problem is not convex (see ``evaluation.farthest``).
     """
     variables = _variables(question)
@@ -130,10 +130,10 @@ def formulate(question: Question, objective: int = 0) -> Problem:
     if question.model.black_box:
         return Problem(question, Kind.BLACK_BOX, variables, None, None, f"it {question.model.black_box}")
     if is_linear(question):
-        return _linear_problem(question, variables, objective)
+        return _linear_problem(question, variables)
     far = evaluation.farthest(question)
     try:
-        taken, known, goal, rows = _with_maxima(question, objective)
+        taken, known, goal, rows = _with_maxima(question)
         cases = _cases(question, taken, known, goal, rows)
     except NotPosynomial as refusal:
         return _without_structure(far, refusal)
@@ -170,14 +170,12 @@ def reaching(problem: Problem, reach: float) -> Problem:
         return formulate(question)
     if reach == problem.question.reach:
         return problem
-    return _linear_problem(question, _variables(question), 0, problem.program.run)
+    return _linear_problem(question, _variables(question), problem.program.run)
 
 
-def _linear_problem(
-    question: Question, variables: tuple[Variable, ...], objective: int, known: Run | None = None
-) -> Problem:
+def _linear_problem(question: Question, variables: tuple[Variable, ...], known: Run | None = None) -> Problem:
     try:
-        made = program(question, objective, known)
+        made = program(question, known)
     except NotPosynomial as refusal:
         return _without_structure(evaluation.farthest(question), refusal)
     kind = Kind.MILP if made.integer.any() else Kind.LP
@@ -198,9 +196,9 @@ def _ratios(x: Mapping[str, Ratio], at: Mapping[str, Any]) -> dict[str, Ratio]:
     return {n: v for n, v in {**x, **at}.items() if isinstance(v, Ratio)}
 
 
-def moved(case: Problem, question: Question, objective: int = 0) -> tuple[Goal | None, tuple[Row, ...]]:
+def moved(case: Problem, question: Question) -> tuple[Goal | None, tuple[Row, ...]]:
     """Return goal and rows of a case at other given numbers: the same maxima, held in the same way."""
-    taken, _, goal, rows = _with_maxima(question, objective)
+    taken, _, goal, rows = _with_maxima(question)
     every = {r.key: r for r in (*rows, *(Row(key, *pair) for key, pair in taken.rows().items()))}
     return goal, tuple(every[r.key] for r in case.rows or ())
 
@@ -210,7 +208,7 @@ def at_many(case: Problem, question: Question) -> Problem | None:
 
     None where others are taken there.
     """
-    taken, _, goal, rows = _with_maxima(question, 0)
+    taken, _, goal, rows = _with_maxima(question)
     own = tuple(r.key for r in case.rows or ())
     every = {r.key: r for r in (*rows, *(Row(key, *pair) for key, pair in taken.rows().items()))}
     names = [v.name for v in case.variables if v.auxiliary]
@@ -252,13 +250,13 @@ def relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
 
 
 def _with_maxima(
-    question: Question, objective: int
+    question: Question,
 ) -> tuple[maxima.Maxima, dict[str, Ratio], Goal | None, tuple[Row, ...]]:
     """Run the model on symbols, its maxima unknowns of their own: these, what is known by name, goal and rows."""
     x = {d.name: symbol(d.name) for d in question.decide}
     with maxima.named() as taken:
         at = evaluation.metrics(question, x)
-        goal, rows = _goal_and_rows(question, objective, x, at)
+        goal, rows = _goal_and_rows(question, x, at)
     if goal is not None:
         goal = Goal(goal.name, *maxima.split((goal.numerator, goal.denominator)), goal.sign, goal.log2)
     split = tuple(Row(r.key, *maxima.split((r.numerator, r.denominator))) for r in rows)
@@ -340,14 +338,14 @@ def variable_of(question: Question, d: Decision) -> Variable:
     return Variable(d.name, low, high, not box.searched[0], not box.searched[1], d)
 
 
-def symbolic(question: Question, objective: int) -> tuple[Goal | None, tuple[Row, ...]]:
+def symbolic(question: Question) -> tuple[Goal | None, tuple[Row, ...]]:
     """Goal and rows of a question, its numbers plain or arrays; raises NotPosynomial where there is more to it."""
     x = {d.name: symbol(d.name) for d in question.decide}
-    return _goal_and_rows(question, objective, x, evaluation.metrics(question, x))
+    return _goal_and_rows(question, x, evaluation.metrics(question, x))
 
 
 def _goal_and_rows(
-    question: Question, objective: int, x: Mapping[str, Ratio], at: Mapping[str, Any]
+    question: Question, x: Mapping[str, Ratio], at: Mapping[str, Any]
 ) -> tuple[Goal | None, tuple[Row, ...]]:
     rows = []
     for key, value in evaluation.ratios(question, x, at).items():
@@ -356,8 +354,8 @@ def _goal_and_rows(
             rows.append(Row(key, r.numerator, r.denominator))
     if not question.objectives:
         return None, tuple(rows)
-    wanted = question.objectives[objective]
-    value = evaluation.objective(question, x, at, objective)
+    wanted = question.objectives[0]
+    value = evaluation.objective(question, x, at)
     log2 = isinstance(value, LogMonomial)
     r = value.monomial if isinstance(value, LogMonomial) else _ratio_of(f"the objective {wanted.name}", value)
     if wanted.maximize and r.numerator.terms:

@@ -112,7 +112,7 @@ class Program:
         return found
 
 
-def program(question: Question, objective: int = 0, known: Run | None = None) -> Program:
+def program(question: Question, known: Run | None = None) -> Program:
     """Write a question as a program; raises NotPosynomial where its arithmetic is not affine.
 
     ``known``: what the model came to, where it has run already: only its ends are then made anew.
@@ -120,7 +120,7 @@ def program(question: Question, objective: int = 0, known: Run | None = None) ->
     have one more dimension before the others, for the points.
     """
     made = known or run(question)
-    s = stated(question, objective, made)
+    s = stated(question, made)
     try:
         found = _Builder(question, s.x).build(s.limits, s.goal, s.sign, s.ties, s.others)
     except NotPosynomial:

@@ -60,7 +60,7 @@ def worst(nominal: Question, names: Sequence[str]) -> list[Worst]:
     unknown = tuple(Decision(n) for n in names)
     question = replace(nominal, given=rest, decide=(*nominal.decide, *unknown))
     with maxima.named() as taken:
-        goal, rows = symbolic(question, 0)
+        goal, rows = symbolic(question)
     stated: list[tuple[RowKey | None, Pair]] = [(r.key, (r.numerator, r.denominator)) for r in rows]
     if goal is not None:
         stated.append((None, (goal.numerator, goal.denominator)))

@@ -39,7 +39,7 @@ def run(question: Question) -> Run:
     return Run(x, evaluation.metrics(question, x))
 
 
-def stated(question: Question, objective: int = 0, known: Run | None = None) -> Stated:
+def stated(question: Question, known: Run | None = None) -> Stated:
     """Read limits and objectives in affine forms; raises NotPosynomial where the arithmetic is not affine.
 
     ``known``: what ``run`` returned for the same given and decided quantities.
@@ -47,7 +47,7 @@ def stated(question: Question, objective: int = 0, known: Run | None = None) -> 
     made = known or run(question)
     x, at = made.x, made.at
     goals = [_minimised_form(question, x, at, i) for i in range(len(question.objectives))]
-    goal, sign = goals.pop(objective) if goals else (None, 1)
+    goal, sign = goals.pop(0) if goals else (None, 1)
     every = {**x, **at}
     ties = {n: every[n] for n in question.tie_order if isinstance(every.get(n), Linear)}
     return Stated(x, limits(question, made), goal, sign, ties, goals)

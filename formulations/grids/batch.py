@@ -258,7 +258,7 @@ def at_points(first: Problem, question: Question) -> Problem | None:
             # the question of a case still takes its maxima
             problem = at_many(first, question)
         else:
-            goal, rows = symbolic(question, 0)
+            goal, rows = symbolic(question)
             variables = tuple(
                 replace(v, decision=d) for v, d in zip(first.variables, question.decide, strict=True)
             )

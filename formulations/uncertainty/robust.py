@@ -65,7 +65,7 @@ def posed(worlds: Worlds) -> Posed:
         raise NotPosynomial(nominal.refusal or "whole numbers and menus of sums")
     try:
         with maxima.named() as taken:
-            goal, rows = symbolic(worlds.with_caps_in_each(), 0)
+            goal, rows = symbolic(worlds.with_caps_in_each())
     except (NotPosynomial, TypeError, ValueError) as refusal:
         return _posed_by_world(worlds, nominal, str(refusal))
     pairs = [(r.numerator, r.denominator) for r in rows]

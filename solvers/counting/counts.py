@@ -2,68 +2,125 @@
 
 A question in affine forms whose decided quantities are all whole numbers, any choice among names made beforehand.
 Which amounts are there at all is enumerated; what is left of the rows then mostly has a least design
-(``solvers.counting.least``). Enumeration is exhaustive, so the best of all sets is the optimum, and its own
+(``solvers.linear.least_parts``). Enumeration is exhaustive, so the best of all sets is the optimum, and its own
 bound.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
-from formulations.arithmetics.forms import Affine, Atom, Some, atoms
-from formulations.arithmetics.many import Array, Many
+from formulations.arithmetics.forms import Affine, Some, atoms
+from formulations.arithmetics.many import Array, plain
 from formulations.program import column_ends, matrix
 from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from formulations.stated import stated
+from formulations.tolerances import TIE
 from scenarios.question import Question
 from solvers import designs
-from solvers.counting import least
-from solvers.counting.least import Found, NotLeast, Row
+from solvers.linear import least_parts, whole_parts
+from solvers.linear.least_parts import Found
+from solvers.linear.linear_program import Numbers
 
-MOST_SETS = 2000
 COUNT_PASSES = 4
 MET_ROUNDING = 1e-9
 NEAR_OBJECTIVE = 1e-6
 """Of the objective: a set that rounding may make that much better is looked at."""
 
 Mask = NDArray[np.bool_]
-Ends = dict[str, tuple[float, float]]
+Indices = NDArray[np.intp]
+
+
+class NotLeast(CannotTake):
+    """There is no least design to be found this way."""
 
 
 @dataclass(frozen=True, slots=True)
+class Forms:
+    """Rows ``a . u + k`` over some ``columns`` (c,): a (m, c, P), k (m, P); P is 1 where all points have the same."""
+
+    columns: Indices
+    a: Array
+    k: Array
+
+    @property
+    def alike(self) -> bool:
+        """Whether they are the same at all points."""
+        return bool(self.a.shape[2] == self.k.shape[1] == 1)
+
+    def left(self, known: Array) -> Forms:
+        """What is left of them where some columns (those that are not NaN) are known."""
+        own = known[self.columns]
+        free = np.isnan(own)
+        there = np.flatnonzero(~free & (own != 0.0))
+        k = self.k + np.einsum("j,ijp->ip", own[there], self.a[:, there]) if there.size else self.k
+        return Forms(self.columns[free], self.a[:, free], k)
+
+    def asking(self, low: Array, high: Array) -> Forms:
+        """Those of them that something between the ends (n,) breaks, or may break somewhere."""
+        if self.columns.size and not self.alike:
+            return self
+        ends = (e[self.columns, None] for e in (low, high))
+        most = least_parts.most(self.a, self.k, *ends) if self.columns.size else self.k - MET_ROUNDING
+        broken = (most > 0.0).any(axis=1)
+        return Forms(self.columns, self.a[broken], self.k[broken])
+
+    def at(self, u: Array) -> Array:
+        """Their values at a design of each point (n, P)."""
+        return np.asarray(np.einsum("ijp,jp->ip", self.a, u[self.columns]) + self.k)
+
+
+def joined(every: Sequence[Forms], columns: Indices) -> Forms:
+    """Rows as one, over these columns."""
+    wide = [
+        max((x.shape[-1] for x in parts), default=1) for parts in ([f.a for f in every], [f.k for f in every])
+    ]
+    a = np.zeros((sum(len(f.k) for f in every), len(columns), wide[0]))
+    for rows, f in zip(np.split(a, np.cumsum([len(f.k) for f in every])), every, strict=False):
+        rows[:, np.searchsorted(columns, f.columns)] = f.a
+    k = [np.zeros((0, wide[1])), *(np.broadcast_to(f.k, (len(f.k), wide[1])) for f in every)]
+    return Forms(columns, a, np.concatenate(k))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Limit:
-    """A limit as ``form <= 0``; ``key``: which one; ``ratio``: what must be at most 1."""
+    """A limit as ``form <= 0``; ``key``: which one; ``ratio``: what must be at most 1; ``only``: of amounts alone."""
 
     key: RowKey
-    form: Affine
+    form: Forms
     ratio: Linear
+    only: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
     """A question in whole numbers, at ``count`` points at once.
 
-    ``ends`` of the numbers; ``amounts``: what is there or not; ``cost`` is minimised, ``ties`` after it; ``over``:
-    whether ``cost`` is minus the reciprocal of the ratio that is minimised.
+    ``low`` and ``high``: the ends of the numbers ``names``, then of the ``amounts`` that are there or not; ``own``
+    (amounts, names): which numbers an amount adds up. ``cost`` is minimised, ``ties`` after it; ``over``: whether
+    ``cost`` is minus the reciprocal of the ratio that is minimised.
     """
 
     question: Question
     count: int
-    ends: Ends
+    names: tuple[str, ...]
     amounts: tuple[Some, ...]
+    low: Array
+    high: Array
+    own: Mask
     limits: tuple[Limit, ...]
-    cost: Affine
-    ties: tuple[Affine, ...]
+    cost: Forms
+    ties: tuple[Forms, ...]
     sign: int
     over: bool
 
@@ -73,6 +130,15 @@ class Counts:
             ratio = -1.0 / value if self.over else value
             return ratio if self.sign > 0 else 1.0 / ratio
 
+    def form(self, form: Affine) -> Forms:
+        """An affine form over its numbers and amounts."""
+        place = {a: j for j, a in enumerate((*self.names, *self.amounts)) if a in form.terms}
+        own = {a: k for k, a in enumerate(place)}
+        a = np.moveaxis(np.atleast_3d(matrix([Affine(form.terms)], own).T)[:-1], 1, 0)
+        return Forms(
+            np.array([*place.values()], int), a, np.atleast_2d(np.asarray(plain(form.constant), float))
+        )
+
 
 def counts(question: Question, count: int) -> Counts:
     """Read a question; raises NotLeast or NotPosynomial where it is of another kind."""
@@ -81,14 +147,25 @@ def counts(question: Question, count: int) -> Counts:
     s = stated(question)
     if s.goal is None or s.others:
         raise NotLeast("there is not one objective")
-    cost, over = _cost(s.goal)
-    limits = tuple(Limit(key, r.numerator.plus(r.denominator, -1.0), r) for key, r in s.limits.items())
-    ties = tuple(_affine_tie(r) for r in s.ties.values())
-    forms = [cost, *ties, *(x.form for x in limits)]
-    some = tuple(a for a in atoms(forms) if isinstance(a, Some))
-    if any(not isinstance(a, str | Some) for a in atoms(forms)) or any(not _is_whole_sum(a) for a in some):
+    goal, over = _cost(s.goal)
+    limits = [(key, r, r.numerator.plus(r.denominator, -1.0)) for key, r in s.limits.items()]
+    ties = [_affine_tie(r) for r in s.ties.values()]
+    every = atoms([goal, *ties, *(form for _, _, form in limits)])
+    some = tuple(a for a in every if isinstance(a, Some))
+    if any(not isinstance(a, str | Some) for a in every) or any(not _is_whole_sum(a) for a in some):
         raise NotLeast("the rows hold more than whole numbers and whether there are any")
-    return Counts(question, count, _whole_number_ends(question), some, limits, cost, ties, s.sign, over)
+    names = tuple(d.name for d in question.decide)
+    ends = np.array([column_ends(question, d) for d in question.decide])
+    if not np.isfinite(ends).all():
+        raise NotLeast("a number has no end")
+    low = np.append(np.ceil(ends[:, 0]), np.zeros(len(some)))
+    high = np.append(ends[:, 1], np.ones(len(some)))
+    own = np.array([[n in a.amount.terms for n in names] for a in some], bool).reshape(len(some), len(names))
+    nothing = joined([], np.arange(0))
+    c = Counts(question, count, names, some, low, high, own, (), nothing, (), s.sign, over)
+    about = [bool(f.terms) and all(isinstance(a, Some) for a in f.terms) for _, _, f in limits]
+    rows = tuple(Limit(key, c.form(f), r, own) for (key, r, f), own in zip(limits, about, strict=True))
+    return replace(c, limits=rows, cost=c.form(goal), ties=tuple(map(c.form, ties)))
 
 
 def aimed(c: Counts, which: int) -> Counts:
@@ -98,7 +175,7 @@ def aimed(c: Counts, which: int) -> Counts:
     """
     cost, over = _cost(c.limits[which].ratio)
     others = tuple(x for k, x in enumerate(c.limits) if k != which)
-    return replace(c, limits=others, cost=cost, ties=(), sign=1, over=over)
+    return replace(c, limits=others, cost=c.form(cost), ties=(), sign=1, over=over)
 
 
 def _cost(goal: Linear) -> tuple[Affine, bool]:
@@ -122,121 +199,77 @@ def _is_whole_sum(some: Some) -> bool:
     return own.constant == 0.0 and all(isinstance(a, str) and c >= 1.0 for a, c in own.terms.items())
 
 
-def _whole_number_ends(question: Question) -> Ends:
-    found: Ends = {}
-    for d in question.decide:
-        low, high = column_ends(question, d)
-        found[d.name] = (math.ceil(low), high)
-    if not all(math.isfinite(high) for _, high in found.values()):
-        raise NotLeast("a number has no end")
-    return found
+def _numbers(c: Counts, limits: Sequence[Limit]) -> Numbers:
+    """Those of the limits that have the same numbers at all points, as rows."""
+    alike = joined([x.form for x in limits if x.form.alike], np.arange(len(c.low)))
+    rows = np.concatenate([alike.a[:, :, 0], alike.k], axis=1)
+    no = np.zeros(len(rows), dtype=bool)
+    return Numbers(rows, no, c.low, c.high, np.ones(len(c.low), dtype=bool))
 
 
-def sets(c: Counts, kept: Collection[Limit]) -> list[frozenset[Some]]:
-    """The sets of amounts that may be there by those of the limits that are about nothing else.
+def sets(c: Counts) -> Mask:
+    """Which amounts are there (S, amounts) in each set that limits about nothing else allow.
 
     Raises NotLeast where they are too many.
     """
-    about = [x.form for x in kept if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
-    about = [f for f in about if not any(isinstance(v, Many) for v in _coefficients(f))]
-    found: list[frozenset[Some]] = [frozenset()]
-    for amount in c.amounts:
-        found += [s | {amount} for s in found if all(_allows(f, s | {amount}) for f in about)]
-        if len(found) > MOST_SETS:
-            raise NotLeast("too many sets of things may be there")
-    return found
-
-
-def _allows(form: Affine, there: Collection[Atom]) -> bool:
-    """Whether a limit on what is there does not forbid that these are (and perhaps others)."""
-    least_of = sum(c for a, c in form.terms.items() if a in there or c < 0)
-    return least_of + form.constant <= MET_ROUNDING
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What is left of a question where only the amounts ``there`` are; ``rows`` of its limits."""
-
-    there: frozenset[Some]
-    rows: dict[RowKey, Row]
-    cost: Row
-    ties: tuple[Row, ...]
-
-
-def parts(c: Counts) -> list[Part]:
-    """What is left of a question with each of the sets of amounts that may be there; raises NotLeast."""
-    found = []
-    for there in sets(c, c.limits):
-        reduced = partial(_with_known, known={a: float(a in there) for a in c.amounts})
-        rows = {x.key: reduced(x.form) for x in c.limits}
-        found.append(Part(there, rows, reduced(c.cost), tuple(map(reduced, c.ties))))
-    return found
+    n = _numbers(c, [x for x in c.limits if x.only])
+    flags = np.arange(len(c.low)) >= len(c.names)
+    found = whole_parts.whole_parts(replace(n, integer=flags))
+    if found is None:
+        raise NotLeast("too many sets of things may be there")
+    return np.asarray(found[:, flags] > 0.0)
 
 
 def best_of_sets(
-    c: Counts, kept: Collection[Limit], every: Sequence[Part], also: Collection[Limit] = ()
+    c: Counts, kept: Collection[Limit], there: Mask, also: Collection[Limit] = ()
 ) -> Iterator[Found]:
     """The best designs at every point by the limits ``kept``, with each set of amounts that may be there.
 
     ``also``: limits that may only say, beside those, which numbers are 0 or have an end.
     """
     limits = {x.key: x for x in (*kept, *also)}
-    low, high = _ends_of_sets(c, list(limits.values()), every)
-    return map(partial(_best_of_set, c, kept), every, low, high)
+    rows = [x.form for x in kept if not x.form.alike]
+    rows = [joined([x.form for x in kept if x.form.alike], np.arange(len(c.low))), *rows]
+    return map(partial(_best_of_set, c, rows), *_ends_of_sets(c, list(limits.values()), there))
 
 
-def _ends_of_sets(c: Counts, limits: Sequence[Limit], every: Sequence[Part]) -> tuple[Array, Array]:
-    """The ends of the numbers in each set (S, n), by those limits that have the same numbers at all points."""
-    names, count = list(c.ends), len(c.ends)
-    there = np.array([[a in part.there for a in c.amounts] for part in every], dtype=float)
-    there = there.reshape(len(every), len(c.amounts))
-    own = np.array([[n in a.amount.terms for n in names] for a in c.amounts]).reshape(len(c.amounts), count)
-    low, high = (np.array([e[k] for e in c.ends.values()]) for k in (0, 1))
-    absent = (1.0 - there) @ own > 0.0
-    high = np.where(absent, np.minimum(high, 0.0), high)
-    low = np.broadcast_to(low, high.shape)
-    plain_ones = [x.form for x in limits if not any(isinstance(v, Many) for v in _coefficients(x.form))]
-    rows = matrix(plain_ones, {a: j for j, a in enumerate((*names, *c.amounts))})
-    own_low, own_high = (np.concatenate([e, there], axis=1) for e in (low, high))
-    whole = np.ones(own_high.shape[1], dtype=bool)
-    high = upper_ends(rows, own_low, own_high, whole, passes=COUNT_PASSES)[:, :count]
+def _ends_of_sets(c: Counts, limits: Sequence[Limit], there: Mask) -> tuple[Array, Array]:
+    """The ends of the columns in each set (S, n), by those limits that have the same numbers at all points."""
+    count, flags = len(c.names), there.astype(float)
+    absent = (1.0 - flags) @ c.own > 0.0
+    high = np.where(absent, np.minimum(c.high[:count], 0.0), c.high[:count])
+    low, high = (
+        np.concatenate([np.broadcast_to(e, high.shape), flags], axis=1) for e in (c.low[:count], high)
+    )
+    n = _numbers(c, limits)
+    high[:, :count] = upper_ends(n.rows, low, high, n.integer, passes=COUNT_PASSES)[:, :count]
     # of what is there and has one number left, there is one at least
-    left = there[:, :, None] * own * (high > 0.0)[:, None]
+    left = flags[:, :, None] * c.own * (high[:, None, :count] > 0.0)
     alone = left * (left.sum(axis=2, keepdims=True) == 1.0)
-    return np.where(alone.any(axis=1), np.maximum(low, 1.0), low), high
+    low[:, :count] = np.where(alone.any(axis=1), np.maximum(low[:, :count], 1.0), low[:, :count])
+    return low, high
 
 
-def _coefficients(form: Affine) -> tuple[Any, ...]:
-    return *form.terms.values(), form.constant
-
-
-def _best_of_set(c: Counts, kept: Collection[Limit], part: Part, low: Array, high: Array) -> Found:
-    """The best design at every point in which only some amounts are there, by the limits ``kept``."""
-    ends = dict(zip(c.ends, zip(low.tolist(), high.tolist(), strict=True), strict=True))
-    if (low > high).any():
-        nothing, far = np.zeros(c.count, dtype=bool), np.full(c.count, np.inf)
-        return Found({n: np.zeros(c.count) for n in ends}, far, far, ~nothing, nothing)
-    fixed = {n: one for n, (one, other) in ends.items() if one == other}
-    open_ends = {n: e for n, e in ends.items() if n not in fixed}
-    rows = [r for r in (_with_known(part.rows[x.key], fixed) for x in kept) if not _vacuous(r)]
-    ties = [_with_known(t, fixed).terms for t in part.ties]
-    found = least.best(rows, _with_known(part.cost, fixed), open_ends, c.count, ties)
-    u = {n: found.u[n] if n in found.u else np.full(c.count, fixed[n]) for n in c.ends}
-    return Found(u, found.value, found.lost, found.met, found.near)
-
-
-def _with_known(row: Affine | Row, known: Mapping[Any, float]) -> Row:
-    """A row once some of its numbers, or which amounts are there, are known."""
-    constant = row.constant
-    for a, v in row.terms.items():
-        if known.get(a, 0.0) != 0.0:
-            constant = constant + v * known[a]
-    rest: dict[Any, Any] = {a: v for a, v in row.terms.items() if a not in known}
-    return Row(rest, constant)
-
-
-def _vacuous(row: Row) -> bool:
-    return not row.terms and not isinstance(row.constant, Many) and row.constant <= MET_ROUNDING
+def _best_of_set(c: Counts, kept: Sequence[Forms], low: Array, high: Array) -> Found:
+    """The best design at every point between the ends of one set, by some rows."""
+    known = np.where(low == high, low, np.nan)
+    free = np.isnan(known)
+    columns = np.flatnonzero(free)
+    price = joined([c.cost.left(known)], columns).a[0]
+    if any((t.left(known).a < 0.0).any() for t in c.ties):
+        raise NotLeast("of several designs that are as good the least is not the one to hand out")
+    if (price < 0.0).any() and (high[free] * TIE >= 1.0).any():
+        raise NotLeast("a number may be so large that one more is no difference")
+    left = joined([f.left(known).asking(low, high) for f in kept], columns)
+    ends = low[free][:, None], high[free][:, None]
+    found = least_parts.best(left.a, np.broadcast_to(left.k, (len(left.k), c.count)), *ends, price)
+    if found.near.all() and not found.lost.any():
+        raise NotLeast("some numbers cost something and others earn something")
+    u = np.repeat(np.where(free, 0.0, low)[:, None], c.count, axis=1)
+    u[free] = found.u
+    # at its own end what earns something may be without end
+    ended = ((price < 0.0) & (found.u >= ends[1])).any(axis=0)
+    return replace(found, u=u, near=found.near | (found.there & ended))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,28 +288,22 @@ class Best:
 
 def best(c: Counts) -> Best:
     """The best design over all sets, ties settled: least cost, then ``ties``, then smaller numbers in file order."""
-    tried = parts(c)
-    every = list(best_of_sets(c, c.limits, tried))
-    there = np.stack([f.there for f in every])
-    wanted = np.stack([f.value for f in every])
-    reached = np.where(there & np.stack([f.met for f in every]), wanted, np.inf)
-    value = np.where(there, wanted, np.inf)
+    every = list(best_of_sets(c, c.limits, sets(c)))
+    there, met, near, lost = (
+        np.stack([getattr(f, n) for f in every]) for n in ("there", "met", "near", "lost")
+    )
+    wanted = np.concatenate([c.cost.at(f.u) for f in every])
+    reached, value = np.where(there & met, wanted, np.inf), np.where(there, wanted, np.inf)
     low, bound = reached.min(axis=0), value.min(axis=0)
-    rounding = np.stack([f.near for f in every]) & (wanted <= low + NEAR_OBJECTIVE * np.abs(low))
+    rounding = near & (wanted <= low + NEAR_OBJECTIVE * np.abs(low))
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (bound < low)
-    u = {n: np.stack([f.u[n] for f in every]) for n in c.ends}
     owner, tied = np.nonzero((reached <= designs.as_good_as(low)).T)
-    levels = (level[tied, owner] for level in _tie_levels(c, tried, u))
+    ties = (np.concatenate([t.at(f.u) for f in every]) for t in c.ties)
+    numbers = (np.stack([f.u[j] for f in every]) for j in range(len(c.names)))
+    levels = (level[tied, owner] for level in itertools.chain(ties, numbers))
     which = tied[designs.first_of_tied(owner, c.count, levels)]
-    points = np.arange(c.count)
-    lost = np.stack([f.lost for f in every]).min(axis=0)
-    return Best({n: a[which, points] for n, a in u.items()}, low, bound, lost, unsure)
-
-
-def _tie_levels(c: Counts, tried: Sequence[Part], u: Mapping[str, Array]) -> Iterator[Array]:
-    """What settles ties, one after the other, for each set and point."""
-    for rows in zip(*(part.ties for part in tried), strict=True):
-        own = [least.total(r.terms, {n: a[k] for n, a in u.items()}, r.constant) for k, r in enumerate(rows)]
-        yield np.stack([np.broadcast_to(level, (c.count,)) for level in own])
-    yield from u.values()
+    u = np.empty((len(c.names), c.count))
+    for k, f in enumerate(every):
+        u[:, which == k] = f.u[: len(c.names), which == k]
+    return Best(dict(zip(c.names, u, strict=True)), low, bound, lost.min(axis=0), unsure)

@@ -16,16 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.arithmetics.forms import Some
 from formulations.arithmetics.many import Array, Differ, Points, plain
-from formulations.program import is_linear, matrix
+from formulations.program import is_linear
 from formulations.tolerances import HOLDS
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.counting import counts
-from solvers.counting.counts import Counts, Limit
-from solvers.counting.least import NotLeast
+from solvers.counting.counts import Counts, Limit, NotLeast
 from solvers.explaining import wider
 from solvers.linear import milp_conflicts
 from solvers.linear.linear_program import weak_duality
@@ -117,11 +115,11 @@ def _why_of_combination(question: Question, own: Points) -> Why:
     near = blocks.part(question, own)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
     names, keys = _limit_names(c), [x.key for x in c.limits]
-    parts = counts.parts(c)
+    there = counts.sets(c)
 
     def met(some: Points, kept: Mask) -> conflicts.Codes:
         left_out = {n for n, k in zip(names, kept, strict=True) if not k}
-        return _counts_feasibility(c, parts, [x for x in c.limits if x.key.name not in left_out], some)
+        return _counts_feasibility(c, there, [x for x in c.limits if x.key.name not in left_out], some)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = blocks.part(near, some)
@@ -142,7 +140,7 @@ def _least_factor_by_search(question: Question, count: int, which: int) -> Array
         except (NotLeast, Differ):
             continue
         there = np.isfinite(best.value)
-        free = np.all([best.u[n] < high for n, (_, high) in c.ends.items()], axis=0)
+        free = np.all([u < high for u, high in zip(best.u.values(), c.high, strict=False)], axis=0)
         with np.errstate(invalid="ignore"):
             now = np.select([there & free, ~there & (best.lost > SURE)], [c.user(best.value), np.inf], np.nan)
         found = np.where(np.isfinite(found), found, np.where(best.unsure, np.nan, now))
@@ -159,22 +157,19 @@ def _limit_names(c: Counts) -> tuple[str, ...]:
     return names
 
 
-def _counts_feasibility(
-    c: Counts, parts: Sequence[counts.Part], limits: Sequence[Limit], some: Points
-) -> conflicts.Codes:
+def _counts_feasibility(c: Counts, there: Mask, limits: Sequence[Limit], some: Points) -> conflicts.Codes:
     """Whether limits can hold together, at some points."""
     met, none = np.zeros(c.count, dtype=bool), np.zeros(c.count, dtype=bool)
     asked = {x.name for x in c.question.limits}
     owned = [x for x in c.limits if x in limits or x.key.name not in asked]
     # a design that holds more than is wanted is found sooner, but what the user does not want held may forbid it
     for also in (c.limits, owned):
-        for shown in counts.best_of_sets(c, limits, parts, also):
+        for shown in counts.best_of_sets(c, limits, there, also):
             met |= shown.there & shown.met & ~shown.near
             if met[some].all():
                 return np.full(len(some), conflicts.CAN_HOLD, np.int8)
-    about = [x for x in c.limits if x.form.terms and all(isinstance(a, Some) for a in x.form.terms)]
-    if all(x in limits for x in about):
-        none = np.all([f.lost > SURE for f in counts.best_of_sets(c, limits, parts)], axis=0)
+    if all(x in limits for x in c.limits if x.only):
+        none = np.all([f.lost > SURE for f in counts.best_of_sets(c, limits, there)], axis=0)
     if not (met | none)[some].all():
         none |= _impossible(c, limits)
     codes = np.select([met, none], [conflicts.CAN_HOLD, conflicts.CANNOT_HOLD], conflicts.NOT_KNOWN)
@@ -183,11 +178,13 @@ def _counts_feasibility(
 
 def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:
     """Where not even numbers that could be divided, with everything allowed to be there, meet the limits."""
-    forms = [x.form for x in limits if not any(isinstance(a, Some) for a in x.form.terms)]
-    own = matrix(forms, {n: j for j, n in enumerate(c.ends)})
-    rows = np.broadcast_to(own, (c.count, *own.shape[-2:]))
-    equal = np.zeros(len(forms), dtype=bool)
-    low, high = (np.array([e[k] for e in c.ends.values()]) for k in (0, 1))
+    numbers = len(c.names)
+    own = [x.form for x in limits if not (x.form.columns >= numbers).any()]
+    left = counts.joined(own, np.arange(numbers))
+    a, k = (np.broadcast_to(x, (*x.shape[:-1], c.count)) for x in (left.a, left.k[:, None]))
+    rows = np.moveaxis(np.concatenate([a, k], axis=1), -1, 0)
+    equal = np.zeros(len(left.k), dtype=bool)
+    low, high = c.low[:numbers], c.high[:numbers]
     found = lp.solved(rows, equal, low, high, [], c.count)
     missed = weak_duality(rows, equal, low, high, np.zeros(rows.shape[-1]), found.y)
     size = (np.maximum(found.y, 0.0) * np.abs(rows[:, :, -1])).sum(axis=1)

@@ -1,10 +1,14 @@
-"""Whole-number programs in which a few sets of things may be there: the least design of each set, all sets at once.
+"""Whole numbers with a least design: of all that meet the rows, one that is smallest in every number at once.
 
 A row ``a . u + k <= 0`` with at most one negative coefficient holds for the smaller of two points, column by column, if
 it holds for both. Where all rows are like that, the points have a least one, reached from the lowest ends by raising
-what a row asks to be raised; nothing that costs something in every column is better. If instead one column alone earns
-something, its greatest value is found by halving, the others being the least that go with it. Rows of another kind are
-left aside: the best without them is the optimum where it meets them. Which sets there are is listed before
+what a row asks to be raised; nothing that costs something in every column is better, and a tie goes to it. If instead
+one column alone earns something, its greatest value is found by halving, the others being the least that go with it.
+Rows of another kind are left aside: the best without them bounds what is possible with them, and is the optimum where
+it meets them.
+
+``best`` takes many cases at once, of points of a grid or of sets of things that may be there, as the last dimension of
+its arrays, which has the length 1 where they are alike. Sets of a program are listed before
 (``solvers.linear.whole_parts``), so that the best of all is the optimum and its own bound.
 """
 
@@ -31,31 +35,118 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class _Sets:
-    """Rows (m, n), (m,), and of each set the ends (S, n) of the columns.
+class Found:
+    """The best points ``u`` (n, C) of C cases.
 
-    ``raised`` (S, m): the column that a row raises, -1 for none; ``aside`` (S, m): rows that ask for one of several.
+    ``lost``: by how much of its size a row is broken (0: there is a point; infinite: none by far), rows left aside not
+    counted; ``met``: whether these hold as well; ``near``: whether rounding may decide, or no least point is the best.
+    """
+
+    u: Array
+    lost: Array
+    met: Mask
+    near: Mask
+
+    @property
+    def there(self) -> Mask:
+        """Where there is a point, rows left aside not counted."""
+        return np.asarray(self.lost == 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cases:
+    """Rows (m, n, C), (m, C) and upper ends (n, C).
+
+    ``raising`` (m, C): rows that ask for more of one column, by its ``place`` in points that are laid flat, of which
+    ``step`` lifts the row; ``aside`` (m, C): rows that ask for one of several.
     """
 
     a: Array
     k: Array
-    low: Array
     high: Array
-    raised: NDArray[np.intp]
+    raising: Mask
+    place: NDArray[np.intp]
+    step: Array
     aside: Mask
 
-    def take(self, which: Mask) -> _Sets:
-        """Some of the sets."""
-        ends = self.low[which], self.high[which]
-        return _Sets(self.a, self.k, *ends, self.raised[which], self.aside[which])
+    def least(self, start: Array) -> Found:
+        """The least point of each case from ``start`` on."""
+        u, count = start.copy(), start.shape[1]
+        flat, ends = u.reshape(-1), self.high.reshape(-1) + 1.0
+        sizes, near = (np.abs(self.a), np.abs(self.k)), np.zeros(count, dtype=bool)
+        for _ in range(RAISING_ROUNDS):
+            over, size = _sums(self.a, u) + self.k, _sums(sizes[0], np.abs(u)) + sizes[1]
+            broken = over > ROW_MET * size
+            asking = np.flatnonzero(broken & self.raising)
+            place, slack = self.place.take(asking), (ROW_MET * size).take(asking)
+            missing, now = over.take(asking), flat.take(place)
+            near[asking[missing <= ROW_CLOSE / ROW_MET * slack] % count] = True
+            # beyond its end there is no point, and no need to go on
+            asked = np.minimum(np.ceil(now + (missing - slack) / self.step.take(asking)), ends.take(place))
+            more = asked > now
+            if not more.any():
+                break
+            np.maximum.at(flat, place, asked)
+        near[asking[more] % count] = True
+        broken &= ~self.aside
+        near |= (broken & (over <= ROW_CLOSE * size)).any(axis=0)
+        lost = np.where(broken, over / np.where(broken, size, 1.0), 0.0).max(axis=0, initial=0.0)
+        lost = np.where((u > self.high).any(axis=0), np.inf, lost)
+        met = ~np.asarray((self.aside & (over > ROW_MET * size)).any(axis=0))
+        return Found(u, lost, met, near)
 
-    def over(self, u: Array) -> tuple[Array, Array]:
-        """How far rows are broken at a point of each set (S, m), and the sizes of what they add up."""
-        return u @ self.a.T + self.k, np.abs(u) @ np.abs(self.a).T + np.abs(self.k)
+    def greatest(self, low: Array, earning: Mask) -> Found:
+        """The point of each case with most of the column that earns something, by halving."""
+        found, every = self.least(low), np.arange(low.shape[1])
+        column, near = earning.argmax(axis=0), found.near
+        good = found.u[column, every]
+        bad = np.where(found.there & earning.any(axis=0), self.high[column, every], good) + 1.0
+        while (bad - good > 1.0).any():
+            middle, start = np.floor((good + bad) / 2.0), found.u.copy()
+            start[column, every] = middle
+            tried = self.least(start)
+            fits, near = tried.there, near | tried.near
+            u, lost = np.where(fits, tried.u, found.u), np.where(fits, tried.lost, found.lost)
+            found = Found(u, lost, np.where(fits, tried.met, found.met), near)
+            good, bad = np.where(fits, middle, good), np.where(fits, bad, middle)
+        return found
+
+
+def most(a: Array, k: Array, low: Array, high: Array) -> Array:
+    """What rows come to at most: one that this does not break asks for nothing."""
+    return _sums(np.maximum(a, 0.0), high) + _sums(np.minimum(a, 0.0), low) + k
+
+
+def best(a: Array, k: Array, low: Array, high: Array, price: Array) -> Found:
+    """Minimise ``price . u`` over whole numbers between their ends that meet the rows, in each case."""
+    count = max(x.shape[-1] for x in (a, k, low, high, price))
+    ahead = most(a, k, low, high) > 0.0
+    rows = ahead.any(axis=1)
+    a, k, ahead = a[rows], k[rows], ahead[rows]
+    gains = (a < 0.0) & (low < high)
+    several, column = gains.sum(axis=1), gains.argmax(axis=1)
+    step = -np.take_along_axis(a, column[:, None], axis=1)[:, 0]
+    place = column * count + np.arange(count)
+    low, high, price = (np.broadcast_to(x, (len(low), count)) for x in (low, high, price))
+    raising, aside = ahead & (several == 1), ahead & (several > 1)
+    shape = (len(a), count)
+    wide = (np.broadcast_to(x, shape) for x in (raising, place, step, aside))
+    cases = _Cases(a, k, high, *wide)
+    earning = (low < high) & (price < 0.0)
+    if not earning.any():
+        return cases.least(low)
+    mixed = (earning.sum(axis=0) > 1) | (earning.any(axis=0) & ((low < high) & (price > 0.0)).any(axis=0))
+    found = cases.greatest(low, earning & ~mixed)
+    return Found(found.u, found.lost, found.met, found.near | mixed)
+
+
+def _sums(a: Array, u: Array) -> Array:
+    """Rows times points; the cases go last, so that what comes of one does not depend on those beside it."""
+    return np.asarray(np.einsum("ijc,jc->ic", a, u))
 
 
 def minimise(n: Numbers, cost: Array, sets: Array) -> Result | None:
-    """Minimise ``cost . u``; None where some set has no least design.
+    """Minimise ``cost . u`` of a program; None where some set has no least design.
 
     ``sets`` (S, n): the values of the columns that are known in each set; NaN for the others.
     """
@@ -67,90 +158,25 @@ def minimise(n: Numbers, cost: Array, sets: Array) -> Result | None:
         or not 0 < count <= MOST_SET_NUMBERS
     ):
         return None
-    given = ~np.isnan(sets)
-    s = _read(n, np.where(given, sets, n.low), np.where(given, sets, n.high))
-    s = s.take(np.asarray((s.low <= s.high).all(axis=1)))
-    price, free = cost[:-1], s.low < s.high
-    earning = free & (price < 0.0)
-    if not earning.any():
-        found = _least(s, s.low)
-    elif (earning.sum(axis=1) <= 1).all() and not (free & (price > 0.0)).any():
-        found = _greatest(s, earning)
-    else:
-        return None
-    if found is None:
-        return None
-    u, met = found
-    if not met.any():
+    low, high = (np.where(np.isnan(sets), end, sets) for end in (n.low, n.high))
+    high = upper_ends(n.rows, low, high, n.integer)
+    some = (low <= high).all(axis=1)
+    if not some.any():
         return Result(End.INFEASIBLE)
-    value = np.where(met, u @ price + cost[-1], np.inf)
-    best = int(value.argmin())
-    over, size = s.over(u[[best]])
-    if (over > ROW_MET * size).any():
+    low, high, price = low[some].T, high[some].T, cost[:-1]
+    found = best(n.rows[:, :-1, None], n.rows[:, -1:], low, high, price[:, None])
+    if found.near.any():
+        return None
+    if not found.there.any():
+        return Result(End.INFEASIBLE)
+    value = np.where(found.there, price @ found.u + cost[-1], np.inf)
+    first = int(value.argmin())
+    if not found.met[first]:
         # without the rows left aside this is no more than a bound
         return None
-    least = float(value[best])
-    other = float(np.delete(value, best).min(initial=np.inf))
+    least = float(value[first])
+    other = float(np.delete(value, first).min(initial=np.inf))
     # any other design of the set has more of something
-    more = float(np.where(free[best], price, np.inf).min(initial=np.inf))
+    more = float(np.where(low < high, price[:, None], np.inf)[:, first].min(initial=np.inf))
     sole = min(other - least, more) > VALUES_APART * abs(least)
-    return Result(End.FOUND, np.append(u[best], 1.0), least, least, sole=sole)
-
-
-def _read(n: Numbers, low: Array, high: Array) -> _Sets:
-    """The sets with the ends that the rows imply."""
-    a, k = n.rows[:, :-1], n.rows[:, -1]
-    up, down = np.maximum(a, 0.0), np.minimum(a, 0.0)
-    high = upper_ends(n.rows, low, high, n.integer)
-    most = low @ down.T + high @ up.T + k
-    gains = (a < 0.0) & (low < high)[:, None]
-    # a row that holds whatever the rest may be asks for nothing
-    count = np.where(most <= 0.0, 0, gains.sum(axis=2))
-    return _Sets(a, k, low, high, np.where(count == 1, gains.argmax(axis=2), -1), count > 1)
-
-
-Found = tuple[Array, Mask]
-
-
-def _least(s: _Sets, start: Array) -> Found | None:
-    """The least point of each set from ``start`` on, and whether there is one; None where rounding would decide."""
-    u = start.copy()
-    met: Mask = np.asarray((start <= s.high).all(axis=1))
-    step = -np.take_along_axis(s.a[None], np.maximum(s.raised, 0)[:, :, None], axis=2)[:, :, 0]
-    for _ in range(RAISING_ROUNDS):
-        over, size = s.over(u)
-        broken = (over > ROW_MET * size) & met[:, None] & ~s.aside
-        if (broken & (over <= ROW_CLOSE * size)).any():
-            return None
-        met &= ~np.asarray((broken & (s.raised < 0)).any(axis=1))
-        which, row = np.nonzero(broken & met[:, None])
-        if not len(which):
-            return u, met
-        column, missing = s.raised[which, row], (over - ROW_MET * size)[which, row] / step[which, row]
-        np.maximum.at(u, (which, column), np.ceil(u[which, column] + missing))
-        met &= np.asarray((u <= s.high).all(axis=1))
-    return None
-
-
-def _greatest(s: _Sets, earning: Mask) -> Found | None:
-    """The point of each set with most of the column that earns something, by halving."""
-    found = _least(s, s.low)
-    if found is None:
-        return None
-    u, met = found
-    every = np.arange(len(u))
-    column = earning.argmax(axis=1)
-    low = u[every, column]
-    high = np.where(met & earning.any(axis=1), s.high[every, column], low)
-    while (low < high).any():
-        middle, start = np.ceil((low + high) / 2.0), u.copy()
-        start[every, column] = middle
-        tried = _least(s, start)
-        if tried is None:
-            return None
-        more = tried[1] & (low < high)
-        u[more] = tried[0][more]
-        high = np.where(more, high, middle - 1.0)
-        low = np.where(more, u[every, column], low)
-        high = np.maximum(high, low)
-    return u, met
+    return Result(End.FOUND, np.append(found.u[:, first], 1.0), least, least, sole=sole)

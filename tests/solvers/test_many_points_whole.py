@@ -18,8 +18,8 @@ from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import paths
 from solvers.answer import answer
-from solvers.counting import least, whole
-from solvers.counting.least import NotLeast, Row
+from solvers.counting import whole
+from solvers.linear import least_parts
 from solvers.many_points import blocks
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
@@ -140,55 +140,35 @@ def test_a_group_of_points_is_told_apart_where_a_number_decides():
     assert sizes == [18, 9, 9]
 
 
-def brute(rows: list[Row], cost: Row, top: int, p: int) -> float:
-    """The least cost over all whole numbers 0 to ``top`` of three numbers, at one point."""
-    u = dict(zip("abc", np.meshgrid(*[np.arange(top + 1.0)] * 3, indexing="ij"), strict=True))
-
-    def at(form: Row) -> Any:
-        return form.constant[p] + sum((c * u[n] for n, c in form.terms.items()), np.zeros_like(u["a"]))
-
-    good = np.all([at(r) <= 1e-9 for r in rows], axis=0)
-    return float(at(cost)[good].min()) if good.any() else np.inf
+def brute(rows: np.ndarray, cost: np.ndarray, top: int) -> float:
+    """The least cost over all whole numbers 0 to ``top`` of three numbers, by rows that end with their constant."""
+    u = np.stack([*np.meshgrid(*[np.arange(top + 1.0)] * 3, indexing="ij"), np.ones([top + 1] * 3)])
+    good = (np.tensordot(rows, u, 1) <= 1e-9).all(axis=0)
+    return float((np.tensordot(cost, u[:-1], 1))[good].min(initial=np.inf))
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_least_designs_are_those_of_enumeration(seed: int):
     """Random rows in which at most one number gains, and a cap: every point beside all combinations of 0 to 9."""
     generator = np.random.default_rng(seed)
-    count, names = 12, "abc"
-    rows = []
-    for _ in range(4):
-        gains = generator.integers(3)
-        terms = {
-            n: float(generator.integers(0, 3)) * (-3.0 if i == gains else 1.0) for i, n in enumerate(names)
-        }
-        rows.append(Row({n: c for n, c in terms.items() if c}, many(generator.integers(-4, 9, count) / 2)))
-    rows.append(Row(dict.fromkeys(names, 1.0), many(-generator.integers(2, 20, count) / 1.0)))
-    sign = -1.0 if seed % 5 == 0 else 1.0
-    cost = Row(
-        {"b": -1.0} if sign < 0 else {n: float(generator.integers(1, 5)) for n in names},
-        many(np.zeros(count)),
-    )
-    found = least.best(rows, cost, dict.fromkeys(names, (0.0, 9.0)), count)
-    for p in range(count):
-        wanted = brute([plain(r) for r in rows], plain(cost), 9, p)
+    a, k = np.ones((5, 3, 1)), np.zeros((5, 12))
+    for i in range(4):
+        a[i, :, 0] = generator.integers(0, 3, 3)
+        a[i, generator.integers(3)] *= -3.0
+        k[i] = generator.integers(-4, 9, 12) / 2
+    k[4] = -generator.integers(2, 20, 12)
+    price = np.array([0.0, -1.0, 0.0]) if seed % 5 == 0 else generator.integers(1, 5, 3).astype(float)
+    found = least_parts.best(a, k, np.zeros((3, 1)), np.full((3, 1), 9.0), price[:, None])
+    for p in range(12):
+        wanted = brute(np.append(a[:, :, 0], k[:, [p]], axis=1), price, 9)
         if found.near[p]:
             continue
         assert found.there[p] == np.isfinite(wanted)
         if found.there[p]:
-            assert found.value[p] == pytest.approx(wanted, abs=1e-9)
+            assert price @ found.u[:, p] == pytest.approx(wanted, abs=1e-9)
 
 
-def many(values: Any) -> Any:
-    from formulations.arithmetics.many import Many
-
-    return Many(values)
-
-
-def plain(row: Row) -> Row:
-    return Row(row.terms, row.constant.values)
-
-
-def test_where_costs_and_earnings_mix_there_is_no_least_design():
-    with pytest.raises(NotLeast):
-        least.best([], Row({"a": 1.0, "b": -1.0}, 0.0), {"a": (0.0, 9.0), "b": (0.0, 9.0)}, 3)
+def test_where_costs_and_earnings_mix_nothing_is_said_to_be_the_best():
+    some = np.zeros((0, 2, 1)), np.zeros((0, 1)), np.zeros((2, 1)), np.full((2, 1), 9.0)
+    assert least_parts.best(*some, np.array([[1.0], [-1.0]])).near.all()
+    assert not least_parts.best(*some, np.array([[1.0], [0.0]])).near.any()
