@@ -24,7 +24,7 @@ from formulations.arithmetics.many import Array, Many
 from formulations.program import column_ends, matrix
 from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
-from formulations.stated import stated
+from formulations.stated import Run, stated
 from scenarios.question import Question
 from solvers import designs
 from solvers.counting import least
@@ -74,11 +74,11 @@ class Counts:
             return ratio if self.sign > 0 else 1.0 / ratio
 
 
-def counts(question: Question, count: int) -> Counts:
-    """Read a question; raises NotLeast or NotPosynomial where it is of another kind."""
+def counts(question: Question, count: int, known: Run | None = None) -> Counts:
+    """Read a question; raises NotLeast or NotPosynomial where it is of another kind. ``known``: the model's run."""
     if not all(d.integer and d.values is None and d.choices is None for d in question.decide):
         raise NotLeast("something decided is not a whole number")
-    s = stated(question)
+    s = stated(question, known=known)
     if s.goal is None or s.others:
         raise NotLeast("there is not one objective")
     cost, over = _cost(s.goal)

@@ -122,9 +122,16 @@ def best(
         raise NotLeast("some numbers cost something and others earn something")
     met = np.ones(count, dtype=bool)
     for row in aside:
-        met &= _excess(row, u) <= SUM_ROUNDING
+        met &= _broken(row, u) == 0.0
     value = np.broadcast_to(total(cost.terms, u, cost.constant), (count,))
     return Found(u, value, lost, met, near)
+
+
+def raised(
+    rows: Sequence[Row], start: Mapping[str, Array], ends: Mapping[str, tuple[float, float]]
+) -> Mapping[str, Array]:
+    """Return the least numbers from ``start`` on by those of the rows in which one number alone gains."""
+    return _least_design(_sorted(rows)[0], (), start, ends)[0]
 
 
 def _sorted(rows: Sequence[Row]) -> tuple[list[Raised], list[Row], list[Row]]:
@@ -143,11 +150,16 @@ def _sorted(rows: Sequence[Row]) -> tuple[list[Raised], list[Row], list[Row]]:
     return raised, kept, aside
 
 
-def _excess(row: Row, u: Mapping[str, Array]) -> Array:
-    """By how much of its size a row is broken (negative: it holds)."""
+def _broken(row: Row, u: Mapping[str, Array]) -> Array:
+    """By how much of its size a row is broken; 0: by no more than rounding."""
+    over = spread = plain(row.constant)
+    spread = np.abs(spread)
+    for name, c in row.terms.items():
+        term = plain(c) * u[name]
+        over, spread = over + term, spread + np.abs(term)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = total(row.terms, u, row.constant) / size(row.terms, u, row.constant)
-    return np.nan_to_num(np.broadcast_to(found, next(iter(u.values())).shape) if u else found, nan=0.0)
+        share = np.divide(over, spread)
+    return np.where(share > SUM_ROUNDING, share, 0.0)
 
 
 def _least_design(
@@ -173,8 +185,7 @@ def _least_design(
             break
     lost = np.zeros(count)
     for row in kept:
-        excess = _excess(row, u)
-        lost = np.maximum(lost, np.where(excess > SUM_ROUNDING, excess, 0.0))
+        lost = np.maximum(lost, _broken(row, u))
     near = (lost > 0.0) & (lost < NEARLY_MET)
     for name, (_, high) in ends.items():
         lost = np.where(u[name] > high, np.inf, lost)
