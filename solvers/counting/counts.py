@@ -21,7 +21,7 @@ from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Atom, Some, atoms
 from formulations.arithmetics.many import Array, Many
-from formulations.program import column_ends, matrix
+from formulations.program_rows import column_ends, matrix
 from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from formulations.stated import Run, stated

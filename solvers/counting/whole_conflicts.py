@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Some
 from formulations.arithmetics.many import Array, Differ, Points
-from formulations.program import matrix
+from formulations.program_rows import matrix
 from formulations.stated import Run, run
 from scenarios.question import Question
 from solvers.counting import counts, least
