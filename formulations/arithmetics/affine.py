@@ -124,6 +124,8 @@ def linear(value: Any) -> Linear:
 
 
 def _operand(value: Any) -> Linear | Refused:
+    if type(value) is Linear:
+        return value
     if isinstance(value, Product):
         # in whatever is made of it a product is no longer one
         return Refused(value.reason)
@@ -153,13 +155,16 @@ def _inverse(x: Linear) -> Linear | Refused:
 
 def _over_constant_denominator(x: Linear) -> Linear:
     """A constant denominator becomes 1."""
-    if x.denominator.is_constant and x.denominator.constant != 1.0:
-        return Linear(x.numerator.times(1.0 / x.denominator.constant))
-    return x
+    if not x.denominator.is_constant:
+        return x
+    below = x.denominator.constant
+    return Linear(x.numerator if below == 1.0 else x.numerator.times(1.0 / below))
 
 
 @_of_forms
 def _add(a: Linear, b: Linear, sign: float) -> Linear | Refused:
+    if a.denominator is ONE and b.denominator is ONE:
+        return Linear(a.numerator.plus(b.numerator, sign))
     share = b.denominator.over(a.denominator)
     if share is not None:
         return Linear(a.numerator.plus(b.numerator, sign / share), a.denominator)
@@ -174,6 +179,10 @@ def _add(a: Linear, b: Linear, sign: float) -> Linear | Refused:
 def _multiply(a: Linear, b: Linear) -> Linear | Refused:
     if 0.0 in (a.value, b.value):
         return constant(0.0)
+    if a.denominator is ONE and b.denominator is ONE:
+        # a form times a number, as nearly always
+        plain = _product_with_constant(a.numerator, b.numerator)
+        return Product(NO_PRODUCT, (a, b)) if plain is None else Linear(plain)
     (n1, d2, f1), (n2, d1, f2) = (
         _cancelled(a.numerator, b.denominator),
         _cancelled(b.numerator, a.denominator),

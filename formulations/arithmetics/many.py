@@ -73,7 +73,7 @@ def number(value: Any) -> Any:
 
 def finite(value: Any) -> bool:
     """Whether a number is finite; of many numbers, whether all are."""
-    return bool(np.isfinite(plain(value)).all())
+    return math.isfinite(value) if isinstance(value, float) else bool(np.isfinite(plain(value)).all())
 
 
 def largest(values: Iterable[Any]) -> Any:

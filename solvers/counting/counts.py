@@ -21,10 +21,10 @@ from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Some, atoms
 from formulations.arithmetics.many import Array, plain
-from formulations.program import column_ends, matrix
+from formulations.program_rows import column_ends, matrix
 from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
-from formulations.stated import stated
+from formulations.stated import Run, stated
 from formulations.tolerances import TIE
 from scenarios.question import Question
 from solvers import designs
@@ -140,11 +140,11 @@ class Counts:
         )
 
 
-def counts(question: Question, count: int) -> Counts:
-    """Read a question; raises NotLeast or NotPosynomial where it is of another kind."""
+def counts(question: Question, count: int, known: Run | None = None) -> Counts:
+    """Read a question; raises NotLeast or NotPosynomial where it is of another kind. ``known``: the model's run."""
     if not all(d.integer and d.values is None and d.choices is None for d in question.decide):
         raise NotLeast("something decided is not a whole number")
-    s = stated(question)
+    s = stated(question, known=known)
     if s.goal is None or s.others:
         raise NotLeast("there is not one objective")
     goal, over = _cost(s.goal)

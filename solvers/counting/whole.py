@@ -8,35 +8,27 @@ that they cannot by enumeration or by a linear program.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.arithmetics.many import Array, Differ, Points, plain
+from formulations.arithmetics.many import Points, plain
 from formulations.program import is_linear
 from formulations.tolerances import HOLDS
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import work
-from solvers.counting import counts
-from solvers.counting.counts import Counts, Limit, NotLeast
+from solvers.counting import counts, whole_conflicts
 from solvers.explaining import wider
-from solvers.linear import milp_conflicts
-from solvers.linear.linear_program import weak_duality
-from solvers.linear.points import lp
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.by_choice import SURE, BestOf
 from solvers.many_points.offers import FEWEST_POINTS, Offer, choices
-from solvers.mechanisms import conflicts
-from solvers.mechanisms.conflicts import by_set
-from solvers.mechanisms.why import Why, over_choices
-from solvers.outcome import INFEASIBLE
+from solvers.mechanisms.why import over_choices
 
 KIND = "whole numbers"
 METHOD = "whole numbers: every set of things that may be there, the least design of each"
@@ -74,7 +66,7 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
         answers,
         every,
         points,
-        lambda now: over_choices([_why_of_combination(c.question, now) for c in every]),
+        lambda now: over_choices([whole_conflicts.why(c.question, now) for c in every]),
         lambda none: _nowhere(question, none),
     )
 
@@ -108,84 +100,3 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> B
         best.lost,
         best.unsure | (met & (failed | ~np.isfinite(value))),
     )
-
-
-def _why_of_combination(question: Question, own: Points) -> Why:
-    """What tells why points ``own`` have no design in one combination."""
-    near = blocks.part(question, own)
-    c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
-    names, keys = _limit_names(c), [x.key for x in c.limits]
-    there = counts.sets(c)
-
-    def met(some: Points, kept: Mask) -> conflicts.Codes:
-        left_out = {n for n, k in zip(names, kept, strict=True) if not k}
-        return _counts_feasibility(c, there, [x for x in c.limits if x.key.name not in left_out], some)
-
-    def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-        asked = blocks.part(near, some)
-        return conflicts.feasible_values(
-            asked, keys, conflict, partial(_least_factor_by_search, asked, len(some))
-        )
-
-    return Why(names, by_set(met), values, lambda some: blocks.part(near, some))
-
-
-def _least_factor_by_search(question: Question, count: int, which: int) -> Array:
-    """The least ratio of a limit (see ``conflicts.Factor``), by the nearest ends of the search that do not hold it."""
-    found = np.full(count, np.nan)
-    for reach in (question.reach, *wider.STEPS):
-        try:
-            c = counts.aimed(counts.counts(replace(question, reach=reach), count), which)
-            best = counts.best(c)
-        except (NotLeast, Differ):
-            continue
-        there = np.isfinite(best.value)
-        free = np.all([u < high for u, high in zip(best.u.values(), c.high, strict=False)], axis=0)
-        with np.errstate(invalid="ignore"):
-            now = np.select([there & free, ~there & (best.lost > SURE)], [c.user(best.value), np.inf], np.nan)
-        found = np.where(np.isfinite(found), found, np.where(best.unsure, np.nan, now))
-        if np.isfinite(found).all():
-            break
-    return found
-
-
-def _limit_names(c: Counts) -> tuple[str, ...]:
-    """Names of the limits that may be in conflict; raises NotLeast where whole numbers may be."""
-    names = milp_conflicts.limit_names(c.question, [x.key for x in c.limits])
-    if any(d.name in names for d in c.question.decide):
-        raise NotLeast("whole numbers that the user asks for may be in conflict")
-    return names
-
-
-def _counts_feasibility(c: Counts, there: Mask, limits: Sequence[Limit], some: Points) -> conflicts.Codes:
-    """Whether limits can hold together, at some points."""
-    met, none = np.zeros(c.count, dtype=bool), np.zeros(c.count, dtype=bool)
-    asked = {x.name for x in c.question.limits}
-    owned = [x for x in c.limits if x in limits or x.key.name not in asked]
-    # a design that holds more than is wanted is found sooner, but what the user does not want held may forbid it
-    for also in (c.limits, owned):
-        for shown in counts.best_of_sets(c, limits, there, also):
-            met |= shown.there & shown.met & ~shown.near
-            if met[some].all():
-                return np.full(len(some), conflicts.CAN_HOLD, np.int8)
-    if all(x in limits for x in c.limits if x.only):
-        none = np.all([f.lost > SURE for f in counts.best_of_sets(c, limits, there)], axis=0)
-    if not (met | none)[some].all():
-        none |= _impossible(c, limits)
-    codes = np.select([met, none], [conflicts.CAN_HOLD, conflicts.CANNOT_HOLD], conflicts.NOT_KNOWN)
-    return codes[some].astype(np.int8)
-
-
-def _impossible(c: Counts, limits: Collection[Limit]) -> Mask:
-    """Where not even numbers that could be divided, with everything allowed to be there, meet the limits."""
-    numbers = len(c.names)
-    own = [x.form for x in limits if not (x.form.columns >= numbers).any()]
-    left = counts.joined(own, np.arange(numbers))
-    a, k = (np.broadcast_to(x, (*x.shape[:-1], c.count)) for x in (left.a, left.k[:, None]))
-    rows = np.moveaxis(np.concatenate([a, k], axis=1), -1, 0)
-    equal = np.zeros(len(left.k), dtype=bool)
-    low, high = c.low[:numbers], c.high[:numbers]
-    found = lp.solved(rows, equal, low, high, [], c.count)
-    missed = weak_duality(rows, equal, low, high, np.zeros(rows.shape[-1]), found.y)
-    size = (np.maximum(found.y, 0.0) * np.abs(rows[:, :, -1])).sum(axis=1)
-    return np.asarray((found.end == INFEASIBLE) & (missed > SURE * size), dtype=bool)

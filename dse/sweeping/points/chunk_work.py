@@ -46,12 +46,11 @@ from solvers.fronts.program_front import ProgramFront
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import By, Points
 from dse.sweeping.points.declared import ALONE, FULL, METHOD, declared, searched, why_apart
-from dse.sweeping.points.lines import Line, answered, lines, places
+from dse.sweeping.points.lines import Fronts, Line, answered, fronts_along, lines, no_front, places
 from dse.sweeping.points.study import Finished, Study
 
 Told = Callable[[int], None]
 """What is called with the number of points of a chunk that are solved so far."""
-FRONTS = 100
 LEFT_OVER = "left_over"
 FRONT = "the exact front along a limit"
 NO_REASON = "no reason was kept"
@@ -73,7 +72,7 @@ class Ready:
     grid: scenarios.Grid
     plan: Layout
     path: many_points.Path | None
-    front: Callable[[tuple[int, ...], RowKey], ProgramFront | None]
+    front: Fronts
     spread: Spread
     choice: many_points.Choice = field(default_factory=many_points.Choice)
     work: float = 0.0
@@ -92,11 +91,6 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool
     ``full``: with what stands beside answers. Within ``solvers.many_points.effort.quickly`` a way that takes long to
     be tried is taken untried.
     """
-
-    def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
-        nothing = full or sampled or tied or base.uncertain is not None
-        return None if nothing else series.front(grid.question(start), key)
-
     sampled, base = searched(grid), next(iter(grid.bases.values()))
     tied = anchors.has_anchors(base)
     apart = why_apart(base)
@@ -106,7 +100,8 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool
     path = choice.path
     method = sampled or ((ALONE if full else METHOD) if path is None else path.method)
     plan = results.dataset.kept(grid, {"method": method, **robust_points.about(base)}, only, full=full)
-    fronts = lru_cache(maxsize=FRONTS)(front)
+    nothing = full or sampled or tied or base.uncertain is not None
+    fronts = no_front if nothing else fronts_along(grid)
     return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, declared(grid, choice, full=full))
 
 
@@ -126,7 +121,7 @@ def of_scenario(
     found = pyomo_points.points(asked, grid, by)
     plan = results.dataset.kept(grid, {"method": found.method}, only, full=full)
     choice, spread = many_points.Choice(reasons=(found.why,)), over_grid.spread(grid)
-    return Ready(grid, plan, None, lambda *_: None, spread, choice, found.work, points=found)
+    return Ready(grid, plan, None, no_front, spread, choice, found.work, points=found)
 
 
 def read(study: Study) -> scenarios.Scenario:

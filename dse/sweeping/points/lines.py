@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import scenarios
@@ -14,9 +15,15 @@ from formulations.row_keys import RowKey
 from results.solution import Solution, Status
 from solvers.answer import answer
 from solvers.fronts import series
+from solvers.fronts.program_front import ProgramFront
 
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import Points
+
+FRONTS = 100
+"""Lines whose fronts are kept."""
+Fronts = Callable[[tuple[int, ...], RowKey], ProgramFront | None]
+"""The exact front of a line along a limit, by its first point; None where there is none."""
 
 
 def places(region: tuple[slice, ...]) -> Iterator[tuple[int, ...]]:
@@ -57,6 +64,31 @@ def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
     values = tuple(float(long[i].of.values[k]) for k in steps)
     for start in places((*region[:i], slice(0, 1), *region[i + 1 :])):
         yield Line(tuple((*start[:i], k, *start[i + 1 :]) for k in steps), key, values, start)
+
+
+def _middle(grid: scenarios.Grid, start: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the first point of the line in the middle of a grid, of those with the names of another's ``start``."""
+    own = {c.along for c in grid.changes if c.apart or c.target.kind == "limit"}
+    return tuple(k if i in own else n // 2 for i, (k, n) in enumerate(zip(start, grid.shape, strict=True)))
+
+
+def fronts_along(grid: scenarios.Grid) -> Fronts:
+    """Return what looks for the exact front of a line, once: none where the line in the middle has none.
+
+    Such a front has too many pieces, and those of most other lines would be searched in vain.
+    """
+
+    @lru_cache(maxsize=FRONTS)
+    def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
+        typical = _middle(grid, start)
+        none = typical != start and front(typical, key) is None
+        return None if none else series.front(grid.question(start), key)
+
+    return front
+
+
+def no_front(_start: tuple[int, ...], _key: RowKey) -> None:
+    """Look for no front."""
 
 
 def answered(
