@@ -31,6 +31,7 @@ NO_OPTIMUM = "a limit is within a share of an optimum that is not found"
 BOTH = "a limit within a share of an optimum that has an end of its own, too"
 OF_ANCHORS = ("objective", "bound", "gap", "status", "binding", "would_do")
 """What is kept of the optima that limits are tied to."""
+BLOCKS_KNOWN = 8
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 
 
@@ -87,7 +88,7 @@ class Anchors:
         key = tuple((int(s.start), int(s.stop), int(s.step or 1)) for s in region)
         if key not in self.known:
             found = {name: a.found(region) for name, a in self.every.items()}
-            while len(self.known) >= MOST_BLOCKS:
+            while len(self.known) >= BLOCKS_KNOWN:
                 self.known.pop(next(iter(self.known)), None)
             self.known[key] = found
             return found
@@ -96,9 +97,6 @@ class Anchors:
     def part(self, places: Sequence[NDArray[np.int64]]) -> Anchors:
         """Return the optima at some places along each axis."""
         return Anchors({n: replace(a, path=a.path.part(places)) for n, a in self.every.items()})
-
-
-MOST_BLOCKS = 8
 
 
 @dataclass(frozen=True, slots=True)
