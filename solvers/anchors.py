@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from typing import Any
 
 from dse.quantities import show
 from dse.system.records import dataclass
@@ -43,7 +44,6 @@ def anchored(question: Question, solve: Callable[[Question], Solution]) -> Ancho
     """Find the optimum of each metric that a limit is tied to, by ``solve``, and write the limits with numbers."""
     if not has_anchors(question):
         return Anchored(question)
-    others = tuple(x for x in question.limits if x.within is None)
     found: list[Limit] = []
     words: list[str] = []
     proved = True
@@ -52,27 +52,32 @@ def anchored(question: Question, solve: Callable[[Question], Solution]) -> Ancho
             found.append(limit)
             continue
         maximize = larger(question, limit.name)
-        alone = dataclasses.replace(
-            question, limits=others, objectives=(Objective(limit.name, maximize),), search=None
-        )
-        best = solve(alone)
+        best = solve(alone(question, limit.name))
         value = best.objective
         if best.status not in (*PROVED, Status.FEASIBLE) or value is None or not math.isfinite(value):
             return Anchored(question, refusal=_answer_without_anchor(limit, maximize, best))
         proved &= best.status in PROVED
-        found.append(_limit_within(limit, value, maximize))
+        found.append(limit_within(limit, value, maximize))
         words.append(_anchor_text(question, limit, value, maximize, best))
     return Anchored(dataclasses.replace(question, limits=tuple(found)), "; ".join(words), proved)
 
 
-def _limit_within(limit: Limit, value: float, maximize: bool) -> Limit:
+def alone(question: Question, name: str) -> Question:
+    """Return the question whose optimum a limit is tied to: its metric under the limits that are tied to nothing."""
+    others = tuple(x for x in question.limits if x.within is None)
+    return dataclasses.replace(
+        question, limits=others, objectives=(Objective(name, larger(question, name)),), search=None
+    )
+
+
+def limit_within(limit: Limit, value: Any, maximize: bool) -> Limit:
+    """Write a limit with numbers, or with arrays of them; ``value``: the optimum that it is tied to."""
     assert limit.within is not None, "only such limits are tied"
-    slack = limit.within * abs(value)
-    if maximize:
-        least = value - slack if limit.minimum is None else max(value - slack, limit.minimum)
-        return Limit(limit.name, minimum=least, maximum=limit.maximum)
-    most = value + slack if limit.maximum is None else min(value + slack, limit.maximum)
-    return Limit(limit.name, minimum=limit.minimum, maximum=most)
+    own, other = (limit.minimum, limit.maximum) if maximize else (limit.maximum, limit.minimum)
+    end = value - limit.within * abs(value) if maximize else value + limit.within * abs(value)
+    if own is not None and math.isfinite(own):
+        end = max(end, own) if maximize else min(end, own)
+    return Limit(limit.name, minimum=end, maximum=other) if maximize else Limit(limit.name, other, end)
 
 
 def _anchor_text(question: Question, limit: Limit, value: float, maximize: bool, best: Solution) -> str:

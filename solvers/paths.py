@@ -8,11 +8,12 @@ import numpy as np
 
 from formulations import handover
 from scenarios.sweep.grids import Grid
+from solvers import anchors
 from solvers.counting import sums, tables, whole
 from solvers.designs import MANY_DESIGNS
 from solvers.geometric.points import geometric, ratios
 from solvers.linear.points import linear
-from solvers.many_points import by_choice, evaluated
+from solvers.many_points import by_anchor, by_choice, evaluated
 from solvers.many_points.offers import OTHER_KIND, Choice, Offer
 from solvers.nonlinear.points import unstructured
 
@@ -58,6 +59,8 @@ def chosen(grid: Grid) -> Choice:
         return Choice(reasons=(TIED_CHOICES,))
     if any(q.uncertain is not None for q in grid.bases.values()):
         return Choice(reasons=(MANY_WORLDS,))
+    if grid.tied is None and any(anchors.has_anchors(q) for q in grid.bases.values()):
+        return by_anchor.chosen(grid, chosen)
     sampled = any(q.search is not None or q.model.black_box for q in grid.bases.values())
     offers: list[Offer] = []
     with handover.collected() as tally:

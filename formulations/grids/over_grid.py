@@ -109,7 +109,7 @@ class Spread:
 
         A lower limit that says nothing at some points of an axis has ``NO_BOUND`` there.
         """
-        asked = self.grid.question(tuple(s.start for s in region))
+        asked = self.grid.untied(tuple(s.start for s in region))
         given, limits, decide = dict(asked.given), asked.limits, asked.decide
         for i, aim, values in self.numbers():
             along: Any = values[region[i]].reshape([-1 if k == i else 1 for k in range(len(region))])
@@ -119,7 +119,10 @@ class Spread:
                 limits = tuple(self._limit(x, aim, along) if x.name == aim.name else x for x in limits)
             elif aim.kind == "decide":
                 decide = tuple(with_end(d, aim, along, np.vectorize(halved)) for d in decide)
-        return replace(asked, given=given, limits=limits, decide=decide)
+            elif aim.kind == "within":
+                limits = tuple(replace(x, within=along) if x.name == aim.name else x for x in limits)
+        found = replace(asked, given=given, limits=limits, decide=decide)
+        return found if self.grid.tied is None else self.grid.tied.written(found, region, lambda v: v)
 
     def _limit(self, limit: Limit, aim: Target, along: Any) -> Limit:
         if aim.side == "max":

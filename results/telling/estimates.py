@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,8 @@ MEAN_DRAWS = 1000
 MOST_BOOTSTRAPPED = 20_000
 """Of more values the bootstrap of a mean is the normal distribution around it, to three digits and more."""
 FAIL_CONFIDENCE = 0.99
-# numbers drawn at once by a bootstrap: 64 MB
-DRAWN_AT_ONCE = 1 << 23
+COUNTED_AT_ONCE = 200_000
+"""Numbers that a bootstrap draws at once: they stay in a cache of a few MB."""
 
 Array = npt.NDArray[Any]
 
@@ -81,7 +82,7 @@ def mean(values: Array, level: float = ESTIMATE_LEVEL, draws: int = MEAN_DRAWS, 
     if size > MOST_BOOTSTRAPPED:
         width = reach * spread / math.sqrt(size - 1)
         return Estimate(found, found - width, found + width)
-    means = _resampled_means(values, draws, np.random.default_rng(seed))
+    means = _resamples(size, draws, seed) @ values / size
     below = (float(np.count_nonzero(means < found)) + 0.5 * float(np.count_nonzero(means == found))) / draws
     bias = float(ndtri(min(max(below, 0.5 / draws), 1.0 - 0.5 / draws)))
     skewed = float((((values - found) / spread) ** 3).mean()) / (6.0 * math.sqrt(size))
@@ -97,17 +98,13 @@ def quantiles(values: Array, of: Sequence[float], level: float = ESTIMATE_LEVEL)
     B(n, q) says that P(B < l) and P(B >= u) are at most half of what is left of the level. Infinite where there are too
     few samples for an end, NaN without any.
     """
-    from scipy.stats import binom
-
     size = len(values)
     if not size:
         return [Estimate(math.nan, math.nan, math.nan) for _ in of]
     ordered = np.sort(values)
-    outside = (1.0 - level) / 2.0
     found = []
     for q, value in zip(of, np.quantile(ordered, of).tolist(), strict=True):
-        first = int(binom.ppf(outside, size, q))
-        last = int(binom.ppf(1.0 - outside, size, q)) + 1
+        first, last = _ranks(size, q, level)
         low = float(ordered[first - 1]) if first >= 1 else -math.inf
         high = float(ordered[last - 1]) if last <= size else math.inf
         found.append(Estimate(float(value), low, high))
@@ -208,10 +205,23 @@ def _may_fail_so_often(
     return bool(math.log(choices) + ways + tail <= math.log1p(-confidence))
 
 
-def _resampled_means(values: Array, draws: int, random: np.random.Generator) -> Array:
-    means = np.empty(draws)
-    step = max(DRAWN_AT_ONCE // values.size, 1)
+@lru_cache(maxsize=1)
+def _resamples(size: int, draws: int, seed: int) -> Array:
+    """How often each of so many values is drawn in each resample, (draws, size): the same whatever the values are."""
+    random = np.random.default_rng(seed)
+    found = np.empty((draws, size))
+    step = max(COUNTED_AT_ONCE // size, 1)
     for at in range(0, draws, step):
         some = min(step, draws - at)
-        means[at : at + some] = values[random.integers(0, values.size, (some, values.size))].mean(axis=1)
-    return means
+        drawn = random.integers(0, size, (some, size)) + size * np.arange(some)[:, None]
+        found[at : at + some] = np.bincount(drawn.ravel(), minlength=some * size).reshape(some, size)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _ranks(size: int, of: float, level: float) -> tuple[int, int]:
+    """The places, from 1 on, of the order statistics between which a quantile lies; see ``quantiles``."""
+    from scipy.stats import binom
+
+    outside = (1.0 - level) / 2.0
+    return int(binom.ppf(outside, size, of)), int(binom.ppf(1.0 - outside, size, of)) + 1

@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from dse.system.records import dataclass
 from scenarios.axes.axes import Target
@@ -76,19 +76,30 @@ class Change:
         return not self.of.numeric or self.target.structural
 
 
+class Tied(Protocol):
+    """The optima that limits of a grid are within a share of, point by point."""
+
+    def written(self, question: Question, region: tuple[slice, ...], take: Callable[[Any], Any]) -> Question:
+        """Return a question of a block with the optima in its limits; ``take``: makes numbers of those of a block."""
+
+    def part(self, places: Sequence[Any]) -> Tied:
+        """Return the optima at some places along each axis."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """The product of the axes, in file order; without any axis it has the one point ``()``.
 
     ``targets``: what each path of each axis changes; ``bases``: one question for each combination of machines and word
     sizes on the axes, by these values (all else follows from them); ``vacuous``: value up to which a lower limit says
-    nothing.
+    nothing. ``tied``: the optima that limits are within a share of, where these are known.
     """
 
     axes: tuple[GridAxis, ...]
     targets: tuple[Target, ...]
     bases: Mapping[tuple[float | str, ...], Question]
     vacuous: Mapping[str, float]
+    tied: Tied | None = None
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -108,6 +119,13 @@ class Grid:
 
     def question(self, index: tuple[int, ...]) -> Question:
         """Return the question at a point; raises IndexError where there is no such point."""
+        found = self.untied(index)
+        if self.tied is None:
+            return found
+        return self.tied.written(found, tuple(slice(i, i + 1) for i in index), lambda v: float(v.reshape(())))
+
+    def untied(self, index: tuple[int, ...]) -> Question:
+        """Return the question at a point without the optima that limits are tied to."""
         if len(index) != len(self.axes):
             raise IndexError(f"a point of this grid has {len(self.axes)} indices, not {len(index)}")
         values = [(c.target, _float_if_number(c.of.values[index[c.along]])) for c in self.changes]
@@ -144,7 +162,8 @@ class Grid:
 
     def part(self, places: Sequence[Any]) -> Grid:
         """Return the grid of some places along each axis (integers), in this order."""
-        return replace(self, axes=tuple(_axis_at(a, p) for a, p in zip(self.axes, places, strict=True)))
+        axes = tuple(_axis_at(a, p) for a, p in zip(self.axes, places, strict=True))
+        return replace(self, axes=axes, tied=None if self.tied is None else self.tied.part(places))
 
     def decided(self) -> tuple[str, ...]:
         """Return the names of what is decided at some point of the grid (time spent idling left aside)."""

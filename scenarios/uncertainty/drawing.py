@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from scenarios.distributions import Uncertain
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 # where a sequence stands at 0 or 1, half a step of Sobol numbers (30 bits) inside
 _EDGE = 2.0**-31
+MOST_REMEMBERED = 1_000_000
+"""Numbers of worlds that are remembered together: 8 MB."""
+_drawn: deque[tuple[Uncertain, tuple[int, str | None, int | None, int], dict[str, Array]]] = deque(maxlen=8)
 
 
 def draw(
@@ -28,8 +32,24 @@ def draw(
     ``method`` (None: that of the sampling): "sobol", a scrambled Sobol sequence; "random", independent; "latin", a
     Latin hypercube. ``skip``: worlds of the same sequence that are left out at its head, so that
     ``draw(u, 4)`` and ``draw(u, 4, skip=4)`` are the halves of ``draw(u, 8)``. Dependence is a Gaussian copula;
-    numbers of one table are from the same row of it. Raises ValueError where a Latin hypercube is to be continued.
+    numbers of one table are from the same row of it. The arrays are not to be written to: who draws the same worlds for
+    every point of a grid gets those drawn before. Raises ValueError where a Latin hypercube is to be continued.
     """
+    asked = (count, method, seed, skip)
+    for before, what, drawn in tuple(_drawn):
+        if what == asked and before == uncertain:
+            return dict(drawn)
+    found = _draw(uncertain, count, method, seed, skip)
+    for values in found.values():
+        values.flags.writeable = False
+    if count * len(found) <= MOST_REMEMBERED:
+        _drawn.append((uncertain, asked, found))
+    return dict(found)
+
+
+def _draw(
+    uncertain: Uncertain, count: int, method: str | None, seed: int | None, skip: int
+) -> dict[str, Array]:
     import numpy as np
 
     columns: dict[str, int] = {}

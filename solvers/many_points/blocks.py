@@ -60,12 +60,16 @@ class Block:
         """
         places = np.unravel_index(points, self.shape)
         index = [s.start + p for s, p in zip(self.region, places, strict=True)]
-        asked = self.grid.question(tuple(int(i[0]) for i in index))
+        asked = self.grid.untied(tuple(int(i[0]) for i in index))
         for change in self.grid.changes:
             if not change.apart:
                 values = self._values(change)[places[change.along]]
                 asked = _question_with_values(asked, change.target, Many(values.reshape(-1, *(1,) * further)))
-        return asked
+        if self.grid.tied is None:
+            return asked
+        return self.grid.tied.written(
+            asked, self.region, lambda v: Many(v.reshape(-1)[points].reshape(-1, *(1,) * further))
+        )
 
     def _values(self, change: Change) -> Any:
         """Return the values of the block that an axis takes."""

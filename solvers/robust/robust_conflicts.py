@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
+from formulations.arithmetics.many import Points
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.row_keys import RowKey
 from formulations.uncertainty.measures import WORST, Measured, Quantile
 from formulations.uncertainty.wanted import Wanted
-from formulations.uncertainty.worlds import Worlds, judged
+from formulations.uncertainty.worlds import Array, Worlds, judged
 from results.solution import Status
 from scenarios.question import Objective
+from solvers.explaining import subsets
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
@@ -32,6 +35,9 @@ def why(wanted: Wanted) -> Why:
     # where nothing is to be best every measure asks the same
     asked = replace(wanted, worlds=worlds, measure=WORST)
     names = _breakable_limits(worlds)
+    listed = _why_of_listed(asked, names)
+    if listed is not None:
+        return listed
 
     def met(row: np.ndarray) -> int:
         kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
@@ -44,6 +50,29 @@ def why(wanted: Wanted) -> Why:
     values = of_each(lambda n: _feasible_value(asked, n, frozenset(names), unknown))
     few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
     return Why(names, conflicts.singly(met), values, lambda _: worlds.nominal, few, ended=ended)
+
+
+def _why_of_listed(wanted: Wanted, names: tuple[str, ...]) -> Why | None:
+    """The same of few designs, each judged once in every world; None where one number does not judge a limit."""
+    worlds = wanted.worlds
+    two_ends = any(len(_ends_of(worlds, x.name)) > 1 for x in worlds.nominal.limits)
+    if wanted.chances or two_ends or not scan.few(worlds):
+        return None
+    try:
+        t, at, ratios = scan.worst(worlds)
+    except OverflowError:
+        # whether it matters for some of the limits is asked set by set
+        return None
+    shape = 1, t.size
+
+    def values(points: Points, some: Sequence[str]) -> dict[str, Array]:
+        return {n: subsets.listed_value(t, at, ratios, n, shape)[points] for n in some}
+
+    masks, none = np.unique(subsets.broken(ratios, names, shape))[None], frozenset[str]()
+    known = subsets.Known(
+        names, masks, True, none, lambda points, _: np.full(points.size, conflicts.CANNOT_HOLD)
+    )
+    return Why(names, conflicts.by_set(known.met), values, lambda _: worlds.nominal)
 
 
 def _breakable_limits(worlds: Worlds) -> tuple[str, ...]:

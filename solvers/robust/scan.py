@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
+from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import wanted as what
 from formulations.uncertainty.wanted import Reached, Wanted
 from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
 from solvers import designs
+from solvers.designs import Table
 from solvers.outcome import ENUMERATION, Outcome
 from solvers.robust.masters.robust_geometric import DISCRETE, Found
 
@@ -24,6 +27,7 @@ SCANNED_AT_ONCE = 2_000_000
 MOST_SCANNED = 400_000_000
 """Designs times worlds in all: some minutes."""
 PROBES = 8
+LOST = "a design that may hold leaves the range of floats in some sample"
 
 
 def few(worlds: Worlds) -> bool:
@@ -72,6 +76,37 @@ def minimise(wanted: Wanted) -> Found:
     status, value = (Status.OPTIMAL, bound) if found_best else (Status.FEASIBLE, None)
     outcome = Outcome(status, x, value, text, ENUMERATION)
     return Found(outcome, ranges=ranges, left_out=what.left_out(wanted, x), unweighed=DISCRETE)
+
+
+def worst(worlds: Worlds) -> tuple[Table, dict[str, Array], dict[RowKey, Array]]:
+    """Judge few designs in all worlds: of each limit the number that it limits, where it is worst, and its ratio.
+
+    A limit on a measure has the number that the measure comes to. Raises OverflowError where floats end before it is
+    clear whether a design breaks a limit.
+    """
+    every = designs.everything(worlds.nominal)
+    assert every is not None, "they are few"
+    caps = {c.key: c for c in worlds.caps}
+    parts: list[dict[RowKey, tuple[Array, Array]]] = []
+    step = max(SCANNED_AT_ONCE // worlds.size, 1)
+    for start in range(0, every.size, step):
+        points = every.at(np.arange(start, min(start + step, every.size)))
+        x = _columns(every, points)
+        at = judged(worlds, x)
+        there: dict[str, Any] = {**worlds.every.given, **x, **at.metrics}
+        unknown = np.zeros(len(points), bool)
+        parts.append({})
+        for key, ratio in at.ratios.items():
+            values = np.broadcast_to(there[key.name], (len(points), worlds.size))[:, : ratio.shape[-1]]
+            level = values.min(-1) if key.side == "min" else values.max(-1)
+            parts[-1][key] = caps[key].level(values) if key in caps else level, ratio.max(-1)
+            unknown |= (~np.isfinite(ratio)).any(-1) & ~_surely_broken(ratio, 0)
+        if unknown.any() and evaluation.beyond_floats(worlds.every, _columns(every, points[unknown])):
+            raise OverflowError(LOST)
+    both = {key: np.concatenate([np.stack(p[key]) for p in parts], axis=1) for key in parts[0]}
+    columns = every.at(np.arange(every.size)).T
+    t = Table({}, worlds.nominal, dict(zip(every.names, columns, strict=True)))
+    return t, {k.name: v[0] for k, v in both.items()}, {k: v[1] for k, v in both.items()}
 
 
 def _listed(wanted: Wanted) -> designs.Grid:
@@ -129,6 +164,12 @@ def _refuse_lost(
     rest, may_fail = np.flatnonzero(~taken), max((c.may_fail for c in wanted.chances), default=0)
     for ratio in (r for k, r in at.ratios.items() if wanted.counts(k.name)):
         own = np.broadcast_to(ratio, (len(points), ratio.shape[-1]))[rest]
-        rest = rest[np.count_nonzero(np.isfinite(own) & (own > 1 + HOLDS), axis=-1) <= may_fail]
+        rest = rest[~_surely_broken(own, may_fail)]
     if rest.size and evaluation.beyond_floats(wanted.worlds.every, _columns(every, points[rest])):
-        raise OverflowError("a design that may hold leaves the range of floats in some sample")
+        raise OverflowError(LOST)
+
+
+def _surely_broken(ratio: Array, may_fail: int) -> NDArray[np.bool_]:
+    """Tell which designs break a limit in more worlds than they may, by numbers that floats hold."""
+    broken: Array = np.count_nonzero(np.isfinite(ratio) & (ratio > 1 + HOLDS), axis=-1)
+    return broken > may_fail

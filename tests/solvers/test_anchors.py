@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 import dse
+import scenarios
+from results.dataset import CONFLICTING, STATUS_CODES
 from results.solution import Solution
 from scenarios import ScenarioError
+from solvers.answer import answer
 
 QUESTION: dict[str, Any] = {
     "model": "nbody",
@@ -94,6 +97,32 @@ def test_the_share_is_swept():
     assert (energies <= anchor * (1 + found["share"].to_numpy()) * (1 + 1e-7)).all()
     assert (times[1:] <= times[:-1] * (1 + 1e-9)).all()
     assert (found["status"] == 1).all()
+
+
+def test_points_of_a_sweep_have_their_anchors_together():
+    asked = {**QUESTION, "limits": {"time": {"max": "10 s"}, "power": {"within": 0.05}}}
+    asked["sweep"] = {
+        "share": {"path": "limits.power.within", "values": [0.01, 0.05, 0.2, 0.5]},
+        "deadline": {"path": "limits.time.max", "values": ["0.1 ms", "4 s", "10 s", "30 s"]},
+    }
+    scenario = dse.load(asked)
+    found = dse.sweep(scenario, progress=False, audit=2)
+    assert found.attrs["method"].startswith("first the optima that limits are within a share of")
+    grid = scenarios.grid(scenario)
+    for place in ((0, 1), (3, 1), (1, 2), (2, 3), (0, 0), (3, 0)):
+        alone = answer(grid.question(place), neighbours=False)
+        here = found.isel(share=place[0], deadline=place[1])
+        assert int(here.status) == STATUS_CODES[alone.status]
+        if alone.objective is None:
+            clash = dict(zip(here.limit.values.tolist(), here.would_do.values.tolist(), strict=True))
+            assert {n: clash[n] for n in alone.conflict} == pytest.approx(dict(alone.conflict))
+            conflicting = here.limit.values[here.binding.values == CONFLICTING].tolist()
+            assert conflicting == list(alone.conflicts[0])
+            continue
+        assert float(here.objective) == pytest.approx(alone.objective, rel=1e-8)
+        assert float(here.processors) == pytest.approx(alone.variables["processors"], rel=1e-6)
+        state = dict(zip(here.limit.values.tolist(), here.elasticity.values.tolist(), strict=True))
+        assert state["power"] == pytest.approx(alone.limits["power"].elasticity, rel=1e-4)
 
 
 def test_an_anchor_without_proof_leaves_no_proof(monkeypatch: pytest.MonkeyPatch):

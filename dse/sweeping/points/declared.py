@@ -6,7 +6,7 @@ import itertools
 
 import scenarios
 from scenarios.question import Question, Search
-from solvers import anchors, many_points, work
+from solvers import many_points, work
 
 KINDS = 8
 """Questions along axes of names of which the dearest is taken for what a point costs."""
@@ -17,7 +17,6 @@ ALONE = "each point solved by itself"
 METHOD = f"{ALONE}, or looked up along a limit in an exact front of its question"
 FULL = "at full depth each point gets its ranges, sensitivities and next changes by itself"
 RUN = "each design is run or searched for by itself"
-TIED = "a limit within a share of an optimum needs that optimum first; with a number in its place it may go at once"
 
 
 def why_apart(question: Question) -> str:
@@ -25,7 +24,7 @@ def why_apart(question: Question) -> str:
     # a black box is run design by design anyway, and so each failure keeps its message
     if question.model.black_box or (question.decide and question.search):
         return RUN
-    return TIED if anchors.has_anchors(question) else ""
+    return ""
 
 
 def declared(grid: scenarios.Grid, choice: many_points.Choice, *, full: bool = False) -> float:

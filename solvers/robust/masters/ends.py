@@ -33,8 +33,19 @@ def farther(worlds: Worlds) -> Worlds:
 
 def holds_whole(question: Question) -> bool:
     """Whether the end of a search may forbid or hold designs of whole numbers, which need not show."""
-    ended = [d for d in question.decide if d.integer and (d.values is None or d.endless)]
-    return any(any(evaluation.box(question, d.name).searched) for d in ended)
+    return any(
+        d.integer and (d.values is None or d.endless) and _ended_by_search(question, d)
+        for d in question.decide
+    )
+
+
+def _ended_by_search(question: Question, d: Decision) -> bool:
+    """Whether an end that only the search has stands before the user's own."""
+    box = evaluation.box(question, d.name)
+    low, high = box.searched
+    return (low and not (d.minimum or 0.0) >= box.low) or (
+        high and not (math.inf if d.maximum is None else d.maximum) <= box.high
+    )
 
 
 def held(question: Question, x: Mapping[str, float]) -> str:

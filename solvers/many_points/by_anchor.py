@@ -1,0 +1,189 @@
+"""Grids with limits within a share of an optimum: that optimum is found at all points first, then the rest is asked.
+
+Each metric that such a limit is tied to makes a grid of its own (the question with that metric as its objective), and
+any way that takes this grid answers it. Its optima are then numbers of the limits, one for each point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import handover
+from formulations.grids import over_grid
+from formulations.grids.over_grid import Region
+from results.dataset import STATUS_CODES, Arrays, Layout, layout, only
+from results.solution import Status
+from scenarios.better import larger
+from scenarios.question import Question
+from scenarios.sweep.grids import Grid
+from solvers import anchors
+from solvers.many_points.block_answers import Mask
+from solvers.many_points.offers import Choice, Path
+
+NO_OPTIMUM = "a limit is within a share of an optimum that is not found"
+BOTH = "a limit within a share of an optimum that has an end of its own, too"
+OF_ANCHORS = ("objective", "bound", "gap", "status", "binding", "would_do")
+"""What is kept of the optima that limits are tied to."""
+BLOCKS_KNOWN = 8
+OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What answers the grid whose objective is the metric of one limit; ``plan``: what is kept of it."""
+
+    path: Path
+    plan: Layout
+
+    def found(self, region: Region) -> tuple[Arrays, Mask]:
+        """Return the answers of a block, and the points that are left over."""
+        if all(s.step in (None, 1) for s in region):
+            return self.path.solve(self.plan, region)
+        part = self.path.part([np.arange(s.start, s.stop, s.step) for s in region])
+        return part.solve(self.plan, tuple(slice(0, n) for n in over_grid.sides(region)))
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """The optima that limits are within a share of, by the limits' names; see ``scenarios.sweep.grids.Tied``.
+
+    ``known``: the last blocks that were asked for. ``guess``: while a way is chosen, which asks for the structure of
+    the questions alone, one number stands for all optima.
+    """
+
+    every: Mapping[str, Anchor]
+    known: dict[tuple[tuple[int, int, int], ...], dict[str, tuple[Arrays, Mask]]] = field(
+        default_factory=dict
+    )
+    guess: dict[str, float] = field(default_factory=dict)
+
+    def written(self, question: Question, region: Region, take: Callable[[NDArray[Any]], Any]) -> Question:
+        """Return a question of a block with the optima in its limits; ``take``: makes numbers of those of a block."""
+        limits = []
+        for x in question.limits:
+            if x.within is None:
+                limits.append(x)
+                continue
+            value = take(self._optima(x.name, region))
+            limits.append(anchors.limit_within(x, value, larger(question, x.name)))
+        return replace(question, limits=tuple(limits))
+
+    def _optima(self, name: str, region: Region) -> NDArray[Any]:
+        """Return the optima that a limit is tied to; where there is none any number that keeps the structure."""
+        if self.guess:
+            return np.full(over_grid.sides(region), self.guess[name])
+        arrays, left = self.found(region)[name]
+        value, there = arrays["objective"], (arrays["status"] == OPTIMAL) & ~left
+        return np.where(there, value, float(value[there].flat[0]) if there.any() else 1.0)
+
+    def found(self, region: Region) -> dict[str, tuple[Arrays, Mask]]:
+        """Return the optima of a block."""
+        key = tuple((int(s.start), int(s.stop), int(s.step or 1)) for s in region)
+        if key not in self.known:
+            found = {name: a.found(region) for name, a in self.every.items()}
+            while len(self.known) >= BLOCKS_KNOWN:
+                self.known.pop(next(iter(self.known)), None)
+            self.known[key] = found
+            return found
+        return self.known[key]
+
+    def part(self, places: Sequence[NDArray[np.int64]]) -> Anchors:
+        """Return the optima at some places along each axis."""
+        return Anchors({n: replace(a, path=a.path.part(places)) for n, a in self.every.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class ByAnchor:
+    """The way itself; see ``offers.Path``. ``last``: what answers the grid whose limits have the optima."""
+
+    tied: Anchors
+    last: Path
+
+    @property
+    def method(self) -> str:
+        """How, in words."""
+        ways = dict.fromkeys([*(a.path.method for a in self.tied.every.values()), self.last.method])
+        return f"first the optima that limits are within a share of, then the rest: {'; then '.join(ways)}"
+
+    @property
+    def kind(self) -> str:
+        """As the last grid is cut."""
+        return self.last.kind
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point: those of all its grids."""
+        return self.last.work + sum(a.path.work for a in self.tied.every.values())
+
+    def part(self, places: Sequence[NDArray[np.int64]]) -> ByAnchor:
+        """Return the same way for some places along each axis of its grid."""
+        return ByAnchor(self.tied.part(places), self.last.part(places))
+
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
+        """Answer a block."""
+        arrays, left = self.last.solve(plan, region)
+        for anchor, (own, missed) in zip(
+            self.tied.every.values(), self.tied.found(region).values(), strict=True
+        ):
+            none = (own["status"] == INFEASIBLE) & ~missed
+            _put_conflicts(arrays, plan, own, anchor.plan, none)
+            unknown = missed | ~np.isin(own["status"], [OPTIMAL, INFEASIBLE])
+            handover.hand_over(NO_OPTIMUM, int(np.count_nonzero(unknown & ~left)))
+            left = (left & ~none) | unknown
+        return arrays, left
+
+
+def _put_conflicts(arrays: Arrays, plan: Layout, own: Arrays, kept: Layout, none: Mask) -> None:
+    """Say of points where an optimum that a limit is tied to is not there why: that is why there is no design."""
+    fill = {v.name: v.fill for v in plan.variables}
+    for name, values in arrays.items():
+        if name == "status":
+            values[none] = INFEASIBLE
+        elif name not in ("binding", "would_do") or name not in own:
+            values[none] = fill[name]
+        else:
+            values[none] = fill[name]
+            for i, label in enumerate(plan.limits):
+                j = next((j for j, n in enumerate(kept.limits) if n == label), None)
+                if j is not None:
+                    values[none, i] = own[name][none, j]
+
+
+def chosen(grid: Grid, choose: Callable[[Grid], Choice]) -> Choice:
+    """Choose ways for the optima that limits are tied to, and one for what is left; ``choose``: a way for a grid."""
+    bases = list(grid.bases.values())
+    tied = [x for q in bases for x in q.limits if x.within is not None]
+    ends = [end for x in tied for end in (x.minimum, x.maximum) if end is not None]
+    if any(map(math.isfinite, ends)):
+        return Choice(reasons=(BOTH,))
+    found: dict[str, Anchor] = {}
+    choices = []
+    for name in dict.fromkeys(x.name for x in tied):
+        alone = replace(grid, bases={k: anchors.alone(q, name) for k, q in grid.bases.items()})
+        choices.append(choose(alone))
+        path = choices[-1].path
+        if path is None:
+            return choices[-1]
+        found[name] = Anchor(path, only(layout(alone), set(OF_ANCHORS)))
+    optima = Anchors(found)
+    first = tuple(slice(0, 1) for _ in grid.shape)
+    optima.guess.update({name: float(optima._optima(name, first).flat[0]) for name in found})
+    choices.append(choose(replace(grid, tied=optima)))
+    optima.guess.clear()
+    last = choices[-1].path
+    if last is None:
+        return choices[-1]
+    return Choice(
+        ByAnchor(optima, last),
+        (),
+        tuple(e for c in choices for e in c.exceptions),
+        left=max(c.left for c in choices),
+        untried=any(c.untried for c in choices),
+    )
