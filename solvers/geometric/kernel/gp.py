@@ -223,7 +223,7 @@ def _guess(T: Terms) -> Array:
     """Find the point where all terms are nearest to 1, least squares."""
     there = T.logc > 0.1 * LOG_ZERO
     X, found = T.A, np.empty((len(there), T.A.shape[-1]))
-    alike: Bools = there.all(1) if X.ndim == 2 else np.zeros(len(there), bool)
+    alike = np.asarray(there.all(1) & (X.ndim == 2))
     if alike.any():
         # a BLAS product over all instances adds up in an order that depends on how many there are
         found[alike] = -np.einsum("bk,kn->bn", T.logc[alike], X @ np.linalg.inv(_squares(X)))
