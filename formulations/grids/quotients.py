@@ -15,9 +15,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations.canonical import BOX_MARGIN, LOG_BOX, Array, Canonical, Divisor
 from formulations.row_keys import RowKey
+
+Bools = NDArray[np.bool_]
 
 ALIKE = 1e-9
 """Exponents closer than this are one."""
@@ -25,9 +29,18 @@ LEAST = np.log(1e-15)
 """Of a coefficient at least this share stays, so that no row is without terms."""
 
 
+def taken(c: Canonical) -> Bools:
+    """Which of the monomials that divide without a remainder each point of a problem takes out of its ratios."""
+    nothing = np.zeros((len(c.logc), 1), bool)
+    return np.concatenate([nothing, *(_quotients(c, d).taken for d in c.divisors)], axis=1)
+
+
 def apart(c: Canonical) -> Canonical:
-    """Return the same problem of many points with one more variable, at the end, for each ratio that can be divided."""
-    found = {d.row: q for d in c.divisors if (q := _quotient_and_remainder(c, d)) is not None}
+    """Return the same problem with one more variable, at the end, for each ratio that can be divided.
+
+    Of many points that take out the same monomials (see ``taken``).
+    """
+    found = {d.row: q for d in c.divisors if (q := _quotients(c, d)).taken.any()}
     if not found:
         return c
     n, more, count = len(c.names), len(found), len(c.logc)
@@ -37,7 +50,7 @@ def apart(c: Canonical) -> Canonical:
         own = slice(c.ptr[k], c.ptr[k + 1])
         exponents, logc = c.exponents[own], c.logc[:, own]
         if k in found:
-            exponents, logc = found[k][0], found[k][1]
+            exponents, logc = found[k].exponents[found[k].taken[0]], found[k].logc[:, found[k].taken[0]]
         exponents = np.pad(exponents, ((0, 0), (0, more)))
         if k in found:
             new = np.zeros((1, n + more))
@@ -51,7 +64,7 @@ def apart(c: Canonical) -> Canonical:
             divisors.append(replace(d, base=base))
             continue
         base[place[d.row]] += 1.0
-        rest = found[d.row][2]
+        rest = found[d.row].rest
         own = slice(c.ptr[d.row], c.ptr[d.row + 1])
         divisors.append(replace(d, row=len(rows), base=base))
         rows.append((np.pad(c.exponents[own], ((0, 0), (0, more))), rest))
@@ -78,23 +91,31 @@ def _terms(c: Canonical, d: Divisor) -> Array:
     return np.asarray(d.base + d.coordinates @ c.forms)
 
 
-def _quotient_and_remainder(c: Canonical, d: Divisor) -> tuple[Array, Array, Array] | None:
-    """The quotient of a row, exponents and coefficients, and its remainder's coefficients; None without a quotient."""
+@dataclass(frozen=True, slots=True)
+class _Quotients:
+    """Monomials that a row's divisor goes into: exponents (q, n), log coefficients (N, q), whether a point takes them
+    out of the row (N, q), and the coefficients of what is left of it (N, K).
+    """  # noqa: D205
+
+    exponents: Array
+    logc: Array
+    taken: Bools
+    rest: Array
+
+
+def _quotients(c: Canonical, d: Divisor) -> _Quotients:
     own = slice(c.ptr[d.row], c.ptr[d.row + 1])
     top, rest, below = c.exponents[own], c.logc[:, own].copy(), _terms(c, d)
-    exponents, logc = [], []
-    for x, inside in _fitting(top, below):
+    found = list(_fitting(top, below))
+    logc, takes = np.empty((len(rest), len(found))), np.empty((len(rest), len(found)), bool)
+    for i, (_, inside) in enumerate(found):
         share = (rest[:, inside] - d.logc).min(1)
-        if (rest[:, inside] < c.logc[:, own][:, inside] + LEAST / 2).any():
-            # what is left of a term that was taken out
-            continue
+        # what is left of a term that was taken out is not taken
+        takes[:, i] = (rest[:, inside] >= c.logc[:, own][:, inside] + LEAST / 2).all(1)
         left = np.exp(share[:, None] + d.logc - rest[:, inside])
-        rest[:, inside] += np.log(np.maximum(1.0 - left, np.exp(LEAST)))
-        exponents.append(x)
-        logc.append(share)
-    if not exponents:
-        return None
-    return np.array(exponents), np.stack(logc, axis=1), rest
+        rest[:, inside] += np.where(takes[:, i : i + 1], np.log(np.maximum(1.0 - left, np.exp(LEAST))), 0.0)
+        logc[:, i] = share
+    return _Quotients(np.array([x for x, _ in found]).reshape(len(found), -1), logc, takes, rest)
 
 
 def _fitting(top: Array, below: Array) -> Iterator[tuple[Array, list[int]]]:
@@ -109,6 +130,10 @@ def _fitting(top: Array, below: Array) -> Iterator[tuple[Array, list[int]]]:
 def _log_sum_ends(exponents: Array, logc: Array, c: Canonical) -> tuple[Array, Array]:
     """Ends of the logarithm of a sum over the boxes, each term at its own."""
     up, down = np.maximum(exponents, 0.0), np.minimum(exponents, 0.0)
-    low = logc + c.low @ up.T + c.high @ down.T
-    high = logc + c.high @ up.T + c.low @ down.T
+
+    def over_box(at_up: Array, at_down: Array) -> Array:
+        # a BLAS product over all points adds up in an order that depends on how many there are
+        return np.asarray(logc + np.einsum("pn,tn->pt", at_up, up) + np.einsum("pn,tn->pt", at_down, down))
+
+    low, high = over_box(c.low, c.high), over_box(c.high, c.low)
     return low.max(1), np.asarray(np.logaddexp.reduce(high, axis=1))

@@ -279,17 +279,6 @@ def test_a_point_does_not_depend_on_its_neighbours():
     assert empty.y.shape == (0, 4)
 
 
-@pytest.mark.parametrize("n", [2, 4])
-def test_a_point_has_the_same_bits_in_every_batch(n: int):
-    A, logc, ptr, lo, hi = random_programs(6, n, 40)
-    batch = gp.solve(A, logc, ptr, lo, hi)
-    for size in (1, 2, 7):
-        for i in range(0, 40 - size, size + 3):
-            part = gp.solve(A, logc[i : i + size], ptr, lo, hi)
-            for name in ("y", "value", "bound", "multipliers", "iterations"):
-                np.testing.assert_array_equal(getattr(part, name), getattr(batch, name)[i : i + size], name)
-
-
 def test_values_weights_and_gradients():
     """Public helpers: weights are shares, gradients agree with differences, absent rows are -inf and 0."""
     A, logc, ptr, _, _ = random_programs(2, 3, 5)

@@ -203,7 +203,7 @@ def _reduce(T: Terms, y: Array, free: Bools) -> tuple[Terms, Array, Array]:
     Returns the smaller table, the values (B, m) of the decided limits (-inf elsewhere) and the worst (B,).
     """
     columns = free.any(0)
-    A = T.A[..., columns]
+    A = T.A.compress(columns, axis=-1)
     alike = bool(free[:, columns].all())
     if not alike:
         A = A * free[:, None, columns]
@@ -222,15 +222,24 @@ def _reduce(T: Terms, y: Array, free: Bools) -> tuple[Terms, Array, Array]:
 def _guess(T: Terms) -> Array:
     """Find the point where all terms are nearest to 1, least squares."""
     there = T.logc > 0.1 * LOG_ZERO
-    logc = np.where(there, T.logc, 0.0)
-    X = T.A if T.A.ndim == 2 and there.all() else T.A * there[:, :, None]
+    X, found = T.A, np.empty((len(there), T.A.shape[-1]))
+    alike = np.asarray(there.all(1) & (X.ndim == 2))
+    if alike.any():
+        # a BLAS product over all instances adds up in an order that depends on how many there are
+        found[alike] = -np.einsum("bk,kn->bn", T.logc[alike], X @ np.linalg.inv(_squares(X)))
+    if not alike.all():
+        rest = T.take(~alike)
+        X = rest.A * there[~alike][:, :, None]
+        logc = np.where(there[~alike], rest.logc, 0.0)
+        found[~alike] = -np.linalg.solve(_squares(X), X.swapaxes(1, 2) @ logc[:, :, None])[:, :, 0]
+    return found
+
+
+def _squares(X: Array) -> Array:
+    """The matrices of least squares, a little off where they would be singular."""
     M = X.swapaxes(-1, -2) @ X
     ridge = 1e-9 * np.trace(M, axis1=-2, axis2=-1) + 1e-30
-    M = M + ridge[..., None, None] * np.eye(M.shape[-1])
-    if M.ndim == 2:
-        # a BLAS product over all instances adds up in an order that depends on how many there are
-        return np.asarray(-np.einsum("bk,kn->bn", logc, X @ np.linalg.inv(M)))
-    return -np.linalg.solve(M, X.swapaxes(1, 2) @ logc[:, :, None])[:, :, 0]
+    return np.asarray(M + ridge[..., None, None] * np.eye(M.shape[-1]))
 
 
 def _write(r: Result, block: NDArray[np.int64], a: _Answers, tol: float) -> None:

@@ -132,7 +132,8 @@ class Newton:
         row = s.terms.row_of
         coefficients = np.concatenate([s.weight[:, None], s.L[:, :m]], axis=1)
         # centred exponents: a sum of squares stays one in floating point
-        X = s.terms.A - s.G[:, row]
+        # taken, not indexed: a product adds up in an order that depends on how its arrays lie in memory
+        X = s.terms.A - s.G.take(row, axis=1)
         X *= np.sqrt(coefficients[:, row] * s.W)[:, :, None]
         self.s, self.D = s, s.L / s.S
         Y = s.J[:, : m + 1] * np.sqrt(self.D)[:, : m + 1, None]

@@ -63,8 +63,9 @@ class Terms:
 
 def terms(A: Array, logc: Array, ptr: NDArray[np.int64]) -> Terms:
     """Check the shapes of a table of terms and prepare it; ValueError when it does not fit together."""
-    A = np.asarray(A, float)
-    logc = np.atleast_2d(np.asarray(logc, float))
+    # in C order, as of one instance alone: sums and products add up by how arrays lie in memory
+    A = np.ascontiguousarray(A, float)
+    logc = np.atleast_2d(np.ascontiguousarray(logc, float))
     ptr = np.asarray(ptr, np.int64)
     K = logc.shape[1]
     if ptr.ndim != 1 or len(ptr) < 2 or ptr[0] != 0 or ptr[-1] != K or np.any(np.diff(ptr) < 1):

@@ -100,6 +100,7 @@ def step(T: Terms, s: Slopes, rows: NDArray[np.intp], multipliers: Array, free: 
     system = np.zeros((len(curved), size, size))
     system[:, :count, :count] = curved
     system[:, count:, :count], system[:, :count, count:] = s.own, s.own.swapaxes(1, 2)
-    right = -np.concatenate([s.all[:, 0], s.values[:, rows]], axis=1)
+    # in C order: a product adds up by how its arrays lie in memory, which may be another way for one point alone
+    right = -np.ascontiguousarray(np.concatenate([s.all[:, 0], s.values[:, rows]], axis=1))
     moved = np.einsum("pij,pj->pi", np.linalg.pinv(system, rcond=NO_CURVATURE, hermitian=True), right)
     return moved[:, :count], moved[:, count:]

@@ -30,6 +30,7 @@ from solvers.geometric.programs import branch
 from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
+from solvers.patterns import groups
 
 Bools = NDArray[np.bool_]
 Allowed = Mapping[int, Array | None]
@@ -202,9 +203,9 @@ def _least_in_box(c: Canonical, box: Box, solve: Solver) -> tuple[NDArray[np.int
     r = branch.search(c, solve, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP)
     status, value, y = r.status, r.value, r.y
     some = np.flatnonzero((status == gp.FAILED) & (r.alone is None))
-    if some.size:
-        own = divided.take(c, some)
+    for which, _ in groups(quotients.taken(divided.take(c, some))) if some.size else ():
+        places, own = some[which], divided.take(c, some[which])
         r = branch.search(quotients.apart(own), solve, value_only=True, gap=FEASIBLE_VALUE_GAP)
-        y[some], status[some] = r.y[:, : len(c.names)], r.status
-        value[some] = np.where(np.isnan(r.y[:, 0]), np.inf, canon.values(own, y[some])[:, 0])
+        y[places], status[places] = r.y[:, : len(c.names)], r.status
+        value[places] = np.where(np.isnan(r.y[:, 0]), np.inf, canon.values(own, y[places])[:, 0])
     return status, value, y

@@ -1,0 +1,91 @@
+"""A point's numbers are the same bits in every batch: those of the kernel, and those of grids however they are cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from random_posynomials import random_programs
+
+import dse
+import results.dataset
+import scenarios
+from formulations.grids import batch, divided, over_grid
+from solvers.geometric.kernel import gp
+from solvers.geometric.points import geometric
+from solvers.geometric.programs import relaxed_limits
+from solvers.many_points.by_piece import ByPiece
+from solvers.ratios import divided as ratios
+
+
+@pytest.mark.parametrize("absent", [False, True], ids=["all terms", "absent terms"])
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_a_program_has_the_same_bits_in_every_batch(n: int, absent: bool):
+    """Programs of which some lack a term are started in another way, and change nothing for those beside them."""
+    A, logc, ptr, lo, hi = random_programs(6, n, 120)
+    if absent:
+        logc[::3, ptr[1]] = -np.inf
+    batch = gp.solve(A, logc, ptr, lo, hi)
+    for size in (1, 2, 7):
+        for i in range(0, 120 - size, size + 3):
+            part = gp.solve(A, logc[i : i + size], ptr, lo, hi)
+            for name in ("y", "value", "bound", "multipliers", "iterations"):
+                np.testing.assert_array_equal(getattr(part, name), getattr(batch, name)[i : i + size], name)
+
+
+def _assert_same_bits(way: ByPiece, most: tuple[int, ...]) -> None:
+    """Answer blocks drawn by lot, and every point alone, and compare every bit with the grid at once."""
+    plan, shape = results.dataset.layout(way.grid), way.grid.shape
+    every, left = way.solve(plan, over_grid.whole(way.grid))
+    assert not left.any()
+    dice = np.random.default_rng(7)
+    first = [tuple(int(dice.integers(0, n)) for n in shape) for _ in most]
+    blocks = [tuple(slice(a, a + size) for a in at) for at, size in zip(first, most, strict=True)]
+    blocks += [tuple(slice(i, i + 1) for i in place) for place in np.ndindex(*shape)]
+    for block in blocks:
+        some, _ = way.solve(
+            plan, tuple(slice(s.start, min(s.stop, n)) for s, n in zip(block, shape, strict=True))
+        )
+        for name, values in some.items():
+            if name != "seconds":
+                assert values.tobytes() == every[name][block].tobytes(), (name, block)
+
+
+def test_geometric_programs_have_the_same_bits_however_the_grid_is_cut():
+    data = dse.load("nbody_clock_decided").model_dump(exclude_none=True, exclude_defaults=True)
+    paths = ("limits.time.max", "given.bodies")
+    for seed in (3, 5, 9):
+        dice = np.random.default_rng(seed)
+        axes = {f"a{i}": {"path": p, "factors": _drawn(dice)} for i, p in enumerate(paths)}
+        of = scenarios.grid(dse.Scenario(**data, sweep=axes))
+        _assert_same_bits(geometric.over(batch.apart(of, batch.batch), compiled=False), (2, 3))
+
+
+def _drawn(dice: np.random.Generator) -> list[float]:
+    return sorted(np.exp(dice.uniform(-1.5, 1.5, 5)).tolist())
+
+
+def test_what_a_point_takes_out_of_its_ratio_does_not_depend_on_its_neighbours(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """One monomial or two divide the ratio without a remainder, which depends on a number along an axis."""
+    monkeypatch.setattr(relaxed_limits, "NODES_BEFORE_DIVISION", 1)
+    size = "(processors / 100)"
+    asked: dict[str, Any] = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10, "growing": 1.0, "fixed": 1.0, "falling": 2.0},
+        "define": {
+            "quotient": f"(0.02 * {size} ** 2 + growing * {size} + fixed + falling / {size}) / ({size} + 1)"
+        },
+        "decide": {"memory": {}, "processors": {"max": 65536}},
+        "objective": {"minimize": "time"},
+        "limits": {"quotient": {"max": 1e-3}},
+        "sweep": {
+            "a": {"path": "given.growing", "values": [0.5, 0.9, 1.5]},
+            "b": {"path": "given.fixed", "values": [0.3, 1.2, 1.7]},
+        },
+    }
+    of = scenarios.grid(dse.load(asked))
+    _assert_same_bits(ratios.over(batch.apart(of, divided.divided), compiled=False), (2, 3))
