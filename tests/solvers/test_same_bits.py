@@ -13,10 +13,9 @@ import results.dataset
 import scenarios
 from formulations.grids import batch, divided, over_grid
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import geometric
+from solvers.geometric.points import geometric, ratios
 from solvers.geometric.programs import relaxed_limits
 from solvers.many_points.by_piece import ByPiece
-from solvers.ratios import divided as ratios
 
 
 @pytest.mark.parametrize("absent", [False, True], ids=["all terms", "absent terms"])
