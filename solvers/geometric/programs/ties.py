@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -192,18 +192,18 @@ def _settled_by_branching(
     if not unasked:
         directions = np.array([*np.eye(y.shape[1])[list(c.allowed)], *c.forms])
         apart = np.where(np.arange(len(directions)) < len(c.allowed), WHOLE_WIDTH, SETTLED_WIDTH)
-        near, some = c, np.arange(len(y))
+        near, open_ones = c, np.ones((len(y), len(directions)), bool)
         if within is not None:
             near = dataclasses.replace(c, low=np.minimum(within[0], y), high=np.maximum(within[1], y))
             z_low, z_high = canon.form_box(dataclasses.replace(near, forms=directions), near.low, near.high)
-            some = np.flatnonzero((z_high - z_low > apart).any(1))
-        reached = reaches(take(near, some), y[some], directions, solve)
+            open_ones = z_high - z_low > apart
+        reached = reaches(near, y, directions, solve, open_ones)
         wide = reached[1] - reached[0] > apart
-        loose[some] = wide.any(1)
+        loose = wide.any(1)
         for i, direction in enumerate(directions):
             alone = np.flatnonzero(direction)
             if alone.size == 1 and ends is not None:
-                ends[:, some[wide[:, i]], alone[0]] = reached[:, wide[:, i], i]
+                ends[:, wide[:, i], alone[0]] = reached[:, wide[:, i], i]
     y, some = y.copy(), np.flatnonzero(loose)
     if some.size:
         own = [goal_at(g, points[some]) for g in stages]
@@ -211,16 +211,16 @@ def _settled_by_branching(
     return y, loose, sure
 
 
-def reaches(c: Canonical, y: Array, directions: Iterable[Array], solve: Solver) -> Array:
+def reaches(c: Canonical, y: Array, directions: Array, solve: Solver, asked: Bools) -> Array:
     """The ends (2, N, q) of linear forms (q, n) over the designs that are as good as ``y`` (N, n), at many points.
 
+    Where they are not ``asked`` for (N, q) they are those of ``y``.
     The goal is nudged by a tiny power of the form: unlike a row that holds the goal at its optimum this leaves the
     feasible set as wide as it is. Where nothing is to be minimised, the form itself is.
     """
-    directions = list(directions)
 
-    def least(direction: Array) -> Array:
-        ends, left = y.copy(), np.arange(len(y))
+    def least(direction: Array, points: Bools) -> Array:
+        ends, left = y.copy(), np.flatnonzero(points)
         for nudge in NUDGES:
             if not left.size:
                 break
@@ -232,7 +232,8 @@ def reaches(c: Canonical, y: Array, directions: Iterable[Array], solve: Solver) 
             left = left[~good]
         return np.asarray(np.einsum("pi,i->p", ends, direction))
 
-    found = side_by_side.run([partial(least, sign * d) for d in directions for sign in (1.0, -1.0)])
+    each = [(sign * d, k) for d, k in zip(directions, asked.T, strict=True) for sign in (1.0, -1.0)]
+    found = side_by_side.run([partial(least, d, k) for d, k in each])
     ends = np.array(found).reshape(len(directions), 2, len(y)) * np.array([1.0, -1.0])[:, None]
     return np.moveaxis(ends, 0, 2)
 
