@@ -41,7 +41,7 @@ from results.stores.grown import Before, Places
 from scenarios.language.tables import Table
 from scenarios.structured.kernels import model_names
 from solvers import anchors, feasible_values, many_points, paths
-from solvers.fronts import series
+from solvers.fronts import front_points
 from solvers.fronts.program_front import ProgramFront
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool
 
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
         nothing = full or sampled or tied or base.uncertain is not None
-        return None if nothing else series.front(grid.question(start), key)
+        return None if nothing else front_points.front(grid.question(start), key)
 
     sampled, base = searched(grid), next(iter(grid.bases.values()))
     tied = anchors.has_anchors(base)
@@ -389,7 +389,7 @@ def _solve_line(at: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Soluti
         with handover.guarded(FRONT, len(line.places), handover.ARITHMETIC):
             front = at.front(line.start, line.key)
             asked = at.grid.question(line.start)
-            told = None if front is None else series.along(front, asked, line.key, line.values)
+            told = None if front is None else front_points.along(front, asked, line.key, line.values)
     seconds = (time.perf_counter() - began) / len(line.places)
     for i, place in enumerate(line.places):
         quick = told[i] if told is not None else None

@@ -13,7 +13,7 @@ from formulations import failures
 from formulations.row_keys import RowKey
 from results.solution import Solution, Status
 from solvers.answer import answer
-from solvers.fronts import series
+from solvers.fronts import front_points
 
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import Points
@@ -45,7 +45,7 @@ def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
         if c.target.kind == "limit"
         and c.target.side in {"min", "max"}
         and len(grid.axes[c.along].parts) == 1
-        and len(grid.axes[c.along].values) >= series.FEWEST_POINTS_OF_SERIES
+        and len(grid.axes[c.along].values) >= front_points.FEWEST_POINTS_OF_SERIES
     }
     if not long:
         yield from (Line((place,)) for place in places(region))
