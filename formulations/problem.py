@@ -13,8 +13,14 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import maxima, posynomial
-from formulations.arithmetics.linear_row import linear_row
-from formulations.arithmetics.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
+from formulations.arithmetics.posynomial import (
+    LogMonomial,
+    NotPosynomial,
+    Posynomial,
+    Ratio,
+    linear_row,
+    symbol,
+)
 from formulations.program import Program, is_linear, program
 from formulations.row_keys import RowKey
 from formulations.stated import Run

@@ -71,7 +71,7 @@ class Incumbents:
     def promising(self, f: Array, after: After) -> Mask:
         """Whether a partial design may come to something that no whole one betters; learns of the whole ones."""
         every = np.ones(len(f), dtype=bool)
-        if not len(f) or any(t.step is None for t in after.stages):
+        if not len(f) or any(t.menu for t in after.stages):
             return every
         if self.along is None:
             return every if self.ratio else self._below_the_best(f, after)
@@ -95,8 +95,8 @@ class Incumbents:
         met = whole[(whole <= self._ends()).all(axis=1), self.goal]
         self.value = np.array([min([*self.value, *met], default=np.inf)])
         own = f[:, self.goal] + after.low[self.goal]
-        if after.stages and after.low[self.goal] == 0.0 and not any(t.beside.any() for t in after.stages):
-            own = own + self._still_missing(f, np.stack([t.per for t in after.stages]))
+        if after.stages and after.low[self.goal] == 0.0 and not any(t.jump.any() for t in after.stages):
+            own = own + self._still_missing(f, np.stack([t.step for t in after.stages]))
         return np.asarray(own <= self.value[0] + self.s.margin[self.goal])
 
     def _ends(self) -> Array:
@@ -140,9 +140,9 @@ class Incumbents:
         What is still to be added gains at most ``rate`` for each unit of it. Between the needs of two whole designs a
         partial one is at its best just below the second.
         """
-        gain, use = (-np.array([t.per[k] for t in after.stages]) for k in (self.goal, along))
+        gain, use = (-np.array([t.step[k] for t in after.stages]) for k in (self.goal, along))
         gain, use = np.maximum(gain, 0.0), -use
-        if (gain[use <= 0.0] > 0.0).any() or any((t.beside < 0.0).any() for t in after.stages):
+        if (gain[use <= 0.0] > 0.0).any() or any((t.jump < 0.0).any() for t in after.stages):
             return np.zeros(len(f), dtype=bool)
         rate = float((gain[use > 0.0] / use[use > 0.0]).max(initial=0.0))
         ends = np.append(self.need[1:], self.s.cap[along])
@@ -157,9 +157,9 @@ class Incumbents:
         assert self.ratio is not None, "this is about ratios"
         if not after.stages:
             return np.zeros(len(f))
-        if any((t.beside < 0.0).any() for t in after.stages):
+        if any((t.jump < 0.0).any() for t in after.stages):
             return np.full(len(f), np.inf)
-        steps = np.stack([t.per for t in after.stages])
+        steps = np.stack([t.step for t in after.stages])
         a = steps[:, self.ratio.above] * self.ratio.above_factor
         b = -steps[:, self.ratio.below] * self.ratio.below_factor
         gain = np.maximum(value[:, None] * b - a, 0.0)
@@ -212,7 +212,7 @@ def designs(s: Sums) -> Array:
     best, work = Incumbents(s) if s.goal.any() else None, Work()
     for j, stage in enumerate(s.stages):
         after = After(s.total(low[j + 1 :]), s.total(high[j + 1 :]), s.stages[j + 1 :], best, work)
-        at = _with_menu(s, at, j, stage, after) if stage.step is None else _with_count(s, at, j, stage, after)
+        at = _with_menu(s, at, j, stage, after) if stage.menu else _with_count(s, at, j, stage, after)
     return at.x
 
 
@@ -230,7 +230,7 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
 
     Whatever is still to be added may be added to every state, as dominance supposes: none passes the upper end.
     """
-    step, jump, low = stage.per, stage.beside, stage.low
+    step, jump, low = stage.step, stage.jump, stage.low
     none = None
     if low == 0.0 and jump.any():
         if stage.high < 1.0:
