@@ -75,7 +75,8 @@ class Rows:
         self.columns = atoms([*(v.numerator for v in x.values()), *forms])
         pulled = self._pulled(stated)
         held = [a for a in self.columns if isinstance(a, Maximum) and a in pulled]
-        chosen = largest.choices(held)
+        whole = any(d.integer or d.values is not None for d in question.decide)
+        chosen = largest.choices(held, whole=whole or any(isinstance(a, Some) for a in self.columns))
         self.columns += tuple(z for columns in chosen.values() for z in columns)
         self.place = {atom: i for i, atom in enumerate(self.columns)}
         self.rows: list[tuple[RowKey | None, Affine, Affine, bool]] = [

@@ -17,14 +17,18 @@ from formulations.arithmetics.affine import ONE
 from formulations.arithmetics.forms import Affine, Largest, Maximum, number
 from formulations.arithmetics.posynomial import NotPosynomial
 
-WAYS = 256
-"""Sets of choices that are still tried one after another."""
+WAYS, WAYS_OF_WHOLE = 256, 4
+"""Sets of choices that are still tried one after another; of a program that has whole numbers anyway, which a search
+chooses from at once."""
 Span = Callable[[Affine], tuple[float, float]]
 
 
-def choices(maxima: Sequence[Maximum]) -> Mapping[Maximum, tuple[Largest, ...]]:
-    """Return the columns to add for each of these maxima; none where the sets of choices are few."""
-    if math.prod(len(a.arguments) for a in maxima) <= WAYS:
+def choices(maxima: Sequence[Maximum], *, whole: bool) -> Mapping[Maximum, tuple[Largest, ...]]:
+    """Return the columns to add for each of these maxima; none where the sets of choices are few.
+
+    ``whole``: whether other columns are whole numbers.
+    """
+    if math.prod(len(a.arguments) for a in maxima) <= (WAYS_OF_WHOLE if whole else WAYS):
         return {}
     return {a: tuple(Largest(a, k) for k in range(len(a.arguments))) for a in maxima}
 
