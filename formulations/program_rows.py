@@ -59,7 +59,7 @@ def matrix(forms: Sequence[Affine], place: Mapping[Any, int]) -> Array:
 class Rows:
     """The columns and rows of a question: limits, and what defines the atoms in them and in ``stated``.
 
-    Fields are named as those of ``program.Program``.
+    Fields are named as those of ``program.Program``; ``searched``: see ``program.program``.
     """
 
     def __init__(
@@ -68,6 +68,8 @@ class Rows:
         x: Mapping[str, Linear],
         limits: Mapping[RowKey, Linear],
         stated: Sequence[Linear],
+        *,
+        searched: bool,
     ) -> None:
         self.question = question
         stated = [*limits.values(), *stated]
@@ -76,7 +78,8 @@ class Rows:
         pulled = self._pulled(stated)
         held = [a for a in self.columns if isinstance(a, Maximum) and a in pulled]
         whole = any(d.integer or d.values is not None for d in question.decide)
-        chosen = largest.choices(held, whole=whole or any(isinstance(a, Some) for a in self.columns))
+        whole |= any(isinstance(a, Some) for a in self.columns)
+        chosen = largest.choices(held, searched=searched and whole)
         self.columns += tuple(z for columns in chosen.values() for z in columns)
         self.place = {atom: i for i, atom in enumerate(self.columns)}
         self.rows: list[tuple[RowKey | None, Affine, Affine, bool]] = [
