@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Atom, Some, atoms
-from formulations.arithmetics.many import Array, Many
+from formulations.arithmetics.many import Array, Many, plain
 from formulations.program_rows import column_ends, matrix
 from formulations.row_ends import upper_ends
 from formulations.row_keys import RowKey
@@ -29,6 +29,9 @@ from scenarios.question import Question
 from solvers import designs
 from solvers.counting import least
 from solvers.counting.least import Found, NotLeast, Row
+from solvers.linear.linear_program import weak_duality
+from solvers.linear.points import lp
+from solvers.outcome import INFEASIBLE, OPTIMAL
 
 MOST_SETS = 2000
 COUNT_PASSES = 4
@@ -54,7 +57,8 @@ class Counts:
     """A question in whole numbers, at ``count`` points at once.
 
     ``ends`` of the numbers; ``amounts``: what is there or not; ``cost`` is minimised, ``ties`` after it; ``over``:
-    whether ``cost`` is minus the reciprocal of the ratio that is minimised.
+    whether ``cost`` is minus the reciprocal of the ratio that is minimised; ``under``: what ``cost`` is divided by,
+    where that is decided too.
     """
 
     question: Question
@@ -66,6 +70,7 @@ class Counts:
     ties: tuple[Affine, ...]
     sign: int
     over: bool
+    under: Affine | None = None
 
     def user(self, value: Array) -> Array:
         """Return the user's objective from what was minimised."""
@@ -92,13 +97,13 @@ def counts(question: Question, count: int, known: Run | None = None) -> Counts:
 
 
 def aimed(c: Counts, which: int) -> Counts:
-    """The same numbers with the ratio of one limit (by its place) as what is minimised, and the others as limits.
-
-    Raises NotLeast where it is a ratio of two things that are decided.
-    """
-    cost, over = _cost(c.limits[which].ratio)
-    others = tuple(x for k, x in enumerate(c.limits) if k != which)
-    return replace(c, limits=others, cost=cost, ties=(), sign=1, over=over)
+    """The same numbers with the ratio of one limit (by its place) as what is minimised, and the others as limits."""
+    ratio, others = c.limits[which].ratio, tuple(x for k, x in enumerate(c.limits) if k != which)
+    only = replace(c, limits=others, ties=(), sign=1)
+    if not (ratio.numerator.is_constant or ratio.denominator.is_constant):
+        return replace(only, cost=ratio.numerator, over=False, under=ratio.denominator)
+    cost, over = _cost(ratio)
+    return replace(only, cost=cost, over=over)
 
 
 def _cost(goal: Linear) -> tuple[Affine, bool]:
@@ -160,6 +165,7 @@ class Part:
     there: frozenset[Some]
     rows: dict[RowKey, Row]
     cost: Row
+    under: Row | None
     ties: tuple[Row, ...]
 
 
@@ -169,7 +175,8 @@ def parts(c: Counts) -> list[Part]:
     for there in sets(c, c.limits):
         reduced = partial(_with_known, known={a: float(a in there) for a in c.amounts})
         rows = {x.key: reduced(x.form) for x in c.limits}
-        found.append(Part(there, rows, reduced(c.cost), tuple(map(reduced, c.ties))))
+        under = None if c.under is None else reduced(c.under)
+        found.append(Part(there, rows, reduced(c.cost), under, tuple(map(reduced, c.ties))))
     return found
 
 
@@ -220,7 +227,15 @@ def _best_of_set(c: Counts, kept: Collection[Limit], part: Part, low: Array, hig
     open_ends = {n: e for n, e in ends.items() if n not in fixed}
     rows = [r for r in (_with_known(part.rows[x.key], fixed) for x in kept) if not _vacuous(r)]
     ties = [_with_known(t, fixed).terms for t in part.ties]
-    found = least.best(rows, _with_known(part.cost, fixed), open_ends, c.count, ties)
+    cost, under = (
+        _with_known(part.cost, fixed),
+        None if part.under is None else _with_known(part.under, fixed),
+    )
+    found = (
+        least.best(rows, cost, open_ends, c.count, ties)
+        if under is None
+        else least.best_ratio(rows, cost, under, open_ends, c.count)
+    )
     u = {n: found.u[n] if n in found.u else np.full(c.count, fixed[n]) for n in c.ends}
     return Found(u, found.value, found.lost, found.met, found.near)
 
@@ -256,12 +271,18 @@ class Best:
 def best(c: Counts) -> Best:
     """The best design over all sets, ties settled: least cost, then ``ties``, then smaller numbers in file order."""
     tried = parts(c)
-    every = list(best_of_sets(c, c.limits, tried))
-    there = np.stack([f.there for f in every])
+    ends = _ends_of_sets(c, list(c.limits), tried)
+    every = list(map(partial(_best_of_set, c, c.limits), tried, *ends))
+    there, met = np.stack([f.there for f in every]), np.stack([f.met for f in every])
     wanted = np.stack([f.value for f in every])
-    reached = np.where(there & np.stack([f.met for f in every]), wanted, np.inf)
-    value = np.where(there, wanted, np.inf)
-    low, bound = reached.min(axis=0), value.min(axis=0)
+    reached = np.where(there & met, wanted, np.inf)
+    value, low = np.where(there, wanted, np.inf), reached.min(axis=0)
+    for k in np.flatnonzero((~met & (value < low)).any(axis=1)):
+        # a design that rows left aside forbid is no bound that may be reached
+        value[k] = np.where(
+            met[k], value[k], np.maximum(value[k], _bound_of_set(c, tried[k], *(e[k] for e in ends)))
+        )
+    bound = value.min(axis=0)
     rounding = np.stack([f.near for f in every]) & (wanted <= low + NEAR_OBJECTIVE * np.abs(low))
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (bound < low)
@@ -272,6 +293,25 @@ def best(c: Counts) -> Best:
     points = np.arange(c.count)
     lost = np.stack([f.lost for f in every]).min(axis=0)
     return Best({n: a[which, points] for n, a in u.items()}, low, bound, lost, unsure)
+
+
+def _bound_of_set(c: Counts, part: Part, low: Array, high: Array) -> Array:
+    """A lower bound of the best of a set by its linear program, at every point: infinite where there is no design."""
+    fixed = {
+        n: one for n, one, other in zip(c.ends, low.tolist(), high.tolist(), strict=True) if one == other
+    }
+    under = Row({}, 1.0) if part.under is None else _with_known(part.under, fixed)
+    if under.terms:
+        return np.full(c.count, -np.inf)
+    forms = [Affine(dict[Any, Any](r.terms), r.constant) for r in (*part.rows.values(), part.cost)]
+    numbers = matrix(forms, {n: j for j, n in enumerate(c.ends)})
+    numbers = np.broadcast_to(numbers, (c.count, *numbers.shape[-2:]))
+    rows, cost, equal = numbers[:, :-1], numbers[:, -1], np.zeros(len(part.rows), dtype=bool)
+    found = lp.solved(rows, equal, low, high, [cost], c.count)
+    bound = weak_duality(rows, equal, low, high, cost, found.y)
+    none = weak_duality(rows, equal, low, high, np.zeros(len(low) + 1), found.y) > 0.0
+    least_cost = np.select([found.end == OPTIMAL, none & (found.end == INFEASIBLE)], [bound, np.inf], -np.inf)
+    return np.asarray(least_cost / plain(under.constant))
 
 
 def _tie_levels(c: Counts, tried: Sequence[Part], u: Mapping[str, Array]) -> Iterator[Array]:

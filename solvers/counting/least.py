@@ -127,6 +127,26 @@ def best(
     return Found(u, value, lost, met, near)
 
 
+def best_ratio(
+    rows: Sequence[Row], above: Row, below: Row, ends: Mapping[str, tuple[float, float]], count: int
+) -> Found:
+    """Minimise ``above`` over ``below`` as ``best`` does. Raises NotLeast.
+
+    The design with the greatest number in ``below`` is the best where ``above`` is no larger there than it is at least.
+    """
+    found = best(rows, above, ends, count)
+    greatest = best(rows, Row({n: -c for n, c in below.terms.items()}, 0.0), ends, count)
+    least, most = (total(above.terms, f.u, above.constant) for f in (found, greatest))
+    under = total(below.terms, greatest.u, below.constant)
+    if any(sign(c) < 0 for c in below.terms.values()) or not (under > 0.0).all():
+        raise NotLeast("a ratio of what may be below zero")
+    with np.errstate(invalid="ignore"):
+        value = np.broadcast_to(most / under, (count,))
+    apart = most > least + SUM_ROUNDING * np.abs(least)
+    near = found.near | greatest.near | (greatest.there & apart)
+    return Found(greatest.u, value, greatest.lost, found.met & greatest.met, near)
+
+
 def raised(
     rows: Sequence[Row], start: Mapping[str, Array], ends: Mapping[str, tuple[float, float]]
 ) -> Mapping[str, Array]:

@@ -26,6 +26,8 @@ OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIB
 AXES = {
     "demand": ("limits.throughput.min", "8e12 op/s", "70e12 op/s"),
     "cap": ("limits.power.max", "3 kW", "20 kW"),
+    # the second is 0.7 % beyond: two levels of one type would do it, and sockets without a card
+    "near": ("limits.throughput.min", "66e12 op/s", "72.9e12 op/s"),
     "price": ("given.energy_price", "0.02 USD/kWh", "0.9 USD/kWh"),
     "failing": ("given.socket_failures", "1 FIT", "1e4 FIT"),
 }
@@ -50,15 +52,14 @@ def swept(name: str, **points: int) -> dict[str, Any]:
         ("station_least_cost", {"demand": 2, "price": 2}, False),
         ("station_least_power", {"demand": 3, "failing": 2}, False),
         ("station_longest_mttf_in_10_kw", {"failing": 2, "demand": 2}, False),
+        ("station_longest_mttf_in_10_kw", {"near": 2}, True),
         ("station_most_throughput_in_10_kw", {"cap": 2}, False),
     ],
 )
 def test_stations_are_what_each_is_by_itself(
     name: str, points: dict[str, int], infeasible: bool, as_alone: Any
 ):
-    # by what the boards of one point house too little, no type's least designs say
-    completed = int(points == {"demand": 3, "cap": 3})
-    arrays, left = as_alone(swept(name, **points), whole.over, completed=completed)
+    arrays, left = as_alone(swept(name, **points), whole.over)
     assert not left.any()
     assert (arrays["status"] == OPTIMAL).any()
     assert (arrays["status"] == INFEASIBLE).any() == infeasible
@@ -177,6 +178,39 @@ def test_least_designs_are_those_of_enumeration(seed: int):
         assert found.there[p] == np.isfinite(wanted)
         if found.there[p]:
             assert found.value[p] == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_least_ratios_are_those_of_enumeration(seed: int):
+    """More of c costs some b and room under a cap; the ratio of what a and b cost to 1 + c."""
+    generator = np.random.default_rng(seed)
+    count, names = 60, "abc"
+    rows = [
+        Row({"a": -1.0}, many(generator.integers(0, 5, count) / 1.0)),
+        Row({"b": -2.0, "c": 1.0}, many(generator.integers(-9, 2, count) / 1.0)),
+        Row({"a": 1.0, "b": 2.0, "c": 1.0}, many(-generator.integers(2, 25, count) / 1.0)),
+    ]
+    above, below = Row({"a": 1.0, "b": 1.0}, 1.0), Row({"c": 3.0}, 1.0)
+    found = least.best_ratio(rows, above, below, dict.fromkeys(names, (0.0, 9.0)), count)
+    every = np.stack(np.meshgrid(*[np.arange(10.0)] * 3, indexing="ij")).reshape(3, -1)
+    ratio = (every[0] + every[1] + 1.0) / (3.0 * every[2] + 1.0)
+    sure = 0
+    for p in range(count):
+        met = np.all(
+            [
+                sum(r.terms.get(n, 0.0) * u for n, u in zip(names, every, strict=True)) + r.constant.values[p]
+                <= 0.0
+                for r in rows
+            ],
+            axis=0,
+        )
+        if found.near[p]:
+            continue
+        sure += 1
+        assert found.there[p] == met.any()
+        if met.any():
+            assert found.value[p] == pytest.approx(ratio[met].min())
+    assert sure
 
 
 def many(values: Any) -> Any:
