@@ -187,6 +187,9 @@ class Rows:
         for atom in amounts:
             most, alone = (self._most(atom.amount, e) for e in (ends, widest))
             self.open |= not math.isfinite(alone)
+            if not math.isfinite(most) and ends[self.place[atom]] < 1.0:
+                # what a limit forbids altogether is as little as anything
+                most = 1.0
             if math.isfinite(most) or self.question.reach == 1.0:
                 self.amounts.append((len(self.rows), self.place[atom], min(alone, self._big)))
                 self.rows.append((None, *self._there(atom, most), False))
