@@ -140,7 +140,7 @@ def _answer(
     if known is not None and isinstance(known.found, structured.Optimum) and known.found.tied is not None:
         tried = dataclasses.replace(known, found=known.found.tied())
     else:
-        problem = formulate(question)
+        problem = formulate(question, searched=True)
         if problem.kind is Kind.EVALUATION:
             return _evaluated_solution(question)
         tried = wider.settled(

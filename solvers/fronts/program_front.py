@@ -124,7 +124,7 @@ def owners(question: Question) -> tuple[Owner, ...]:
     found: list[Owner] = []
     ways = combinations(question) if choices.categorical(question) else iter([({}, question)])
     for chosen, asked in itertools.islice(ways, COMBINATIONS + 1):
-        p = formulate(asked).program if asked.decide else None
+        p = formulate(asked, searched=True).program if asked.decide else None
         if (p is None and asked.decide) or len(found) == COMBINATIONS:
             return ()
         found.append(Owner(asked, chosen, p, program_curve.pair(p) if p is not None else None))
