@@ -12,6 +12,7 @@ everywhere, equal to it at the design it was made at.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Any
@@ -58,8 +59,21 @@ def posed(worlds: Worlds) -> Posed:
     """Run the model on symbols with arrays for coefficients; raises NotPosynomial with the reason where it cannot.
 
     Where exponents are uncertain, or numbers are 0 in some worlds only, each of up to MOST_APART worlds is run alone.
-    Refused, beside what is not a ratio of posynomials: maxima from which something gains.
+    Refused, beside what is not a ratio of posynomials: maxima from which something gains. The same worlds are asked
+    about several times, with other limits: they are posed once.
     """
+    for known in tuple(_posed):
+        if known.worlds is worlds:
+            return known
+    found = _posed_anew(worlds)
+    _posed.append(found)
+    return found
+
+
+_posed: deque[Posed] = deque(maxlen=4)
+
+
+def _posed_anew(worlds: Worlds) -> Posed:
     nominal = formulate(worlds.nominal)
     if nominal.rows is None and not nominal.cases:
         raise NotPosynomial(nominal.refusal or "whole numbers and menus of sums")
