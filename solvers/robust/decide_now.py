@@ -18,6 +18,7 @@ from formulations import failures
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import SAMPLE, Cap, Worlds, of_values
 from results.solution import Solution, Status
+from results.telling import estimates
 from results.telling.fresh import Fresh
 from scenarios.distributions import Marginal, Measure
 from scenarios.question import Question, fixed
@@ -92,8 +93,11 @@ def parted(question: Question) -> tuple[Question, tuple[Cap, ...]]:
     return dataclasses.replace(question, limits=tuple(limits), measure=measure), tuple(caps)
 
 
-def validated(question: Question, solution: Solution) -> Fresh:
-    """Judge the design of an answer in samples that it was not chosen on; ``question``: as ``parted`` returns it."""
+def validated(question: Question, solution: Solution, mean: validation.Mean = estimates.mean) -> Fresh:
+    """Judge the design of an answer in samples that it was not chosen on; ``question``: as ``parted`` returns it.
+
+    ``mean``: see ``validation.validated``.
+    """
     assert question.uncertain is not None, "only what is uncertain has samples"
     seed = question.uncertain.sampling.seed + validation.VALIDATION_SEED
     values = draw(question.uncertain, validation.FRESH, method="random", seed=seed)
@@ -108,7 +112,7 @@ def validated(question: Question, solution: Solution) -> Fresh:
     quantiles = sorted({*validation.QUANTILES, *(() if of is None else (of,))})
     promised = [p for p in promises(question) if not question.measures.keys() & p.names]
     told = {n: (m, solution.metrics.get(n, math.nan)) for n, m in question.measures.items()}
-    return validation.validated(worlds, numbers, promised, seed, quantiles, told)
+    return validation.validated(worlds, numbers, promised, seed, quantiles, told, mean)
 
 
 def sampled(question: Question, count: int | None = None, *, seed: int | None = None) -> Worlds:

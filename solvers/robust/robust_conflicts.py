@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import Array, Worlds, judged
 from results.solution import Status
 from scenarios.question import Objective
+from solvers import side_by_side
 from solvers.explaining import subsets
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
@@ -39,7 +41,7 @@ def why(wanted: Wanted) -> Why:
     if listed is not None:
         return listed
 
-    def met(row: np.ndarray) -> int:
+    def met_by(row: np.ndarray) -> int:
         kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
         status = found_by(replace(asked, kept=kept), tied=False).outcome.status
         if status in (Status.OPTIMAL, Status.FEASIBLE):
@@ -49,7 +51,11 @@ def why(wanted: Wanted) -> Why:
     unknown = set[str]()
     values = of_each(lambda n: _feasible_value(asked, n, frozenset(names), unknown))
     few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
-    return Why(names, conflicts.singly(met), values, lambda _: worlds.nominal, few, ended=ended)
+
+    def met(_: Points, rows: np.ndarray) -> np.ndarray:
+        return np.array(side_by_side.run([partial(met_by, row) for row in rows]), np.int8)
+
+    return Why(names, met, values, lambda _: worlds.nominal, few, ended=ended)
 
 
 def _why_of_listed(wanted: Wanted, names: tuple[str, ...]) -> Why | None:

@@ -106,7 +106,9 @@ def _best_removal(asked: Posed, problem: Sampled, searched: removal_whole.Search
 def _removal_words(found: Removed, size: int, chances: Sequence[Chance], worlds: str) -> str:
     names = [f"{' and '.join(c.names) or 'the level'} may fail in {c.may_fail}" for c in chances]
     how = "every set of them that can matter was searched"
-    if not found.whole:
+    if found.infeasible:
+        how = "no set of them leaves a design"
+    elif not found.whole:
         how = "the bound is that of sets of samples, one of which must hold"
     programs = f"{found.programs} geometric programs, each with its Lagrangian bound"
     return f"of {size} {worlds} {', '.join(names)}; {how}: {programs}"
@@ -223,15 +225,18 @@ def _chosen_power(chosen: Mapping[str, Posynomial], name: str, power: float) -> 
 
 def _easily(problem: Sampled, near: Array | None) -> Removed:
     """Search as ``_searched_failures`` does where that takes few programs; else raise Hard."""
-    if removal.in_order(problem)[0].expected > EASY:
-        raise Hard(f"{problem.expected:.0f} sets of samples")
-    return _searched_failures(problem, near)
+    return _searched_failures(problem, near, EASY)
 
 
-def _searched_failures(problem: Sampled, near: Array | None) -> Removed:
-    """Search which samples fail: the obvious ones where these are proved best, else as far as it takes."""
+def _searched_failures(problem: Sampled, near: Array | None, most: float = math.inf) -> Removed:
+    """Search which samples fail: the obvious ones where these are proved best, else as far as it takes.
+
+    ``most``: optima that a search may be expected to meet; raises Hard where it is more.
+    """
     quick = removal_bounds.closed(problem, near)
     if quick is not None:
         return quick
+    if removal.in_order(problem)[0].expected > most:
+        raise Hard(f"{problem.expected:.0f} sets of samples")
     found = removal.search(problem)
     return found if found.whole else removal_bounds.bounded(problem, found)
