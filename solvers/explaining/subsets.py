@@ -192,7 +192,7 @@ def listed_value(
     found = np.full(shape[0], np.inf)
     for key in sorted(k for k in ratios if k.name == name):
         held = enumeration.excess(ratios, shape, but=key) <= HOLDS
-        of_it = ratios[key] if key.side == "model" else {**t.question.given, **at}[name]
+        of_it = ratios[key] if key.side == "model" else {**t.question.given, **t.x, **at}[name]
         value = enumeration.full(of_it, shape)
         sign = -1.0 if key.side == "min" else 1.0
         best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1)
