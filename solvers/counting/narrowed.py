@@ -49,23 +49,32 @@ class Listed:
     which: Indices
 
 
-def breaking_few(listed: Listed, most: int) -> Indices:
-    """Designs that somewhere, with the loosest bounds, break no more than so many limits for certain."""
+def unbroken(listed: Listed) -> Indices:
+    """Designs that somewhere, with the loosest bounds, break no limit for certain."""
     found = np.zeros(listed.every.shape, bool)
     for points, rows in _kinds(listed):
-        broken: Any = np.int8(0)
-        for ratio in rows(_loosest(blocks.part(listed.question, points))).values():
-            broken = broken + (np.isfinite(ratio) & (ratio > 1.0 + SURE))
-        found |= np.broadcast_to(broken <= most, (1, *found.shape))[0]
+        found |= _breaks_few(listed, points, rows, 0)
     return np.flatnonzero(found)
 
 
-def telling(listed: Listed) -> Indices:
-    """Designs that at some kind of points break other limits than those before, or the same at other points."""
-    found = [
-        _first_of_each_way(_broken(listed, points, rows), listed.every) for points, rows in _kinds(listed)
-    ]
-    return np.unique(np.concatenate(found))
+def telling(listed: Listed) -> tuple[Indices, Indices]:
+    """Designs for each way to break limits, and those that somewhere break no more than one limit for certain.
+
+    A way is which limits are broken at which of the points that are alike in what is given.
+    """
+    ways, few = [], np.zeros(listed.every.shape, bool)
+    for points, rows in _kinds(listed):
+        ways.append(_first_of_each_way(_broken(listed, points, rows), listed.every))
+        few |= _breaks_few(listed, points, rows, 1)
+    return np.unique(np.concatenate(ways)), np.flatnonzero(few)
+
+
+def _breaks_few(listed: Listed, points: Points, rows: Rows, most: int) -> Any:
+    """Which designs break no more than so many limits for certain, with the loosest bounds of some points."""
+    broken: Any = np.int8(0)
+    for ratio in rows(_loosest(blocks.part(listed.question, points))).values():
+        broken = broken + (np.isfinite(ratio) & (ratio > 1.0 + SURE))
+    return np.broadcast_to(broken <= most, (1, *listed.every.shape))[0]
 
 
 def _broken(listed: Listed, points: Points, rows: Rows) -> list[Any]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,9 @@ KIND = "table of designs"
 METHOD = "a table of all designs, evaluated at every point"
 CELLS = 400_000
 """Designs times points that are evaluated together."""
-POINTS_OF_TABLE, MOST_TABULATED = 1024, 1_000_000
+LEFT = 0.01
+"""Of the designs of a large table those that are compared at every point, for its declared work."""
+POINTS_OF_TABLE, MOST_TABULATED = 256, 1_000_000
 """Points together of a large table, and designs that a table still has."""
 
 Mask = NDArray[np.bool_]
@@ -83,11 +85,16 @@ def over(grid: grids.Grid) -> ByGroup:
 
     Its declared work is that of a point's designs: evaluated (once for all that differ in limits only) and compared.
     """
-    every = [[t.size for t in designs.tables(q, MOST_TABULATED) or ()] for q in blocks.kinds(grid)]
+    every = [[t.size for t in designs.tables(q, MOST_TABULATED) or ()] or [1] for q in blocks.kinds(grid)]
+    largest = max(max(sizes) for sizes in every)
     numbers = work.metrics(next(iter(grid.bases.values())))
-    cell = work.seconds("table metric", numbers * work.given_share(grid)) + work.seconds("table cell")
-    each = work.seconds("table point") + max(sum(sizes) or 1 for sizes in every) * cell
-    largest = max(max(sizes, default=1) for sizes in every)
+    compared = sum(size if size < LARGE_TABLE else size * LEFT for sizes in every for size in sizes)
+    count = max(sum(sizes) for sizes in every)
+    each = (
+        work.seconds("table point")
+        + work.seconds("table metric", count * numbers * work.given_share(grid))
+        + work.seconds("table cell", compared / len(every))
+    )
     together = POINTS_OF_TABLE if largest >= LARGE_TABLE else CELLS // largest
     return ByGroup(grid, answered, together, METHOD, "batch", each, by_given=True)
 
@@ -122,13 +129,14 @@ class Asked:
         question, near = blocks.part(self.question, own), blocks.part(self.near, kinds)
         return replace(self, question=question, near=near, which=which.reshape(-1))
 
-    def table(self, narrow: Callable[[Listed], Points]) -> Table:
-        """Return the designs as a table; of many those that are left by ``narrow``."""
+    def tables(self, narrow: Callable[[Listed], Sequence[Points]]) -> list[Table]:
+        """Return the designs as a table; of many those that ``narrow`` leaves, each choice as a table."""
         x = self.every
-        if isinstance(x, Grid):
-            listed = Listed(x, self.question, self.near, self.which)
-            x = x.designs(np.arange(x.size) if x.size < LARGE_TABLE else narrow(listed))
-        return Table({}, self.question, x)
+        if not isinstance(x, Grid):
+            return [Table({}, self.question, x)]
+        few = x.size < LARGE_TABLE
+        kept = [np.arange(x.size)] if few else narrow(Listed(x, self.question, self.near, self.which))
+        return [Table({}, self.question, x.designs(k)) for k in kept]
 
 
 def why(asked: Asked, own: Points) -> Why:
@@ -142,14 +150,18 @@ def why(asked: Asked, own: Points) -> Why:
     here = replace(asked.at(own), every=designs.widest(replace(asked.question, decide=menus)) or asked.every)
     question = here.question
     decided = frozenset(d.name for d in decide if d.menu is None)
-    reach = wider.farthest(formulate(asked.plain))
+    by_ways, *by_few = here.tables(narrowed.telling)
+
+    @cache
+    def reach() -> float:
+        return wider.farthest(formulate(asked.plain))
 
     def search(some: Points, free: Collection[str]) -> Codes:
-        return _free_box_feasibility(question, reach, some, free)
+        return _free_box_feasibility(replace(question, reach=reach()), some, free)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         there = here.at(some)
-        t = there.table(partial(narrowed.breaking_few, most=1))
+        t = replace((*by_few, by_ways)[0], question=there.question)
         at, ratios = enumeration.numbers(t, there.near, there.which)
         # of bounds of what is decided other designs tell
         unknown = np.full(len(some), np.nan)
@@ -158,17 +170,16 @@ def why(asked: Asked, own: Points) -> Why:
             n: unknown if n in decided else subsets.listed_value(t, at, ratios, n, shape) for n in conflict
         }
 
-    t = here.table(narrowed.telling)
-    _, ratios = enumeration.numbers(t, here.near, here.which)
-    broken = subsets.broken(ratios, names, (len(own), t.size))
+    _, ratios = enumeration.numbers(by_ways, here.near, here.which)
+    broken = subsets.broken(ratios, names, (len(own), by_ways.size))
     known = subsets.Known(names, broken, True, decided, search)
     met = along_bounds(known.met, question, names, len(own))
     return Why(names, met, values, lambda some: blocks.part(question, some))
 
 
-def _free_box_feasibility(question: Question, reach: float, some: Points, free: Collection[str]) -> Codes:
+def _free_box_feasibility(question: Question, some: Points, free: Collection[str]) -> Codes:
     """Whether limits can hold together where bounds and whole numbers of what is decided are given up, too."""
-    relaxed = subsets.without(_flat(blocks.part(replace(question, reach=reach), some)), free)
+    relaxed = subsets.without(_flat(blocks.part(question, some)), free)
     return feasibility.feasible(relaxed, boxes.spaces(relaxed, len(some)))
 
 
@@ -227,7 +238,7 @@ def answered(
         Asked(x, q, n, which, p)
         for x, (_, q), (_, n), p in zip(listed(question), wide, near, plain, strict=True)
     ]
-    tables = [a.table(partial(narrowed.breaking_few, most=0)) for a in asked]
+    tables = [a.tables(lambda listed: [narrowed.unbroken(listed)])[0] for a in asked]
     if len(points) > 1 and len(points) * max(t.size for t in tables) > CELLS_COMPARED:
         return _in_halves(points, lambda now: answered(into, block, block.question(now), now, listed, told))
     try:

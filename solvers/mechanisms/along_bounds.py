@@ -13,11 +13,11 @@ import numpy as np
 
 from formulations.arithmetics.many import plain
 from formulations.canonical import Array
-from scenarios.question import Question
+from scenarios.question import Decision, Limit, Question
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, Feasible
 from solvers.patterns import Bools, Indices, groups
 
-OPEN = 2
+UNTOLD = 2
 """Of a place in a chain: nothing tells of it yet."""
 
 
@@ -30,7 +30,7 @@ def along_bounds(
     is not known, all that is open there is asked.
     """
     given = _numbered([_along(v, points) for v in question.given.values() if np.size(plain(v)) > 1], points)
-    bounds = list(_bounds(question, points))
+    bounds = list(_looseness(question, points))
 
     def feasible(rows: Indices, kept: Bools) -> Codes:
         found = np.full(len(kept), NOT_KNOWN, np.int8)
@@ -38,7 +38,7 @@ def along_bounds(
             left_out = {n for n, k in zip(names, kind, strict=True) if not k}
             own = [values for name, values in bounds if name not in left_out]
             own.sort(key=lambda values: np.unique(values).size)
-            of_chain = _numbered([given, *own[:-1]], points)
+            of_chain = _numbered([given.astype(float), *own[:-1]], points)
             loose = own[-1] if own else np.zeros(points)
             found[which] = _of_chains(ask, rows[which], of_chain[rows[which]], loose[rows[which]], kind)
         return found
@@ -46,9 +46,10 @@ def along_bounds(
     return feasible
 
 
-def _bounds(question: Question, points: int) -> Iterator[tuple[str, Array]]:
+def _looseness(question: Question, points: int) -> Iterator[tuple[str, Array]]:
     """Go through the bounds that differ between points: of what, and how loose each is."""
-    for held in (*question.limits, *question.decide):
+    every: tuple[Limit | Decision, ...] = (*question.limits, *question.decide)
+    for held in every:
         for sign, end in ((1.0, held.maximum), (-1.0, held.minimum)):
             if end is not None and np.size(plain(end)) > 1:
                 yield held.name, sign * _along(end, points)
@@ -71,7 +72,7 @@ def _of_chains(
     """Answer about the limits ``kept`` at points of chains along which bounds get looser."""
     _, first, place = np.unique(np.stack([chain, loose]), axis=1, return_index=True, return_inverse=True)
     asked, chain = points[first], chain[first]
-    codes = np.full(asked.size, OPEN, np.int8)
+    codes = np.full(asked.size, UNTOLD, np.int8)
     begin = np.flatnonzero(np.diff(chain, prepend=-1))
     last = np.append(begin[1:], asked.size) - 1
     which = np.repeat(np.arange(begin.size), last - begin + 1)
@@ -91,7 +92,7 @@ def _of_chains(
         known[still] = told != NOT_KNOWN
         middle = (low + high) // 2
     codes[known[which]] = np.where(np.arange(asked.size) <= low[which], CANNOT_HOLD, CAN_HOLD)[known[which]]
-    left = np.flatnonzero(codes == OPEN)
+    left = np.flatnonzero(codes == UNTOLD)
     if left.size:
         now(left)
     return codes[place.reshape(-1)]
