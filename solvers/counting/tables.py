@@ -144,6 +144,8 @@ def why(asked: Asked, own: Points) -> Why:
 
     Bounds on menus are limits like others: designs beyond them are in the table, too.
     """
+    plain, question = subsets.with_menus(asked.plain), subsets.with_menus(asked.question)
+    asked = replace(asked, plain=plain, question=question)
     names = _limits_of_table_conflicts(asked)
     decide = asked.question.decide
     menus = tuple(replace(d, minimum=None, maximum=None) if d.menu is not None else d for d in decide)

@@ -120,7 +120,7 @@ def without(question: Question, names: Iterable[str]) -> Question:
     )
 
 
-def _with_menus(question: Question) -> Question:
+def with_menus(question: Question) -> Question:
     """Return the question with its lists as menus, where the model's own limits ask for numbers that divide others.
 
     Numbers between those listed would not divide.
@@ -148,7 +148,7 @@ def why(question: Question) -> Why:
 
     A set is met when a known design breaks only limits outside it, and otherwise decided by interval branch and bound.
     """
-    question = _with_menus(question)
+    question = with_menus(question)
     names = limit_names(question)
     if not question.decide:
         return _why_broken(question, names)
