@@ -26,6 +26,7 @@ WAYS: tuple[Way, ...] = (
     whole.way,
     sums.way,
     linear.way,
+    tables.way_of_large,
     unstructured.way,
 )
 

@@ -128,7 +128,7 @@ def _anywhere(grid: Grid, question: Question, *, wide: bool) -> Question:
 
 def why(asked: Asked, own: Points) -> Why:
     """What tells why points ``own``, all alike in what is given, have no design."""
-    question, near = blocks.part(asked.table.question, own), asked.near
+    question, near = blocks.part(asked.question, own), asked.near
     known = run(separable.corners(question)[0])
     _, ratios = _metrics_and_ratios(question, near, {d.name: np.ones(1) for d in question.decide}, len(own))
     names, keys = _limits_maybe_in_conflict(question, ratios), list(ratios)
