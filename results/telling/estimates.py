@@ -110,7 +110,9 @@ def _corrected(values: Array, means: Array, level: float) -> Estimate:
     from scipy.special import ndtr, ndtri
 
     found, draws = float(values.mean()), means.size
-    below = (float(np.count_nonzero(means < found)) + 0.5 * float(np.count_nonzero(means == found))) / draws
+    # of a few values many resamples have the very mean, but for rounding
+    same = np.abs(means - found) <= 1e-12 * abs(found)
+    below = (np.count_nonzero((means < found) & ~same) + 0.5 * np.count_nonzero(same)) / draws
     bias = float(ndtri(min(max(below, 0.5 / draws), 1.0 - 0.5 / draws)))
     apart = (values - found) / float(values.std())
     skewed = float((apart * apart * apart).mean()) / (6.0 * math.sqrt(values.size))

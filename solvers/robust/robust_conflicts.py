@@ -98,14 +98,15 @@ def _feasible_value(wanted: Wanted, name: str, names: frozenset[str], unknown: s
     """
     ends_of_limit = _ends_of(wanted.worlds, name)
     groups = [wanted.chances[g] for g in wanted.failing(name)]
+    by_itself = not groups or (len(groups) == 1 and groups[0].names == (name,) and len(ends_of_limit) == 1)
+    asked = replace(wanted, kept=names)
     for side, end in ends_of_limit.items():
         try:
-            if not groups or (len(groups) == 1 and groups[0].names == (name,) and len(ends_of_limit) == 1):
-                value, status = _best_level(wanted, name, names, side)
-            elif len(ends_of_limit) == 1:
-                value, status = _eased_end(replace(wanted, kept=names - {name}, eased=name), side, end)
-            else:
-                value, status = None, Status.ERROR
+            value, status = (
+                _best_level(wanted, name, names, side)
+                if by_itself
+                else _eased_end(asked, RowKey(name, side), end)
+            )
         except (NotPosynomial, CannotTake):
             value, status = None, Status.ERROR
         unknown.update([name] if status not in (Status.OPTIMAL, Status.INFEASIBLE) else [])
@@ -143,15 +144,17 @@ def _best_level(wanted: Wanted, name: str, names: frozenset[str], side: str) -> 
     return float(measure.value(level, maximize=side == "min")), found.status
 
 
-def _eased_end(wanted: Wanted, side: str, end: float) -> tuple[float | None, Status]:
-    """The value at which a limit would do that may fail together with others."""
+def _eased_end(wanted: Wanted, key: RowKey, end: float) -> tuple[float | None, Status]:
+    """The value at which an end of a limit would do that may fail, together with its other end or other limits."""
+    eased = replace(wanted, eased=key)
     try:
         few = scan.few(wanted.worlds)
-        factor = scan.minimise(wanted).outcome.bound if few else chance.least_factor(wanted)
+        factor = scan.minimise(eased).outcome.bound if few else chance.least_factor(eased)
     except (NotPosynomial, CannotTake):
         factor = None
     if factor is not None and math.isfinite(factor):
-        return end * factor if side == "max" else end / factor, Status.OPTIMAL
+        return end * factor if key.side == "max" else end / factor, Status.OPTIMAL
     # whether nothing does or nothing was found is known only where the other limits are refuted
-    rest = found_by(replace(wanted, eased=""), tied=False).outcome.status
+    loose = wanted.worlds.changed(lambda q: with_limit(q, key, None))
+    rest = found_by(replace(wanted, worlds=loose), tied=False).outcome.status
     return None, rest if rest is Status.INFEASIBLE else Status.ERROR

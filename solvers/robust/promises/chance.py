@@ -91,8 +91,7 @@ def least_factor(wanted: Wanted) -> float | None:
 
     None where the others leave none, or a whole number keeps it open.
     """
-    kept = None if wanted.kept is None else wanted.kept | {wanted.eased}
-    asked = dataclasses.replace(robust.kept(robust.posed(wanted.worlds), kept), goal=None)
+    asked = dataclasses.replace(robust.kept(robust.posed(wanted.worlds), wanted.kept), goal=None)
     problem = sampled(asked, wanted.chances, None, eased=wanted.eased)
     found = _best_removal(asked, problem, _searched_failures)
     return math.exp(found.value) if found.y is not None and found.value - found.bound <= 1e-6 else None
@@ -114,16 +113,18 @@ def _removal_words(found: Removed, size: int, chances: Sequence[Chance], worlds:
     return f"of {size} {worlds} {', '.join(names)}; {how}: {programs}"
 
 
-def sampled(asked: Posed, chances: Sequence[Chance], measure: Measured | None, eased: str = "") -> Sampled:
+def sampled(
+    asked: Posed, chances: Sequence[Chance], measure: Measured | None, eased: RowKey | None = None
+) -> Sampled:
     """Write a question in many worlds as rows over its samples; the level, where there is one, is the last variable.
 
-    ``eased``: the limit whose ratio is to be least, in place of an objective.
+    ``eased``: the end of a limit whose ratio is to be least, in place of an objective.
     """
     hard = len(chances)
     groups = {n: [g for g, c in enumerate(chances) if n in c.names] for c in chances for n in c.names}
     unknown, one = Posynomial({((LEVEL, 1.0),): 1.0}), Posynomial({(): 1.0})
     rows = [
-        (g, dataclasses.replace(r, denominator=r.denominator * unknown) if r.key.name == eased else r)
+        (g, dataclasses.replace(r, denominator=r.denominator * unknown) if r.key == eased else r)
         for r in asked.rows
         for g in groups.get(r.key.name, [hard])
     ]
@@ -133,7 +134,7 @@ def sampled(asked: Posed, chances: Sequence[Chance], measure: Measured | None, e
         if level is not None:
             own = next((g for g, c in enumerate(chances) if not c.names), hard)
             rows.append((own, Row(LEVEL_KEY, level, unknown)))
-    if eased:
+    if eased is not None:
         goal = unknown
     names = [v.name for v in asked.variables]
     low, high = (ends[0] for ends in batch.boxes(asked.variables, (1,), far=True))
