@@ -73,11 +73,14 @@ def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
         part = replace(grid, bases={k: _with_choice(q, chosen) for k, q in grid.bases.items()})
         if not _same_questions_left(grid, part, chosen):
             return Offer(reason=f"{KIND}: an axis changes what the choice brings with it")
-        offers = [w(part) for w in ways]
-        taken = next((o for o in offers if o.path is not None and o.share >= SHARE_OF_TRIED), None)
-        if taken is None or taken.path is None:
+        offers: list[Offer] = []
+        for offer in (w(part) for w in ways):
+            if offer.path is not None and offer.share >= SHARE_OF_TRIED:
+                parts.append(Part(chosen, offer.path))
+                break
+            offers.append(offer)
+        else:
             return Offer(reason=next((f"{KIND}: {o.reason}" for o in offers if o.reason), ""))
-        parts.append(Part(chosen, taken.path))
     found = ByChoice(grid, tuple(parts))
     if all(isinstance(v, str) for chosen in made for v in chosen.values()):
         return Offer(found)

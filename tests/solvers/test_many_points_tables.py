@@ -94,6 +94,15 @@ def test_a_processor_may_be_chosen_too(as_alone: Any):
     assert set(arrays["machine.gpu"].ravel().tolist()) <= {-1, 0, 1}
 
 
+def test_of_a_large_table_few_designs_are_compared_and_nothing_else_changes(as_alone: Any):
+    limits = {"time": {"max": 1.0}, "energy_dynamic": {"max": 60.0}}
+    asked = whole_regions(2, "energy", limits, count=11, points=2)
+    asked["sweep"]["deadline"] |= {"start": 1.0, "stop": 9.0}
+    arrays, left = as_alone(asked, tables.over)
+    assert not left.any()
+    assert {OPTIMAL, NONE} <= set(arrays["status"].ravel().tolist())
+
+
 def test_grids_of_whole_regions_go_this_way_and_regions_without_end_do_not():
     for count, taken in ((4, True), (24, False)):
         grid = scenarios.grid(dse.load(whole_regions(1, "energy", {"time": {"max": 1.0}}, count)))
