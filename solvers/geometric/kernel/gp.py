@@ -45,7 +45,8 @@ __all__ = [
     "weights",
 ]
 
-BLOCK = 256  # instances in step: their arrays stay in cache
+BLOCK, EXPONENTS_AT_ONCE = 1024, 1 << 22
+"""Instances in step: what one step costs beside the arithmetic is shared; the most exponents that these have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +121,9 @@ def solve(
     with np.errstate(all="ignore"):
         free = hi - lo > FIXED
         for which in _patterns(free) if apart else [np.arange(N)]:
-            for k in range(0, len(which), BLOCK):
-                block = which[k : k + BLOCK]
+            together = max(1, min(BLOCK, EXPONENTS_AT_ONCE // max(T.A.shape[-2] * n, 1)))
+            for k in range(0, len(which), together):
+                block = which[k : k + together]
                 part = T if len(block) == N else T.take(block)
                 g = None if guess is None else guess[block]
                 kept = np.zeros(len(block), bool) if content is None else content[block]

@@ -44,6 +44,9 @@ HURRIED, GIVEN_UP = 12, 20
 """Stale iterations, where others wait, until an instance counts as jammed, and until it is left as it is."""
 SMALL_GAP = 1e-6  # a gap that hardly matters: not worth another try while others wait
 
+FEW_CUT, CUTS_TOGETHER = 64, 8
+"""Of so few instances this many shorter steps are tried in one go, which takes about as long as one."""
+
 Choice = NDArray[np.int64] | slice
 
 
@@ -135,10 +138,9 @@ class Move:
 
 
 def _trial(
-    s: State, move: Move, step: Array, k: Choice
+    s: State, move: Move, a: Array, k: Choice
 ) -> tuple[tuple[Array, Array, Array, Array, Array], Bools]:
-    """Evaluate the rows at the end of a step for the instances k: (F, W, y, t, S), and where it will do."""
-    a = step[k]
+    """Evaluate the rows at the end of steps ``a`` of the instances k: (F, W, y, t, S), and where they will do."""
     by = a[:, None]
     yt = s.y[k] + by * move.d[k, :-1]
     tt = s.t[k] + a * move.d[k, -1] * s.elastic[k]
@@ -166,15 +168,24 @@ def _shorten(s: State, move: Move, step: Array) -> tuple[Array, Bools]:
     if not ok.all():
         for to, come in zip(new, old, strict=True):
             to[~ok] = come[~ok]
-        for _ in range(CUTS):
+        tries = 0
+        while tries < CUTS:
             k = np.flatnonzero(~ok)
             if not len(k):
                 break
-            step[k] *= SHORTER
-            part, fine = _trial(s, move, step, k)
+            together = 1 if len(k) > FEW_CUT else min(CUTS_TOGETHER, CUTS - tries)
+            tries += together
+            # one after the other, so that a step is the same number in every batch
+            shorter = np.multiply.accumulate(
+                np.concatenate([step[None, k], np.full((together, len(k)), SHORTER)])
+            )[1:]
+            part, fine = _trial(s, move, shorter.ravel(), np.tile(k, together))
+            fine = fine.reshape(shorter.shape)
+            good, cut = np.flatnonzero(fine.any(0)), np.where(fine.any(0), fine.argmax(0), -1)
+            step[k] = shorter[cut, np.arange(len(k))]
             for to, come in zip(new, part, strict=True):
-                to[k[fine]] = come[fine]
-            ok[k[fine]] = True
+                to[k[good]] = come[cut[good] * len(k) + good]
+            ok[k[good]] = True
         step[~ok] = 0.0
     s.F, s.W, s.y, s.t, s.S = new
     s.G = s.terms.slopes(s.W)
