@@ -44,6 +44,9 @@ HURRIED, GIVEN_UP = 12, 20
 """Stale iterations, where others wait, until an instance counts as jammed, and until it is left as it is."""
 SMALL_GAP = 1e-6  # a gap that hardly matters: not worth another try while others wait
 
+CUTS_TOGETHER = 5
+"""Shorter steps that are tried at once: few instances need them, and a trial of few takes as long as one of many."""
+
 Choice = NDArray[np.int64] | slice
 
 
@@ -135,10 +138,9 @@ class Move:
 
 
 def _trial(
-    s: State, move: Move, step: Array, k: Choice
+    s: State, move: Move, a: Array, k: Choice
 ) -> tuple[tuple[Array, Array, Array, Array, Array], Bools]:
-    """Evaluate the rows at the end of a step for the instances k: (F, W, y, t, S), and where it will do."""
-    a = step[k]
+    """Evaluate the rows at the end of steps ``a`` of the instances k: (F, W, y, t, S), and where they will do."""
     by = a[:, None]
     yt = s.y[k] + by * move.d[k, :-1]
     tt = s.t[k] + a * move.d[k, -1] * s.elastic[k]
@@ -166,15 +168,20 @@ def _shorten(s: State, move: Move, step: Array) -> tuple[Array, Bools]:
     if not ok.all():
         for to, come in zip(new, old, strict=True):
             to[~ok] = come[~ok]
-        for _ in range(CUTS):
+        for _ in range(0, CUTS, CUTS_TOGETHER):
             k = np.flatnonzero(~ok)
             if not len(k):
                 break
-            step[k] *= SHORTER
-            part, fine = _trial(s, move, step, k)
+            # one product after the other, as if each step were tried alone
+            cuts = np.concatenate([step[k][None], np.full((CUTS_TOGETHER, k.size), SHORTER)])
+            shorter = np.multiply.accumulate(cuts)[1:]
+            part, fine = _trial(s, move, shorter.ravel(), np.tile(k, CUTS_TOGETHER))
+            fine = fine.reshape(shorter.shape)
+            good, cut = np.flatnonzero(fine.any(0)), fine.argmax(0)
+            step[k] = np.where(fine.any(0), shorter[cut, np.arange(k.size)], shorter[-1])
             for to, come in zip(new, part, strict=True):
-                to[k[fine]] = come[fine]
-            ok[k[fine]] = True
+                to[k[good]] = come[cut[good] * k.size + good]
+            ok[k[good]] = True
         step[~ok] = 0.0
     s.F, s.W, s.y, s.t, s.S = new
     s.G = s.terms.slopes(s.W)
