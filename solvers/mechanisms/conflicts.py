@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,37 +83,60 @@ def minimal_conflicts(
     *,
     every: bool,
     within: Bools | None = None,
+    met: Sequence[Bools] = (),
     few: int = FEW_LIMITS,
 ) -> Minimal:
     """Find the minimal sets of limits that cannot hold together, of many points at once.
 
     ``every``: all of them, else the smallest, of these the first in the order of the limits. ``within`` (points,
-    names): limits that are known to conflict together (default: all, which is asked).
+    names): limits that are known to conflict together (default: all, which is asked). ``met``: of some designs, which
+    limits (points, names) they meet; a design that meets none tells nothing.
 
     A limit without which there is a design is in every conflict; where these alone conflict there is no other. Else
     sets are asked by size, up to ``few`` limits; of more limits one minimal set is found by halves (Junker,
-    QuickXplain, AAAI 2004). Subsets of what can hold together can, too, and supersets of a conflict conflict.
+    QuickXplain, AAAI 2004). Subsets of what can hold together can, too, and supersets of a conflict conflict. Where
+    some conflict is known and one is wanted, single limits are asked before all this: many points need no more.
     """
     inside = np.ones((points, names), bool) if within is None else within
+    settled = np.full(points, every and names <= few)
+    state = _State(
+        inside,
+        within is not None,
+        np.zeros_like(inside),
+        met,
+        feasible,
+        settled,
+        np.ones(points, bool),
+        [],
+        [],
+    )
+    open_ones, sizes = np.arange(points), range(names + 1)
+    if within is not None and not every and names <= few:
+        open_ones = _by_size(state, state.alone(open_ones), sizes[1:2], every=False)
+        sizes = sizes[2:]
     # of many limits most play no part, and go many at a time
-    none_known = names > few and within is None
-    needed = np.zeros_like(inside) if none_known else _necessary_limits(inside, feasible)
-    state = _State(inside, needed, feasible, np.ones(points, bool), [], [])
-    alone = (needed == inside).all(1) & (within is not None)
-    open_ones = np.flatnonzero(~alone)
-    alone[open_ones] = state.asked(open_ones, needed[open_ones]) == CANNOT_HOLD
-    state.add(np.flatnonzero(alone), needed[alone])
-    (_by_halves if names > few else partial(_by_size, every=every))(state, np.flatnonzero(~alone))
+    if names <= few or within is not None:
+        state.needed[open_ones] = _necessary_limits(state, open_ones)
+    open_ones = state.alone(open_ones, least=sizes.start)
+    if names > few:
+        _by_halves(state, open_ones)
+    else:
+        _by_size(state, open_ones, sizes, every=every)
     owner, members = np.concatenate(state.owners), np.concatenate(state.members)
     order = np.argsort(owner, kind="stable")
-    return Minimal(owner[order], members[order], alone | (every and names <= few), state.sure)
+    return Minimal(owner[order], members[order], state.every, state.sure)
 
 
 @dataclass(slots=True)
 class _State:
+    """What is known while sets are asked; ``refuted``: that all limits ``inside`` conflict together."""
+
     inside: Bools
+    refuted: bool
     needed: Bools
+    met: Sequence[Bools]
     feasible: Feasible
+    every: Bools
     sure: Bools
     owners: list[Indices]
     members: list[Bools]
@@ -124,31 +146,50 @@ class _State:
         self.members.append(members)
 
     def asked(self, owner: Indices, kept: Bools) -> Codes:
-        found = _feasibility_in_parts(self.feasible, owner, kept)
-        self.sure[owner[found == NOT_KNOWN]] = False
+        found = np.full(owner.size, CAN_HOLD, np.int8)
+        rest = np.arange(owner.size)
+        for met in self.met:
+            there = met[owner[rest]]
+            rest = rest[(kept[rest] & ~there).any(1) | ~there.any(1)]
+        for start in range(0, rest.size, ROWS_ASKED_TOGETHER):
+            part = rest[start : start + ROWS_ASKED_TOGETHER]
+            found[part] = self.feasible(owner[part], kept[part])
         return found
 
+    def conflict(self, owner: Indices, kept: Bools) -> Bools:
+        """Whether sets conflict; points of which that cannot be told are marked."""
+        found = self.asked(owner, kept)
+        self.sure[owner[found == NOT_KNOWN]] = False
+        return np.asarray(found == CANNOT_HOLD)
 
-def _feasibility_in_parts(feasible: Feasible, owner: Indices, kept: Bools) -> Codes:
-    parts = [slice(k, k + ROWS_ASKED_TOGETHER) for k in range(0, owner.size, ROWS_ASKED_TOGETHER)]
-    found = [np.asarray(feasible(owner[part], kept[part]), np.int8) for part in parts]
-    return np.concatenate([np.zeros(0, np.int8), *found])
+    def alone(self, points: Indices, least: int = 0) -> Indices:
+        """Settle points whose needed limits conflict alone, and return the others; fewer than ``least`` do not."""
+        needed = self.needed[points]
+        clash = (needed == self.inside[points]).all(1) & self.refuted
+        rest = np.flatnonzero(~clash & (needed.sum(1) >= least))
+        clash[rest] = self.conflict(points[rest], needed[rest])
+        self.add(points[clash], needed[clash])
+        # what could not be told of smaller sets does not matter: they lack a needed limit
+        self.every[points[clash]] = self.sure[points[clash]] = True
+        others: Indices = points[~clash]
+        return others
 
 
-def _necessary_limits(inside: Bools, feasible: Feasible) -> Bools:
+def _necessary_limits(state: _State, points: Indices) -> Bools:
     """The limits without which the others can hold together."""
     # what is in every conflict is in the one that is known
-    left_out, owner = np.nonzero(inside.T)
-    kept = np.ones((owner.size, inside.shape[1]), bool)
-    kept[np.arange(owner.size), left_out] = False
-    found = np.zeros_like(inside)
-    found[owner, left_out] = _feasibility_in_parts(feasible, owner, kept) == CAN_HOLD
+    left_out, place = np.nonzero(state.inside[points].T)
+    kept = np.ones((place.size, state.inside.shape[1]), bool)
+    kept[np.arange(place.size), left_out] = False
+    found = np.zeros((points.size, state.inside.shape[1]), bool)
+    found[place, left_out] = state.asked(points[place], kept) == CAN_HOLD
     return found
 
 
-def _by_size(state: _State, open_ones: Indices, *, every: bool) -> None:
+def _by_size(state: _State, open_ones: Indices, sizes: Iterable[int], *, every: bool) -> Indices:
+    """Ask the sets of these sizes; the points without such a conflict, or with ``every`` all points."""
     count = state.inside.shape[1]
-    for size in range(count + 1):
+    for size in sizes:
         sets = itertools.combinations(range(count), size)
         while open_ones.size:
             some = list(itertools.islice(sets, max(SETS_TOGETHER // open_ones.size, 1)))
@@ -157,29 +198,33 @@ def _by_size(state: _State, open_ones: Indices, *, every: bool) -> None:
             kept = np.zeros((len(some), count), bool)
             for row, chosen in zip(kept, some, strict=True):
                 row[list(chosen)] = True
-            owner = np.tile(open_ones, len(some))
-            known = zip(state.owners, state.members, strict=True) if every else ()
-            clash, sets_kept = _new_conflicts(state, owner, np.repeat(kept, open_ones.size, axis=0), known)
+            clash, sets_kept = _new_conflicts(state, open_ones, kept, every=every)
             if not every:
                 clash, first = np.unique(clash, return_index=True)
                 sets_kept = sets_kept[first]
                 open_ones = np.setdiff1d(open_ones, clash)
             state.add(clash, sets_kept)
+    return open_ones
 
 
-def _new_conflicts(
-    state: _State, owner: Indices, kept: Bools, known: Iterable[tuple[Indices, Bools]]
-) -> tuple[Indices, Bools]:
-    """Those of some sets of one size that conflict, of which no subset is ``known`` to."""
+def _new_conflicts(state: _State, points: Indices, sets: Bools, *, every: bool) -> tuple[Indices, Bools]:
+    """Those of some sets of one size that conflict at each point, and no subset of them; else up to the first known."""
+    owner, kept = np.tile(points, len(sets)), np.repeat(sets, points.size, axis=0)
     needed = state.needed[owner]
     # the needed ones alone were asked before
     asked = (needed <= kept).all(1) & (kept != needed).any(1)
-    for owners, members in known:
-        for point, clash in zip(owners, members, strict=True):
-            asked &= (owner != point) | ~(clash <= kept).all(1)
-    owner, kept = owner[asked], kept[asked]
-    clash = state.asked(owner, kept) == CANNOT_HOLD
-    return owner[clash], kept[clash]
+    known = (sets[:, None] == state.inside[points]).all(2) & state.refuted
+    if every:
+        for owners, members in zip(state.owners, state.members, strict=True):
+            for point, clash in zip(owners, members, strict=True):
+                asked &= (owner != point) | ~(clash <= kept).all(1)
+    else:
+        # of sets after a known conflict none is wanted
+        asked &= (np.cumsum(known, axis=0) <= known).ravel()
+    found = asked & known.ravel()
+    rest = np.flatnonzero(asked & ~found)
+    found[rest] = state.conflict(owner[rest], kept[rest])
+    return owner[found], kept[found]
 
 
 Halving = Generator[tuple[int, ...], bool | None, tuple[int, ...]]
@@ -187,7 +232,7 @@ Halving = Generator[tuple[int, ...], bool | None, tuple[int, ...]]
 
 def _by_halves(state: _State, open_ones: Indices) -> None:
     """One minimal set of each point; all points ask side by side."""
-    clash = open_ones[state.asked(open_ones, state.inside[open_ones]) == CANNOT_HOLD]
+    clash = open_ones[state.conflict(open_ones, state.inside[open_ones])]
     waiting: dict[int, tuple[int, ...]] = {}
     found: dict[int, tuple[int, ...]] = {}
 
@@ -212,7 +257,7 @@ def _by_halves(state: _State, open_ones: Indices) -> None:
         kept = np.zeros((owner.size, state.inside.shape[1]), bool)
         for row, point in zip(kept, running, strict=True):
             row[list(waiting[point])] = True
-        told = state.asked(owner, kept) == CANNOT_HOLD
+        told = state.conflict(owner, kept)
         answers = dict(zip(map(int, owner), map(bool, told), strict=True))
     members = state.needed[clash].copy()
     for row, point in zip(members, clash, strict=True):

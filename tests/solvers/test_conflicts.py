@@ -71,6 +71,32 @@ def test_a_conflict_that_is_known_changes_nothing(seed: int):
     found = conflicts.minimal_conflicts(len(families), names, ask, every=False, within=known)
     for point, family in enumerate(families):
         assert told(found, point) == by_size(family)[:1]
+        assert not found.every[point] or len(family) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_known_design_meets_is_not_asked(seed: int):
+    """Designs change no set that is found; one that meets no limit tells nothing."""
+    generator, names = np.random.default_rng(seed), 6
+    families = [f for f in (drawn(generator, names) for _ in range(60)) if f]
+    known = np.array([[i in f[-1] for i in range(names)] for f in families])
+    # a design misses a limit of each conflict
+    met = np.array([[all(i != min(s) for s in f) for i in range(names)] for f in families])
+    met[::3] = False
+    inner, asked = oracle(families, names), []
+
+    def feasible(points: Indices, kept: Bools) -> Bools:
+        asked.extend(zip(points, kept, strict=True))
+        return inner(points, kept)
+
+    for every in (False, True):
+        found = conflicts.minimal_conflicts(
+            len(families), names, feasible, every=every, within=known, met=[met]
+        )
+        for point, family in enumerate(families):
+            assert told(found, point) == by_size(family)[: None if every else 1]
+    assert asked
+    assert not any(met[point].any() and not (kept & ~met[point]).any() for point, kept in asked)
 
 
 @pytest.mark.parametrize("seed", range(4))

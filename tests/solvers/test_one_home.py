@@ -72,7 +72,7 @@ def test_minimal_conflicts_have_one_home(kind: str, monkeypatch: pytest.MonkeyPa
     def gone(*_: Any, **__: Any) -> Any:
         raise RuntimeError(GONE)
 
-    monkeypatch.setattr(conflicts, "_feasibility_in_parts", gone)
+    monkeypatch.setattr(conflicts._State, "asked", gone)
     alone = answer(question, neighbours=False)
     assert alone.status is Status.ERROR
     assert GONE in alone.message

@@ -20,7 +20,7 @@ from formulations.problem import Problem
 from formulations.tolerances import SLACK
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.formulas import ANY, BARE
+from solvers.geometric.kernel.formulas import ANY, BARE, FEASIBLE
 from solvers.geometric.kernel.gp_terms import Array, lagrangian, terms
 from solvers.geometric.programs import branch
 from solvers.geometric.programs.nodes import values_beside
@@ -40,7 +40,7 @@ def first_minimal(ask: Oracle | Searches, *, why: bool = True) -> tuple[Bools, B
     that limits are granted, and has nothing to do with the edges of the search box. Without ``why`` it is only told
     that there is one.
     """
-    sure, within = ask.refuted()
+    sure, within, designs = ask.refuted(why=why)
     members = np.zeros((sure.size, len(ask.names)), bool)
     if not why:
         return members, sure
@@ -50,8 +50,9 @@ def first_minimal(ask: Oracle | Searches, *, why: bool = True) -> tuple[Bools, B
         return ask.feasible(some[own], kept)
 
     inside = None if within is None else within[some]
+    met = [held[some] for held in designs]
     clash = conflicts.minimal_conflicts(
-        some.size, len(ask.names), feasible, every=False, within=inside, few=ask.few
+        some.size, len(ask.names), feasible, every=False, within=inside, met=met, few=ask.few
     )
     found = np.zeros(sure.size, bool)
     found[some[clash.owner[clash.sure[clash.owner]]]] = True
@@ -127,10 +128,10 @@ class Searches:
     solve: Solver
     few: int = conflicts.FEW_SEARCHED
 
-    def refuted(self) -> tuple[Bools, Bools | None]:
+    def refuted(self, *, why: bool) -> tuple[Bools, None, tuple[()]]:
         """Whether all limits conflict also with the slack that they are granted, and far out of the box."""
         every = np.ones(len(self.names), bool)
-        return self._met(self.batch.farther(), self.points, every, slack=SLACK) == gp.INFEASIBLE, None
+        return self._met(self.batch.farther(), self.points, every, slack=SLACK) == gp.INFEASIBLE, None, ()
 
     def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
         """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
@@ -180,8 +181,11 @@ class Oracle:
             None if self._discrete is None else names.index(batch.problem.variables[self._discrete].name)
         )
 
-    def refuted(self) -> tuple[Bools, Bools]:
-        """Whether all limits together conflict (see ``hopeless``), and names (points, names) that do so alone."""
+    def refuted(self, *, why: bool) -> tuple[Bools, Bools, tuple[Bools, ...]]:
+        """Whether all limits conflict (see ``Searches.refuted``), and names (points, names) that do so alone.
+
+        Besides returns, where it is asked ``why``, which names are met at some designs.
+        """
         count = len(self._logc)
         everyone, every = np.arange(count), np.ones((count, len(self.names)), bool)
         r = self._eased(everyone, every, BARE)
@@ -196,13 +200,32 @@ class Oracle:
                 proved = lagrangian(T, *self._far, r.y, lam, 0.0) > 0
             named = np.stack([(lam > 0)[:, self._whose == i].any(1) for i in range(len(self.names))], axis=1)
             members = np.where((sure & proved)[:, None], named, members)
-        return sure, members
+        return sure, members, self._met(r.y) if why else ()
+
+    def _met(self, y: Array) -> tuple[Bools, ...]:
+        """Which names are met at designs y, and at designs that need meet none.
+
+        None, where a design does not meet what is no limit. Whether a value is an allowed one is left open.
+        """
+        none = self._kept(np.arange(len(y)), np.zeros((len(y), len(self.names)), bool))
+        free = self._solve(self._exponents, none, self._ptr, self._low, self._high, tol=ANY).y
+        found = []
+        for design in (y, free):
+            held = gp.evaluate(self._exponents, self._logc, self._ptr, design)[:, 1:] <= FEASIBLE
+            met = np.stack([held[:, self._whose == i].all(1) for i in range(len(self.names))], axis=1)
+            if self._own is not None:
+                met[:, self._own] = False
+            found.append(met & held[:, self._whose < 0].all(1, keepdims=True))
+        return tuple(found)
 
     def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
         """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
-        near = partial(self._feasible_in, self._batch, (self._low, self._high))
-        far = partial(self._feasible_in, self._batch_far, self._far)
-        return np.asarray(conflicts.in_both(near, far)(points, kept))
+        far = self._feasible_in(self._batch_far, self._far, points, kept)
+        # where the farther ends leave it open those of the search may do
+        rest = np.flatnonzero(far == conflicts.NOT_KNOWN)
+        near = self._feasible_in(self._batch, (self._low, self._high), points[rest], kept[rest])
+        far[rest[near == conflicts.CAN_HOLD]] = conflicts.CAN_HOLD
+        return far
 
     def _feasible_in(
         self, b: Batch, wide: tuple[Array, Array], points: NDArray[np.intp], kept: Bools
