@@ -259,7 +259,7 @@ def without_design(
         outcome.status,
         certificate=outcome.certificate,
         solver=outcome.solver,
-        message=f"{outcome.runaway} grows or falls without limit" if outcome.runaway else outcome.message,
+        message=outcome.endless if outcome.runaway else outcome.message,
         runaway=outcome.runaway,
     )
 

@@ -201,10 +201,11 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     if not question.objectives:
         text = "a design that meets all limits"
         return Outcome(Status.FEASIBLE, x, certificate=text, solver=ENUMERATION)
-    runaway = _runaway(question, every, x, low)
-    if runaway:
-        text = f"{runaway} reaches the last power listed"
-        return Outcome(Status.UNBOUNDED, x, certificate=text, solver=ENUMERATION, runaway=runaway)
+    d = _runaway(question, every, x, low)
+    if d is not None:
+        text = f"{d.name} reaches the last power listed"
+        falls = d.values is not None and x[d.name] == d.values[0]
+        return Outcome(Status.UNBOUNDED, x, certificate=text, solver=ENUMERATION, runaway=d.name, falls=falls)
     whole = designs.everything(question)
     text = f"all {every.size} combinations enumerated" if every.size > 1 else "the only combination tried"
     if whole is None or every.size < whole.size:
@@ -240,8 +241,8 @@ def open_powers(question: Question) -> Iterator[tuple[Decision, tuple[float, ...
                 yield d, ends
 
 
-def _runaway(question: Question, every: Grid, x: Mapping[str, float], low: float) -> str:
-    """Name what is decided whose powers are better the farther they are listed (empty: nothing)."""
+def _runaway(question: Question, every: Grid, x: Mapping[str, float], low: float) -> Decision | None:
+    """Find what is decided whose powers are better the farther they are listed."""
     for d, ends in open_powers(question):
         if x[d.name] not in ends:
             continue
@@ -250,8 +251,8 @@ def _runaway(question: Question, every: Grid, x: Mapping[str, float], low: float
             apart = np.abs(np.log(part.x[d.name] / x[d.name])) > math.log(FEWER_POWERS)
             nearer = min(nearer, float(judged(part.take(apart), question, ONE).value[0]))
         if nearer > low + question.gap * abs(low):
-            return d.name
-    return ""
+            return d
+    return None
 
 
 Level = tuple[float, dict[str, float]]

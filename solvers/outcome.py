@@ -21,8 +21,9 @@ class Outcome:
 
     ``x``: SI value of every decided variable (None where there is no point). ``bound``: proven bound of the
     objective in the user's own sense and SI units (None: none known). ``certificate``: a sentence, what proves it.
-    ``runaway``: the variable that runs away when unbounded. ``ranges``: by enumeration, the lowest and highest optimal
-    value of what is not unique, and ``next_best``: the next better design with another objective, and that objective.
+    ``runaway``: the variable that runs away when unbounded; it grows, unless it ``falls``. ``ranges``: by enumeration,
+    the lowest and highest optimal value of what is not unique, and ``next_best``: the next better design with another
+    objective, and that objective.
     """
 
     status: Status
@@ -31,9 +32,15 @@ class Outcome:
     certificate: str = ""
     solver: str = ""
     runaway: str = ""
+    falls: bool = False
     message: str = ""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     next_best: NextBest | None = None
+
+    @property
+    def endless(self) -> str:
+        """Say which variable runs away, and where to."""
+        return f"{self.runaway} {'falls' if self.falls else 'grows'} without limit"
 
 
 @dataclass(frozen=True, slots=True)

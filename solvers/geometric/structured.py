@@ -141,18 +141,20 @@ def _searched_problem(problem: Problem, reached: branch.Reached | None) -> Searc
     outcome, found = _outcome_of_search(problem, c, reached)
     if found is None or found.y is None:
         return Searched(problem, goal, c, outcome, done=Optimum(outcome))
-    gone, known = "", None
+    gone, known = None, None
     if stated is not None:
-        gone = "" if c.divisors else runaway(take(c, 0), problem.variables)
+        gone = None if c.divisors else runaway(take(c, 0), problem.variables)
         box, y = (c.low, c.high), found.y[None]
         # with whole numbers the multipliers are found again later: here they only tell what an open end holds
         if not gone and (not c.allowed or at_open_ends(problem.variables, box, y).any()):
             known = found.alone or multipliers.at(c, y, side_by_side.solve)[0]
             pull = np.maximum(known.lower_multipliers, known.upper_multipliers)
             held = held_by_box(problem.variables, box, y, pull)[0]
-            gone = next((v.name for v, h in zip(problem.variables, held, strict=True) if h), "")
+            falls = found.y - c.low[0] < c.high[0] - found.y
+            ends = zip(c.names, falls.tolist(), held, strict=True)
+            gone = next(((name, low) for name, low, h in ends if h), None)
     if gone:
-        outcome = _unbounded(gone, outcome.solver)
+        outcome = _unbounded(*gone, outcome.solver)
         return Searched(problem, goal, c, outcome, done=Optimum(outcome))
     return Searched(problem, goal, c, outcome, found, known=known)
 
@@ -270,9 +272,9 @@ def _linear_vertex(problem: Problem, goal: Goal, c: Canonical) -> Optimum | None
     return Optimum(dataclasses.replace(found.outcome, x=x), _logarithms(x), found.ranges)
 
 
-def _unbounded(name: str, solver: str) -> Outcome:
-    proof = f"the objective keeps improving as {name} grows or falls without limit"
-    return Outcome(Status.UNBOUNDED, certificate=proof, solver=solver, runaway=name)
+def _unbounded(name: str, falls: bool, solver: str) -> Outcome:
+    found = Outcome(Status.UNBOUNDED, solver=solver, runaway=name, falls=falls)
+    return dataclasses.replace(found, certificate=f"the objective keeps improving as {found.endless}")
 
 
 def _values_in_si(problem: Problem, y: Array) -> dict[str, float]:

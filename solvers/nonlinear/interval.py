@@ -57,8 +57,9 @@ def solve(question: Question, *, work: int = MOST_BOXES, near: Outcome | None = 
         if farther is not None and farther.status is Status.OPTIMAL:
             return farther
         name = where.names[runs]
+        falls = x[name] <= where.low[0, runs] * (1 + search.AT_BOX_END)
         text = f"{name} reaches the end of its search box"
-        return Outcome(Status.UNBOUNDED, x, certificate=text, solver=SOLVER, runaway=name)
+        return Outcome(Status.UNBOUNDED, x, certificate=text, solver=SOLVER, runaway=name, falls=bool(falls))
     return _outcome(question, found, x)
 
 

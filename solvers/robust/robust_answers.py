@@ -202,6 +202,8 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
         if runaway := _runaway(asked, x, objective, maximize=maximize):
             text = f"{runaway} reaches the end of its search, up to which {asked.words} improves"
             gone = Outcome(Status.UNBOUNDED, x, certificate=text, solver=outcome.solver, runaway=runaway)
+            # ends of a search lie far above 1 or far below it
+            gone = dataclasses.replace(gone, falls=x[runaway] < 1.0)
             return without_design(question, gone, lambda: Conflicts((), {}))
         text = f"{solution.certificate}; {at_end} {ends.NOT_ASKED}"
         return dataclasses.replace(solution, status=Status.FEASIBLE, bound=None, gap=None, certificate=text)

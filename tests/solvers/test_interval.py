@@ -124,7 +124,7 @@ def test_an_optimum_held_only_by_the_end_of_its_box_is_unbounded() -> None:
     )
     found = interval.solve(free)
     assert found.status is Status.UNBOUNDED
-    assert found.runaway == "memory"
+    assert found.endless == "memory grows without limit"
 
 
 def test_work_that_runs_out_leaves_a_bound_and_no_claim() -> None:

@@ -289,6 +289,7 @@ def test_what_runs_away_is_a_decided_number() -> None:
     found = dse.solve(source)
     assert found.status is Status.UNBOUNDED
     assert found.runaway == "machine.constant_power"
+    assert found.message == "machine.constant_power falls without limit"
 
 
 def test_more_ways_than_are_tried_go_the_way_without_structure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -241,6 +241,7 @@ def test_an_objective_without_end_names_the_variable_that_runs(whole: bool) -> N
     s = answer(toy(gain, decide, "profit", maximize=True))
     assert (s.status, s.runaway) == (Status.UNBOUNDED, "y")
     assert "y" in s.certificate
+    assert s.message == "y grows without limit"
     assert answer(toy(gain, decide, "time")).runaway == "y"
     held = [Limit("use", maximum=4.0)]
     both = answer(toy(gain, decide, "profit", maximize=True, limits=held))

@@ -38,6 +38,7 @@ def test_an_intensity_without_end_runs_away():
     found = ask({}, decide={"intensity": {}}, objective={"minimize": "energy_data"})
     assert found.status is Status.UNBOUNDED
     assert found.runaway == "intensity"
+    assert found.message == "intensity grows without limit"
 
 
 def test_least_usable_power_for_a_performance():

@@ -95,6 +95,7 @@ def test_a_parameter_that_only_its_box_holds_runs_away() -> None:
     found = asked({FLOP: {"max": 1e-9}, WORD: {}}, {"minimize": FLOP}, power={"min": "1 GW"})
     assert found.status is Status.UNBOUNDED
     assert found.runaway == FLOP
+    assert found.message == f"{FLOP} falls without limit"
 
 
 def test_the_vertex_of_two_bounds() -> None:

@@ -80,6 +80,7 @@ def test_what_improves_for_ever_is_unbounded(way: str) -> None:
     found = solved(way, share, f"rise / {X} + fall / {X} ** 2")
     assert found.status == "unbounded"
     assert found.runaway == "machine.time_per_flop"
+    assert found.message == "machine.time_per_flop grows without limit"
     assert found.bound is None
 
 

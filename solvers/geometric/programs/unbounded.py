@@ -16,8 +16,8 @@ FALLS = 1e-7
 EDGE = 1e-6
 
 
-def runaway(c: Canonical, variables: tuple[Variable, ...]) -> str:
-    """Name of the variable that runs away, or "".
+def runaway(c: Canonical, variables: tuple[Variable, ...]) -> tuple[str, bool] | None:
+    """Name of the variable that runs away, and whether it falls; None where none does.
 
     A direction d in log variables along which no term of a limit grows and some term of the goal falls while none
     grows: the infimum is then not attained at a finite point. One small linear program, solved by the same kernel.
@@ -29,10 +29,11 @@ def runaway(c: Canonical, variables: tuple[Variable, ...]) -> str:
     present = np.isfinite(c.logc)
     a = c.exponents[present]
     goal = a[c.row_of_term[present] == 0].sum(0)
-    sizes = _direction(np.vstack([goal[None], a]).tobytes(), low.tobytes(), high.tobytes())
-    if sizes is None:
-        return ""
-    return max(zip(sizes, variables, strict=True), key=lambda p: (not p[1].auxiliary, p[0]))[1].name
+    steps = _direction(np.vstack([goal[None], a]).tobytes(), low.tobytes(), high.tobytes())
+    if steps is None:
+        return None
+    step, found = max(zip(steps, variables, strict=True), key=lambda p: (not p[1].auxiliary, abs(p[0])))
+    return found.name, step < 0.0
 
 
 @lru_cache(maxsize=256)
@@ -45,7 +46,7 @@ def _direction(exponents: bytes, low: bytes, high: bytes) -> tuple[float, ...] |
     r = side_by_side.solve(a, np.zeros((1, len(a))), np.arange(len(a) + 1), lo, hi)
     if r.status[0] != 0 or r.value[0] > -FALLS:
         return None
-    return tuple(np.abs(np.where(hi[0] - lo[0] > 0, r.y[0], 0.0)).tolist())
+    return tuple(np.where(hi[0] - lo[0] > 0, r.y[0], 0.0).tolist())
 
 
 def held_by_box(variables: Sequence[Variable], box: tuple[Array, Array], y: Array, pull: Array) -> Bools:
