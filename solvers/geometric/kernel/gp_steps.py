@@ -168,14 +168,17 @@ def _shorten(s: State, move: Move, step: Array) -> tuple[Array, Bools]:
     if not ok.all():
         for to, come in zip(new, old, strict=True):
             to[~ok] = come[~ok]
-        for _ in range(0, CUTS, CUTS_TOGETHER):
+        left = CUTS
+        while left:
             k = np.flatnonzero(~ok)
             if not len(k):
                 break
+            together = min(CUTS_TOGETHER, left) if k.size * CUTS_TOGETHER <= len(ok) else 1
+            left -= together
             # one product after the other, as if each step were tried alone
-            cuts = np.concatenate([step[k][None], np.full((CUTS_TOGETHER, k.size), SHORTER)])
+            cuts = np.concatenate([step[k][None], np.full((together, k.size), SHORTER)])
             shorter = np.multiply.accumulate(cuts)[1:]
-            part, fine = _trial(s, move, shorter.ravel(), np.tile(k, CUTS_TOGETHER))
+            part, fine = _trial(s, move, shorter.ravel(), np.tile(k, together))
             fine = fine.reshape(shorter.shape)
             good, cut = np.flatnonzero(fine.any(0)), fine.argmax(0)
             step[k] = np.where(fine.any(0), shorter[cut, np.arange(k.size)], shorter[-1])
