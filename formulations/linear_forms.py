@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from formulations.arithmetics.linear_row import linear_row
-from formulations.arithmetics.posynomial import Posynomial
+from formulations.arithmetics.posynomial import Posynomial, linear_row
 from formulations.problem import Goal, Kind, Problem
 from formulations.program import Program, of_rows
 from formulations.row_keys import RowKey

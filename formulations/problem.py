@@ -13,8 +13,14 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import maxima, posynomial
-from formulations.arithmetics.linear_row import linear_row
-from formulations.arithmetics.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
+from formulations.arithmetics.posynomial import (
+    LogMonomial,
+    NotPosynomial,
+    Posynomial,
+    Ratio,
+    linear_row,
+    symbol,
+)
 from formulations.program import Program, is_linear, program
 from formulations.row_keys import RowKey
 from formulations.stated import Run
@@ -118,11 +124,12 @@ class Problem:
     known: Mapping[str, Ratio] = field(default_factory=dict)
 
 
-def formulate(question: Question) -> Problem:
+def formulate(question: Question, *, searched: bool = False) -> Problem:
     """Recognise the class of a question by running its model on symbols.
 
-    Of several objectives the first is minimised. Categorical choices must be fixed beforehand. The ends that
-    only a search has are far away wherever the problem is not convex (see ``evaluation.farthest``).
+    Of several objectives the first is minimised. ``searched``: see ``program.program``. Categorical choices must be
+    fixed beforehand. The ends that only a search has are far away wherever the problem is not convex (see
+    ``evaluation.farthest``).
     """
     variables = _variables(question)
     if not variables:
@@ -130,7 +137,7 @@ def formulate(question: Question) -> Problem:
     if question.model.black_box:
         return Problem(question, Kind.BLACK_BOX, variables, None, None, f"it {question.model.black_box}")
     if is_linear(question):
-        return _linear_problem(question, variables)
+        return _linear_problem(question, variables, searched=searched)
     far = evaluation.farthest(question)
     try:
         taken, known, goal, rows = _with_maxima(question)
@@ -163,19 +170,21 @@ def _without_structure(far: Question, refusal: NotPosynomial) -> Problem:
 def reaching(problem: Problem, reach: float) -> Problem:
     """Return the same question (of its first objective) with the ends that only a search has so many times farther out.
 
-    The model does not run again where it is a program: nothing but these ends depends on how far they are.
+    A program is one for a search, for which the model does not run again: only these ends depend on their distance.
     """
     question = replace(problem.question, reach=reach)
     if problem.program is None:
         return formulate(question)
     if reach == problem.question.reach:
         return problem
-    return _linear_problem(question, _variables(question), problem.program.run)
+    return _linear_problem(question, _variables(question), problem.program.run, searched=True)
 
 
-def _linear_problem(question: Question, variables: tuple[Variable, ...], known: Run | None = None) -> Problem:
+def _linear_problem(
+    question: Question, variables: tuple[Variable, ...], known: Run | None = None, *, searched: bool = False
+) -> Problem:
     try:
-        made = program(question, known)
+        made = program(question, known, searched=searched)
     except NotPosynomial as refusal:
         return _without_structure(evaluation.farthest(question), refusal)
     kind = Kind.MILP if made.integer.any() else Kind.LP

@@ -19,6 +19,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.affine import Linear, Product, linear, symbol
 from formulations.arithmetics.forms import Affine, Atom, Entry
+from formulations.arithmetics.largest import NoEnd
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.program_rows import Rows
 from formulations.row_keys import RowKey
@@ -102,20 +103,21 @@ class Program:
         return found
 
 
-def program(question: Question, known: Run | None = None) -> Program:
+def program(question: Question, known: Run | None = None, *, searched: bool = False) -> Program:
     """Write a question as a program; raises NotPosynomial where its arithmetic is not affine.
 
-    ``known``: what the model came to, where it has run already: only its ends are then made anew.
-    Where what is given are numbers of many points (``formulations.arithmetics.many``), arrays whose numbers differ
-    have one more dimension before the others, for the points.
+    ``known``: what the model came to, where it has run already: only its ends are then made anew. ``searched``: for a
+    search over whole numbers, which also chooses the largest of several terms; else few sets of such choices are left
+    in ``exact``. Where what is given are numbers of many points (``formulations.arithmetics.many``), arrays whose
+    numbers differ have one more dimension before the others, for the points.
     """
     made = known or run(question)
     s = stated(question, made)
     try:
-        found = _built(question, s.x, s.limits, s.goal, s.sign, s.ties, s.others)
+        found = _built(question, s.x, s.limits, s.goal, s.sign, s.ties, s.others, searched=searched)
     except NotPosynomial:
         # a metric that only settles ties is no reason to have no answer
-        found = _built(question, s.x, s.limits, s.goal, s.sign, {}, s.others)
+        found = _built(question, s.x, s.limits, s.goal, s.sign, {}, s.others, searched=searched)
     return replace(found, run=made)
 
 
@@ -161,10 +163,18 @@ def _built(
     sign: int,
     ties: Mapping[str, Linear],
     others: Sequence[tuple[Linear, int]],
+    *,
+    searched: bool = False,
 ) -> Program:
     """Put together what the rows of a question and its goals come to."""
     goals = [] if goal is None else [goal]
-    rows = Rows(question, x, limits, [*goals, *ties.values(), *(g for g, _ in others)])
+    forms = [*goals, *ties.values(), *(g for g, _ in others)]
+    try:
+        rows = Rows(question, x, limits, forms, searched=searched)
+    except NoEnd:
+        if not searched:
+            raise
+        rows = Rows(question, x, limits, forms, searched=False)
     wanted, under = (None, None) if goal is None else rows.pair(goal)
     return Program(
         question,

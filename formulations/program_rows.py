@@ -59,7 +59,7 @@ def matrix(forms: Sequence[Affine], place: Mapping[Any, int]) -> Array:
 class Rows:
     """The columns and rows of a question: limits, and what defines the atoms in them and in ``stated``.
 
-    Fields are named as those of ``program.Program``.
+    Fields are named as those of ``program.Program``; ``searched``: see ``program.program``.
     """
 
     def __init__(
@@ -68,6 +68,8 @@ class Rows:
         x: Mapping[str, Linear],
         limits: Mapping[RowKey, Linear],
         stated: Sequence[Linear],
+        *,
+        searched: bool,
     ) -> None:
         self.question = question
         stated = [*limits.values(), *stated]
@@ -75,7 +77,9 @@ class Rows:
         self.columns = atoms([*(v.numerator for v in x.values()), *forms])
         pulled = self._pulled(stated)
         held = [a for a in self.columns if isinstance(a, Maximum) and a in pulled]
-        chosen = largest.choices(held)
+        whole = any(d.integer or d.values is not None for d in question.decide)
+        whole |= any(isinstance(a, Some) for a in self.columns)
+        chosen = largest.choices(held, searched=searched and whole)
         self.columns += tuple(z for columns in chosen.values() for z in columns)
         self.place = {atom: i for i, atom in enumerate(self.columns)}
         self.rows: list[tuple[RowKey | None, Affine, Affine, bool]] = [
@@ -183,6 +187,9 @@ class Rows:
         for atom in amounts:
             most, alone = (self._most(atom.amount, e) for e in (ends, widest))
             self.open |= not math.isfinite(alone)
+            if not math.isfinite(most) and ends[self.place[atom]] < 1.0:
+                # what a limit forbids altogether is as little as anything
+                most = 1.0
             if math.isfinite(most) or self.question.reach == 1.0:
                 self.amounts.append((len(self.rows), self.place[atom], min(alone, self._big)))
                 self.rows.append((None, *self._there(atom, most), False))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dse.system.records import dataclass
@@ -133,10 +134,16 @@ class Marginal:
         return float(sum(v * w for v, w in self._atoms()))
 
     def _scipy(self) -> Any:
-        import scipy.stats
+        return _frozen(self.kind, self.numbers)
 
-        name, asked = _SCIPY[self.kind]
-        return getattr(scipy.stats, name)(**asked(*self.numbers))
+
+@lru_cache(maxsize=256)
+def _frozen(kind: str, numbers: tuple[float, ...]) -> Any:
+    """SciPy's distribution with these numbers; making one takes a millisecond."""
+    import scipy.stats
+
+    name, asked = _SCIPY[kind]
+    return getattr(scipy.stats, name)(**asked(*numbers))
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ def _answer(
     if known is not None and isinstance(known.found, structured.Optimum) and known.found.tied is not None:
         tried = dataclasses.replace(known, found=known.found.tied())
     else:
-        problem = formulate(question)
+        problem = formulate(question, searched=True)
         if problem.kind is Kind.EVALUATION:
             return _evaluated_solution(question)
         tried = wider.settled(
@@ -306,11 +306,15 @@ def _solution_of(question: Question, outcome: Outcome) -> Solution:
     fault = judged.fault()
     if fault:
         return dataclasses.replace(solution, status=Status.ERROR, message=fault)
-    closed = bool(judged.closed[0])
+    return as_closed(question, solution, closed=bool(judged.closed[0]))
+
+
+def as_closed(question: Question, solution: Solution, *, closed: bool) -> Solution:
+    """Return an answer called optimal where its gap is ``closed``, and feasible where it is not."""
     if solution.status is Status.FEASIBLE and closed and question.objectives:
         return dataclasses.replace(solution, status=Status.OPTIMAL)
     if solution.status is Status.OPTIMAL and not closed:
-        text = f"{outcome.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
+        text = f"{solution.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
         return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=text)
     return solution
 

@@ -41,7 +41,24 @@ class Grid:
     @property
     def size(self) -> int:
         """Number of combinations."""
-        return math.prod(map(_axis_length, self.axes))
+        return math.prod(self.shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each variable has."""
+        return tuple(map(_axis_length, self.axes))
+
+    def mesh(self) -> dict[str, Array]:
+        """Return the values of each variable along a dimension of its own."""
+        beyond = range(len(self.axes) - 1, -1, -1)
+        return {
+            n: np.asarray(axis, dtype=float).reshape(-1, *(1,) * k)
+            for n, axis, k in zip(self.names, self.axes, beyond, strict=True)
+        }
+
+    def designs(self, number: NDArray[np.int64]) -> dict[str, Array]:
+        """Return the combinations of these numbers by variable."""
+        return dict(zip(self.names, self.at(number).T, strict=True))
 
     def at(self, number: NDArray[np.int64]) -> Array:
         """Return the combinations of these numbers as rows, SI."""
@@ -55,8 +72,8 @@ class Grid:
     def parts(self, question: Question) -> Iterator[Table]:
         """Go through the combinations, a chunk at a time."""
         for start in range(0, self.size, TRIED_TOGETHER):
-            rows = self.at(np.arange(start, min(start + TRIED_TOGETHER, self.size)))
-            yield Table({}, question, dict(zip(self.names, rows.T, strict=True)))
+            rows = np.arange(start, min(start + TRIED_TOGETHER, self.size))
+            yield Table({}, question, self.designs(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,22 +181,21 @@ def _axis(where: Space, j: int, low: Array, high: Array) -> Array | range:
     return np.asarray(allowed[(allowed >= low[j]) & (allowed <= high[j])])
 
 
-def tables(question: Question) -> list[Table] | None:
-    """All combinations of names of a question at many points, each with the table of its designs.
+def tables(question: Question, most: int = MANY_DESIGNS) -> list[Grid] | None:
+    """All designs of each combination of names of a question at many points.
 
-    None where something decided is not a list, or there are more than ``MANY_DESIGNS``.
+    None where something decided is not a list, or there are more than so many.
     """
-    found: list[Table] = []
-    for chosen, asked in combinations(question):
-        every = _widest(asked)
-        if every is None or every.size + sum(t.size for t in found) > MANY_DESIGNS:
+    found: list[Grid] = []
+    for _, asked in combinations(question):
+        every = widest(asked)
+        if every is None or every.size + sum(t.size for t in found) > most:
             return None
-        rows = every.at(np.arange(every.size)).T
-        found.append(Table(chosen, asked, dict(zip(every.names, rows, strict=True))))
+        found.append(every)
     return found
 
 
-def _widest(question: Question) -> Grid | None:
+def widest(question: Question) -> Grid | None:
     """All combinations of numbers within the widest of the user's bounds at many points."""
 
     def end(value: Any, of: Callable[[Array], Any]) -> Any:

@@ -50,6 +50,6 @@ def at(question: Question, names: tuple[str, ...]) -> dict[str, float]:
         by_name = answer(question, neighbours=False).conflict
         found = {n: by_name.get(n) for n in names}
         return {n: math.nan if v is None else v for n, v in found.items()}
-    why = over_choices([why_without_design(formulate(q)) for _, q in combinations(question)])
+    why = over_choices([why_without_design(formulate(q, searched=True)) for _, q in combinations(question)])
     values = why.values(ONE, names)
     return {n: float(v[0]) if math.isfinite(v[0]) else math.nan for n, v in values.items()}

@@ -26,6 +26,7 @@ WAYS: tuple[Way, ...] = (
     whole.way,
     sums.way,
     linear.way,
+    tables.way_of_large,
     unstructured.way,
 )
 
@@ -58,7 +59,9 @@ def chosen(grid: Grid) -> Choice:
     if any(q.ties and any(d.choices is not None for d in q.decide) for q in grid.bases.values()):
         return Choice(reasons=(TIED_CHOICES,))
     if any(q.uncertain is not None for q in grid.bases.values()):
-        return Choice(reasons=(MANY_WORLDS,))
+        from solvers.robust import at_vertex  # slow to import, and most questions are certain
+
+        return at_vertex.chosen(grid, chosen, MANY_WORLDS)
     if grid.tied is None and any(anchors.has_anchors(q) for q in grid.bases.values()):
         return by_anchor.chosen(grid, chosen)
     sampled = any(q.search is not None or q.model.black_box for q in grid.bases.values())

@@ -1,14 +1,42 @@
-"""Points that share a pattern of yes and no, as of which limits bind, are worked on together."""
+"""Records of arrays along the same points, and points that share a pattern of yes and no (which limits bind)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
+
+
+class Rows:
+    """A record whose fields are arrays along the same rows, records of such arrays, or None."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def take(self, which: Any) -> Self:
+        """Return a choice of the rows."""
+        values = (getattr(self, name) for name in self.__slots__)
+        return type(self)(
+            *(v if v is None else v.take(which) if isinstance(v, Rows) else v[which] for v in values)
+        )
+
+    def put(self, which: Any, rows: Self) -> None:
+        """Take over rows of another record in the places ``which``."""
+        for name in self.__slots__:
+            getattr(self, name)[which] = getattr(rows, name)
+
+
+Some = TypeVar("Some", bound=Rows)
+
+
+def joined(parts: Sequence[Some]) -> Some:
+    """Return all rows of several records, one after the other."""
+    kind = type(parts[0])
+    return kind(*(np.concatenate([getattr(p, name) for p in parts]) for name in kind.__slots__))
 
 
 def groups(patterns: Bools) -> Iterator[tuple[Indices, Bools]]:

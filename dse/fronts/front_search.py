@@ -24,7 +24,7 @@ from results.solution import Solution, Status
 from results.telling.limits import base_name
 from scenarios.question import HALVINGS, TIES, Objective, Question
 from solvers.answer import answer
-from solvers.fronts import levels, restated
+from solvers.fronts import levels
 from solvers.fronts.asking import Measure, at_level
 from solvers.fronts.levels import Found, Levels, Support
 
@@ -189,7 +189,7 @@ class Search:
         """The best designs for the second objective with limits on the first, in the terms of all: least first."""
         first, second = self.goals[:2]
         found = self._all(second, {first.name: at})
-        told = [restated.stated(self.question, x, first, second) for x in found]
+        told = [levels.stated(self.question, x, first, second) for x in found]
         rest = [i for i, x in enumerate(told) if x is None and found[i].solution.status in ANSWERED]
         if rest:
             answers = [found[i].solution for i in rest]
@@ -320,7 +320,7 @@ class Search:
         found_there = [x for x in way.at({first.name: better}) if x is not None]
         self.supports += [x.support for x in found_there if x.support is not None]
         self.count()
-        told = [restated.stated(self.question, x, first, second) for x in found_there]
+        told = [levels.stated(self.question, x, first, second) for x in found_there]
         within = [x for x in told if x is not None and abs(value(second, x) - best) <= TIE * abs(best)]
         gaps = [x.gap or 0.0 for x in within]
         # the nearest one whose slope is told well, else the one where it is told best

@@ -17,14 +17,21 @@ from formulations.arithmetics.affine import ONE
 from formulations.arithmetics.forms import Affine, Largest, Maximum, number
 from formulations.arithmetics.posynomial import NotPosynomial
 
-WAYS = 256
-"""Sets of choices that are still tried one after another."""
+WAYS, WAYS_SEARCHED = 256, 4
+"""Sets of choices that are still tried one after another; fewer where whole numbers are searched for anyway."""
 Span = Callable[[Affine], tuple[float, float]]
 
 
-def choices(maxima: Sequence[Maximum]) -> Mapping[Maximum, tuple[Largest, ...]]:
-    """Return the columns to add for each of these maxima; none where the sets of choices are few."""
-    if math.prod(len(a.arguments) for a in maxima) <= WAYS:
+class NoEnd(NotPosynomial):
+    """A maximum that must be one of its arguments has no end, so that no row can hold it there."""
+
+
+def choices(maxima: Sequence[Maximum], *, searched: bool) -> Mapping[Maximum, tuple[Largest, ...]]:
+    """Return the columns to add for each of these maxima; none where the sets of choices are few.
+
+    ``searched``: whether a search over whole numbers chooses in any case.
+    """
+    if math.prod(len(a.arguments) for a in maxima) <= (WAYS_SEARCHED if searched else WAYS):
         return {}
     return {a: tuple(Largest(a, k) for k in range(len(a.arguments))) for a in maxima}
 
@@ -32,7 +39,7 @@ def choices(maxima: Sequence[Maximum]) -> Mapping[Maximum, tuple[Largest, ...]]:
 def rows(chosen: Mapping[Maximum, Sequence[Largest]], span: Span) -> Iterator[tuple[Affine, Affine, bool]]:
     """Go through the rows left <= right (True: left = right) that these columns mean; ``span``: ends of a form.
 
-    Raises NotPosynomial where a maximum has no end.
+    Raises NoEnd.
     """
     for a, columns in chosen.items():
         own = Affine({a: 1.0})
@@ -41,5 +48,5 @@ def rows(chosen: Mapping[Maximum, Sequence[Largest]], span: Span) -> Iterator[tu
         for z, argument in zip(columns, a.arguments, strict=True):
             slack = most - span(argument)[0]
             if not many.finite(slack):
-                raise NotPosynomial("many maxima that something profits from, and of one no end is known")
+                raise NoEnd("many maxima that something profits from, and of one no end is known")
             yield own.plus(argument, -1.0).plus(Affine({z: 1.0}), slack), number(slack), False

@@ -108,6 +108,15 @@ def constant(c: Any) -> Posynomial:
 ONE = constant(1.0)
 
 
+def linear_row(numerator: Posynomial, denominator: Posynomial) -> tuple[Posynomial, Posynomial]:
+    """Return ``numerator <= denominator`` multiplied by one variable where that makes ``c/x <= d`` linear."""
+    if set(denominator.terms) == {()} and numerator.is_monomial:
+        ((key, c),) = numerator.terms.items()
+        if len(key) == 1 and key[0][1] == -1.0:
+            return constant(c), Posynomial({((key[0][0], 1.0),): denominator.terms[()]})
+    return numerator, denominator
+
+
 class Closed:
     """Whatever is done to it is refused, for a ``reason``."""
 

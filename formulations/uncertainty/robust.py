@@ -12,6 +12,7 @@ everywhere, equal to it at the design it was made at.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Any
@@ -58,8 +59,21 @@ def posed(worlds: Worlds) -> Posed:
     """Run the model on symbols with arrays for coefficients; raises NotPosynomial with the reason where it cannot.
 
     Where exponents are uncertain, or numbers are 0 in some worlds only, each of up to MOST_APART worlds is run alone.
-    Refused, beside what is not a ratio of posynomials: maxima from which something gains.
+    Refused, beside what is not a ratio of posynomials: maxima from which something gains. The same worlds are asked
+    about several times, with other limits: they are posed once.
     """
+    for known in tuple(_posed):
+        if known.worlds is worlds:
+            return known
+    found = _posed_anew(worlds)
+    _posed.append(found)
+    return found
+
+
+_posed: deque[Posed] = deque(maxlen=4)
+
+
+def _posed_anew(worlds: Worlds) -> Posed:
     nominal = formulate(worlds.nominal)
     if nominal.rows is None and not nominal.cases:
         raise NotPosynomial(nominal.refusal or "whole numbers and menus of sums")
@@ -91,7 +105,14 @@ def kept(asked: Posed, names: frozenset[str] | None) -> Posed:
     if names is None:
         return asked
     worlds = replace(asked.worlds, caps=tuple(c for c in asked.worlds.caps if c.name in names))
-    return replace(asked, worlds=worlds, rows=tuple(r for r in asked.rows if r.key.name in names))
+    variables = tuple(v if v.name in names else _without_bounds(v) for v in asked.variables)
+    rows = tuple(r for r in asked.rows if r.key.name in names)
+    return replace(asked, worlds=worlds, variables=variables, rows=rows)
+
+
+def _without_bounds(v: Variable) -> Variable:
+    """Return a variable without the user's bounds, which its box would keep otherwise."""
+    return replace(v, decision=replace(v.decision, minimum=None, maximum=None))
 
 
 def _posed_by_world(worlds: Worlds, nominal: Problem, why: str) -> Posed:

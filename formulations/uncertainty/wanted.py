@@ -29,14 +29,14 @@ class Wanted:
     """A question in many worlds.
 
     ``chances``: limits that may fail together in so many worlds; ``kept``: names of the limits that count (None: all).
-    ``eased``: the limit whose least factor is looked for, in place of an objective; it does not count itself.
+    ``eased``: the end of a limit whose least factor is looked for, in place of an objective; it does not count itself.
     """
 
     worlds: Worlds
     measure: Measured
     chances: tuple[Chance, ...] = ()
     kept: frozenset[str] | None = None
-    eased: str = ""
+    eased: RowKey | None = None
 
     @property
     def sign(self) -> float:
@@ -95,12 +95,9 @@ def reached(wanted: Wanted, x: Mapping[str, Any]) -> Reached:
     capped = {c.key for c in worlds.caps}
     rows: dict[RowKey, Array] = {}
     together: list[list[Array]] = [[] for _ in wanted.chances]
-    eased: list[Array] = []
     for key, values in at.ratios.items():
         ratio = np.where(np.isnan(values), np.inf, values)
-        if key.name == wanted.eased:
-            eased.append(ratio)
-        if not wanted.counts(key.name):
+        if key == wanted.eased or not wanted.counts(key.name):
             continue
         groups = [] if key in capped else wanted.failing(key.name)
         for g in groups:
@@ -111,8 +108,10 @@ def reached(wanted: Wanted, x: Mapping[str, Any]) -> Reached:
         if ratios:
             name = RowKey(" and ".join(c.names), f"chance {g}")
             rows[name] = _exceeded_level(np.max(ratios, axis=0), c.may_fail)
-    if eased:
-        return Reached(rows, _factor(wanted, np.max(eased, axis=0), together), at)
+    if wanted.eased is not None:
+        own = at.ratios[wanted.eased]
+        factor = _factor(wanted, wanted.eased.name, np.where(np.isnan(own), np.inf, own), together)
+        return Reached(rows, factor, at)
     if at.objective is None:
         return Reached(rows, np.zeros(len(next(iter(at.metrics.values())))), at)
     return Reached(rows, np.asarray(wanted.measure.value(at.objective, maximize=wanted.sign < 0)), at)
@@ -124,9 +123,9 @@ def _exceeded_level(values: Array, count: int) -> Array:
     return np.asarray(np.partition(values, place, axis=-1)[..., place])
 
 
-def _factor(wanted: Wanted, own: Array, together: list[list[Array]]) -> Array:
+def _factor(wanted: Wanted, name: str, own: Array, together: list[list[Array]]) -> Array:
     """The least factor by which a limit with these ratios would have to give."""
-    groups = wanted.failing(wanted.eased)
+    groups = wanted.failing(name)
     if not groups:
         return np.asarray(own.max(-1))
     found = []

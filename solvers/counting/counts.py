@@ -30,7 +30,9 @@ from scenarios.question import Question
 from solvers import designs
 from solvers.linear import least_parts, whole_parts
 from solvers.linear.least_parts import Found
-from solvers.linear.linear_program import Numbers
+from solvers.linear.linear_program import Numbers, weak_duality
+from solvers.linear.points import lp
+from solvers.outcome import INFEASIBLE, OPTIMAL
 
 COUNT_PASSES = 4
 MET_ROUNDING = 1e-9
@@ -108,7 +110,8 @@ class Counts:
 
     ``low`` and ``high``: the ends of the numbers ``names``, then of the ``amounts`` that are there or not; ``own``
     (amounts, names): which numbers an amount adds up. ``cost`` is minimised, ``ties`` after it; ``over``: whether
-    ``cost`` is minus the reciprocal of the ratio that is minimised.
+    ``cost`` is minus the reciprocal of the ratio that is minimised; ``under``: what ``cost`` is divided by, where that
+    is decided too.
     """
 
     question: Question
@@ -123,6 +126,12 @@ class Counts:
     ties: tuple[Forms, ...]
     sign: int
     over: bool
+    under: Forms | None = None
+
+    def value(self, u: Array) -> Array:
+        """What is minimised, at a design (n, P) of each point."""
+        cost = self.cost.at(u)[0]
+        return cost if self.under is None else np.asarray(cost / self.under.at(u)[0])
 
     def user(self, value: Array) -> Array:
         """Return the user's objective from what was minimised."""
@@ -169,13 +178,13 @@ def counts(question: Question, count: int, known: Run | None = None) -> Counts:
 
 
 def aimed(c: Counts, which: int) -> Counts:
-    """The same numbers with the ratio of one limit (by its place) as what is minimised, and the others as limits.
-
-    Raises NotLeast where it is a ratio of two things that are decided.
-    """
-    cost, over = _cost(c.limits[which].ratio)
-    others = tuple(x for k, x in enumerate(c.limits) if k != which)
-    return replace(c, limits=others, cost=c.form(cost), ties=(), sign=1, over=over)
+    """The same numbers with the ratio of one limit (by its place) as what is minimised, and the others as limits."""
+    ratio, others = c.limits[which].ratio, tuple(x for k, x in enumerate(c.limits) if k != which)
+    only = replace(c, limits=others, ties=(), sign=1)
+    if not (ratio.numerator.is_constant or ratio.denominator.is_constant):
+        return replace(only, cost=c.form(ratio.numerator), over=False, under=c.form(ratio.denominator))
+    cost, over = _cost(ratio)
+    return replace(only, cost=c.form(cost), over=over)
 
 
 def _cost(goal: Linear) -> tuple[Affine, bool]:
@@ -228,9 +237,20 @@ def best_of_sets(
     ``also``: limits that may only say, beside those, which numbers are 0 or have an end.
     """
     limits = {x.key: x for x in (*kept, *also)}
-    rows = [x.form for x in kept if not x.form.alike]
-    rows = [joined([x.form for x in kept if x.form.alike], np.arange(len(c.low))), *rows]
-    return map(partial(_best_of_set, c, rows), *_ends_of_sets(c, list(limits.values()), there))
+    return map(partial(_best_of_set, c, _rows(c, kept)), *_ends_of_sets(c, list(limits.values()), there))
+
+
+def _rows(c: Counts, kept: Collection[Limit]) -> list[Forms]:
+    """Limits as rows: those together that are the same at all points."""
+    alike = joined([x.form for x in kept if x.form.alike], np.arange(len(c.low)))
+    return [alike, *(x.form for x in kept if not x.form.alike)]
+
+
+def numbers(c: Counts, forms: Sequence[Forms]) -> Array:
+    """Forms at every point, over all columns and a constant (N, rows, columns + 1)."""
+    every = joined(forms, np.arange(len(c.low)))
+    a, k = (np.broadcast_to(x, (*x.shape[:-1], c.count)) for x in (every.a, every.k[:, None]))
+    return np.moveaxis(np.concatenate([a, k], axis=1), -1, 0)
 
 
 def _ends_of_sets(c: Counts, limits: Sequence[Limit], there: Mask) -> tuple[Array, Array]:
@@ -251,25 +271,41 @@ def _ends_of_sets(c: Counts, limits: Sequence[Limit], there: Mask) -> tuple[Arra
 
 
 def _best_of_set(c: Counts, kept: Sequence[Forms], low: Array, high: Array) -> Found:
-    """The best design at every point between the ends of one set, by some rows."""
+    """The best design at every point between the ends of one set, by some rows.
+
+    Of a ratio of two things that are decided, the design with the most of what divides is the best where the rest is no
+    larger there than it is at least.
+    """
     known = np.where(low == high, low, np.nan)
     free = np.isnan(known)
     columns = np.flatnonzero(free)
-    price = joined([c.cost.left(known)], columns).a[0]
     if any((t.left(known).a < 0.0).any() for t in c.ties):
         raise NotLeast("of several designs that are as good the least is not the one to hand out")
-    if (price < 0.0).any() and (high[free] * TIE >= 1.0).any():
-        raise NotLeast("a number may be so large that one more is no difference")
     left = joined([f.left(known).asking(low, high) for f in kept], columns)
-    ends = low[free][:, None], high[free][:, None]
-    found = least_parts.best(left.a, np.broadcast_to(left.k, (len(left.k), c.count)), *ends, price)
-    if found.near.all() and not found.lost.any():
-        raise NotLeast("some numbers cost something and others earn something")
-    u = np.repeat(np.where(free, 0.0, low)[:, None], c.count, axis=1)
-    u[free] = found.u
-    # at its own end what earns something may be without end
-    ended = ((price < 0.0) & (found.u >= ends[1])).any(axis=0)
-    return replace(found, u=u, near=found.near | (found.there & ended))
+    k, ends = np.broadcast_to(left.k, (len(left.k), c.count)), (low[free][:, None], high[free][:, None])
+
+    def best_by(form: Forms, sign: float) -> Found:
+        price = sign * joined([form.left(known)], columns).a[0]
+        if (price < 0.0).any() and (high[free] * TIE >= 1.0).any():
+            raise NotLeast("a number may be so large that one more is no difference")
+        found = least_parts.best(left.a, k, *ends, price)
+        if found.near.all() and not found.lost.any():
+            raise NotLeast("some numbers cost something and others earn something")
+        u = np.repeat(np.where(free, 0.0, low)[:, None], c.count, axis=1)
+        u[free] = found.u
+        # at its own end what earns something may be without end
+        ended = ((price < 0.0) & (found.u >= ends[1])).any(axis=0)
+        return replace(found, u=u, near=found.near | (found.there & ended))
+
+    found = best_by(c.cost, 1.0)
+    if c.under is None:
+        return found
+    most = best_by(c.under, -1.0)
+    if (c.under.left(known).a < 0.0).any() or not (c.under.at(most.u) > 0.0).all():
+        raise NotLeast("a ratio of what may be below zero")
+    least, there = c.cost.at(found.u)[0], c.cost.at(most.u)[0]
+    apart = there > least + least_parts.ROW_MET * np.abs(least)
+    return replace(most, met=found.met & most.met, near=found.near | most.near | (most.there & apart))
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,13 +324,19 @@ class Best:
 
 def best(c: Counts) -> Best:
     """The best design over all sets, ties settled: least cost, then ``ties``, then smaller numbers in file order."""
-    every = list(best_of_sets(c, c.limits, sets(c)))
+    ends = _ends_of_sets(c, c.limits, sets(c))
+    every = list(map(partial(_best_of_set, c, _rows(c, c.limits)), *ends))
     there, met, near, lost = (
         np.stack([getattr(f, n) for f in every]) for n in ("there", "met", "near", "lost")
     )
-    wanted = np.concatenate([c.cost.at(f.u) for f in every])
+    wanted = np.stack([c.value(f.u) for f in every])
     reached, value = np.where(there & met, wanted, np.inf), np.where(there, wanted, np.inf)
-    low, bound = reached.min(axis=0), value.min(axis=0)
+    low = reached.min(axis=0)
+    for s in np.flatnonzero((~met & (value < low)).any(axis=1)):
+        # a design that rows left aside forbid is no bound that may be reached
+        bounds = np.maximum(value[s], _bound_of_set(c, *(e[s] for e in ends)))
+        value[s] = np.where(met[s], value[s], bounds)
+    bound = value.min(axis=0)
     rounding = near & (wanted <= low + NEAR_OBJECTIVE * np.abs(low))
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (bound < low)
@@ -307,3 +349,18 @@ def best(c: Counts) -> Best:
     for k, f in enumerate(every):
         u[:, which == k] = f.u[: len(c.names), which == k]
     return Best(dict(zip(c.names, u, strict=True)), low, bound, lost.min(axis=0), unsure)
+
+
+def _bound_of_set(c: Counts, low: Array, high: Array) -> Array:
+    """A lower bound of the best of a set by its linear program, at every point: infinite where there is no design."""
+    under = None if c.under is None else c.under.left(np.where(low == high, low, np.nan))
+    if under is not None and under.columns.size:
+        return np.full(c.count, -np.inf)
+    every = numbers(c, [*(x.form for x in c.limits), c.cost])
+    rows, cost = every[:, :-1], every[:, -1]
+    equal = np.zeros(rows.shape[1], dtype=bool)
+    found = lp.solved(rows, equal, low, high, [cost], c.count)
+    bound = weak_duality(rows, equal, low, high, cost, found.y)
+    none = weak_duality(rows, equal, low, high, np.zeros(len(low) + 1), found.y) > 0.0
+    least = np.select([found.end == OPTIMAL, none & (found.end == INFEASIBLE)], [bound, np.inf], -np.inf)
+    return least if under is None else np.asarray(least / under.k[0])

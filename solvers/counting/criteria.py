@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,35 +56,28 @@ class Stage:
     name: str
     values: Array
     terms: Array
-    step: Array | None = None
-    jump: Array | None = None
+    step: Array = field(default_factory=lambda: np.zeros(0))
+    jump: Array = field(default_factory=lambda: np.zeros(0))
     low: float = 0.0
     high: float = 0.0
 
     @property
-    def per(self) -> Array:
-        """The terms of one more of a count."""
-        assert self.step is not None, "a menu has none"
-        return self.step
-
-    @property
-    def beside(self) -> Array:
-        """The terms of a count beside those of each one of it."""
-        assert self.jump is not None, "a menu has none"
-        return self.jump
+    def menu(self) -> bool:
+        """Whether it is a menu, not a count."""
+        return self.values.size > 0
 
     @property
     def least(self) -> Array:
         """The terms of the least count."""
-        return self.low * self.per + (self.low > 0.0) * self.beside
+        return self.low * self.step + (self.low > 0.0) * self.jump
 
     def ends(self) -> tuple[Array, Array]:
         """The least and the greatest terms."""
-        if self.step is None:
+        if self.menu:
             return self.terms.min(axis=0), self.terms.max(axis=0)
         with np.errstate(invalid="ignore"):
             tips = [
-                np.where(self.per == 0.0, 0.0, n * self.per) + (n > 0) * self.beside for n in self.counts()
+                np.where(self.step == 0.0, 0.0, n * self.step) + (n > 0) * self.jump for n in self.counts()
             ]
         return np.min(tips, axis=0), np.max(tips, axis=0)
 
@@ -246,28 +240,17 @@ class Terms:
             )
         raise NotSums("something that is not a pick from a menu")
 
-    def terms(self, kept: list[Criterion]) -> tuple[Array | None, Array, Array]:
-        """Its numbers in all criteria: (C,), (C,), (V, C)."""
+    def stage(self, kept: list[Criterion]) -> Stage:
+        """It and its terms in all criteria, ended where it ends now."""
         if self.values is not None:
-            table = np.zeros((len(self.values), len(kept)))
-            for k, c in enumerate(kept):
-                table[:, k] = self.of_largest(c.largest) if c.largest else self.numbers(c.form)[2]
-            return None, np.zeros(0), table
+            table = [self.of_largest(c.largest) if c.largest else self.numbers(c.form)[2] for c in kept]
+            terms = np.array(table).reshape(len(kept), len(self.values)).T
+            return Stage(self.name, np.asarray(self.values, dtype=float), terms)
         if any(self.name in names(f) for c in kept for f in c.largest):
             raise NotSums("the largest of what depends on whole numbers")
-        found = [self.numbers(c.form) for c in kept]
-        return (
-            np.array([s for s, _, _ in found]),
-            np.array([j for _, j, _ in found]),
-            np.zeros((0, len(kept))),
-        )
-
-    def stage(self, step: Array | None, jump: Array, table: Array) -> Stage:
-        """It and its terms, ended where it ends now."""
-        if step is None:
-            assert self.values is not None, "what has no step is a menu"
-            return Stage(self.name, np.asarray(self.values, dtype=float), table)
-        return Stage(self.name, np.zeros(0), table, step, jump, self.low, self.high)
+        found = np.array([self.numbers(c.form)[:2] for c in kept], dtype=float).reshape(len(kept), 2)
+        step, jump = found.T
+        return Stage(self.name, np.zeros(0), np.zeros((0, len(kept))), step, jump, self.low, self.high)
 
 
 def _rises(amount: Affine) -> bool:

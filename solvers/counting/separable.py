@@ -25,6 +25,7 @@ from solvers.counting.criteria import (
     Criterion,
     NotSums,
     Ratio,
+    Stage,
     Sums,
     Terms,
     TooMany,
@@ -69,19 +70,18 @@ def read(
     if not decide or not all((d.integer or d.values is not None) and d.choices is None for d in decide):
         raise NotSums("something decided can be divided")
     stages = [Terms(loose, d) for d in decide]
-    made = known or run(loose)
-    first, other = stated(loose, known=made), stated(tight, known=made)
+    at = known or run(loose)
+    first, other = stated(loose, at), stated(tight, at)
     every = [*_limit_criteria(first, other, stages), *_goal_criteria(first, ties=ties)]
     kept = _merged(c for c in every if not _taken_as_end(c, stages))
-    terms = [s.terms(kept) for s in stages]
-    ended = _all_ended(stages, terms, kept, far)
-    if math.isfinite(far) and any(_torn(s, *t, far) for s, t in zip(stages, terms, strict=True)):
+    made, ended = _all_ended([s.stage(kept) for s in stages], kept, far)
+    if math.isfinite(far) and any(_torn(s, far) for s in made):
         raise NotSums(
             "nothing ends what is decided, and more of it is better for one limit and worse for another"
         )
     ratio = _ratio_of_criteria(first, kept)
-    order = _order(terms, kept, ratio)
-    found = [stages[j].stage(*terms[j]) for j in order]
+    order = _order(made, kept, ratio)
+    found = [made[j] for j in order]
     caps, enough, needs = (np.array([getattr(c, n) for c in kept]) for n in ("cap", "enough", "tight"))
     goal = np.array([c.goal for c in kept], dtype=bool)
     sizes = np.sum([np.maximum(*(np.abs(e) for e in s.ends())) for s in found], axis=0)
@@ -257,51 +257,47 @@ def _merged(every: Iterable[Criterion]) -> list[Criterion]:
     return found
 
 
-def _all_ended(
-    stages: list[Terms], terms: list[tuple[Array | None, Array, Array]], kept: list[Criterion], far: float
-) -> bool:
+def _all_ended(stages: list[Stage], kept: list[Criterion], far: float) -> tuple[list[Stage], bool]:
     """End the whole numbers by what limits allow; tells whether all are ended so, or by nature."""
     caps = np.array([c.cap for c in kept])
     for _ in range(END_PASSES):
-        before = [s.high for s in stages]
-        lows = np.stack([s.stage(*t).ends()[0] for s, t in zip(stages, terms, strict=True)])
-        for j, (s, (step, jump, _)) in enumerate(zip(stages, terms, strict=True)):
-            if step is None:
-                continue
-            with np.errstate(all="ignore"):
-                rest = np.delete(lows, j, axis=0).sum(axis=0)
-                most = (caps - rest - np.minimum(jump, 0.0)) / step
-            most = most[(step > 0.0) & np.isfinite(most)]
-            if most.size:
-                s.high = min(
-                    s.high, math.floor(float(most.min()) * (1.0 + BOUND_ROUNDING_UP) + BOUND_ROUNDING_UP)
-                )
-        if before == [s.high for s in stages]:
+        before = stages
+        lows = np.stack([s.ends()[0] for s in before])
+        stages = [_ended(s, caps - np.delete(lows, j, axis=0).sum(axis=0)) for j, s in enumerate(before)]
+        if all(one is other for one, other in zip(before, stages, strict=True)):
             break
-    ended = True
-    for s in stages:
-        if s.values is None and not math.isfinite(s.high):
-            s.high, ended = far, False
-    return ended
+    endless = [not (s.menu or math.isfinite(s.high)) for s in stages]
+    found = [replace(s, high=far) if e else s for s, e in zip(stages, endless, strict=True)]
+    return found, not any(endless)
 
 
-def _torn(s: Terms, step: Array | None, jump: Array, _table: Array, far: float) -> bool:
+def _ended(s: Stage, room: Array) -> Stage:
+    """A whole number with the end that what the others leave of the criteria allows; the same where it has it."""
+    if s.menu:
+        return s
+    with np.errstate(all="ignore"):
+        most = (room - np.minimum(s.jump, 0.0)) / s.step
+    most = most[(s.step > 0.0) & np.isfinite(most)]
+    high = float(most.min(initial=np.inf)) * (1.0 + BOUND_ROUNDING_UP) + BOUND_ROUNDING_UP
+    return (
+        replace(s, high=float(math.floor(high))) if math.isfinite(high) and math.floor(high) < s.high else s
+    )
+
+
+def _torn(s: Stage, far: float) -> bool:
     """Whether nothing ends a number of which more is better for some limits and worse for others."""
-    if step is None or s.high < far:
-        return False
-    return bool(((step > 0.0) | (jump > 0.0)).any() and (step < 0.0).any())
+    more = bool(((s.step > 0.0) | (s.jump > 0.0)).any() and (s.step < 0.0).any())
+    return not s.menu and s.high >= far and more
 
 
-def _order(
-    terms: list[tuple[Array | None, Array, Array]], kept: list[Criterion], ratio: Ratio | None
-) -> list[int]:
+def _order(stages: list[Stage], kept: list[Criterion], ratio: Ratio | None) -> list[int]:
     """In which order designs are built: menus first, then what costs least for what it does for the objective."""
     caps = np.array([c.cap for c in kept])
     goals = np.array([c.goal for c in kept], dtype=bool)
 
     def cost(j: int) -> tuple[float, float]:
-        step, _, _ = terms[j]
-        if step is None:
+        step = stages[j].step
+        if stages[j].menu:
             return -math.inf, 0.0
         with np.errstate(all="ignore"):
             share = float(
@@ -319,7 +315,7 @@ def _order(
             helps = np.where(np.isfinite(caps) & (caps < 0.0) & ~goals, step / caps, 0.0).max(initial=0.0)
             return (-gain / float(helps) if helps > 0.0 else math.inf), -share
 
-    return sorted(range(len(terms)), key=cost)
+    return sorted(range(len(stages)), key=cost)
 
 
 def corners(question: Question) -> tuple[Question, Question]:

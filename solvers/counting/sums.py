@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Points
 from formulations.program import is_linear
 from formulations.row_keys import RowKey
@@ -129,7 +128,7 @@ def _anywhere(grid: Grid, question: Question, *, wide: bool) -> Question:
 
 def why(asked: Asked, own: Points) -> Why:
     """What tells why points ``own``, all alike in what is given, have no design."""
-    question, near = blocks.part(asked.table.question, own), asked.near
+    question, near = blocks.part(asked.question, own), asked.near
     known = run(separable.corners(question)[0])
     _, ratios = _metrics_and_ratios(question, near, {d.name: np.ones(1) for d in question.decide}, len(own))
     names, keys = _limits_maybe_in_conflict(question, ratios), list(ratios)
@@ -143,8 +142,12 @@ def why(asked: Asked, own: Points) -> Why:
         return _sums_feasibility(left, near, known, len(some))
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-        factors = _Factors(at(some), near, known, keys, len(some))
-        return conflicts.feasible_values(at(some), keys, conflict, factors)
+        asked = at(some)
+
+        def factor(which: int) -> Array:
+            return _least_factor(asked, near, known, keys[which], len(some))
+
+        return conflicts.feasible_values(asked, keys, conflict, factor)
 
     return Why(names, by_set(met), values, at)
 
@@ -187,38 +190,26 @@ def _count_of_designs(x: Mapping[str, Array]) -> int:
     return len(next(iter(x.values())))
 
 
-@dataclass(frozen=True, slots=True)
-class _Factors:
-    """The least ratio of each limit over the designs that meet the others (see ``conflicts.Factor``)."""
-
-    question: Question
-    near: Question
-    known: Run
-    keys: Sequence[RowKey]
-    count: int
-
-    def __call__(self, which: int) -> Array:
-        key = self.keys[which]
-        open_ = _limit_as_objective(self.question, key, math.inf)
-        codes = _sums_feasibility(replace(open_, objectives=()), self.near, self.known, self.count)
-        found = np.where(codes == CANNOT_HOLD, np.inf, np.nan)
-        if key.side == "model":
-            return found
-        for k in range(1, WIDENINGS):
-            left = np.flatnonzero((codes == CAN_HOLD) & np.isnan(found))
-            if not left.size:
-                break
-            found[left] = self._least(blocks.part(self.question, left), key, WIDENED_BY**k, len(left))
+def _least_factor(question: Question, near: Question, known: Run, key: RowKey, count: int) -> Array:
+    """The least ratio of a limit over the designs that meet the others (see ``conflicts.Factor``)."""
+    open_ = _limit_as_objective(question, key, math.inf)
+    codes = _sums_feasibility(replace(open_, objectives=()), near, known, count)
+    found = np.where(codes == CANNOT_HOLD, np.inf, np.nan)
+    if key.side == "model":
         return found
-
-    def _least(self, question: Question, key: RowKey, factor: float, count: int) -> Array:
-        """The same where the limit gives by no more than a factor; NaN where nothing does. Raises NotSums, TooMany."""
-        x, ended = _designs_maybe_best(_limit_as_objective(question, key, factor), self.known, math.inf)
-        shape = (count, _count_of_designs(x))
-        _, ratios = _metrics_and_ratios(question, self.near, x, count)
+    for k in range(1, WIDENINGS):
+        left = np.flatnonzero((codes == CAN_HOLD) & np.isnan(found))
+        if not left.size:
+            break
+        factor, own = WIDENED_BY**k, blocks.part(question, left)
+        asked = _limit_as_objective(own, key, factor)
+        x, ended = _designs_maybe_best(asked, known, math.inf)
+        shape = (len(left), _count_of_designs(x))
+        _, ratios = _metrics_and_ratios(own, near, x, len(left))
         met = excess(ratios, shape, but=key) <= HOLDS
         least = np.where(met, full(ratios[key], shape), np.inf).min(axis=1, initial=np.inf)
-        return np.where(np.isfinite(least) & (least <= factor) & ended, least, np.nan)
+        found[left] = np.where(np.isfinite(least) & (least <= factor) & ended, least, np.nan)
+    return found
 
 
 def _limit_as_objective(question: Question, key: RowKey, factor: float) -> Question:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -27,16 +27,19 @@ from formulations.grids import divided
 from formulations.problem import formulate
 from formulations.program import is_linear
 from scenarios.question import Question, combinations
-from scenarios.sweep.grids import Grid
+from scenarios.sweep import grids
 from solvers import boxes, designs, enumeration, work
-from solvers.designs import MANY_DESIGNS, Table
+from solvers.counting import narrowed
+from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Listed
+from solvers.designs import MANY_DESIGNS, Grid, Table
 from solvers.explaining import subsets, wider
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.by_choice import BestOf
 from solvers.many_points.offers import OTHER_KIND, Offer
-from solvers.mechanisms.conflicts import Codes, by_set
+from solvers.mechanisms.along_bounds import along_bounds
+from solvers.mechanisms.conflicts import Codes
 from solvers.mechanisms.why import Why, over_choices
 from solvers.nonlinear import feasibility
 
@@ -44,16 +47,20 @@ KIND = "table of designs"
 METHOD = "a table of all designs, evaluated at every point"
 CELLS = 400_000
 """Designs times points that are evaluated together."""
+LEFT = 0.01
+"""Of the designs of a large table those that are compared at every point, for its declared work."""
+POINTS_OF_TABLE, MOST_TABULATED = 256, 1_000_000
+"""Points together of a large table, and designs that a table still has."""
 
 Mask = NDArray[np.bool_]
 
 
-def way(grid: Grid) -> Offer:
-    """Return this way where all that is decided comes from a table that is small enough."""
+def way(grid: grids.Grid, most: int = MANY_DESIGNS) -> Offer:
+    """Return this way where all that is decided comes from a table of no more than so many designs."""
     if any(len(q.objectives) != 1 for q in grid.bases.values()):
         return OTHER_KIND
     asked = [q for q in blocks.kinds(grid) if q.decide]
-    large = any(designs.tables(q) is None for q in asked)
+    large = any(designs.tables(q, most) is None for q in asked)
     # what costs little is asked first: reading asks for the mathematics of a question
     if (
         not asked
@@ -63,21 +70,32 @@ def way(grid: Grid) -> Offer:
         return OTHER_KIND
     if large:
         return Offer(
-            reason=f"{KIND}: there are more than {MANY_DESIGNS} designs; with shorter lists it would go at once"
+            reason=f"{KIND}: there are more than {most} designs; with shorter lists it would go at once"
         )
     return blocks.offered(over(grid), over(blocks.thinned(grid)))
 
 
-def over(grid: Grid) -> ByGroup:
+def way_of_large(grid: grids.Grid) -> Offer:
+    """Return this way for tables so large that other ways are asked first."""
+    return way(grid, MOST_TABULATED)
+
+
+def over(grid: grids.Grid) -> ByGroup:
     """Return the way over a grid.
 
     Its declared work is that of a point's designs: evaluated (once for all that differ in limits only) and compared.
     """
-    every = [[t.size for t in designs.tables(q) or ()] for q in blocks.kinds(grid)]
+    every = [[t.size for t in designs.tables(q, MOST_TABULATED) or ()] or [1] for q in blocks.kinds(grid)]
+    largest = max(max(sizes) for sizes in every)
     numbers = work.metrics(next(iter(grid.bases.values())))
-    cell = work.seconds("table metric", numbers * work.given_share(grid)) + work.seconds("table cell")
-    each = work.seconds("table point") + max(sum(sizes) or 1 for sizes in every) * cell
-    together = max(64, CELLS // max(max(sizes, default=1) for sizes in every))
+    compared = sum(size if size < LARGE_TABLE else size * LEFT for sizes in every for size in sizes)
+    count = max(sum(sizes) for sizes in every)
+    each = (
+        work.seconds("table point")
+        + work.seconds("table metric", count * numbers * work.given_share(grid))
+        + work.seconds("table cell", compared / len(every))
+    )
+    together = POINTS_OF_TABLE if largest >= LARGE_TABLE else CELLS // largest
     return ByGroup(grid, answered, together, METHOD, "batch", each, by_given=True)
 
 
@@ -93,46 +111,77 @@ def _needs_only_listing(question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The designs of one combination of names at many points; ``plain``: the question at one of them.
+    """The designs of one combination of names at many points: all, or those that may be the best somewhere.
 
-    ``near``: the question at the points that differ in what is given; ``which`` of these each point is like.
+    ``question``: at the points; ``plain``: at one of them; ``near``: at the points that differ in what is given;
+    ``which`` of these each point is like.
     """
 
-    table: Table
+    every: Grid | Mapping[str, Array]
+    question: Question
     near: Question
     which: NDArray[np.intp]
     plain: Question
 
+    def at(self, own: Points) -> Asked:
+        """Return the same at some of the points."""
+        kinds, which = np.unique(self.which[own], return_inverse=True)
+        question, near = blocks.part(self.question, own), blocks.part(self.near, kinds)
+        return replace(self, question=question, near=near, which=which.reshape(-1))
+
+    def tables(self, narrow: Callable[[Listed], Sequence[Points]]) -> list[Table]:
+        """Return the designs as a table; of many those that ``narrow`` leaves, each choice as a table."""
+        x = self.every
+        if not isinstance(x, Grid):
+            return [Table({}, self.question, x)]
+        few = x.size < LARGE_TABLE
+        kept = [np.arange(x.size)] if few else narrow(Listed(x, self.question, self.near, self.which))
+        return [Table({}, self.question, x.designs(k)) for k in kept]
+
 
 def why(asked: Asked, own: Points) -> Why:
-    """What tells why points ``own`` have no design in the table."""
+    """What tells why points ``own`` have no design in the table.
+
+    Bounds on menus are limits like others: designs beyond them are in the table, too.
+    """
+    plain, question = subsets.with_menus(asked.plain), subsets.with_menus(asked.question)
+    asked = replace(asked, plain=plain, question=question)
     names = _limits_of_table_conflicts(asked)
-    t = Table(asked.table.chosen, blocks.part(asked.table.question, own), asked.table.x)
-    kinds, which = np.unique(asked.which[own], return_inverse=True)
-    near = blocks.part(asked.near, kinds)
-    at, ratios = enumeration.numbers(t, near, which.reshape(-1))
-    shape = (len(own), t.size)
-    decided = frozenset(d.name for d in t.question.decide)
-    reach = wider.farthest(formulate(asked.plain))
+    decide = asked.question.decide
+    menus = tuple(replace(d, minimum=None, maximum=None) if d.menu is not None else d for d in decide)
+    here = replace(asked.at(own), every=designs.widest(replace(asked.question, decide=menus)) or asked.every)
+    question = here.question
+    decided = frozenset(d.name for d in decide if d.menu is None)
+    by_ways, *by_few = here.tables(narrowed.telling)
+
+    @cache
+    def reach() -> float:
+        return wider.farthest(formulate(asked.plain))
 
     def search(some: Points, free: Collection[str]) -> Codes:
-        return _free_box_feasibility(t.question, reach, some, free)
+        return _free_box_feasibility(replace(question, reach=reach()), some, free)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
+        there = here.at(some)
+        t = replace((*by_few, by_ways)[0], question=there.question)
+        at, ratios = enumeration.numbers(t, there.near, there.which)
         # of bounds of what is decided other designs tell
         unknown = np.full(len(some), np.nan)
+        shape = (len(some), t.size)
         return {
-            n: unknown if n in decided else subsets.listed_value(t, at, ratios, n, shape)[some]
-            for n in conflict
+            n: unknown if n in decided else subsets.listed_value(t, at, ratios, n, shape) for n in conflict
         }
 
-    known = subsets.Known(names, subsets.broken(ratios, names, shape), True, decided, search)
-    return Why(names, by_set(known.met), values, lambda some: blocks.part(t.question, some))
+    _, ratios = enumeration.numbers(by_ways, here.near, here.which)
+    broken = subsets.broken(ratios, names, (len(own), by_ways.size))
+    known = subsets.Known(names, broken, True, decided, search)
+    met = along_bounds(known.met, question, names, len(own))
+    return Why(names, met, values, lambda some: blocks.part(question, some))
 
 
-def _free_box_feasibility(question: Question, reach: float, some: Points, free: Collection[str]) -> Codes:
+def _free_box_feasibility(question: Question, some: Points, free: Collection[str]) -> Codes:
     """Whether limits can hold together where bounds and whole numbers of what is decided are given up, too."""
-    relaxed = subsets.without(_flat(blocks.part(replace(question, reach=reach), some)), free)
+    relaxed = subsets.without(_flat(blocks.part(question, some)), free)
     return feasibility.feasible(relaxed, boxes.spaces(relaxed, len(some)))
 
 
@@ -160,11 +209,11 @@ def _limits_of_table_conflicts(asked: Asked) -> tuple[str, ...]:
     return names
 
 
-def _all_designs(question: Question) -> list[Mapping[str, Array]]:
-    found = designs.tables(question)
+def _all_designs(question: Question) -> Sequence[Grid]:
+    found = designs.tables(question, MOST_TABULATED)
     if found is None:
         raise CannotTake("something decided is not a short list")
-    return [t.x for t in found]
+    return found
 
 
 def answered(
@@ -172,7 +221,7 @@ def answered(
     block: Block,
     question: Question,
     points: Points,
-    listed: Callable[[Question], list[Mapping[str, Array]]] = _all_designs,
+    listed: Callable[[Question], Sequence[Grid | Mapping[str, Array]]] = _all_designs,
     told: Callable[[Asked, Points], Why] = why,
 ) -> Mask:
     """Answer some points of a block.
@@ -187,37 +236,47 @@ def answered(
     every, wide, near = (
         list(combinations(q)) for q in (question, block.question(points, 1), block.question(points[first], 1))
     )
-    lists = listed(question)
-    tables = [Table(chosen, q, x) for (chosen, q), x in zip(wide, lists, strict=True)]
+    asked = [
+        Asked(x, q, n, which, p)
+        for x, (_, q), (_, n), p in zip(listed(question), wide, near, plain, strict=True)
+    ]
+    tables = [a.tables(lambda listed: [narrowed.unbroken(listed)])[0] for a in asked]
+    if len(points) > 1 and len(points) * max(t.size for t in tables) > CELLS_COMPARED:
+        return _in_halves(points, lambda now: answered(into, block, block.question(now), now, listed, told))
     try:
-        judged = [enumeration.judged(t, q, which) for t, (_, q) in zip(tables, near, strict=True)]
+        judged = [enumeration.judged(t, a.near, which) for t, a in zip(tables, asked, strict=True)]
     except Differ as apart:
         # told of the points that differ in what is given
         raise (Differ(apart.holds[which]) if len(apart.holds) == len(first) else apart) from None
     sign = -1.0 if question.objectives[0].maximize else 1.0
     lost = [
-        j.lost | _beyond_lists(j, one, x, len(which))
-        for j, (_, one), x in zip(judged, every, lists, strict=True)
+        j.lost | _beyond_lists(j, one, t.x, len(which))
+        for j, (_, one), t in zip(judged, every, tables, strict=True)
     ]
     found = [
         # what costs without end, or has no number to judge it by, is told of by a single point
         BestOf(
             chosen,
-            asked,
-            partial(_best_designs, j.best, x),
+            one,
+            partial(_best_designs, j.best, t.x),
             j.value,
             sign * j.value,
             j.missed,
             j.endless | out,
         )
-        for (chosen, asked), j, x, out in zip(every, judged, lists, lost, strict=True)
+        for (chosen, one), j, t, out in zip(every, judged, tables, lost, strict=True)
     ]
-    asked = [Asked(t, q, which, p) for t, (_, q), p in zip(tables, near, plain, strict=True)]
 
     def why_not(now: Points) -> Why:
         return over_choices([told(a, now) for a in asked])
 
     return by_choice.put_best(into, found, points, why_not)
+
+
+def _in_halves(points: Points, answer: Callable[[Points], Mask]) -> Mask:
+    """Answer points in two parts; tells which of them are answered."""
+    left = [missed for part in np.array_split(points, 2) for missed in blocks.together(part, answer)]
+    return ~np.isin(points, np.concatenate([np.zeros(0, np.intp), *left]))
 
 
 def _beyond_lists(j: enumeration.Judged, question: Question, x: Mapping[str, Array], count: int) -> Mask:

@@ -23,8 +23,6 @@ MOST_PARTIAL = 20_000
 """Partial designs that are kept, at most."""
 FOR_INFINITE = 1e300
 """In place of what is infinite."""
-FIRST_COMPARED = 64
-"""Partial designs that all others are compared with before anything is sorted."""
 DOMINATED_BLOCK = 128
 SORTED = 64
 """About so many comparisons does it cost to sort one."""
@@ -71,10 +69,8 @@ class Incumbents:
     def promising(self, f: Array, after: After) -> Mask:
         """Whether a partial design may come to something that no whole one betters; learns of the whole ones."""
         every = np.ones(len(f), dtype=bool)
-        if not len(f) or any(t.step is None for t in after.stages):
+        if not len(f) or self.along is None or any(t.menu for t in after.stages):
             return every
-        if self.along is None:
-            return every if self.ratio else self._below_the_best(f, after)
         self._learn(f, after, self.along)
         if not self.need.size:
             return every
@@ -89,38 +85,13 @@ class Incumbents:
             hopeless = lost - self._gained(f, value, after) > CERTAINLY_WORSE * np.abs(above)
         return np.asarray(~(hopeless & (place >= 0)))
 
-    def _below_the_best(self, f: Array, after: After) -> Mask:
-        """Where no limit has a cost: whether the goal is not beyond that of some design that meets all limits."""
-        whole = f + sum((t.least for t in after.stages), np.zeros(f.shape[1]))
-        met = whole[(whole <= self._ends()).all(axis=1), self.goal]
-        self.value = np.array([min([*self.value, *met], default=np.inf)])
-        own = f[:, self.goal] + after.low[self.goal]
-        if after.stages and after.low[self.goal] == 0.0 and not any(t.beside.any() for t in after.stages):
-            own = own + self._still_missing(f, np.stack([t.per for t in after.stages]))
-        return np.asarray(own <= self.value[0] + self.s.margin[self.goal])
-
-    def _ends(self) -> Array:
-        """Below these all limits hold wherever they are; a limit on the goal holds for what is better anyway."""
-        found = np.minimum(self.s.tight, self.s.cap)
-        if self.ratio is None:
-            found[self.goal] = self.s.cap[self.goal]
-        return found
-
-    def _still_missing(self, f: Array, steps: Array) -> Array:
-        """What the goal rises by at least until each limit is met, by the cheapest way to meet it."""
-        found = np.zeros(len(f))
-        for c in np.flatnonzero(np.isfinite(self.s.cap)):
-            useful = steps[steps[:, c] < 0.0]
-            if len(useful):
-                price = float((useful[:, self.goal] / -useful[:, c]).min())
-                found = np.maximum(found, np.maximum(f[:, c] - self.s.cap[c], 0.0) * price)
-        return found
-
     def _learn(self, f: Array, after: After, along: int) -> None:
         """Take whole designs in: where nothing more is added than has to be."""
         whole = f + sum((t.least for t in after.stages), np.zeros(f.shape[1]))
-        end = self._ends()
-        end[along] = self.s.cap[along]
+        # below these all limits hold wherever they are; a limit on the goal holds for what is better anyway
+        end = np.minimum(self.s.tight, self.s.cap)
+        own = [along] if self.ratio else [along, self.goal]
+        end[own] = self.s.cap[own]
         whole = whole[(whole <= end).all(axis=1)]
         if self.ratio is None:
             need, value = whole[:, along], whole[:, self.goal]
@@ -140,9 +111,9 @@ class Incumbents:
         What is still to be added gains at most ``rate`` for each unit of it. Between the needs of two whole designs a
         partial one is at its best just below the second.
         """
-        gain, use = (-np.array([t.per[k] for t in after.stages]) for k in (self.goal, along))
+        gain, use = (-np.array([t.step[k] for t in after.stages]) for k in (self.goal, along))
         gain, use = np.maximum(gain, 0.0), -use
-        if (gain[use <= 0.0] > 0.0).any() or any((t.beside < 0.0).any() for t in after.stages):
+        if (gain[use <= 0.0] > 0.0).any() or any((t.jump < 0.0).any() for t in after.stages):
             return np.zeros(len(f), dtype=bool)
         rate = float((gain[use > 0.0] / use[use > 0.0]).max(initial=0.0))
         ends = np.append(self.need[1:], self.s.cap[along])
@@ -157,9 +128,9 @@ class Incumbents:
         assert self.ratio is not None, "this is about ratios"
         if not after.stages:
             return np.zeros(len(f))
-        if any((t.beside < 0.0).any() for t in after.stages):
+        if any((t.jump < 0.0).any() for t in after.stages):
             return np.full(len(f), np.inf)
-        steps = np.stack([t.per for t in after.stages])
+        steps = np.stack([t.step for t in after.stages])
         a = steps[:, self.ratio.above] * self.ratio.above_factor
         b = -steps[:, self.ratio.below] * self.ratio.below_factor
         gain = np.maximum(value[:, None] * b - a, 0.0)
@@ -212,7 +183,7 @@ def designs(s: Sums) -> Array:
     best, work = Incumbents(s) if s.goal.any() else None, Work()
     for j, stage in enumerate(s.stages):
         after = After(s.total(low[j + 1 :]), s.total(high[j + 1 :]), s.stages[j + 1 :], best, work)
-        at = _with_menu(s, at, j, stage, after) if stage.step is None else _with_count(s, at, j, stage, after)
+        at = _with_menu(s, at, j, stage, after) if stage.menu else _with_count(s, at, j, stage, after)
     return at.x
 
 
@@ -230,7 +201,7 @@ def _with_count(s: Sums, at: _States, j: int, stage: Stage, after: After) -> _St
 
     Whatever is still to be added may be added to every state, as dominance supposes: none passes the upper end.
     """
-    step, jump, low = stage.per, stage.beside, stage.low
+    step, jump, low = stage.step, stage.jump, stage.low
     none = None
     if low == 0.0 and jump.any():
         if stage.high < 1.0:
@@ -288,28 +259,12 @@ def undominated(f: Array, goal: Mask, margin: Array, work: Work | None = None) -
     f = np.where(np.isinf(f), np.copysign(FOR_INFINITE, f), f)
     if not goal.any():
         rows = np.unique(f, axis=0, return_index=True)[1]
-        rows = rows[_unbettered_by_few(f[rows], np.ones(f.shape[1], dtype=bool), np.zeros(f.shape[1]))]
         return rows[~_dominated_rows(f[rows], 0.0, work, other=True)]
-    kept = _unbettered_by_few(f, goal, margin) if f.shape[1] > 2 else np.arange(len(f))
+    kept = np.arange(len(f))
     for g in np.flatnonzero(goal):
         order = np.array([*(c for c in range(f.shape[1]) if c != g), g])
         kept = kept[~_dominated_rows(f[kept][:, order], float(margin[g]), work)]
     return rows[kept]
-
-
-def _unbettered_by_few(f: Array, goal: Mask, margin: Array) -> Indices:
-    """Rows that none of a few good ones betters."""
-    kept = np.arange(len(f))
-    if len(f) < 8 * FIRST_COMPARED:
-        return kept
-    span = np.ptp(f, axis=0)
-    scaled = (f - f.min(axis=0)) / np.where(span > 0.0, span, 1.0)
-    weights = np.random.default_rng(len(f)).dirichlet(np.ones(f.shape[1]), FIRST_COMPARED)
-    for row in np.unique((scaled @ weights.T).argmin(axis=0)):
-        smaller = (f[row] <= f[kept]).all(axis=1)
-        less = (goal & (f[row] <= f[kept] - margin) & (f[row] < f[kept])).any(axis=1)
-        kept = kept[~(smaller & less)]
-    return kept
 
 
 def _dominated_rows(f: Array, margin: float, work: Work, *, other: bool = False) -> Mask:

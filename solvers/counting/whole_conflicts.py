@@ -44,7 +44,7 @@ def why(question: Question, own: Points) -> Why:
     near = blocks.part(question, own)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
     names, keys = _limit_names(c), [x.key for x in c.limits]
-    known = _Known(c, names, counts.sets(c), _rows(c))
+    known = _Known(c, names, counts.sets(c), counts.numbers(c, [x.form for x in c.limits]))
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = blocks.part(near, some)
@@ -79,13 +79,6 @@ def _limit_names(c: Counts) -> tuple[str, ...]:
     if any(d.name in names for d in c.question.decide):
         raise NotLeast("whole numbers that the user asks for may be in conflict")
     return names
-
-
-def _rows(c: Counts) -> Array:
-    """The limits as rows (N, limits, numbers + amounts + 1) that are to be at most 0."""
-    every = counts.joined([x.form for x in c.limits], np.arange(len(c.low)))
-    a, k = (np.broadcast_to(x, (*x.shape[:-1], c.count)) for x in (every.a, every.k[:, None]))
-    return np.moveaxis(np.concatenate([a, k], axis=1), -1, 0)
 
 
 @dataclass(slots=True)

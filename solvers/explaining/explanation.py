@@ -1,20 +1,39 @@
-"""Elasticities, ranges and next changes: what stands beside an optimal design."""
+"""Elasticities, ranges and next changes: what stands beside an optimal design.
+
+Where every design is tried, the next changes of all limits are found at once (``listed_changes``): a design counts for
+a limit if it is better than the answer and breaks no other limit. The answer changes at the least value that such a
+design needs of the limit, and goes to the best of those that need no more.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+
+import numpy as np
 
 from formulations import evaluation
 from formulations.problem import Problem
 from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS
 from results.solution import Solution, Status
-from solvers import designs, judgement, side_by_side
-from solvers.explaining import listed_changes, next_changes
+from scenarios.question import Limit, Objective, Question
+from solvers import designs, enumeration, judgement, side_by_side
+from solvers.boxes import Array
+from solvers.designs import Grid, Table
+from solvers.enumeration import ONE
+from solvers.explaining import next_changes
 from solvers.geometric import kinks
 from solvers.geometric.structured import Optimum, Place
+from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import ENUMERATION
+
+MOST_LISTED_DESIGNS = 4_000_000
+"""Designs that are looked through for it: every value of every menu, whatever the user's bounds on them."""
+
+Change = tuple[float, float]
+"""Value of a limit at which the answer changes, and the objective there."""
 
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
@@ -57,14 +76,14 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     ]
     effort = next_changes.Effort()
     if solution.solver == ENUMERATION and solution.objective is not None:
-        together = listed_changes.next_changes(problem.question, solution.objective, keys)
+        together = listed_changes(problem.question, solution.objective, keys)
         if together is not None:
             return _changed(solution, {evaluation.label(k, keys): v for k, v in together.items()})
 
     def change(key: RowKey) -> tuple[float, float] | None:
         if solution.solver == ENUMERATION or (problem.rows is None and not problem.cases):
             assert solution.objective is not None, "there is an objective"
-            return listed_changes.next_change(problem.question, solution.objective, key)
+            return listed_change(problem.question, solution.objective, key)
         state = limits[evaluation.label(key, keys)]
         return next_changes.next_change(problem, solution, state, key, effort)
 
@@ -79,3 +98,75 @@ def _changed(solution: Solution, found: Mapping[str, tuple[float, float] | None]
             value, objective = changed
             limits[label] = dataclasses.replace(limits[label], next_change=value, next_objective=objective)
     return dataclasses.replace(solution, limits=limits)
+
+
+def listed_changes(
+    question: Question, now: float, keys: Sequence[RowKey]
+) -> dict[RowKey, Change | None] | None:
+    """Return the next change of each limit of a question whose optimum is ``now``; None where designs are too many.
+
+    In the user's sense and SI units. A limit that no better design needs has none.
+    """
+    free = tuple(dataclasses.replace(d, minimum=None, maximum=None) for d in question.decide)
+    every = designs.everything(dataclasses.replace(question, decide=free))
+    if every is None or every.size > MOST_LISTED_DESIGNS:
+        return None
+    return _changes_among(every, question, now, keys)
+
+
+def listed_change(question: Question, now: float, key: RowKey) -> Change | None:
+    """Return the same of one limit of a question of so many designs that intervals have to leave some out."""
+    wanted, step = question.objectives[0], question.gap * max(abs(now), 1e-12)
+    better = (
+        Limit(wanted.name, minimum=now + step) if wanted.maximize else Limit(wanted.name, maximum=now - step)
+    )
+    free = with_limit(question, key, None)
+    aim = Objective(key.name, maximize=key.side == "min")
+    asked = dataclasses.replace(free, limits=(*free.limits, better), objectives=(aim,))
+    every = designs.grid(asked)
+    if every is None or every.size > enumeration.MOST_ENUMERATED:
+        return None
+    return _changes_among(enumeration.promising(asked, every)[0], question, now, [key])[key]
+
+
+def _changes_among(
+    every: Grid, question: Question, now: float, keys: Sequence[RowKey]
+) -> dict[RowKey, Change | None]:
+    """The next change of each limit, of these designs."""
+    sign = -1.0 if question.objectives[0].maximize else 1.0
+    below = sign * now - question.gap * max(abs(now), 1e-12)
+    kept = {key: np.empty((2, 0)) for key in keys}
+    for part in every.parts(question):
+        for key, found in _changes_by_limit(part, keys, below):
+            kept[key] = _nearest(np.concatenate([kept[key], found], axis=1))
+    return {key: _change(found, key, sign) for key, found in kept.items()}
+
+
+def _changes_by_limit(t: Table, keys: Sequence[RowKey], below: float) -> list[tuple[RowKey, Array]]:
+    """Return for each limit what better designs that break no other need of it (signed), and what they reach."""
+    shape = (1, t.size)
+    at, ratios = enumeration.numbers(t, t.question, ONE)
+    goal = enumeration.full(enumeration.minimised(t, at), shape)[0]
+    broken = {k: ~(enumeration.full(r, shape)[0] <= 1 + HOLDS) for k, r in ratios.items()}
+    count = np.sum(list(broken.values()), axis=0) if broken else np.zeros(t.size)
+    better = goal < below
+    found = []
+    for key in keys:
+        some = better & (count - broken[key] == 0)
+        if some.any():
+            value = enumeration.full(at[key.name] if key.name in at else t.x[key.name], shape)[0][some]
+            found.append((key, np.stack([value if key.side == "max" else -value, goal[some]])))
+    return found
+
+
+def _nearest(found: Array) -> Array:
+    """Return those that need no more of a limit than the least, within what a limit is granted."""
+    least = found[0].min()
+    return found[:, found[0] <= least + HOLDS * abs(least)]
+
+
+def _change(found: Array, key: RowKey, sign: float) -> Change | None:
+    if not found.size:
+        return None
+    value = float(found[0].min())
+    return (value if key.side == "max" else -value), sign * float(found[1].min())

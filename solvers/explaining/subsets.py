@@ -120,7 +120,7 @@ def without(question: Question, names: Iterable[str]) -> Question:
     )
 
 
-def _with_menus(question: Question) -> Question:
+def with_menus(question: Question) -> Question:
     """Return the question with its lists as menus, where the model's own limits ask for numbers that divide others.
 
     Numbers between those listed would not divide.
@@ -148,7 +148,7 @@ def why(question: Question) -> Why:
 
     A set is met when a known design breaks only limits outside it, and otherwise decided by interval branch and bound.
     """
-    question = _with_menus(question)
+    question = with_menus(question)
     names = limit_names(question)
     if not question.decide:
         return _why_broken(question, names)
@@ -192,7 +192,7 @@ def listed_value(
     found = np.full(shape[0], np.inf)
     for key in sorted(k for k in ratios if k.name == name):
         held = enumeration.excess(ratios, shape, but=key) <= HOLDS
-        of_it = ratios[key] if key.side == "model" else {**t.question.given, **at}[name]
+        of_it = ratios[key] if key.side == "model" else {**t.question.given, **t.x, **at}[name]
         value = enumeration.full(of_it, shape)
         sign = -1.0 if key.side == "min" else 1.0
         best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1)

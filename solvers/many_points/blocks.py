@@ -145,20 +145,23 @@ class Block:
         """
         left = np.zeros(self.size, dtype=bool)
         for every in self.alike():
-            for group in self._grouped(every, by_given=by_given, apart=apart):
-                for start in range(0, len(group), piece):
-                    points = group[start : start + piece]
-                    for missed in together(points, lambda now: answer(self.question(now), now)):
-                        left[missed] = True
+            for points in self._pieces(every, piece, by_given=by_given, apart=apart):
+                for missed in together(points, lambda now: answer(self.question(now), now)):
+                    left[missed] = True
         return left.reshape(self.shape)
 
-    def _grouped(self, points: Points, *, by_given: bool, apart: bool) -> list[Points]:
-        if not (by_given or apart):
-            return [points]
-        kinds = self._given(points)
+    def _pieces(self, points: Points, piece: int, *, by_given: bool, apart: bool) -> Iterator[Points]:
+        """Cut points into pieces; where one kind of given numbers does not fill a piece it is not cut."""
+        kinds = self._given(points) if by_given or apart else np.zeros(len(points), np.intp)
         order = np.argsort(kinds, kind="stable")
-        cuts = np.flatnonzero(np.diff(kinds[order])) + 1 if apart else np.zeros(0, dtype=np.intp)
-        return np.split(points[order], cuts)
+        start = 0
+        while start < len(points):
+            end = min(start + piece, len(points))
+            ends = np.flatnonzero(np.diff(kinds[order[start : end + 1]])) + 1
+            if ends.size and (apart or end < len(points)):
+                end = start + int(ends[0 if apart else -1])
+            yield points[order[start:end]]
+            start = end
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from scenarios.question import Question
 from solvers import boxes, designs
 from solvers.boxes import Array, Space
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+from solvers.patterns import Rows, joined
 from solvers.sampling import descent
 
 Bools = NDArray[np.bool_]
@@ -51,7 +51,7 @@ FEASIBLE_BOXES = 6000
 
 
 @dataclass(frozen=True, slots=True)
-class Boxes:
+class Boxes(Rows):
     """Boxes (rows, variables): whose they are, a lower bound of what is minimised there, and how steep it is."""
 
     point: Indices
@@ -59,10 +59,6 @@ class Boxes:
     high: Array
     key: Array
     steep: Array
-
-    def take(self, which: Any) -> Boxes:
-        """Some of the boxes."""
-        return Boxes(*(getattr(self, name)[which] for name in self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +204,6 @@ def whole(where: Space, *, bounded: bool = True) -> Boxes:
     key = np.full(count, -np.inf if bounded else 0.0)
     found = Boxes(np.arange(count), where.low, where.high, key, np.ones_like(where.low))
     return found.take((where.low <= where.high).all(axis=1))
-
-
-def joined(parts: list[Boxes]) -> Boxes:
-    """Boxes one after the other."""
-    return Boxes(*(np.concatenate([getattr(p, name) for p in parts]) for name in Boxes.__slots__))
 
 
 def _groups(now: Boxes) -> Iterator[Boxes]:

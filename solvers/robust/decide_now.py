@@ -14,10 +14,10 @@ import time
 from typing import TYPE_CHECKING
 
 from dse.quantities import plural
-from formulations import failures
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import SAMPLE, Cap, Worlds, of_values
 from results.solution import Solution, Status
+from results.telling import estimates
 from results.telling.fresh import Fresh
 from scenarios.distributions import Marginal, Measure
 from scenarios.question import Question, fixed
@@ -28,7 +28,7 @@ from scenarios.uncertainty.promises import promises
 from solvers.robust import chances, validation
 from solvers.robust.boxes import robust_box
 from solvers.robust.boxes.robust_box import Boxed
-from solvers.robust.robust_answers import Asked, answered, weighing
+from solvers.robust.robust_answers import Asked, answered, guarded, weighing
 
 if TYPE_CHECKING:
     from scenarios.language.scenario import Scenario
@@ -52,22 +52,18 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
     """
     began = time.perf_counter()
     assert question.uncertain is not None, "only what is uncertain has samples"
-    original = question
-    try:
-        question, caps = parted(question)
-        measure = question.measure or Measure("worst")
-        samples = dataclasses.replace(sampled(question), caps=caps)
-        solution = _answer_over_samples(question, samples, measure, brief=brief)
-        if fresh and solution.status in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
-            solution = dataclasses.replace(solution, fresh=validated(question, solution))
-    except chances.TooFew as problem:
-        # it names the limit and its probability, which may be that of a point on an axis
-        solution = Solution(Status.ERROR, message=str(problem), certificate="no design was looked for")
-    except Exception as problem:
-        text = failures.in_words(question, problem)
-        solution = Solution(Status.ERROR, message=text, certificate="the solver failed")
-    told = uncertain_words.why(original) if solution.world == SAMPLE else ""
+    solution = guarded(question, lambda: _answered_and_validated(question, fresh=fresh, brief=brief))
+    told = uncertain_words.why(question) if solution.world == SAMPLE else ""
     return dataclasses.replace(solution, sampling=told, seconds=time.perf_counter() - began)
+
+
+def _answered_and_validated(question: Question, *, fresh: bool, brief: bool) -> Solution:
+    question, caps = parted(question)
+    samples = dataclasses.replace(sampled(question), caps=caps)
+    solution = _answer_over_samples(question, samples, question.measure or Measure("worst"), brief=brief)
+    if fresh and solution.status in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
+        return dataclasses.replace(solution, fresh=validated(question, solution))
+    return solution
 
 
 def parted(question: Question) -> tuple[Question, tuple[Cap, ...]]:
@@ -92,8 +88,11 @@ def parted(question: Question) -> tuple[Question, tuple[Cap, ...]]:
     return dataclasses.replace(question, limits=tuple(limits), measure=measure), tuple(caps)
 
 
-def validated(question: Question, solution: Solution) -> Fresh:
-    """Judge the design of an answer in samples that it was not chosen on; ``question``: as ``parted`` returns it."""
+def validated(question: Question, solution: Solution, mean: validation.Mean = estimates.mean) -> Fresh:
+    """Judge the design of an answer in samples that it was not chosen on; ``question``: as ``parted`` returns it.
+
+    ``mean``: see ``validation.validated``.
+    """
     assert question.uncertain is not None, "only what is uncertain has samples"
     seed = question.uncertain.sampling.seed + validation.VALIDATION_SEED
     values = draw(question.uncertain, validation.FRESH, method="random", seed=seed)
@@ -108,7 +107,7 @@ def validated(question: Question, solution: Solution) -> Fresh:
     quantiles = sorted({*validation.QUANTILES, *(() if of is None else (of,))})
     promised = [p for p in promises(question) if not question.measures.keys() & p.names]
     told = {n: (m, solution.metrics.get(n, math.nan)) for n, m in question.measures.items()}
-    return validation.validated(worlds, numbers, promised, seed, quantiles, told)
+    return validation.validated(worlds, numbers, promised, seed, quantiles, told, mean)
 
 
 def sampled(question: Question, count: int | None = None, *, seed: int | None = None) -> Worlds:

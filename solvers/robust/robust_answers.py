@@ -19,7 +19,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -35,13 +35,13 @@ from scenarios.distributions import Measure
 from scenarios.question import Question
 from scenarios.uncertainty import uncertain_words
 from solvers import beyond, choices
-from solvers.certain import called_by_name, units, without_design
+from solvers.certain import as_closed, called_by_name, units, without_design
 from solvers.judgement import bound_of, relative_gap
 from solvers.mechanisms.why import explained
 from solvers.outcome import ENUMERATION, Conflicts, Outcome
 from solvers.robust import robust_conflicts
 from solvers.robust.boxes import robust_boxes
-from solvers.robust.chances import Counted, Undecided
+from solvers.robust.chances import Counted, TooFew, Undecided
 from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.robust_ways import found_by
@@ -77,14 +77,7 @@ def answered(asked: Asked, *, brief: bool = False) -> Solution:
     """
     began = time.perf_counter()
     question = asked.worlds.nominal
-    try:
-        with np.errstate(all="ignore"):
-            solution = _answered(asked, brief=brief)
-    except Undecided as problem:
-        solution = Solution(Status.ERROR, message=str(problem), certificate="no design was looked for")
-    except Exception as problem:
-        text = failures.in_words(question, problem)
-        solution = Solution(Status.ERROR, message=text, certificate="the solver failed")
+    solution = guarded(question, lambda: _answered(asked, brief=brief))
     named = called_by_name(question, solution, units(question))
     # whether the model's range is left (``outside``) is told of the metrics shown: means, or nominal ones of a box
     return dataclasses.replace(
@@ -95,6 +88,19 @@ def answered(asked: Asked, *, brief: bool = False) -> Solution:
         world=asked.worlds.word,
         seconds=time.perf_counter() - began,
     )
+
+
+def guarded(question: Question, answer: Callable[[], Solution]) -> Solution:
+    """Return what ``answer`` does; what goes wrong there becomes status ``error`` with its message."""
+    try:
+        with np.errstate(all="ignore"):
+            return answer()
+    except (TooFew, Undecided) as problem:
+        # it names what of the question it is, which may be that of a point on an axis
+        return Solution(Status.ERROR, message=str(problem), certificate="no design was looked for")
+    except Exception as problem:
+        text = failures.in_words(question, problem)
+        return Solution(Status.ERROR, message=text, certificate="the solver failed")
 
 
 def _answered(asked: Asked, *, brief: bool) -> Solution:
@@ -192,7 +198,6 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
     if objective is not None and not math.isfinite(objective):
         text = f"{question.objectives[0].name} is infinite in some {worlds.word}"
         return dataclasses.replace(solution, status=Status.ERROR, message=text)
-    closed = solution.gap is not None and solution.gap <= question.gap
     if outcome.status in (Status.OPTIMAL, Status.FEASIBLE) and (at_end := ends.held(question, x)):
         if runaway := _runaway(asked, x, objective, maximize=maximize):
             text = f"{runaway} reaches the end of its search, up to which {asked.words} improves"
@@ -200,12 +205,7 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
             return without_design(question, gone, lambda: Conflicts((), {}))
         text = f"{solution.certificate}; {at_end} {ends.NOT_ASKED}"
         return dataclasses.replace(solution, status=Status.FEASIBLE, bound=None, gap=None, certificate=text)
-    if outcome.status is Status.FEASIBLE and closed and question.objectives:
-        return dataclasses.replace(solution, status=Status.OPTIMAL)
-    if outcome.status is Status.OPTIMAL and not closed:
-        text = f"{solution.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
-        return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=text)
-    return solution
+    return as_closed(question, solution, closed=solution.gap is not None and solution.gap <= question.gap)
 
 
 def _runaway(asked: Asked, x: Mapping[str, float], objective: float | None, *, maximize: bool) -> str:

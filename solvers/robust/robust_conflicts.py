@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import Array, Worlds, judged
 from results.solution import Status
 from scenarios.question import Objective
+from solvers import side_by_side
 from solvers.explaining import subsets
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
@@ -39,7 +41,7 @@ def why(wanted: Wanted) -> Why:
     if listed is not None:
         return listed
 
-    def met(row: np.ndarray) -> int:
+    def met_by(row: np.ndarray) -> int:
         kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
         status = found_by(replace(asked, kept=kept), tied=False).outcome.status
         if status in (Status.OPTIMAL, Status.FEASIBLE):
@@ -49,7 +51,11 @@ def why(wanted: Wanted) -> Why:
     unknown = set[str]()
     values = of_each(lambda n: _feasible_value(asked, n, frozenset(names), unknown))
     few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
-    return Why(names, conflicts.singly(met), values, lambda _: worlds.nominal, few, ended=ended)
+
+    def met(_: Points, rows: np.ndarray) -> np.ndarray:
+        return np.array(side_by_side.run([partial(met_by, row) for row in rows]), np.int8)
+
+    return Why(names, met, values, lambda _: worlds.nominal, few, ended=ended)
 
 
 def _why_of_listed(wanted: Wanted, names: tuple[str, ...]) -> Why | None:
@@ -92,14 +98,15 @@ def _feasible_value(wanted: Wanted, name: str, names: frozenset[str], unknown: s
     """
     ends_of_limit = _ends_of(wanted.worlds, name)
     groups = [wanted.chances[g] for g in wanted.failing(name)]
+    by_itself = not groups or (len(groups) == 1 and groups[0].names == (name,) and len(ends_of_limit) == 1)
+    asked = replace(wanted, kept=names)
     for side, end in ends_of_limit.items():
         try:
-            if not groups or (len(groups) == 1 and groups[0].names == (name,) and len(ends_of_limit) == 1):
-                value, status = _best_level(wanted, name, names, side)
-            elif len(ends_of_limit) == 1:
-                value, status = _eased_end(replace(wanted, kept=names - {name}, eased=name), side, end)
-            else:
-                value, status = None, Status.ERROR
+            value, status = (
+                _best_level(wanted, name, names, side)
+                if by_itself
+                else _eased_end(asked, RowKey(name, side), end)
+            )
         except (NotPosynomial, CannotTake):
             value, status = None, Status.ERROR
         unknown.update([name] if status not in (Status.OPTIMAL, Status.INFEASIBLE) else [])
@@ -137,15 +144,17 @@ def _best_level(wanted: Wanted, name: str, names: frozenset[str], side: str) -> 
     return float(measure.value(level, maximize=side == "min")), found.status
 
 
-def _eased_end(wanted: Wanted, side: str, end: float) -> tuple[float | None, Status]:
-    """The value at which a limit would do that may fail together with others."""
+def _eased_end(wanted: Wanted, key: RowKey, end: float) -> tuple[float | None, Status]:
+    """The value at which an end of a limit would do that may fail, together with its other end or other limits."""
+    eased = replace(wanted, eased=key)
     try:
         few = scan.few(wanted.worlds)
-        factor = scan.minimise(wanted).outcome.bound if few else chance.least_factor(wanted)
+        factor = scan.minimise(eased).outcome.bound if few else chance.least_factor(eased)
     except (NotPosynomial, CannotTake):
         factor = None
     if factor is not None and math.isfinite(factor):
-        return end * factor if side == "max" else end / factor, Status.OPTIMAL
+        return end * factor if key.side == "max" else end / factor, Status.OPTIMAL
     # whether nothing does or nothing was found is known only where the other limits are refuted
-    rest = found_by(replace(wanted, eased=""), tied=False).outcome.status
+    loose = wanted.worlds.changed(lambda q: with_limit(q, key, None))
+    rest = found_by(replace(wanted, worlds=loose), tied=False).outcome.status
     return None, rest if rest is Status.INFEASIBLE else Status.ERROR

@@ -8,7 +8,6 @@ Works on any question whose equations take arrays; gives designs, never proofs.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from formulations.grids.divided import Indices, at
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array, Space
+from solvers.patterns import Rows
 from solvers.sampling import small_programs
 from solvers.sampling.small_programs import products
 
@@ -39,16 +39,13 @@ BELOW_FLOATS = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
-class _Designs:
+class _Designs(Rows):
     """Log variables (M, n), the logarithms of rows (M, limits, then the goal), their slopes there, and a merit."""
 
     u: Array
     value: Array
     slope: Array
     merit: Array
-
-    def take(self, which: Any) -> _Designs:
-        return _Designs(self.u[which], self.value[which], self.slope[which], self.merit[which])
 
     def or_else(self, which: NDArray[np.bool_], other: _Designs) -> _Designs:
         """These designs, and others ``which`` are better."""
@@ -157,8 +154,7 @@ def descents(
             elsewhere = (again != move[short]).any(axis=1)
             short, ends_there = short[elsewhere], part.u[elsewhere] + again[elsewhere]
             second = look(going[short], ends_there) if short.size else then.take(short)
-            for name in second.__slots__:
-                getattr(then, name)[short] = getattr(second, name)
+            then.put(short, second)
         good = (now.merit - then.merit) / (now.merit - expected)
         # a goal that no limit holds is a parabola near its least
         bent = (good < 0) & (_broken(then.value[:, :-1]) == 0) & (_broken(now.value[:, :-1]) == 0)

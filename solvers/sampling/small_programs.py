@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
+from solvers.patterns import Rows
 
 Array = NDArray[np.float64]
 
@@ -20,7 +21,7 @@ PIVOTS = 10
 
 
 @dataclass(slots=True)
-class _Tableau:
+class _Tableau(Rows):
     """Programs (M): basic variables (M, m) as ``rows`` (M, m, n) times nonbasic ones ``x`` (M, n), which are at bounds.
 
     ``cost``: of nonbasic variables. ``low``, ``high``: bounds of all variables by number; ``outside``, ``basic``: their
@@ -34,9 +35,6 @@ class _Tableau:
     high: Array
     outside: NDArray[np.intp]
     basic: NDArray[np.intp]
-
-    def take(self, which: NDArray[np.bool_]) -> _Tableau:
-        return _Tableau(*(getattr(self, name)[which] for name in self.__slots__))
 
 
 def minimise(cost: Array, penalty: float, rows: Array, least: Array, low: Array, high: Array) -> Array:

@@ -151,7 +151,7 @@ def test_failed_points_are_solved_again_when_asked(
     grid_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(paths, "chosen", lambda grid: many_points.Choice())
-    monkeypatch.setattr(chunk_work.series, "FEWEST_POINTS_OF_SERIES", 10**9)
+    monkeypatch.setattr(lines.front_points, "FEWEST_POINTS_OF_SERIES", 10**9)
     whole, asked = lines.answer, grid_file(8)
     count = iter(range(1000))
 

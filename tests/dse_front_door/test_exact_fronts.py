@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import dse
 from dse.cli import main
 from results import plot
-from solvers.fronts import program_enumeration
+from solvers.fronts import program_front
 
 # bytes weigh more on one processor, flops on the other: every kind of front with the same regions
 REGIONS = [("a", 35, 3), ("b", 8, 32), ("c", 57, 187), ("d", 455, 84), ("e", 7, 19)]
@@ -87,7 +87,7 @@ def test_an_exact_front_meets_every_tolerance_as_it_is():
 def test_a_set_that_may_not_be_complete_lies_between_stairs(monkeypatch: pytest.MonkeyPatch):
     """The search is stopped after two of the designs: what it missed lies where nothing is proved."""
     complete = dse.front(asked(""))
-    monkeypatch.setattr(program_enumeration, "MOST_COMBINED", 0)
+    monkeypatch.setattr(program_front, "MOST_COMBINED", 0)
     found = dse.front(asked(""), points=2)
     assert found.attrs["front"] == "certified points; the set is not complete"
     assert found.sizes["front"] < complete.sizes["front"]

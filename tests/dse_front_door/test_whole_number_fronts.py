@@ -12,7 +12,7 @@ import oracle_station
 import pytest
 
 import dse
-from solvers.fronts import program_enumeration
+from solvers.fronts import program_front
 
 LIBRARY = reading.ROOT / "scenarios" / "library"
 TYPES = ("tms320c5515", "imx515", "omap3503")
@@ -109,7 +109,7 @@ def test_a_small_set_is_complete_whatever_is_asked_for(
 ):
     """By single questions, as a set too large for enumeration is found: the same designs, said to be complete."""
     every = dse.front(six)
-    monkeypatch.setattr(program_enumeration, "MOST_COMBINED", 0)
+    monkeypatch.setattr(program_front, "MOST_COMBINED", 0)
     found = dse.front(six, points=enough)
     assert found.attrs["front"] == "complete non-dominated set"
     for name in ("energy", "time"):
@@ -124,7 +124,7 @@ def test_designs_that_hardly_differ_are_told_apart_or_not_said_to_be_all(
     tiny = {"name": "tiny", "flops": size * 1e9, "bytes": size * 1e8, "divisible": False}
     six["given"]["regions"] = [r for r in six["given"]["regions"] if r["name"] in "abc"] + [tiny]
     every = dse.front(six)
-    monkeypatch.setattr(program_enumeration, "MOST_COMBINED", 0)
+    monkeypatch.setattr(program_front, "MOST_COMBINED", 0)
     found = dse.front(six, points=40)
     assert found.attrs["front"] == "complete non-dominated set"
     for name in ("energy", "time"):
@@ -135,7 +135,7 @@ def test_some_points_of_a_large_set_are_spread_and_on_the_front(
     six: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ):
     every = dse.front(six)
-    monkeypatch.setattr(program_enumeration, "MOST_COMBINED", 0)
+    monkeypatch.setattr(program_front, "MOST_COMBINED", 0)
     found = dse.front(six, points=4)
     assert found.sizes["front"] == 4 < every.sizes["front"]
     places = [int(np.abs(every.energy.values / e - 1).argmin()) for e in found.energy.values]

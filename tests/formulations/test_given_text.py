@@ -2,7 +2,7 @@
 
 import pytest
 
-from formulations.pyomo_models.given_text import GIVEN_WIDTH, given_lines, wrapped
+from formulations.pyomo_models.explain import GIVEN_WIDTH, given_lines, wrapped
 
 KEYS = ("core_frequency", "memory_frequency", "energy_per_flop", "energy_per_byte", "constant_power")
 

@@ -132,6 +132,39 @@ def test_variables_and_constraints_carry_names() -> None:
     assert sum(1 for _ in m.component_data_objects(pyo.Var, descend_into=True) if _.is_binary()) >= 6
 
 
+@settings(max_examples=12, deadline=None)
+@given(seed=SEED, goal=st.sampled_from(["time", "energy"]), share=st.floats(0.5, 1.5))
+def test_a_search_chooses_the_largest_term_as_one_program_for_each_does(
+    seed: int, goal: str, share: float
+) -> None:
+    """A run within a power cap gains from a longer time, which is the largest of six terms."""
+    every = regions(seed, 3, 3).every()
+    cap = Limit("power", maximum=share * float(np.median(every["power"])))
+    q = regions(seed, 3, 3).question(goal, cap)
+    apart, searched = program(q), program(q, searched=True)
+    assert branch_count(apart) == 6
+    assert branch_count(searched) == 1
+    one, other = (programs.optimise(p).outcome for p in (apart, searched))
+    assert one.status is other.status
+    assert one.x == pytest.approx(other.x)
+    met = every["power"] <= cap.maximum * (1 + 1e-9)
+    assert (other.status is Status.OPTIMAL) == met.any()
+    if met.any():
+        assert other.bound == pytest.approx(every[goal][met].min())
+
+
+def test_a_largest_term_without_an_end_is_taken_in_turn() -> None:
+    """No row can hold a maximum at a term that has no end."""
+
+    def run(g: Any) -> dict[str, Any]:
+        return {"spent": g.x + 9.0 * g.n, "top": maximum(*(k * g.x + g.n for k in (1.0, 2.0, 3.0, 4.0, 5.0)))}
+
+    decide = {"x": Decision("x"), "n": Decision("n", integer=True)}
+    p = program(toy(run, decide, "spent", limits=[Limit("top", minimum=15.0)]), searched=True)
+    assert branch_count(p) == 5
+    assert programs.optimise(p).outcome.x == pytest.approx({"x": 3.0, "n": 0.0})
+
+
 def test_entries_have_the_names_of_the_menu() -> None:
     def run(g: Any) -> dict[str, Any]:
         return {"time": pick(g.a, (1.0, 2.0)) + differs(g.a, g.b) + some(g.x)}

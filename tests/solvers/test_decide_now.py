@@ -219,10 +219,13 @@ def test_what_no_method_proves_is_feasible_with_a_bound(measure: Weighing) -> No
 def test_an_impossible_deadline_names_the_limit_and_what_would_do() -> None:
     told = solved(limits={"time": {"max": "4 ms"}})
     assert told.status == "infeasible"
-    assert list(told.conflict) == ["time"]
-    enough = told.conflict["time"]
+    assert list(told.conflict) == ["time", "processors"]
+    enough, more = told.conflict["time"], told.conflict["processors"]
     assert enough is not None
+    assert more is not None
     assert solved(limits={"time": {"max": enough * (1 + 1e-6)}}).status == "optimal"
+    wider = {"processors": {"max": more * (1 + 1e-6)}, "memory": {}}
+    assert solved(limits={"time": {"max": "4 ms"}}, decide=wider).status == "optimal"
     assert solved(limits={"time": {"max": enough * (1 - 1e-4)}}).status == "infeasible"
     assert "sample" in told.certificate
 

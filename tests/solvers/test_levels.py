@@ -14,9 +14,8 @@ from results.solution import Solution
 from scenarios.question import Question
 from scenarios.questions import question
 from solvers.answer import answer
-from solvers.fronts import restated
 from solvers.fronts.asking import in_logs, limited
-from solvers.fronts.levels import Found, levels
+from solvers.fronts.levels import Found, levels, stated
 
 CHIP = Path(__file__).parents[2] / "docs" / "examples" / "multicore" / "src"
 # differenced numerically, and multipliers of two interior points
@@ -102,7 +101,7 @@ def test_a_design_best_for_the_other_objective_is_stated_alike(asked: tuple[Ques
     first = [alone(q, 0, level).objective for level in at[1:-1]]
     for one in way.at({goal.name: np.array(first)}):
         assert one is not None
-        told = restated.stated(q, one, goal, other)
+        told = stated(q, one, goal, other)
         assert told is not None
         same(told, alone(q, 0, told.metrics[other.name]))
 

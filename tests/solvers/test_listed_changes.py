@@ -11,7 +11,7 @@ from scenarios import load
 from scenarios.questions import question
 from solvers import enumeration
 from solvers.answer import answer
-from solvers.explaining import listed_changes
+from solvers.explaining import explanation
 
 TRAINING: dict[str, Any] = {
     "model": "transformer_training",
@@ -39,9 +39,9 @@ def test_all_limits_in_one_pass_are_as_each_by_itself(goal: dict[str, str]) -> N
         for side, end in zip(("min", "max"), ends, strict=True)
         if end
     ]
-    found = listed_changes.next_changes(asked, best.objective, keys)
+    found = explanation.listed_changes(asked, best.objective, keys)
     assert found is not None
-    alone = {k: listed_changes.next_change(asked, best.objective, k) for k in keys}
+    alone = {k: explanation.listed_change(asked, best.objective, k) for k in keys}
     assert found.keys() == alone.keys()
     for key, changed in found.items():
         assert changed == pytest.approx(alone[key], rel=1e-7) if changed else alone[key] is None, key
@@ -64,6 +64,6 @@ def test_a_limit_moved_there_gives_that_answer() -> None:
 
 
 def test_too_many_designs_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listed_changes, "MOST_LISTED_DESIGNS", 10)
+    monkeypatch.setattr(explanation, "MOST_LISTED_DESIGNS", 10)
     asked = question(load(TRAINING))
-    assert listed_changes.next_changes(asked, 1.0, []) is None
+    assert explanation.listed_changes(asked, 1.0, []) is None

@@ -95,7 +95,7 @@ def test_a_processor_may_be_chosen_too(as_alone: Any):
 
 
 def test_grids_of_whole_regions_go_this_way_and_regions_without_end_do_not():
-    for count, taken in ((4, True), (16, False)):
+    for count, taken in ((4, True), (24, False)):
         grid = scenarios.grid(dse.load(whole_regions(1, "energy", {"time": {"max": 1.0}}, count)))
         assert (way_of(grid) == tables.METHOD) == taken
 

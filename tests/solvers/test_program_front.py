@@ -16,7 +16,7 @@ from dse.models.platforms.dvfs import DVFS
 from dse.models.shared.structure import Parts, Row
 from results.solution import Solution
 from scenarios.question import Decision, Limit, Objective, Question
-from solvers.fronts import program_enumeration, program_front
+from solvers.fronts import program_front
 from solvers.fronts.front_points import solution
 from solvers.fronts.program_front import ProgramFront, look_up
 
@@ -314,10 +314,12 @@ def test_maximised_objectives_give_the_same_front_in_their_reciprocals():
 
 def test_menus_count_what_limits_leave():
     machines, work = instance(23, 2, 5, 5)
-    of = program_enumeration.menus(program_front.owners(partition(machines, work))[0].program)
+    of = program_front.combinations_of(program_front.owners(partition(machines, work))[0].program)
     assert of is not None
     assert of.size == 32
-    assert program_enumeration.menus(program_front.owners(partition(machines, work))[0].program, 31) is None
+    assert (
+        program_front.combinations_of(program_front.owners(partition(machines, work))[0].program, 31) is None
+    )
 
 
 def test_slopes_at_breakpoints_are_those_of_the_segment_before():

@@ -14,7 +14,7 @@ from scenarios.question import Question
 from scenarios.questions import question
 from solvers import many_points, paths
 from solvers.answer import answer
-from solvers.fronts import series
+from solvers.fronts import front_points
 from solvers.mechanisms.sensitivity import with_limit
 
 REGIONS = ((0.0, 6e8), (1.2e9, 1.44e10), (3.5e9, 7e9), (2e10, 2.5e9), (6.4e10, 1e9), (8e8, 6.4e9))
@@ -39,9 +39,9 @@ def asked(whole: int, goal: str, limit: str, value: float, side: str = "max") ->
 
 
 def along(start: Question, key: RowKey, values: list[float]) -> list[Solution | None]:
-    front = series.front(start, key)
+    front = front_points.front(start, key)
     assert front is not None
-    return series.along(front, start, key, values)
+    return front_points.along(front, start, key, values)
 
 
 @pytest.mark.parametrize("whole", [0, 3, 6])
@@ -135,7 +135,7 @@ def test_where_nothing_is_gained_it_says_so(why: dict[str, Any]):
         )
     else:
         start = asked(6, "time" if "goal is the limit" in why else "energy", "time", 0.5)
-    assert series.front(start, key) is None
+    assert front_points.front(start, key) is None
 
 
 def test_a_sweep_over_a_deadline_uses_it_and_keeps_the_order():
@@ -168,13 +168,13 @@ def test_a_sweep_over_a_deadline_uses_it_and_keeps_the_order():
 
 def test_points_of_several_chunks_share_one_front(monkeypatch: pytest.MonkeyPatch):
     begun = []
-    whole = series.front
+    whole = front_points.front
 
     def counted(start: Question, key: RowKey) -> Any:
         begun.append(start)
         return whole(start, key)
 
-    monkeypatch.setattr(series, "front", counted)
+    monkeypatch.setattr(front_points, "front", counted)
     # so few placements are a table otherwise
     monkeypatch.setattr(paths, "chosen", lambda grid: many_points.Choice())
     regions = [{"flops": f, "bytes": b, "divisible": False} for f, b in REGIONS]

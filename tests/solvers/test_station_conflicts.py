@@ -28,3 +28,12 @@ def test_a_limit_alone_is_shown_to_hold_although_the_other_one_forbids_that_many
     for name, value in values.items():
         # HiGHS minimises within 1e-6 of what a row adds up
         assert value == pytest.approx(found.conflict[name], rel=1e-5)
+
+
+def test_a_type_that_no_card_takes_is_impossible_however_many_there_are():
+    """No limit ends the numbers of a station at least cost: the proof is that a card of that type draws too much."""
+    asked = dse.load("station_least_cost").model_dump(exclude_none=True, exclude_defaults=True)
+    asked["given"]["card_power_limit"] = "6.7 W"
+    found = dse.solve(asked)
+    assert found.status == "optimal"
+    assert {a.choice["machine.socket"]: a.status for a in found.alternatives}["atom-n450"] == "infeasible"

@@ -40,7 +40,7 @@ from results.stores.chunks import ChunkIndex
 from results.stores.grown import Before, Places
 from scenarios.structured.kernels import model_names
 from solvers import anchors, feasible_values, many_points, paths
-from solvers.fronts import series
+from solvers.fronts import front_points
 from solvers.fronts.program_front import ProgramFront
 
 if TYPE_CHECKING:
@@ -342,7 +342,7 @@ def _solve_line(at: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Soluti
         with handover.guarded(FRONT, len(line.places), handover.ARITHMETIC):
             front = at.front(line.start, line.key)
             asked = at.grid.question(line.start)
-            told = None if front is None else series.along(front, asked, line.key, line.values)
+            told = None if front is None else front_points.along(front, asked, line.key, line.values)
     seconds = (time.perf_counter() - began) / len(line.places)
     for i, place in enumerate(line.places):
         quick = told[i] if told is not None else None

@@ -14,7 +14,7 @@ from formulations import failures
 from formulations.row_keys import RowKey
 from results.solution import Solution, Status
 from solvers.answer import answer
-from solvers.fronts import series
+from solvers.fronts import front_points
 from solvers.fronts.program_front import ProgramFront
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def lines(grid: scenarios.Grid, region: tuple[slice, ...]) -> Iterator[Line]:
         if c.target.kind == "limit"
         and c.target.side in {"min", "max"}
         and len(grid.axes[c.along].parts) == 1
-        and len(grid.axes[c.along].values) >= series.FEWEST_POINTS_OF_SERIES
+        and len(grid.axes[c.along].values) >= front_points.FEWEST_POINTS_OF_SERIES
     }
     if not long:
         yield from (Line((place,)) for place in places(region))
@@ -82,7 +82,7 @@ def fronts_along(grid: scenarios.Grid) -> Fronts:
     def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
         typical = _middle(grid, start)
         none = typical != start and front(typical, key) is None
-        return None if none else series.front(grid.question(start), key)
+        return None if none else front_points.front(grid.question(start), key)
 
     return front
 

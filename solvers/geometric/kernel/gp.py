@@ -28,6 +28,7 @@ from solvers.geometric.kernel.gp_terms import (
     weights,
 )
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+from solvers.patterns import Rows
 
 __all__ = [
     "FAILED",
@@ -48,7 +49,7 @@ BLOCK = 256  # instances in step: their arrays stay in cache
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Result(Rows):
     """Answers of N geometric programs with n variables and m limits; nothing is NaN.
 
     ``value``: F_0 at y. ``bound``: proven lower bound of F_0 (means nothing where infeasible).

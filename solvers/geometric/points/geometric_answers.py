@@ -34,7 +34,7 @@ from solvers.geometric.programs.branch import Searched
 from solvers.geometric.programs.crossover import doubtful
 from solvers.geometric.programs.geometric_conflicts import first_minimal
 from solvers.geometric.programs.optima import STRAINED
-from solvers.geometric.programs.optimal_face import Solver, Stages, taken
+from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.geometric.programs.polishing import UNCLEAR
 from solvers.geometric.programs.unbounded import held_by_box, runaway
 from solvers.judgement import Judged, judge
@@ -157,7 +157,7 @@ def _put_optima(
         if last:
             s.status[best[held]] = STATUS_CODES[Status.UNBOUNDED]
         put = _put_whole if c.allowed and not c.divisors else _put_settled
-        put(s, rule, best[~held], r.take(~held), taken(known, ~held), strained, ranged=ranged)
+        put(s, rule, best[~held], r.take(~held), known.take(~held), strained, ranged=ranged)
     return none
 
 
@@ -174,7 +174,7 @@ def _put_whole(
     """Put designs and bounds of optima with a whole number into place, or why there are none; it has no ranges."""
     free = regular.penalised | (regular.multipliers.max(1, initial=0.0) > strained)
     s.why[best] = np.where(free, NO_COMMON_INTERIOR, WHOLE)
-    best, regular = best[~free], taken(regular, ~free)
+    best, regular = best[~free], regular.take(~free)
     s.y[best], value, clear = geometric_whole.settled(rule, best, regular)
     # what one branching does not settle is not below its relaxation
     s.value[best] = np.where(clear, value, regular.bound)

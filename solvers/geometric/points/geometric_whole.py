@@ -64,8 +64,7 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     at_it = dataclasses.replace(rule, batch=fixed)
     good = np.flatnonzero(sure)
     at = points[good]
-    held = optimal_face.taken(r, good)
-    held, known = crossover(t.take(good), fixed.low[at], fixed.high[at], held)
+    held, known = crossover(t.take(good), fixed.low[at], fixed.high[at], r.take(good))
     settled = optimal_face.choose(at_it, at, held)
     y[good] = settled.y
     sure[good] &= settled.sure & known

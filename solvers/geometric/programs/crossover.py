@@ -56,52 +56,40 @@ def doubtful(slack: Array, multipliers: Array, unclear: float = UNCLEAR_BELOW) -
 
 
 def crossover(t: Table, low: Array, high: Array, r: gp.Result) -> tuple[gp.Result, Bools]:
-    """Settle which limits bind at the optima ``r``; return the optima with that, and where it is settled.
+    """Settle which limits bind at the optima among ``r``; return these with that, and where it is settled.
 
     ``low``, ``high``: the boxes (N, n). Where nothing is in doubt the optimum is handed back as it is.
     """
     limits = doubtful(-gp.evaluate(t.exponents, t.logc, t.ptr, r.y)[:, 1:], r.multipliers)
-    known = np.logical_not(np.logical_or.reduce(limits, axis=1))
-    some = np.flatnonzero(~known)
+    best, unclear = r.status == gp.OPTIMAL, np.logical_or.reduce(limits, axis=1)
+    known, some = best & ~unclear, np.flatnonzero(best & unclear)
     if not some.size:
         return r, known
     part, lo, hi = t.take(some), low[some], high[some]
     values = _inequality_values(part, lo, hi, r.y[some])
     every = np.concatenate([r.multipliers, r.lower_multipliers, r.upper_multipliers], axis=1)[some]
     binds = (every > -values) | doubtful(-values, every)
-    found = {n: np.array(getattr(r, n)) for n in gp.Result.__slots__}
-    m, n = r.multipliers.shape[1], r.y.shape[1]
+    found, (m, n) = r.take(np.arange(len(r.y))), (r.multipliers.shape[1], r.y.shape[1])
     start, each = r.y[some], np.arange(some.size)
     for _ in range(WORKING_SETS):
         tried = _judged_sets(part.take(each), lo[each], hi[each], start[each], binds[each])
-        done = each[tried.good]
-        at = some[done]
-        known[at] = True
-        found["y"][at] = tried.y[tried.good]
-        for name, columns in _inequality_slices(m, n).items():
-            found[name][at] = tried.multipliers[tried.good][:, columns]
+        at = some[each[tried.good]]
+        known[at], found.y[at] = True, tried.y[tried.good]
+        found.multipliers[at], found.lower_multipliers[at], found.upper_multipliers[at] = np.split(
+            tried.multipliers[tried.good], [m, m + n], axis=1
+        )
         rest = ~tried.good
         each = each[rest]
         if not each.size:
             break
         binds[each] = _next(binds[each], tried.values[rest], tried.multipliers[rest])
     at = some[known[some]]
-    t = t.take(at)
-    y, lam = found["y"][at], found["multipliers"][at]
+    t, y, lam = t.take(at), found.y[at], found.multipliers[at]
     values = gp.evaluate(t.exponents, t.logc, t.ptr, y)
-    found["value"][at], found["violation"][at] = values[:, 0], values[:, 1:].max(1)
+    found.value[at], found.violation[at] = values[:, 0], values[:, 1:].max(1)
     bound = gp.lagrangian_bound(t.exponents, t.logc, t.ptr, low[at], high[at], y, lam)
-    found["bound"][at] = np.maximum(found["bound"][at], bound)
-    return gp.Result(**found), known
-
-
-def _inequality_slices(m: int, n: int) -> dict[str, slice]:
-    """Where in the list of all inequalities the limits and the ends stand."""
-    return {
-        "multipliers": slice(0, m),
-        "lower_multipliers": slice(m, m + n),
-        "upper_multipliers": slice(m + n, m + 2 * n),
-    }
+    found.bound[at] = np.maximum(found.bound[at], bound)
+    return found, known
 
 
 def _inequality_values(t: Table, low: Array, high: Array, y: Array) -> Array:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE
 from formulations.grids import divided
-from formulations.grids.batch import Batch, Table
+from formulations.grids.batch import Batch
 from formulations.problem import Problem
 from formulations.tolerances import SLACK
 from solvers import side_by_side
@@ -164,17 +164,13 @@ class Oracle:
     few = conflicts.FEW_LIMITS
 
     def __init__(self, batch: Batch, points: NDArray[np.intp], names: tuple[str, ...], solve: Solver) -> None:
-        t = batch.table.take(points)
-        first = int(t.ptr[1])
-        n = t.exponents.shape[1]
-        self._exponents = np.concatenate([np.zeros((1, n)), t.exponents[first:]])
-        self._logc = np.concatenate([np.zeros((points.size, 1)), t.logc[:, first:]], axis=1)
-        self._ptr = np.concatenate([[0], t.ptr[1:] - first + 1])
+        c = divided.any_design(divided.take(batch.arrays, points))
+        self._exponents, self._logc, self._ptr = c.exponents, c.logc, c.ptr
         self.names = names
         self._whose = whose(batch, names)
         # what says which number a maximum is stays exact: slack there would come on top of the limits' own
         self._slack = np.where(self._whose < 0, 0.0, np.log1p(SLACK))
-        self._limit_of_term = Table(self._exponents, self._logc, self._ptr).row[1:] - 1
+        self._limit_of_term = c.row_of_term[1:] - 1
         self._low, self._high = (end[points] for end in batch.box(own=False))
         self._batch, self._batch_far = batch, batch.farther()
         low, high = self._batch_far.box(own=False)

@@ -13,7 +13,7 @@ from formulations.grids.divided import Indices, take
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs.crossover import crossover
-from solvers.geometric.programs.optimal_face import Solver, taken
+from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.programs.polishing import SHARP_RESIDUAL, polish
 from solvers.patterns import Bools
 
@@ -28,18 +28,9 @@ def at(c: Canonical, y: Array, solve: Solver, known: gp.Result | None = None) ->
     have been solved already.
     """
     r = solve(*canon.restriction(c, y), c.ptr, c.low, c.high) if known is None else known
-    settled = np.zeros(len(y), bool)
-    some = np.flatnonzero((r.status == gp.OPTIMAL) & (not c.divisors))
-    if not some.size:
-        return r, settled
-    if some.size == len(y):
-        return crossover(Table(c.exponents, c.logc, c.ptr), c.low, c.high, r)
-    own = take(c, some)
-    crossed, settled[some] = crossover(Table(c.exponents, own.logc, c.ptr), own.low, own.high, taken(r, some))
-    found = {n: np.array(getattr(r, n)) for n in gp.Result.__slots__}
-    for name, values in found.items():
-        values[some] = getattr(crossed, name)
-    return gp.Result(**found), settled
+    if c.divisors:
+        return r, np.zeros(len(y), bool)
+    return crossover(Table(c.exponents, c.logc, c.ptr), c.low, c.high, r)
 
 
 def held_whole(c: Canonical, y: Array) -> Canonical:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.grids.divided import Indices
 from scenarios.question import Decision
+from solvers.patterns import Rows, joined
 
 Bools = NDArray[np.bool_]
 
@@ -31,7 +31,7 @@ VALUE_SLACK = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class Nodes(Rows):
     """Parts of boxes: of which point (N,), from where to where (N, n), the intervals of forms there (N, q), and a
     bound of the goal (N,).
     """  # noqa: D205
@@ -43,20 +43,9 @@ class Nodes:
     z_high: Array
     bound: Array
 
-    def take(self, which: NDArray[np.intp] | Bools) -> Nodes:
-        """Return a choice of the nodes."""
-        return Nodes(
-            self.point[which],
-            self.low[which],
-            self.high[which],
-            self.z_low[which],
-            self.z_high[which],
-            self.bound[which],
-        )
-
 
 @dataclass(frozen=True, slots=True)
-class Relaxed:
+class Relaxed(Rows):
     """What relaxations of nodes say: their designs, the multipliers of rows, and how much of the bound is rounding
     (dear limits magnify it).
     """  # noqa: D205
@@ -65,21 +54,12 @@ class Relaxed:
     force: Array
     noise: Array
 
-    def take(self, which: NDArray[np.intp] | Bools) -> Relaxed:
-        """Return what is said of a choice of the nodes."""
-        return Relaxed(self.y[which], self.force[which], self.noise[which])
-
 
 def roots(c: Canonical) -> Nodes:
     """Return the whole box of every point that has one."""
     some = np.flatnonzero((c.low <= c.high + 1e-12).all(1))
     low, high = c.low[some], c.high[some]
     return Nodes(some, low, high, *canon.form_box(c, low, high), np.full(some.size, -np.inf))
-
-
-def joined(parts: Sequence[Nodes]) -> Nodes:
-    """Return all nodes of several lists."""
-    return Nodes(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Nodes)))
 
 
 def values_beside(logs: Array | None, y: Array, low: Array, high: Array) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ from formulations.tolerances import SLACK
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import branch, multipliers, ties
-from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages, taken
+from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages
 from solvers.geometric.programs.ties import Box
 from solvers.patterns import Bools
 
@@ -90,18 +90,13 @@ def settled(
     rest = np.flatnonzero(~pinned)
     if rest.size and tied:
         stages = ties.tie_goals(batch.problem, goal.name if goal else "")
-        own = known if rest.size == len(y) else taken(known, rest)
+        own = known if rest.size == len(y) else known.take(rest)
         ends = None if within is None else (within[0][rest], within[1][rest])
         chosen = ties.choose(
             batch, points[rest], y[rest], stages, solve, own, rule=rule, after=after, within=ends
         )
-        _put(found, rest, chosen)
+        found.put(rest, chosen)
     return Settled(found, known, crossed, pinned)
-
-
-def _put(found: Chosen, places: Indices, chosen: Chosen) -> None:
-    for name in Chosen.__slots__:
-        getattr(found, name)[places] = getattr(chosen, name)
 
 
 def _settled_at_pinned_limits(
@@ -136,6 +131,6 @@ def _settled_at_pinned_limits(
         if own.size:
             at, first, _ = multipliers.sharpened(take(c, there), reached.y, solve, reached.alone)
             chosen = ties.choose(least, points[own], at, stages, solve, first, after=1)
-            _put(found, own, chosen)
+            found.put(own, chosen)
             pinned[own] = True
     return pinned

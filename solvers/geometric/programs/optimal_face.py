@@ -9,7 +9,6 @@ same terms have the same face, so they move inside it together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from formulations.grids.batch import Batch, Table
 from formulations.tolerances import TIE
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
-from solvers.patterns import Bools, groups
+from solvers.patterns import Bools, Rows, groups
 
 Solver = Callable[..., gp.Result]
 Indices = NDArray[np.intp]
@@ -52,7 +51,7 @@ class Stages:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Rows):
     """The designs ``y`` (N, n) in logs, and for which points they are settled (``sure``).
 
     ``first``: proven lower bound (log) of the first stage over the optimal face. ``low``, ``high`` (N, n): where a
@@ -257,8 +256,3 @@ def _in_face(
             # it cannot change along the face, and holds already
             logc[:, terms] = -np.inf
     return Table(inside, logc, ptr)
-
-
-def taken(r: gp.Result, where: Any) -> gp.Result:
-    """Return the answers of a choice of points."""
-    return gp.Result(*(getattr(r, name)[where] for name in gp.Result.__slots__))

@@ -17,7 +17,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import newton
 from solvers.geometric.programs.crossover import doubtful
-from solvers.patterns import Bools, groups
+from solvers.patterns import Bools, Rows, groups
 
 POLISHING_STEPS = 5
 FORCED = 1e-10
@@ -36,7 +36,7 @@ LOST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Polished:
+class Polished(Rows):
     """Points ``y`` (N, n) and ``residual`` (N,): the largest slope of the Lagrangian function that is left, and the
     largest value of a row that should be 0.
     """  # noqa: D205
@@ -63,8 +63,7 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polishe
     if some.size:
         other = _held(take(c, some), y[some], (active | unclear)[some], free[some])
         fits = (other.residual < FITS) & (other.multipliers.min(1) >= 0)
-        for name in Polished.__slots__:
-            getattr(first, name)[some[fits]] = getattr(other, name)[fits]
+        first.put(some[fits], other.take(fits))
     # giving back the granted slack moves the goal by the price of the limits
     change = np.abs(canon.values(c, first.y)[:, 0] - f[:, 0])
     near = change < LOST + 2 * FEASIBLE * multipliers.sum(1)

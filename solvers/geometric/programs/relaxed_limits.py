@@ -45,27 +45,17 @@ FEASIBLE_VALUE_GAP = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
-class _Ends:
-    """The boxes of some points with the user's bounds, with what is listed there, and without these bounds."""
-
-    low: Array
-    high: Array
-    allowed: Allowed
-    free_low: Array
-    free_high: Array
-
-
-@dataclass(frozen=True, slots=True)
 class _Rows:
-    """The limits of some points as rows; ``far``: the ends that are only there to have a box are far away.
+    """The limits of some ``points`` as rows; ``far``: the ends that are only there to have a box are far away.
 
     ``ended``: of one question, takes the names of limits for which a search ended early, so that less may do.
     """
 
     question: Question
     c: Canonical
-    near: _Ends
-    far: _Ends
+    points: Indices
+    near: Batch
+    far: Batch
     solve: Solver
     ended: set[str] | None = None
 
@@ -111,13 +101,7 @@ def at(b: Batch, points: Indices, names: Iterable[str], solve: Solver) -> dict[s
 
 def _rows(b: Batch, points: Indices, solve: Solver, ended: set[str] | None = None) -> _Rows:
     asked = divided.at(divided.flat(b.question, b.shape), points)
-    near, far = _ends(b, points), _ends(b.farther(), points)
-    return _Rows(asked, divided.take(b.arrays, points), near, far, solve, ended)
-
-
-def _ends(b: Batch, points: Indices) -> _Ends:
-    free_low, free_high = b.box(own=False)
-    return _Ends(b.low[points], b.high[points], b.arrays.allowed, free_low[points], free_high[points])
+    return _Rows(asked, divided.take(b.arrays, points), points, b, b.farther(), solve, ended)
 
 
 def _feasible_sides(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:
@@ -164,7 +148,8 @@ def _least_log_goal(
     Where an end that is only there to have a box may be to blame, it is searched again without such ends.
     """
     c = divided.take(goal, points)
-    near, far = (_box(ends, points, own, any_value=any_value) for ends in (rows.near, rows.far))
+    boxed = rows.points[points]
+    near, far = (_box(b, boxed, own, any_value=any_value) for b in (rows.near, rows.far))
     status, value, y = _least_in_box(c, near, rows.solve)
     below, above = far[0] < near[0], far[1] > near[1]
     held = below & (y - near[0] < AT_OPEN_END) | above & (near[1] - y < AT_OPEN_END)
@@ -179,11 +164,11 @@ def _least_log_goal(
     return np.select([status == gp.OPTIMAL, status == gp.INFEASIBLE], [value, np.inf], np.nan)
 
 
-def _box(ends: _Ends, points: Indices, own: int, *, any_value: bool) -> Box:
+def _box(b: Batch, points: Indices, own: int, *, any_value: bool) -> Box:
     """The box of points, in which variable ``own`` has no bounds, and with ``any_value`` is not discrete."""
-    low, high, allowed = ends.low[points], ends.high[points], dict(ends.allowed)
+    low, high, allowed = b.low[points], b.high[points], dict(b.arrays.allowed)
     if own >= 0:
-        low[:, own], high[:, own] = ends.free_low[points, own], ends.free_high[points, own]
+        low[:, own], high[:, own] = (end[points, own] for end in b.box(own=False))
     if any_value:
         allowed.pop(own, None)
     if own in allowed:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +24,9 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_together import Programs
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs.nodes import LEAST_WIDTH, Bools, Nodes, Relaxed
-from solvers.geometric.programs.optimal_face import taken
 from solvers.geometric.programs.polishing import polish
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+from solvers.patterns import Rows, joined
 
 FEASIBLE = 1e-9
 NODES_IN_A_ROUND = 64
@@ -78,7 +77,7 @@ class Bounding:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class Searched(Rows):
     """What came of N problems in n variables, in logs.
 
     ``status``: OPTIMAL, INFEASIBLE or FAILED; ``y``, ``value``: the best design (NaN, infinite: none); ``bound``:
@@ -94,12 +93,6 @@ class Searched:
     high: Array
     nodes: NDArray[np.int64]
     alone: gp.Result | None = None
-
-    def take(self, which: Any) -> Searched:
-        """Return what came of a choice of the problems."""
-        alone = None if self.alone is None else taken(self.alone, which)
-        own = {n: getattr(self, n)[which] for n in self.__slots__ if n != "alone"}
-        return Searched(**own, alone=alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +181,7 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
             wanted.reached.by(float(np.where(s.none(), np.inf, s.value).min()))
         live = ~_closed(s, nodes, relaxed.noise)
         nodes, relaxed = nodes.take(live), relaxed.take(live)
-        waiting = parts.joined([waiting, _children(s, nodes, relaxed)])
+        waiting = joined([waiting, _children(s, nodes, relaxed)])
         waiting = waiting.take(~_closed(s, waiting))
         seeds = (nodes, relaxed) if wanted.fewest_calls and nodes.point.size else None
 
@@ -232,7 +225,7 @@ def _searched(s: _State, waiting: Nodes) -> Searched:
     unsure[waiting.point] = True
     for leaf in s.leaves:
         unsure[leaf.point[leaf.bound < level[leaf.point]]] = True
-    bound, left = np.minimum(s.closed, s.value), parts.joined([waiting, *s.leaves])
+    bound, left = np.minimum(s.closed, s.value), joined([waiting, *s.leaves])
     np.minimum.at(bound, left.point, left.bound)
     if s.wanted.reach:
         _note_reach(s, left)

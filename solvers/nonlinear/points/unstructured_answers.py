@@ -17,6 +17,7 @@ from solvers.geometric import kinks
 from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import conflicts
+from solvers.mechanisms.along_bounds import along_bounds
 from solvers.mechanisms.conflicts import Codes
 from solvers.mechanisms.why import Why
 from solvers.nonlinear import feasibility, search
@@ -72,5 +73,6 @@ def _put_conflicts(answers: BlockAnswers, question: Question, points: NDArray[np
         return {name: subsets.feasible_values(asked, some.size, name, least) for name in conflict}
 
     few = conflicts.FEW_SEARCHED
-    why = Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, some), few)
+    along = along_bounds(met, question, names, points.size)
+    why = Why(names, along, values, lambda some: divided.at(question, some), few)
     return answers.conflicts(points, why)

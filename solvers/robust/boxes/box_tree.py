@@ -22,6 +22,7 @@ from solvers import beyond, boxes
 from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.nonlinear.search import Boxes
+from solvers.patterns import joined
 from solvers.robust.boxes import box_lines
 from solvers.sampling import descent
 
@@ -167,9 +168,7 @@ class Tree:
             self.where, Boxes(np.zeros(len(keys), np.intp), low, high, keys, found.steep).take(alive)
         )
         wide = (self.where.width(now.low, now.high) > search.SMALLEST).any(1)
-        self._close_but(
-            search.joined([self.now, now]), np.concatenate([np.ones(self.now.key.size, bool), wide])
-        )
+        self._close_but(joined([self.now, now]), np.concatenate([np.ones(self.now.key.size, bool), wide]))
 
     def _try(self, x: Array) -> None:
         """Judge designs in every world and keep the best."""

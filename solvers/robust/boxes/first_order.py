@@ -87,8 +87,9 @@ def _binding(
     for key, ratio in judged(wanted.worlds, x).ratios.items():
         if wanted.counts(key.name):
             out = left_out.get(key.name, frozenset())
-            near = np.flatnonzero(np.abs(1.0 - ratio) <= BINDS)
-            found += [(key, int(i)) for i in near if int(i) not in out]
+            near = [int(i) for i in np.flatnonzero(np.abs(1.0 - ratio) <= BINDS) if int(i) not in out]
+            # what is the same in every world is one row
+            found += [(key, i) for i in (near if np.ptp(ratio) > 0 else near[:1])]
     return found
 
 

@@ -74,15 +74,7 @@ def answered(asked: Boxed, solve: Solve) -> Solution:
         return choices.best_of(asked.nominal, one, one, None)
     names = list(asked.box)
     try:
-        found = [w for w in signs.worst(asked.nominal, names) if asked.asks(w.key)]
-        for other in _other_metrics(asked.nominal):
-            alone = dataclasses.replace(asked.nominal, objectives=(other,), limits=())
-            mine = (w for w in signs.worst(alone, names) if w.key is None)
-            found += [
-                dataclasses.replace(w, key=RowKey(other.name, MEASURE)) for w in mine if asked.samples is None
-            ]
-        corners = signs.corners(found, asked.box)
-        proved = all(w.proved for w in found)
+        found, proved, corners = worst_vertices(asked)
     except NotPosynomial:
         found, proved, corners = [], False, {}
     if not proved:
@@ -98,6 +90,22 @@ def answered(asked: Boxed, solve: Solve) -> Solution:
         ", in the others every function is convex" if known < len(names) else ""
     )
     return _with_certificate(solve(worlds), f"{text}; {count} vert{'ex' if count == 1 else 'ices'}")
+
+
+def worst_vertices(asked: Boxed) -> tuple[list[Worst], bool, dict[str, Array]]:
+    """Say where all that is asked at its worst is worst, whether that is proved, and which vertices these are.
+
+    Raises NotPosynomial where the model is not a ratio of posynomials in the uncertain numbers.
+    """
+    names = list(asked.box)
+    found = [w for w in signs.worst(asked.nominal, names) if asked.asks(w.key)]
+    for other in _other_metrics(asked.nominal):
+        alone = dataclasses.replace(asked.nominal, objectives=(other,), limits=())
+        mine = (w for w in signs.worst(alone, names) if w.key is None)
+        found += [
+            dataclasses.replace(w, key=RowKey(other.name, MEASURE)) for w in mine if asked.samples is None
+        ]
+    return found, all(w.proved for w in found), signs.corners(found, asked.box)
 
 
 def _boxed_with_choice(asked: Boxed, question: Question) -> Boxed:

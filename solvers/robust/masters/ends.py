@@ -12,9 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
+
 from formulations import evaluation
 from formulations.evaluation import LARGEST_FLOAT, LEAST_FLOAT
-from formulations.uncertainty.worlds import Worlds
+from formulations.uncertainty.worlds import Array, Worlds
 from scenarios.question import Decision, Question
 from solvers import boxes
 
@@ -52,6 +55,19 @@ def held(question: Question, x: Mapping[str, float]) -> str:
     """Name the variables of a design that lie at an end of the search, the near one or the far one."""
     found = [*_ends_at(question, x), *_ends_at(evaluation.farthest(question), x)]
     return ", ".join(dict.fromkeys(name for name, _ in found))
+
+
+def near_end(question: Question, name: str, x: Array) -> NDArray[np.bool_]:
+    """Tell which values of a variable lie at an end that only a search has, the near one or the far one."""
+    found = np.zeros(np.shape(x), bool)
+    for asked in (question, evaluation.farthest(question)):
+        box = evaluation.box(asked, name)
+        for end, mine in zip((box.low, box.high), box.searched, strict=True):
+            if mine:
+                found |= np.abs(x - end) <= AT_END * end
+    for last in (LEAST_FLOAT, LARGEST_FLOAT):
+        found |= np.abs(np.log(x) - math.log(last)) <= AT_LAST_FLOAT
+    return found
 
 
 def short_of(worlds: Worlds, x: Mapping[str, float]) -> Iterator[tuple[str, Worlds]]:

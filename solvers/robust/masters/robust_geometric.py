@@ -26,7 +26,7 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Posed, folded
-from formulations.uncertainty.worlds import Judged, Worlds, judged
+from formulations.uncertainty.worlds import Array, Judged, Worlds, judged
 from results.solution import Status
 from scenarios.question import Decision, Question
 from solvers.geometric import kinks, structured
@@ -105,7 +105,8 @@ class Master:
                 self.rows.append((CERTAIN, robust.row_at(self.asked, row, 0, x)))
             elif row.key not in fixed:
                 ratio = at.counted(row.key, self.left_out)
-                i = int(np.nan_to_num(ratio, nan=np.inf).argmax())
+                i = _hardest_world(row, ratio) if first else None
+                i = int(np.nan_to_num(ratio, nan=np.inf).argmax()) if i is None else i
                 if first or not ratio[i] <= 1 + WORLD_BROKEN:
                     self._hold(i, robust.row_at(self.asked, row, i, x))
         for cap in self.asked.worlds.caps:
@@ -230,6 +231,22 @@ def minimise(
         _ranges_of_decided(asked, found),
         unweighed="" if elasticities else why,
     )
+
+
+def _hardest_world(row: Row, ratio: Array) -> int | None:
+    """The world in which a limit is hardest whatever is decided, by all of its coefficients; None where there is none.
+
+    ``ratio``: at some design, minus infinite in worlds in which the limit need not hold.
+    """
+    if robust.has_maxima(row.numerator):
+        return None
+    held = np.flatnonzero(ratio > -np.inf)
+    terms = [c[held] for c in row.numerator.terms.values() if np.ndim(c)]
+    terms += [-c[held] for c in row.denominator.terms.values() if np.ndim(c)]
+    hardest = (
+        np.logical_and.reduce([c == c.max() for c in terms]) if terms and held.size else np.zeros(0, bool)
+    )
+    return int(held[hardest.argmax()]) if hardest.any() else None
 
 
 def middle_design(asked: Posed) -> dict[str, float]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from formulations.tolerances import TIE
 from formulations.uncertainty.measures import MEAN, Weighing
 from formulations.uncertainty.robust_program import Posed, ties
+from solvers.designs import as_good_as
 from solvers.linear import milp_ties
 from solvers.robust.masters.program_master import Array, Cuts, Master, Measured
 
@@ -41,8 +42,7 @@ def settled(master: Master, measure: Weighing, u: Array) -> Array:
 
 
 def _no_worse(step: Measured, u: Array) -> Measured:
-    value = step.value(u)
-    return replace(step, end=value + TIE * abs(value))
+    return replace(step, end=float(as_good_as(step.value(u))))
 
 
 def _ended(cut: Array, end: float) -> Array:

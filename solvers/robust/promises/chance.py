@@ -91,8 +91,7 @@ def least_factor(wanted: Wanted) -> float | None:
 
     None where the others leave none, or a whole number keeps it open.
     """
-    kept = None if wanted.kept is None else wanted.kept | {wanted.eased}
-    asked = dataclasses.replace(robust.kept(robust.posed(wanted.worlds), kept), goal=None)
+    asked = dataclasses.replace(robust.kept(robust.posed(wanted.worlds), wanted.kept), goal=None)
     problem = sampled(asked, wanted.chances, None, eased=wanted.eased)
     found = _best_removal(asked, problem, _searched_failures)
     return math.exp(found.value) if found.y is not None and found.value - found.bound <= 1e-6 else None
@@ -106,22 +105,26 @@ def _best_removal(asked: Posed, problem: Sampled, searched: removal_whole.Search
 def _removal_words(found: Removed, size: int, chances: Sequence[Chance], worlds: str) -> str:
     names = [f"{' and '.join(c.names) or 'the level'} may fail in {c.may_fail}" for c in chances]
     how = "every set of them that can matter was searched"
-    if not found.whole:
+    if found.infeasible:
+        how = "no set of them leaves a design"
+    elif not found.whole:
         how = "the bound is that of sets of samples, one of which must hold"
     programs = f"{found.programs} geometric programs, each with its Lagrangian bound"
     return f"of {size} {worlds} {', '.join(names)}; {how}: {programs}"
 
 
-def sampled(asked: Posed, chances: Sequence[Chance], measure: Measured | None, eased: str = "") -> Sampled:
+def sampled(
+    asked: Posed, chances: Sequence[Chance], measure: Measured | None, eased: RowKey | None = None
+) -> Sampled:
     """Write a question in many worlds as rows over its samples; the level, where there is one, is the last variable.
 
-    ``eased``: the limit whose ratio is to be least, in place of an objective.
+    ``eased``: the end of a limit whose ratio is to be least, in place of an objective.
     """
     hard = len(chances)
     groups = {n: [g for g, c in enumerate(chances) if n in c.names] for c in chances for n in c.names}
     unknown, one = Posynomial({((LEVEL, 1.0),): 1.0}), Posynomial({(): 1.0})
     rows = [
-        (g, dataclasses.replace(r, denominator=r.denominator * unknown) if r.key.name == eased else r)
+        (g, dataclasses.replace(r, denominator=r.denominator * unknown) if r.key == eased else r)
         for r in asked.rows
         for g in groups.get(r.key.name, [hard])
     ]
@@ -131,7 +134,7 @@ def sampled(asked: Posed, chances: Sequence[Chance], measure: Measured | None, e
         if level is not None:
             own = next((g for g, c in enumerate(chances) if not c.names), hard)
             rows.append((own, Row(LEVEL_KEY, level, unknown)))
-    if eased:
+    if eased is not None:
         goal = unknown
     names = [v.name for v in asked.variables]
     low, high = (ends[0] for ends in batch.boxes(asked.variables, (1,), far=True))
@@ -223,15 +226,18 @@ def _chosen_power(chosen: Mapping[str, Posynomial], name: str, power: float) -> 
 
 def _easily(problem: Sampled, near: Array | None) -> Removed:
     """Search as ``_searched_failures`` does where that takes few programs; else raise Hard."""
-    if removal.in_order(problem)[0].expected > EASY:
-        raise Hard(f"{problem.expected:.0f} sets of samples")
-    return _searched_failures(problem, near)
+    return _searched_failures(problem, near, EASY)
 
 
-def _searched_failures(problem: Sampled, near: Array | None) -> Removed:
-    """Search which samples fail: the obvious ones where these are proved best, else as far as it takes."""
+def _searched_failures(problem: Sampled, near: Array | None, most: float = math.inf) -> Removed:
+    """Search which samples fail: the obvious ones where these are proved best, else as far as it takes.
+
+    ``most``: optima that a search may be expected to meet; raises Hard where it is more.
+    """
     quick = removal_bounds.closed(problem, near)
     if quick is not None:
         return quick
+    if removal.in_order(problem)[0].expected > most:
+        raise Hard(f"{problem.expected:.0f} sets of samples")
     found = removal.search(problem)
     return found if found.whole else removal_bounds.bounded(problem, found)

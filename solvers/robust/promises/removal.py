@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from dse.system.records import dataclass
+from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import LOG_ZERO, Array, Terms, lagrangian, terms
 
@@ -300,12 +301,21 @@ def _kernel(
             at += count
         places.append(mine)
     table = terms(np.concatenate(A), np.maximum(logc, LOG_ZERO), ptr)
+    if side_by_side.beside_others():
+        low, high = (np.broadcast_to(end, (len(nodes), end.size)) for end in (problem.low, problem.high))
+        result = side_by_side.solve(table.A, table.logc, ptr, low, high)
+        if _usable(result):
+            return result, table, places
     result = gp.solve(table.A, table.logc, ptr, problem.low, problem.high, max_iterations=REMOVAL_ITERATIONS)
-    # a gap that is not quite closed makes a weaker bound, not a wrong one
-    near = (result.value - result.bound <= 1e-7) & (result.violation <= SAMPLE_HOLDS)
-    if not ((result.status != gp.FAILED) | near).all():
+    if not _usable(result):
         raise ArithmeticError("the interior point closes a program neither way")
     return result, table, places
+
+
+def _usable(result: gp.Result) -> bool:
+    """Whether every program is closed; a gap that is not quite makes a weaker bound, not a wrong one."""
+    near = (result.value - result.bound <= 1e-7) & (result.violation <= SAMPLE_HOLDS)
+    return bool(((result.status != gp.FAILED) | near).all())
 
 
 def _add(problem: Sampled, nodes: Sequence[_Node], found: gp.Result) -> list[bool]:

@@ -42,12 +42,11 @@ def closed(problem: Sampled, near: Array | None = None, within: float = 2e-7) ->
     y = near
     if y is None:
         y, *_ = removal.without(problem, [frozenset[int]() for _ in problem.may_fail])
-    if y is None and problem.may_fail:
-        # no design is for all samples; one of a part of them shows where to look
-        group = int(np.argmax(problem.may_fail))
-        _, y = _least_over_groups(
-            problem, group, next(_orders(problem, group, None)), problem.may_fail[group]
-        )
+    if y is None:
+        # no design is for all samples; one of a part of them shows where to look, or that there is none
+        y, refuted = _of_dealt_sets(problem, None)
+        if refuted is not None:
+            return refuted
     value, out = math.inf, None
     for _ in range(TRIES):
         if y is None:
@@ -58,7 +57,7 @@ def closed(problem: Sampled, near: Array | None = None, within: float = 2e-7) ->
             break
         y, value, out = there, reached, tried
     if out is None or y is None:
-        return None
+        return None if near is None else _of_dealt_sets(problem, near)[1]
     best = -math.inf
     for group, k in enumerate(problem.may_fail):
         for order in _orders(problem, group, y):
@@ -66,6 +65,22 @@ def closed(problem: Sampled, near: Array | None = None, within: float = 2e-7) ->
             if value - best <= within:
                 return Removed(y, value, min(best, value), out, False, sum(problem.may_fail) + TRIES)
     return None
+
+
+def _of_dealt_sets(problem: Sampled, near: Array | None) -> tuple[Array | None, Removed | None]:
+    """A design of one of the sets of which one must hold, and the proof that there is none where none of them has any.
+
+    ``near``: a design at which samples are put in order.
+    """
+    y: Array | None = None
+    for group in sorted(range(len(problem.may_fail)), key=lambda g: -problem.may_fail[g]):
+        k = problem.may_fail[group]
+        least, there = _least_over_groups(problem, group, next(_orders(problem, group, near)), k, near)
+        if math.isinf(least):
+            none = tuple(frozenset[int]() for _ in problem.may_fail)
+            return None, Removed(None, math.inf, math.inf, none, True, k + 1)
+        y = there if y is None else y
+    return y, None
 
 
 def _orders(problem: Sampled, group: int, y: Array | None) -> Iterator[list[int]]:

@@ -1,0 +1,206 @@
+"""Grids of questions whose worst case is proved to be at one vertex of the box of uncertain numbers.
+
+There each point is a certain question, with the numbers of that vertex, and any way for many points answers it. What an
+answer says beside it is of other numbers: metrics are those of the file's own, and shares those of fresh samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations import handover
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.grids import over_grid
+from formulations.grids.over_grid import Region, Spread
+from results import fresh_layout
+from results.dataset import STATUS_CODES, Arrays, Layout, only
+from results.solution import Solution, Status
+from results.telling import estimates
+from results.telling.fresh import Estimate
+from results.variables import PROMISE
+from scenarios.distributions import Measure
+from scenarios.question import Question
+from scenarios.sweep.grids import Grid
+from scenarios.uncertainty.drawing import box
+from scenarios.uncertainty.promises import promises
+from solvers.judgement import judge
+from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.offers import Choice, Path
+from solvers.robust import decide_now
+from solvers.robust.boxes import robust_box
+from solvers.robust.boxes.robust_box import Boxed
+from solvers.robust.masters import ends
+
+ANOTHER_VERTEX = "a worst case that is not proved to be at the vertex of the others"
+AT_SEARCH_END = "a design at an end of the search"
+VALIDATED = 6e-3
+"""Declared seconds in which a design is judged in fresh samples."""
+CERTAIN = {"objective", "bound", "gap", "status", "binding", "elasticity", "would_do", "decided"}
+"""Roles of variables that are those of the certain question."""
+OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
+Vertex = Mapping[str, float]
+
+
+def chosen(grid: Grid, choose: Callable[[Grid], Choice], reason: str) -> Choice:
+    """Choose the way of the certain questions at the vertex, where there is one; ``choose``: a way for a grid.
+
+    ``reason``: why points go one by one otherwise.
+    """
+    first = grid.question((0,) * len(grid.axes))
+    certain_axes = all(
+        c.target.kind in {"given", "limit", "decide"}
+        and c.target.name not in (first.uncertain.marginals if first.uncertain else ())
+        for c in grid.changes
+    )
+    vertex = _vertex(first) if certain_axes and len(grid.bases) == 1 else None
+    if vertex is None:
+        return Choice(reasons=(reason,))
+    found = choose(replace(grid, bases={k: _at_vertex(q, vertex) for k, q in grid.bases.items()}))
+    if found.path is None:
+        return replace(found, reasons=(reason, *found.reasons))
+    return replace(found, path=AtVertex(over_grid.spread(grid), found.path, vertex))
+
+
+def _vertex(question: Question) -> Vertex | None:
+    """Return the one vertex at which all that is asked is worst; None where no such is proved.
+
+    The question may hold arrays: the vertex is then that of all its points.
+    """
+    uncertain, measure = question.uncertain, question.measure or Measure("worst")
+    if uncertain is None or measure.kind != "worst" or question.measures or promises(question):
+        return None
+    named = any(d.choices is not None for d in question.decide)
+    if named or uncertain.tied or any(m.discrete for m in uncertain.marginals.values()):
+        return None
+    span = box(uncertain)
+    if not all(math.isfinite(x) for e in span.values() for x in e):
+        return None
+    nominal = replace(question, uncertain=None, measure=None)
+    try:
+        _, proved, corners = robust_box.worst_vertices(Boxed(nominal, span))
+    except NotPosynomial:
+        return None
+    if not proved or any(v.size != 1 for v in corners.values()):
+        return None
+    return {n: float(v[0]) for n, v in corners.items()}
+
+
+def _at_vertex(question: Question, vertex: Vertex) -> Question:
+    limits = tuple(replace(x, worst=False) for x in question.limits)
+    return replace(question, uncertain=None, measure=None, limits=limits, given={**question.given, **vertex})
+
+
+@dataclass(frozen=True, slots=True)
+class AtVertex:
+    """The way itself; see ``offers.Path``. ``path``: of the certain questions at the ``vertex``."""
+
+    spread: Spread
+    path: Path
+    vertex: Vertex
+
+    @property
+    def method(self) -> str:
+        """How, in words."""
+        return f"the worst case, proved to be at one vertex of the box at each point: {self.path.method}"
+
+    @property
+    def kind(self) -> str:
+        """As the certain questions are cut."""
+        return self.path.kind
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point."""
+        return self.path.work + VALIDATED
+
+    def part(self, places: Sequence[NDArray[np.int64]]) -> AtVertex:
+        """Return the same way for some places along each axis of its grid."""
+        return replace(self, spread=self.spread.part(places), path=self.path.part(places))
+
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
+        """Answer a block."""
+        certain = only(plan, {v.name for v in plan.variables if v.role in CERTAIN})
+        arrays, left = self.path.solve(certain, region)
+        arrays |= {n: a for n, a in BlockAnswers(plan, left.shape).arrays.items() if n not in arrays}
+        unlike = ~left & ~np.isin(arrays["status"], [OPTIMAL, INFEASIBLE])
+        self._leave(left, unlike, ANOTHER_VERTEX)
+        for piece in self.spread.pieces(region):
+            at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
+            question = self.spread.question(piece)
+            if _vertex(question) != self.vertex:
+                self._leave(left[at], ~left[at], ANOTHER_VERTEX)
+                continue
+            here = {n: a[at] for n, a in arrays.items()}
+            self._leave(left[at], ~left[at] & _at_end(question, here), AT_SEARCH_END)
+            _put_nominal(plan, question, here, left[at])
+            _put_fresh(plan, self.spread.grid, piece, here, left[at])
+        return arrays, left
+
+    @staticmethod
+    def _leave(left: Mask, some: Mask, reason: str) -> None:
+        handover.hand_over(reason, int(np.count_nonzero(some)))
+        left |= some
+
+
+def _designs(question: Question, here: Arrays, good: Mask) -> dict[str, NDArray[Any]]:
+    """The designs of a piece; 1 where there is none."""
+    return {d.name: np.where(good, here[d.name], 1.0) for d in question.decide}
+
+
+def _at_end(question: Question, here: Arrays) -> Mask:
+    """Tell which designs lie at an end that only a search has: what is said of these rests on more than one search."""
+    good: Mask = here["status"] == OPTIMAL
+    found = np.zeros(good.shape, bool)
+    for name, x in _designs(question, here, good).items():
+        found |= ends.near_end(question, name, x)
+    return found & good
+
+
+def _put_nominal(plan: Layout, question: Question, here: Arrays, left: Mask) -> None:
+    """Put the metrics of designs at the file's own numbers."""
+    good = (here["status"] == OPTIMAL) & ~left
+    nominal = replace(question, uncertain=None, measure=None)
+    answers, points = BlockAnswers(plan, good.shape), np.arange(good.size)
+    with np.errstate(all="ignore"):
+        judged = judge(nominal, _designs(question, here, good), here["bound"], good.shape)
+    answers.put(points, judged, good.reshape(-1), {})
+    for v in plan.variables:
+        if v.role in {"metric", "family"}:
+            here[v.name][...] = answers.arrays[v.name]
+
+
+def _put_fresh(plan: Layout, grid: Grid, piece: Region, here: Arrays, left: Mask) -> None:
+    """Judge designs in fresh samples, some together: the bootstraps of their means share their resamples."""
+    variables = [v for v in plan.variables if v.role == fresh_layout.ROLE]
+    labels = plan.labels.get(PROMISE, ())
+    for some in _few_at_once(np.argwhere((here["status"] == OPTIMAL) & ~left)):
+        waiting: list[NDArray[Any]] = []
+
+        def later(values: NDArray[Any], waiting: list[NDArray[Any]] = waiting) -> Estimate:
+            waiting.append(values)
+            return Estimate(math.nan, math.nan, math.nan)
+
+        every = []
+        for where in some:
+            question = grid.question(tuple(int(s.start + i) for s, i in zip(piece, where, strict=True)))
+            x = {d.name: float(here[d.name][where]) for d in question.decide}
+            every.append(decide_now.validated(question, Solution(Status.OPTIMAL, variables=x), later))
+        means = iter(estimates.means(waiting))
+        for where, fresh in zip(some, every, strict=True):
+            told = fresh if fresh.mean is None else replace(fresh, mean=next(means))
+            for v in variables:
+                value = fresh_layout.value(told, v.key, labels)
+                if value is not None:
+                    here[v.name][where] = value
+
+
+def _few_at_once(places: NDArray[Any]) -> Iterator[list[tuple[int, ...]]]:
+    for start in range(0, len(places), estimates.MEANS_TOGETHER):
+        yield [tuple(map(int, p)) for p in places[start : start + estimates.MEANS_TOGETHER]]
