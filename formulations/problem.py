@@ -128,8 +128,7 @@ def formulate(question: Question, *, searched: bool = False) -> Problem:
     """Recognise the class of a question by running its model on symbols.
 
     Of several objectives the first is minimised. ``searched``: see ``program.program``. Categorical choices must be
-    fixed beforehand. The ends that only a search has are far away wherever the problem is not convex (see
-    ``evaluation.farthest``).
+    fixed beforehand. Ends that only a search has are far away unless it is convex (see ``evaluation.farthest``).
     """
     variables = _variables(question)
     if not variables:
