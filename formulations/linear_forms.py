@@ -6,7 +6,7 @@ import math
 
 from formulations.arithmetics.posynomial import Posynomial, linear_row
 from formulations.problem import Goal, Kind, Problem
-from formulations.program import Program, of_rows
+from formulations.programs.program import Program, of_rows
 from formulations.row_keys import RowKey
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Problem, formulate
-from formulations.program import Program, program
+from formulations.programs.program import Program, program
 from formulations.pyomo_models.log_data import Swept
 from formulations.pyomo_models.log_program import log_program
 from formulations.pyomo_models.user_model import Open, Slope

@@ -21,9 +21,9 @@ from formulations.arithmetics.posynomial import (
     linear_row,
     symbol,
 )
-from formulations.program import Program, is_linear, program
+from formulations.programs.program import Program, is_linear, program
+from formulations.programs.stated import Run
 from formulations.row_keys import RowKey
-from formulations.stated import Run
 from scenarios.question import Decision, Question
 
 LARGER = "the larger of two unknown quantities"  # why maxima are not ratios of posynomials as they stand

@@ -17,7 +17,7 @@ from benchmarks.questions.solving import EVERY, FLOATS
 from benchmarks.report import spread
 from benchmarks.without_dse import by_hand_programs as by_hand
 from benchmarks.without_dse.by_hand_programs import Array
-from formulations.program import program
+from formulations.programs.program import program
 from scenarios import Scenario
 from scenarios.questions import question
 from solvers.linear import milp

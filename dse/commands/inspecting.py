@@ -24,7 +24,7 @@ from scenarios import ScenarioError
 
 if TYPE_CHECKING:
     from formulations.problem import Problem
-    from formulations.program import Program
+    from formulations.programs.program import Program
     from scenarios import Grid, Scenario
     from scenarios.question import Question
 

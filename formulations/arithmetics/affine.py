@@ -2,7 +2,7 @@
 
 A model run on :class:`Linear` symbols returns each metric as N/D with N and D affine in its unknowns, or a
 :class:`Refused` with the reason. A maximum, a pick from a menu, a difference of picks and an indicator become
-atoms of their own, which ``formulations.program`` defines by rows. Nothing about a model is declared by hand.
+atoms of their own, which ``formulations.programs.program`` defines by rows. Nothing about a model is declared by hand.
 Coefficients may be those of many points at once (``formulations.arithmetics.many``).
 """
 

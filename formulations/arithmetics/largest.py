@@ -1,8 +1,8 @@
 """Which argument of a maximum is the largest, as a whole-number choice within one program.
 
 A maximum that something profits from is one of its arguments. Where few sets of choices are possible each is a
-program of its own (``formulations.program.branches``); where there are many, each argument k of a maximum t gets a
-column z_k:
+program of its own (``formulations.programs.program.branches``); where there are many, each argument k of a maximum t
+gets a column z_k:
 
     t - a_k <= (t_most - a_k,least) (1 - z_k),    Σ_k z_k = 1
 """

@@ -13,7 +13,7 @@ from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial, Ratio
 from formulations.culprits import culprit
 from formulations.problem import Kind, Problem, Variable
-from formulations.program import is_linear, product
+from formulations.programs.program import is_linear, product
 from formulations.pyomo_models.program_text import Formulas, method
 from formulations.row_keys import RowKey
 from scenarios.define.composed import definitions_of

@@ -13,7 +13,7 @@ from pyomo import gdp
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Some
-from formulations.program import Array, Program, linear_cost
+from formulations.programs.program import Array, Program, linear_cost
 from formulations.pyomo_models.user_variables import NoModel
 
 # a continuous variable whose coefficients are within these is left in SI

@@ -24,7 +24,7 @@ from formulations.arithmetics.forms import Entry
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.linear_forms import program_of
 from formulations.problem import Kind, Problem
-from formulations.program import Array, Program
+from formulations.programs.program import Array, Program
 from formulations.pyomo_models import user_variables
 from formulations.pyomo_models.log_data import Swept
 from formulations.pyomo_models.log_models import LogWriter

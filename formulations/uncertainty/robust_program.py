@@ -21,7 +21,7 @@ from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximu
 from formulations.arithmetics.many import Differ, Many
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
-from formulations.program import Program, is_linear, program
+from formulations.programs.program import Program, is_linear, program
 from formulations.row_keys import RowKey
 from formulations.uncertainty.robust import GAINS
 from formulations.uncertainty.worlds import Worlds

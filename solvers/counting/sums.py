@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.many import Array, Points
-from formulations.program import is_linear
+from formulations.programs.program import is_linear
+from formulations.programs.stated import Run, run
 from formulations.row_keys import RowKey
-from formulations.stated import Run, run
 from formulations.tolerances import HOLDS
 from scenarios.question import Objective, Question, combinations
 from scenarios.sweep.grids import Grid

@@ -25,7 +25,7 @@ from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Differ, Many, Points
 from formulations.grids import divided
 from formulations.problem import formulate
-from formulations.program import is_linear
+from formulations.programs.program import is_linear
 from scenarios.question import Question, combinations
 from scenarios.sweep import grids
 from solvers import boxes, designs, enumeration, work

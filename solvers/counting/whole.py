@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
-from formulations.program import is_linear
+from formulations.programs.program import is_linear
 from formulations.tolerances import HOLDS
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid

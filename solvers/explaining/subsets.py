@@ -21,7 +21,7 @@ from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
-from formulations.program import is_linear, program
+from formulations.programs.program import is_linear, program
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import Status

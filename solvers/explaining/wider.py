@@ -20,7 +20,7 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations.evaluation import box
 from formulations.problem import Problem, reaching
-from formulations.program import Program
+from formulations.programs.program import Program
 from results.solution import Solution, Status
 from results.telling.facts import HELD_BY
 from scenarios.question import Question

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from formulations import evaluation
-from formulations.program import Program, is_linear, linear_cost
+from formulations.programs.program import Program, is_linear, linear_cost
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import LimitState, Solution, Status

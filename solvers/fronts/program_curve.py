@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from dse.system.records import dataclass
-from formulations.program import Program
+from formulations.programs.program import Program
 from solvers.fronts import envelope
 from solvers.fronts.envelope import Curve, Vertex
 from solvers.linear import milp

@@ -16,7 +16,7 @@ from dataclasses import field
 import numpy as np
 
 from dse.system.records import dataclass
-from formulations.program import Program
+from formulations.programs.program import Program
 from solvers.fronts import envelope, program_curve
 from solvers.fronts.envelope import Curve, Piece
 from solvers.fronts.program_curve import Pair, Proof

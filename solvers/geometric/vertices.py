@@ -16,7 +16,7 @@ from formulations.arithmetics.forms import Atom, Entry
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.linear_forms import linear_goal, linear_rows, typical_size
 from formulations.problem import Goal, Problem, Variable
-from formulations.program import Program
+from formulations.programs.program import Program
 from results.solution import Status
 from scenarios.question import Decision
 from solvers.geometric.programs import ties

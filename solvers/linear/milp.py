@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Some
-from formulations.program import Program, linear_cost
-from formulations.program_branches import branches
-from formulations.row_ends import upper_ends
+from formulations.programs.program import Program, linear_cost
+from formulations.programs.program_branches import branches
+from formulations.programs.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from solvers.linear import highs, whole_parts
 from solvers.linear.linear_program import Array, End, Numbers, Result, least_ratios

@@ -15,7 +15,7 @@ import numpy as np
 from dse.models.model import MACHINE_PREFIX
 from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.program import Program, linear_cost, program
+from formulations.programs.program import Program, linear_cost, program
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers.linear import highs, milp, supports

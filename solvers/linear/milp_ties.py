@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dse.system.draws import FIXED_SEED
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Largest, Some
-from formulations.program import Program
+from formulations.programs.program import Program
 from formulations.tolerances import TIE
 from solvers.linear import highs, milp, whole_parts
 from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column

@@ -18,7 +18,7 @@ from dataclasses import field, replace
 from functools import partial
 
 from dse.system.records import dataclass
-from formulations.program import Program
+from formulations.programs.program import Program
 from results.solution import Status
 from solvers.linear import highs, milp, programs
 from solvers.linear.linear_program import Array, End, Numbers, multiple

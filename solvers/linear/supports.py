@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations.row_ends import upper_ends
+from formulations.programs.row_ends import upper_ends
 from solvers.linear.linear_program import Array, End, Numbers, Result
 
 MOST_SUPPORT_NODES = 400

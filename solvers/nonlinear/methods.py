@@ -7,7 +7,7 @@ from functools import partial
 
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.program import is_linear, product
+from formulations.programs.program import is_linear, product
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes, designs, enumeration

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.program import is_linear
+from formulations.programs.program import is_linear
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Quantile, Weighing
 from formulations.uncertainty.wanted import Wanted, left_out

@@ -8,7 +8,7 @@ from program_questions import kinds, regions, toy
 
 from dse.models.arithmetic import differs, maximum, per, pick, some
 from formulations.problem import formulate
-from formulations.program import program
+from formulations.programs.program import program
 from formulations.pyomo_models.explain import explain
 from formulations.pyomo_models.program_text import Formulas, method
 from formulations.row_keys import RowKey

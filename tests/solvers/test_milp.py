@@ -13,7 +13,7 @@ from program_questions import kinds, regions, toy
 
 from dse.models.arithmetic import differs, maximum, minimum, per, pick, some
 from formulations.arithmetics.forms import Some
-from formulations.program import program
+from formulations.programs.program import program
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Question
 from solvers.answer import answer

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from program_questions import Regions, regions, toy
 
 from dse.models.arithmetic import maximum, some
-from formulations.program import program
+from formulations.programs.program import program
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Question
 from solvers.answer import answer

@@ -12,7 +12,7 @@ from program_questions import kinds, regions, toy
 from dse.models.arithmetic import differs, log, maximum, per, pick, reaches, some
 from formulations.arithmetics.affine import Product, symbol
 from formulations.arithmetics.posynomial import Refused
-from formulations.program import product
+from formulations.programs.program import product
 from results.solution import Status
 from scenarios.question import Decision, Limit
 from solvers import boxes, designs

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.arithmetics.many import Array, Points
-from formulations.program import Program
+from formulations.programs.program import Program
 from formulations.tolerances import SLACK
 from scenarios.question import Question
 from solvers.linear import milp, milp_conflicts

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations.arithmetics.many import Array
-from formulations.program import Program, linear_cost
+from formulations.programs.program import Program, linear_cost
 from solvers.linear import milp
 from solvers.linear.linear_program import weak_duality
 from solvers.outcome import FAILED

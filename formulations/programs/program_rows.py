@@ -16,7 +16,7 @@ from formulations.arithmetics.affine import ONE, Linear
 from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Maximum, Some, atoms, number
 from formulations.arithmetics.many import Many
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.row_ends import upper_ends
+from formulations.programs.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 

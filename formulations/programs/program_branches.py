@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from formulations.program import Array, Program
+from formulations.programs.program import Array, Program
 
 
 def branches(p: Program) -> Iterator[Array]:

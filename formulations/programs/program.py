@@ -21,9 +21,9 @@ from formulations.arithmetics.affine import Linear, Product, linear, symbol
 from formulations.arithmetics.forms import Affine, Atom, Entry
 from formulations.arithmetics.largest import NoEnd
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
-from formulations.program_rows import Rows
+from formulations.programs.program_rows import Rows
+from formulations.programs.stated import Run, limits, run, stated
 from formulations.row_keys import RowKey
-from formulations.stated import Run, limits, run, stated
 from scenarios.question import Question
 
 Array = NDArray[np.float64]

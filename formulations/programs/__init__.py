@@ -1,0 +1,1 @@
+"""Questions whose arithmetic is affine, as linear and mixed-integer programs."""
