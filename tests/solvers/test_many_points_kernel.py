@@ -53,6 +53,13 @@ def test_one_point_is_one_point():
         np.testing.assert_array_equal(getattr(whole, name)[100:105], getattr(part, name))
 
 
+def test_of_no_points_there_are_no_answers():
+    A, _, ptr, lo, hi = random_programs(5, 2, 1)
+    for shared in (A, np.zeros((0, *A.shape))):
+        r = kernel.solve(shared, np.zeros((0, len(A))), ptr, lo, hi)
+        assert r.status.size == r.bound.size == 0
+
+
 def test_a_limit_at_its_exact_minimum():
     """min x + y, xy >= 1, x + y <= 2: one point; 1e-8 below none, 1e-8 above a few."""
     A = np.array([[1, 0], [0, 1], [-1, -1], [1, 0], [0, 1]], float)

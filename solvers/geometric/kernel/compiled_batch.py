@@ -46,6 +46,8 @@ def solve(
     widened to so many, as each number of them is compiled anew.
     """
     N, n = len(np.atleast_2d(logc)), A.shape[-1]
+    if not N:
+        return gp.solve(A, logc, ptr, lo, hi)
     if n < width <= UNROLLED:
         return _widened(A, logc, ptr, lo, hi, tol, max_iterations, width, hurried, content)
     till = np.full(N, np.nan) if enough is None else enough
