@@ -156,21 +156,15 @@ def _put_optima(
         s.why[best] = np.where(held, AT_EDGE, "")
         if last:
             s.status[best[held]] = STATUS_CODES[Status.UNBOUNDED]
-        put = _put_whole if c.allowed and not c.divisors else _put_settled
-        put(s, rule, best[~held], r.take(~held), known.take(~held), strained, ranged=ranged)
+        best, regular = best[~held], known.take(~held)
+        if c.allowed and not c.divisors:
+            _put_whole(s, rule, best, regular, strained)
+        else:
+            _put_settled(s, rule, best, r.take(~held), regular, strained, ranged=ranged)
     return none
 
 
-def _put_whole(
-    s: Answers,
-    rule: Stages,
-    best: Indices,
-    found: Searched,
-    regular: gp.Result,
-    strained: float,
-    *,
-    ranged: bool,
-) -> None:
+def _put_whole(s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float) -> None:
     """Put designs and bounds of optima with a whole number into place, or why there are none; it has no ranges."""
     free = regular.penalised | (regular.multipliers.max(1, initial=0.0) > strained)
     s.why[best] = np.where(free, NO_COMMON_INTERIOR, WHOLE)
