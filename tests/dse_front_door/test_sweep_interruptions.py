@@ -113,7 +113,8 @@ def test_a_full_disk_ends_the_sweep_and_what_is_stored_stays(
     kept = results.stores.store.done(store)
     assert len(kept) == 1
     limited = (
-        "import resource, sys\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))\n"
+        "import resource, sys\nsys.dont_write_bytecode = True  # else cut short, too\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))\n"
         "from dse.cli import main\nmain(sys.argv[1:])\n"
     )
     found = run("-c", limited, *COMMAND[:-1], workers)
