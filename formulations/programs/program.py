@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.affine import Linear, Product, linear, symbol
-from formulations.arithmetics.forms import Affine, Atom, Entry
+from formulations.arithmetics.forms import Atom, Entry
 from formulations.arithmetics.largest import NoEnd
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.programs.program_rows import Rows
@@ -142,15 +142,18 @@ def of_rows(
     rows: Iterable[tuple[RowKey, Posynomial, Posynomial]],
     goal: tuple[Posynomial, Posynomial],
     sign: int,
+    ties: Mapping[str, tuple[Posynomial, Posynomial]],
 ) -> Program:
     """The program of affine rows ``numerator <= denominator`` and a goal; ends that only a search has are none."""
     x = {d.name: symbol(d) for d in question.decide}
 
-    def form(p: Posynomial) -> Affine:
-        return linear(p(**x)).numerator
+    def fraction(above: Posynomial, below: Posynomial) -> Linear:
+        return Linear(*(linear(p(**x)).numerator for p in (above, below)))
 
-    limits = {key: Linear(form(above), form(below)) for key, above, below in rows}
-    found = _built(question, x, limits, Linear(*map(form, goal)), sign, {}, [])
+    limits = {key: fraction(above, below) for key, above, below in rows}
+    found = _built(
+        question, x, limits, fraction(*goal), sign, {n: fraction(*pair) for n, pair in ties.items()}, []
+    )
     searched = [isinstance(a, str) and evaluation.box(question, a).searched[0] for a in found.columns]
     return replace(found, low=np.where(searched, 0.0, found.low), high=found.endless)
 
