@@ -9,8 +9,7 @@ import numpy as np
 from formulations import evaluation
 from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Largest, Maximum
 from formulations.problem import Kind
-from formulations.programs.program import Array, Program
-from formulations.programs.program_branches import branch_count
+from formulations.programs.program import Array, Program, branch_count
 from formulations.pyomo_models.program_model import entry_name, is_ratio, labels
 from formulations.row_keys import RowKey
 
