@@ -14,7 +14,7 @@ from formulations.arithmetics.posynomial import NotPosynomial, Posynomial, Ratio
 from formulations.culprits import culprit
 from formulations.problem import Kind, Problem, Variable
 from formulations.programs.program import is_linear, product
-from formulations.pyomo_models.program_text import Formulas, method
+from formulations.pyomo_models.program_text import Formulas, method, sum_text
 from formulations.row_keys import RowKey
 from scenarios.define.composed import definitions_of
 from scenarios.question import Question
@@ -53,7 +53,6 @@ UNSTRUCTURED = (
     "enumeration where all is discrete; else interval branch and bound; last a global solver or a sampler",
     "optimal with bound by enumeration or intervals; feasible, never optimal, from a sampler",
 )
-MOST_TERMS_SAID = 12
 GIVEN_WIDTH = 100
 FEW_MEMBERS = 8
 UNBROKEN = "\xa0"
@@ -254,16 +253,8 @@ def _shown_fraction(top: Posynomial, bottom: Posynomial) -> str:
 
 
 def _shown_sum(p: Posynomial) -> str:
-    terms = [_shown_term(key, c) for key, c in p.terms.items()]
-    more = f" + … ({len(terms)} terms)" if len(terms) > MOST_TERMS_SAID else ""
-    return " + ".join(terms[:MOST_TERMS_SAID]) + more
-
-
-def _shown_term(key: tuple[tuple[str, float], ...], c: float) -> str:
-    powers = [name if e == 1 else f"{name}^{e:.4g}" for name, e in key]
-    if not powers:
-        return f"{c:.4g}"
-    return "·".join(powers if math.isclose(c, 1.0) else [f"{c:.4g}", *powers])
+    powers = {key: "·".join(name if e == 1 else f"{name}^{e:.4g}" for name, e in key) for key in p.terms}
+    return sum_text([(c, powers[key]) for key, c in p.terms.items()])
 
 
 def given_lines(values: Mapping[str, str], *, full: bool) -> Iterator[str]:

@@ -29,8 +29,8 @@ from formulations.pyomo_models import user_variables
 from formulations.pyomo_models.log_data import Swept
 from formulations.pyomo_models.log_models import LogWriter
 from formulations.pyomo_models.log_program import log_program
-from formulations.pyomo_models.program_model import Move, labels, pyomo_program
 from formulations.pyomo_models.program_model import form as linear_form
+from formulations.pyomo_models.program_model import labels, pyomo_program
 from formulations.pyomo_models.user_variables import NoModel
 from scenarios.question import Question
 
@@ -155,17 +155,10 @@ def _rounded_ends(ends: tuple[float, float], whole: bool) -> tuple[float, float]
 
 
 def _of_program(p: Program, left: Open, ratio: float | None, *, disjunctions: bool) -> pyo.ConcreteModel:
-    # the open numbers must be there before the rows that follow them
-    holder = pyo.ConcreteModel()
-    axes = _axis_parameters(holder, left)
-    moves = [Move(s.read(axes[n]), s.read(left.at[n]), s.rows) for n, s in left.slopes.items()]
-    m = pyomo_program(p, ratio, moves, disjunctions=disjunctions)
-    names = labels(p)
-    m.axes = {}
-    for name, parameter in axes.items():
-        holder.del_component(parameter)
-        m.add_component(user_variables.free_name(m, name), parameter)
-        m.axes[name] = parameter
+    m, names = pyo.ConcreteModel(), labels(p)
+    axes = _axis_parameters(m, left)
+    moves = [(s.read(axes[n]) - s.read(left.at[n]), s.rows) for n, s in left.slopes.items()]
+    pyomo_program(p, ratio, moves, m, disjunctions=disjunctions)
     si = {names[i]: m.u[names[i]] * m.scale[names[i]] for i in range(len(names))}
     question = p.question
     user_variables.add(m, question, {d.name: _ends_of_variable(question, d.name) for d in question.decide})
