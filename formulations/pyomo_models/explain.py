@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dse.models.shared import validity
 from dse.quantities import show
 from formulations import evaluation
-from formulations.arithmetics.posynomial import NotPosynomial, Posynomial, Ratio
+from formulations.arithmetics.maxima import names_in
+from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.culprits import culprit
 from formulations.problem import Kind, Problem, Variable
 from formulations.programs.program import is_linear, product
@@ -104,14 +105,9 @@ def _defined(problem: Problem) -> list[str]:
     for d in every:
         lines.append(f"  {d.name} = {d.text}")
         found = problem.known.get(d.name)
-        if found is not None and known.issuperset(_variables_of_ratio(found)):
+        if found is not None and known.issuperset(names_in((found.numerator, found.denominator))):
             lines.append(f"      = {_shown_fraction(found.numerator, found.denominator)}")
     return ["defined", *lines, ""]
-
-
-def _variables_of_ratio(found: Ratio) -> set[str]:
-    """Return what a ratio is made of: of a maximum also unknowns of its own."""
-    return {name for p in (found.numerator, found.denominator) for key in p.terms for name, _ in key}
 
 
 def _refusal_lines(problem: Problem) -> list[str]:
@@ -274,15 +270,13 @@ def given_lines(values: Mapping[str, str], *, full: bool) -> Iterator[str]:
             yield from (f"  {name} = {value}" for name, value in rows[""].items())
         elif full or len(members) <= FEW_MEMBERS:
             for row in members:
-                numbers = ", ".join(_unbroken(f"{key} = {value}") for key, value in rows[row].items())
+                numbers = ", ".join(
+                    f"{key} = {value}".replace(" ", UNBROKEN) for key, value in rows[row].items()
+                )
                 yield from (line.replace(UNBROKEN, " ") for line in wrapped(f"  {row}: {numbers}"))
         else:
             names = ", ".join(row.partition(".")[2] for row in members)
             yield from wrapped(f"  {start}: {len(members)} rows of numbers (--full shows them): {names}")
-
-
-def _unbroken(text: str) -> str:
-    return text.replace(" ", UNBROKEN)
 
 
 def wrapped(line: str) -> list[str]:

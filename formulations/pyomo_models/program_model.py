@@ -111,9 +111,8 @@ def _scale(p: Program) -> Array:
         if isinstance(atom, Maximum):
             # it is as large as its arguments
             rows = p.rows[[j for j, k in enumerate(p.keys) if k is None and p.rows[j, i] < 0]]
-            typical = float(
-                (np.abs(rows) * np.append(found, 1.0)).max(initial=0.0, where=_without_column(rows, i))
-            )
+            sizes, others = np.abs(rows) * np.append(found, 1.0), np.arange(rows.shape[1]) != i
+            typical = float(sizes.max(initial=0.0, where=others))
         else:
             # the size at which a limit binds, else that at which what it is part of is of order one
             most = size[asked, i].max(initial=0.0) or size[~asked, i].max(initial=0.0)
@@ -121,12 +120,6 @@ def _scale(p: Program) -> Array:
         if typical > 0 and not USUAL[0] <= typical <= USUAL[1]:
             found[i] = 10.0 ** round(math.log10(typical))
     return found
-
-
-def _without_column(rows: Array, column: int) -> Any:
-    keep = np.ones(rows.shape, dtype=bool)
-    keep[:, column] = False
-    return keep
 
 
 def _owners(p: Program, names: tuple[str, ...]) -> dict[int, tuple[str, int]]:

@@ -18,6 +18,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 import formulations.pyomo_models.pyomo_model  # noqa: F401  (teaches the helpers what a Pyomo expression is)
+from dse.names import some_of
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry
@@ -91,7 +92,7 @@ def user_model(
         raise NoModel(refusal)
     left = opened or Open()
     if problem.program is not None and form == LOG:
-        none = _may_be_none(question)
+        none = some_of([d.name for d in question.decide], NAMES)
         raise NoModel(f"{none} may be 0, and 0 has no logarithm: take form 'plain'")
     program = program_of(problem)
     if program is not None and form == PLAIN and (problem.program is not None or not left.at):
@@ -110,12 +111,6 @@ def _refusal(problem: Problem) -> str:
     if problem.kind is Kind.BLACK_BOX:
         return f"it {problem.question.model.black_box}, so there are no formulas to write"
     return ""
-
-
-def _may_be_none(question: Question) -> str:
-    names = [d.name for d in question.decide]
-    more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
-    return ", ".join(names[:NAMES]) + more
 
 
 def _axis_parameters(m: pyo.ConcreteModel, left: Open) -> dict[str, Any]:
