@@ -7,7 +7,7 @@ the first by the order of ties is handed out: ``first_of_tied``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Many, Points
+from formulations.arithmetics.many import Points
+from formulations.grids import divided
 from formulations.tolerances import TIE
-from scenarios.question import HALVINGS, Decision, Question, combinations
+from scenarios.question import HALVINGS, Question, combinations
 from solvers import boxes
 from solvers.boxes import Array, Space
 
@@ -197,16 +198,13 @@ def tables(question: Question, most: int = MANY_DESIGNS) -> list[Grid] | None:
 
 def widest(question: Question) -> Grid | None:
     """All combinations of numbers within the widest of the user's bounds at many points."""
+    return everything(divided.with_ends(question, np.min, np.max)) if question.decide else Grid((), ())
 
-    def end(value: Any, of: Callable[[Array], Any]) -> Any:
-        return float(of(value.values)) if isinstance(value, Many) else value
 
-    def wide(d: Decision) -> Decision:
-        return replace(d, minimum=end(d.minimum, np.min), maximum=end(d.maximum, np.max))
-
-    if not question.decide:
-        return Grid((), ())
-    return everything(replace(question, decide=tuple(map(wide, question.decide))))
+def beyond_bounds(question: Question) -> Grid | None:
+    """All combinations of listed values, whatever the user's bounds on them; see ``everything``."""
+    free = tuple(replace(d, minimum=None, maximum=None) for d in question.decide)
+    return everything(replace(question, decide=free))
 
 
 def as_good_as(least: Any) -> Any:

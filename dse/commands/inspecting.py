@@ -381,7 +381,7 @@ def _least_ratio(p: Program) -> float:
             "the objective is a ratio, which lp cannot hold without its least value, and there "
             "is not an optimum: use nl or gams"
         )
-    return best.ratio
+    return best.value
 
 
 def _judged(told: Mapping[str, str]) -> str:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import canonical as canon
+from formulations.arithmetics.many import Many
 from formulations.arithmetics.posynomial import Posynomial
-from formulations.canonical import Canonical, Divisor
+from formulations.canonical import Array, Canonical, Divisor
 from formulations.grids import batch
 from formulations.grids.batch import Batch
 from formulations.grids.over_grid import Region, Spread, sides
@@ -97,6 +98,21 @@ def with_each_number(question: Question, made: Callable[[Any], Any]) -> Question
         limits=tuple(bounds(x) for x in question.limits),
         decide=tuple(bounds(d) for d in question.decide),
     )
+
+
+def with_ends(question: Question, low: Callable[[Array], Any], high: Callable[[Array], Any]) -> Question:
+    """Return a question about many points with one number for each of its bounds.
+
+    ``low`` makes it of those of a lower one, ``high`` of an upper one.
+    """
+
+    def reduced(held: Held) -> Held:
+        ends = (held.minimum, low), (held.maximum, high)
+        least, most = (float(of(end.values)) if isinstance(end, Many) else end for end, of in ends)
+        return replace(held, minimum=least, maximum=most)
+
+    limits, decide = tuple(map(reduced, question.limits)), tuple(map(reduced, question.decide))
+    return replace(question, limits=limits, decide=decide)
 
 
 def _at(p: Posynomial, points: Indices) -> Posynomial:

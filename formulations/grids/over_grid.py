@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
+from formulations.arithmetics.many import Many, plain
 from formulations.grids import row_order
 from scenarios.decisions import halved
 from scenarios.sweep.grids import Grid, with_end
@@ -109,24 +110,35 @@ class Spread:
 
         A lower limit that says nothing at some points of an axis has ``NO_BOUND`` there.
         """
-        asked = self.grid.untied(tuple(s.start for s in region))
+
+        def along(i: int, values: Array) -> Array:
+            return values[region[i]].reshape([-1 if k == i else 1 for k in range(len(region))])
+
+        found = self.with_numbers(tuple(s.start for s in region), along)
+        return found if self.grid.tied is None else self.grid.tied.written(found, region, lambda v: v)
+
+    def with_numbers(self, index: tuple[int, ...], made: Callable[[int, Array], Any]) -> Question:
+        """Return the question at a point with other numbers along the axes, ``made`` of an axis' place and values."""
+        asked = self.grid.untied(index)
         given, limits, decide = dict(asked.given), asked.limits, asked.decide
         for i, aim, values in self.numbers():
-            along: Any = values[region[i]].reshape([-1 if k == i else 1 for k in range(len(region))])
+            along = made(i, values)
             if aim.kind == "given":
                 given[aim.name] = along
             elif aim.kind == "limit":
                 limits = tuple(self._limit(x, aim, along) if x.name == aim.name else x for x in limits)
             elif aim.kind == "decide":
-                decide = tuple(with_end(d, aim, along, np.vectorize(halved)) for d in decide)
+                decide = tuple(with_end(d, aim, along, _halved) for d in decide)
             elif aim.kind == "within":
                 limits = tuple(replace(x, within=along) if x.name == aim.name else x for x in limits)
-        found = replace(asked, given=given, limits=limits, decide=decide)
-        return found if self.grid.tied is None else self.grid.tied.written(found, region, lambda v: v)
+        return replace(asked, given=given, limits=limits, decide=decide)
 
     def _limit(self, limit: Limit, aim: Target, along: Any) -> Limit:
         if aim.side == "max":
             return replace(limit, maximum=along)
+        if isinstance(along, Many):
+            # a lower limit that says nothing is none, at all points of a group
+            return limit if limit.minimum is None else replace(limit, minimum=cast("float", along))
         nothing: Any = np.where(along > self.grid.vacuous[aim.name], along, NO_BOUND)
         return replace(limit, minimum=nothing)
 
@@ -195,6 +207,11 @@ def _kinds(grid: Grid, i: int) -> Array | None:
         return None
     known: dict[object, int] = {}
     return np.array([known.setdefault(values, len(known)) for values in zip(*named, strict=True)])
+
+
+def _halved(base: float, halvings: Any) -> Any:
+    found = np.vectorize(halved)(base, plain(halvings))
+    return Many(found) if isinstance(halvings, Many) else found
 
 
 def _shrink(sides: list[int], points: int) -> None:

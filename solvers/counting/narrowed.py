@@ -19,7 +19,7 @@ from formulations.arithmetics.many import Many, Points, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
-from scenarios.question import Decision, Limit, Question
+from scenarios.question import Question
 from solvers.designs import Grid
 from solvers.many_points import blocks
 from solvers.many_points.by_choice import SURE
@@ -72,7 +72,7 @@ def telling(listed: Listed) -> tuple[Indices, Indices]:
 def _breaks_few(listed: Listed, points: Points, rows: Rows, most: int) -> Any:
     """Which designs break no more than so many limits for certain, with the loosest bounds of some points."""
     broken: Any = np.int8(0)
-    for ratio in rows(_loosest(blocks.part(listed.question, points))).values():
+    for ratio in rows(divided.with_ends(blocks.part(listed.question, points), np.min, np.max)).values():
         broken = broken + (np.isfinite(ratio) & (ratio > 1.0 + SURE))
     return np.broadcast_to(broken <= most, (1, *listed.every.shape))[0]
 
@@ -131,16 +131,3 @@ def _further(question: Question, axes: int) -> Question:
         return Many(value.values.reshape(-1, *(1,) * axes)) if isinstance(value, Many) else value
 
     return divided.with_each_number(question, of)
-
-
-def _loosest(question: Question) -> Question:
-    """The question with the loosest bounds of all its points."""
-
-    def loose(held: Limit | Decision) -> Any:
-        ends = (held.minimum, np.min), (held.maximum, np.max)
-        low, high = (Many([of(e.values)]) if isinstance(e, Many) else e for e, of in ends)
-        return replace(held, minimum=low, maximum=high)
-
-    return replace(
-        question, limits=tuple(map(loose, question.limits)), decide=tuple(map(loose, question.decide))
-    )

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Maximum
 from formulations.arithmetics.many import Array, Many, same
+from formulations.grids import divided
 from formulations.programs.program import Run, Stated, run, stated
-from scenarios.question import Decision, Limit, Question
+from scenarios.question import Question
 from solvers.counting.criteria import (
     BOUND_ROUNDING_UP,
     Criterion,
@@ -45,26 +45,14 @@ MOST_FORMS_APART = 1000
 """Forms that a limit may come apart into, an argument of each maximum in each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """The criteria of a question, by the order of ``names``; ``order``: that of the file.
-
-    ``ended``: whether every end is the question's own, so that no design is missing.
-    """
-
-    names: tuple[str, ...]
-    order: tuple[str, ...]
-    sums: Sums
-    ended: bool
-
-
 def read(
     loose: Question, tight: Question, *, far: float = math.inf, ties: bool = True, known: Run | None = None
-) -> Read:
+) -> tuple[Sums, bool]:
     """Read a question whose limits may be anything between those of two, ``loose`` and ``tight``.
 
     ``far``: where numbers end that no limit ends; ``ties``: whether of designs that are as good all matter; ``known``:
-    the model's run at what is given. Raises NotSums, or NotPosynomial where it is not affine.
+    the model's run at what is given. Beside the criteria it is told whether every end is the question's own, so that no
+    design is missing. Raises NotSums, or NotPosynomial where it is not affine.
     """
     decide = loose.decide
     if not decide or not all((d.integer or d.values is not None) and d.choices is None for d in decide):
@@ -90,8 +78,7 @@ def read(
         raise NotSums("nothing ends what is decided")
     largest = np.array([bool(c.largest) for c in kept], dtype=bool)
     widest = largest if largest.any() else None
-    sums = Sums(tuple(found), caps, enough, needs, goal, margin, ratio, widest, ties)
-    return Read(tuple(decide[j].name for j in order), tuple(d.name for d in decide), sums, ended)
+    return Sums(tuple(found), caps, enough, needs, goal, margin, ratio, widest, ties), ended
 
 
 def _limit_criteria(first: Stated, other: Stated, stages: Iterable[Terms]) -> Iterator[Criterion]:
@@ -324,20 +311,8 @@ def corners(question: Question) -> tuple[Question, Question]:
     Raises Differ where points differ in more than limits.
     """
     given = {name: _same_at_all_points(value) for name, value in question.given.items()}
-
-    def ends(held: Limit | Decision, *, wide: bool) -> dict[str, Any]:
-        low, high = (np.min, np.max) if wide else (np.max, np.min)
-        return {"minimum": _reduced_number(held.minimum, low), "maximum": _reduced_number(held.maximum, high)}
-
-    def corner(*, wide: bool) -> Question:
-        return replace(
-            question,
-            given=given,
-            limits=tuple(replace(x, **ends(x, wide=wide)) for x in question.limits),
-            decide=tuple(replace(d, **ends(d, wide=wide)) for d in question.decide),
-        )
-
-    return corner(wide=True), corner(wide=False)
+    alike = replace(question, given=given)
+    return divided.with_ends(alike, np.min, np.max), divided.with_ends(alike, np.max, np.min)
 
 
 def _same_at_all_points(value: Any) -> Any:
@@ -348,10 +323,7 @@ def _same_at_all_points(value: Any) -> Any:
     return float(value.values.flat[0])
 
 
-def _reduced_number(value: Any, of: Callable[[Array], Any]) -> Any:
-    return float(of(value.values)) if isinstance(value, Many) else value
-
-
-def values_of(read: Read, x: Array) -> Mapping[str, Array]:
+def values_of(s: Sums, question: Question, x: Array) -> Mapping[str, Array]:
     """The numbers of designs by name, in the order of the file."""
-    return {name: x[:, read.names.index(name)] for name in read.order}
+    names = [stage.name for stage in s.stages]
+    return {d.name: x[:, names.index(d.name)] for d in question.decide}

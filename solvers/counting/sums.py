@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.many import Array, Points
+from formulations.grids import over_grid
 from formulations.programs.program import Run, is_linear, run
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
@@ -70,7 +71,9 @@ def over(grid: Grid) -> ByGroup:
     """
     decided = max(choices(q) * len(q.decide) for q in blocks.kinds(grid))
     each = work.seconds("sums point") + work.seconds("sums found", decided * work.given_share(grid))
-    return ByGroup(grid, partial(_answered, {}), LOOKED_UP_TOGETHER, METHOD, "search", each, apart=True)
+    return ByGroup(
+        over_grid.spread(grid), partial(_answered, {}), LOOKED_UP_TOGETHER, METHOD, "search", each, apart=True
+    )
 
 
 def _decides_whole_affine(question: Question) -> bool:
@@ -100,12 +103,12 @@ def _designs(grid: Grid, known: Found, question: Question) -> Mapping[str, Array
     )
     key = (tuple(sorted(loose.given.items())), loose.limits, tight.limits, loose.decide, tight.decide)
     if key not in known:
-        read = separable.read(loose, tight)
-        if not read.ended:
+        sums, ended = separable.read(loose, tight)
+        if not ended:
             raise NotSums("nothing ends what is decided")
         if len(known) >= REMEMBERED:
             known.clear()
-        known[key] = separable.values_of(read, undominated.designs(read.sums))
+        known[key] = separable.values_of(sums, question, undominated.designs(sums))
     return known[key]
 
 
@@ -169,8 +172,8 @@ def _metrics_and_ratios(question: Question, near: Question, x: Mapping[str, Arra
 
 def _designs_maybe_best(question: Question, known: Run, far: float) -> tuple[Mapping[str, Array], bool]:
     """The designs that may be the best at some point, and whether none is missing."""
-    read = separable.read(*separable.corners(question), far=far, ties=False, known=known)
-    return separable.values_of(read, undominated.designs(read.sums)), read.ended
+    sums, ended = separable.read(*separable.corners(question), far=far, ties=False, known=known)
+    return separable.values_of(sums, question, undominated.designs(sums)), ended
 
 
 def _sums_feasibility(question: Question, near: Question, known: Run, count: int) -> Codes:

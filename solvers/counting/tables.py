@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Differ, Many, Points
-from formulations.grids import divided
+from formulations.grids import divided, over_grid
 from formulations.problem import formulate
 from formulations.programs.program import is_linear
 from scenarios.question import Question, combinations
@@ -96,7 +96,7 @@ def over(grid: grids.Grid) -> ByGroup:
         + work.seconds("table cell", compared / len(every))
     )
     together = POINTS_OF_TABLE if largest >= LARGE_TABLE else CELLS // largest
-    return ByGroup(grid, answered, together, METHOD, "batch", each, by_given=True)
+    return ByGroup(over_grid.spread(grid), answered, together, METHOD, "batch", each, by_given=True)
 
 
 def _needs_only_listing(question: Question) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
+from formulations.grids import over_grid
 from formulations.programs.program import is_linear
 from formulations.tolerances import HOLDS
 from scenarios.question import Question, combinations
@@ -48,7 +49,7 @@ def over(grid: Grid) -> ByGroup:
     first = next(blocks.kinds(grid))
     numbers = sum(d.choices is None for d in first.decide)
     each = work.seconds("whole number", choices(first) * numbers)
-    return ByGroup(grid, answered, WHOLE_TOGETHER, METHOD, "batch", each)
+    return ByGroup(over_grid.spread(grid), answered, WHOLE_TOGETHER, METHOD, "batch", each)
 
 
 def _decides_counts_and_names(question: Question) -> bool:

@@ -107,8 +107,7 @@ def listed_changes(
 
     In the user's sense and SI units. A limit that no better design needs has none.
     """
-    free = tuple(dataclasses.replace(d, minimum=None, maximum=None) for d in question.decide)
-    every = designs.everything(dataclasses.replace(question, decide=free))
+    every = designs.beyond_bounds(question)
     if every is None or every.size > MOST_LISTED_DESIGNS:
         return None
     return _changes_among(every, question, now, keys)

@@ -28,8 +28,7 @@ from solvers.fronts.program_front import Owner, ProgramFront
 from solvers.judgement import asked_limits, judge
 from solvers.linear import milp, milp_conflicts, milp_ties
 from solvers.linear.highs import SOLVER
-from solvers.linear.linear_program import End
-from solvers.linear.milp import Best
+from solvers.linear.linear_program import End, Result
 from solvers.linear.programs import with_rates
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import Outcome
@@ -263,12 +262,12 @@ def _sloped(
     return with_rates(held, _as_best(held, vertex.at / vertex.at[-1]), limits)
 
 
-def _as_best(p: Program, u: Array) -> Best:
+def _as_best(p: Program, u: Array) -> Result:
     """A design as what was found best, for what is asked of its neighbourhood."""
     goal, under = milp.objective(p)
     ratio = float(goal @ u) / float(under @ u)
     cost = linear_cost(goal, under, ratio)
     n = milp.numbers(p)
     if not math.isfinite(ratio):
-        return Best(End.FAILED)
-    return Best(End.FOUND, u, ratio, ratio, n, np.zeros(len(n.rows)), cost)
+        return Result(End.FAILED)
+    return Result(End.FOUND, u, ratio, ratio, np.zeros(len(n.rows)), numbers=n, cost=cost)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from dse.system.records import dataclass
 from formulations.programs.program import Program
 from solvers.fronts import envelope
 from solvers.fronts.envelope import Curve, Vertex
 from solvers.linear import milp
-from solvers.linear.linear_program import Array, End, Numbers, constant_column, multiple
-from solvers.linear.milp import Best
+from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column, multiple
 
 FLAT_CORNER = 1e-9
 VERTEX_ROUNDING = 1e-12
@@ -119,19 +119,19 @@ def _forms(goal: Array, under: Array, sign: int) -> tuple[tuple[Form, Array], ..
     return (Form(goal, Sense(sign, over=sign < 0)), under), (Form(-under, Sense(sign, over=sign > 0)), goal)
 
 
-def least(n: Numbers, goal: Array, under: Array) -> Best:
+def least(n: Numbers, goal: Array, under: Array) -> Result:
     """Minimise (goal . u)/(under . u), of whatever sign the goal is."""
     if goal[:-1].any() or goal[-1] > 0 or not under[:-1].any():
         return milp.ratio(n, goal, under)
     found = milp.ratio(n, under / -goal[-1], constant_column(len(under)))
     if found.u is None or found.bound <= 0:
-        return Best(End.FAILED if found.u is not None else found.end, ray=found.ray)
-    return Best(found.end, found.u, -1.0 / found.ratio, -1.0 / found.bound, n, found.multipliers, found.cost)
+        return Result(End.FAILED if found.u is not None else found.end, ray=found.ray)
+    return replace(found, value=-1.0 / found.value, bound=-1.0 / found.bound)
 
 
 def least_of(
     cells: Sequence[Numbers], pair: Pair, wa: float, wb: float, a: float = math.inf, b: float = math.inf
-) -> tuple[int, Best]:
+) -> tuple[int, Result]:
     """Which cell has the least weighted sum with coordinates of at most ``a`` and ``b``, and what is found there.
 
     Its bound is that of all cells. Where HiGHS finds no answer in a cell, that is what is returned.
@@ -141,10 +141,10 @@ def least_of(
     for k, x in enumerate(tried):
         if x.u is None and x.end is not End.INFEASIBLE:
             return k, x
-    k = min(range(len(tried)), key=lambda k: tried[k].ratio)
+    k = min(range(len(tried)), key=lambda k: tried[k].value)
     best = tried[k]
     bound = min((x.bound for x in tried if x.u is not None), default=best.bound)
-    return k, Best(best.end, best.u, best.ratio, bound)
+    return k, Result(best.end, best.u, best.value, bound)
 
 
 def curve(n: Numbers, pair: Pair, owner: int = 0) -> tuple[Curve, list[Proof]]:

@@ -21,8 +21,7 @@ from solvers.fronts import envelope, program_curve
 from solvers.fronts.envelope import Curve, Piece
 from solvers.fronts.program_curve import Pair, Proof
 from solvers.linear import milp
-from solvers.linear.linear_program import Array, End, Numbers
-from solvers.linear.milp import Best
+from solvers.linear.linear_program import Array, End, Numbers, Result
 
 # of the size of the second objective: what is nearer than this to a step is not looked for
 SEARCH_STEP = 1e-8
@@ -117,7 +116,7 @@ class _Search:
         self.found.pieces = self.pieces
         return self.found
 
-    def _ask(self, wa: float, wb: float, a: float = math.inf, b: float = math.inf) -> tuple[int, Best]:
+    def _ask(self, wa: float, wb: float, a: float = math.inf, b: float = math.inf) -> tuple[int, Result]:
         """The least weighted sum over all cells, with the smallest of their bounds."""
         found = program_curve.least_of(self.cells, self.pair, wa, wb, a, b)
         self.report()
@@ -168,7 +167,7 @@ class _Search:
         """Ask for the least in a box: a new curve, or a proof."""
         proofs = self.found.proofs[0]
         cell, best = self._ask(t.wa, t.wb, t.a, t.b)
-        if best.u is not None and best.ratio < t.line - t.slack and self._add(cell, best.u):
+        if best.u is not None and best.value < t.line - t.slack and self._add(cell, best.u):
             return
         self.done[t.key] = True
         if best.u is not None:

@@ -136,10 +136,12 @@ def least_ratios(
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """``u``: the best point, ending with 1; ``value`` and proven lower ``bound`` of what was minimised.
+    """``u``: the best point, ending with 1; ``value`` and proven lower ``bound`` of what was minimised, or of a ratio.
 
     ``multipliers`` of the rows (LP only), >= 0 for rows that hold as <=. ``ray``: a direction in which an
-    unbounded program falls without end. ``sole``: whether it is proved that no other point is as good.
+    unbounded program falls without end. ``sole``: whether it is proved that no other point is as good. ``numbers`` and
+    ``cost``: the program whose optimum it is (for the branch that won, where there are branches) and what was
+    minimised there, where that is told; ``equals``: the best of other branches that are as good.
     """
 
     end: End
@@ -149,3 +151,6 @@ class Result:
     multipliers: Array | None = None
     ray: Array | None = None
     sole: bool = False
+    numbers: Numbers | None = None
+    cost: Array | None = None
+    equals: tuple[Result, ...] = ()

@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.system.records import dataclass
 from formulations.arithmetics.forms import Some
 from formulations.programs.program import Program, branches, linear_cost
 from formulations.programs.row_ends import upper_ends
@@ -27,27 +26,6 @@ CLOSE_RATIO = 1e-11
 ABOVE_ZERO = 1e-300
 AT_PROGRAM_END = 1e-6
 EQUAL_RATIOS = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Best:
-    """The design of least ratio: ``u`` as in ``Program``, its ratio, and a proven lower bound of every ratio.
-
-    ``numbers`` and ``multipliers``: the program whose optimum it is (for the branch that won, where there are
-    branches) and, where that is an LP, the multipliers of its rows; ``cost``: what was minimised there; ``equals``:
-    the best of other branches that are as good.
-    """
-
-    end: End
-    u: Array | None = None
-    ratio: float = math.inf
-    bound: float = -math.inf
-    numbers: Numbers | None = None
-    multipliers: Array | None = None
-    cost: Array | None = None
-    ray: Array | None = None
-    sole: bool = False
-    equals: tuple[Best, ...] = ()
 
 
 def numbers(
@@ -121,12 +99,12 @@ def runaway(p: Program, u: Array, least_below: Callable[[Array], float], best: f
     return str(p.columns[int(np.flatnonzero(ends)[0])]) if worse else ""
 
 
-def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None = None) -> Best:
+def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None = None) -> Result:
     """Minimise (goal . u) / (under . u) over ``n``, over every way of choosing the exact maxima of ``p``.
 
     ``start``: a design of ``n``, if one is known.
     """
-    tried: list[Best] = []
+    tried: list[Result] = []
     reached = start
     rough = bool(p.exact) and bool(n.integer.any())
     for extra in branches(p):
@@ -135,37 +113,35 @@ def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None
         if branch is not None:
             tried.append(ratio(branch, goal, under, reached, rough=rough))
         known = [b for b in tried if b.u is not None]
-        reached = min(known, key=lambda b: b.ratio).u if known else start
+        reached = min(known, key=lambda b: b.value).u if known else start
     found = [b for b in tried if b.u is not None]
     for end in (End.UNBOUNDED, End.FAILED):
         stopped = next((b for b in tried if b.end is end), None)
         if stopped is not None:
             return stopped
     if not found:
-        return Best(End.INFEASIBLE)
-    best = min(found, key=lambda b: b.ratio)
-    if start is not None and best.ratio - float(goal @ start) / float(under @ start) > EQUAL_RATIOS * abs(
-        best.ratio
+        return Result(End.INFEASIBLE)
+    best = min(found, key=lambda b: b.value)
+    if start is not None and best.value - float(goal @ start) / float(under @ start) > EQUAL_RATIOS * abs(
+        best.value
     ):
         # the start meets the rows by rounding only
         return least(p, n, goal, under)
-    equals = tuple(b for b in found if b is not best and b.ratio <= best.ratio * (1.0 + EQUAL_RATIOS))
+    equals = tuple(b for b in found if b is not best and b.value <= best.value * (1.0 + EQUAL_RATIOS))
     if rough:
-        best, *rest = sorted((_sharp(b, goal, under) for b in (best, *equals)), key=lambda b: b.ratio)
+        best, *rest = sorted((_sharp(b, goal, under) for b in (best, *equals)), key=lambda b: b.value)
         equals = tuple(rest)
-    return replace(best, bound=min(best.ratio, *(b.bound for b in found)), equals=equals)
+    return replace(best, bound=min(best.value, *(b.bound for b in found)), equals=equals)
 
 
-def _sharp(best: Best, goal: Array, under: Array) -> Best:
+def _sharp(best: Result, goal: Array, under: Array) -> Result:
     """The same with the best of what its whole numbers leave."""
     assert best.u is not None, "only a design can be made better"
     assert best.numbers is not None, "only a design can be made better"
     found = ratio(best.numbers.fixed(best.u), goal, under, best.u)
-    return (
-        Best(End.FAILED)
-        if found.u is None
-        else replace(best, u=found.u, ratio=found.ratio, bound=min(best.bound, found.ratio))
-    )
+    if found.u is None:
+        return Result(End.FAILED)
+    return replace(best, u=found.u, value=found.value, bound=min(best.bound, found.value))
 
 
 def _listed(n: Numbers, goal: Array, under: Array, start: Array | None) -> Numbers | None:
@@ -183,7 +159,9 @@ def _listed(n: Numbers, goal: Array, under: Array, start: Array | None) -> Numbe
     return replace(n, low=low, high=high)
 
 
-def ratio(n: Numbers, goal: Array, under: Array, start: Array | None = None, *, rough: bool = False) -> Best:
+def ratio(
+    n: Numbers, goal: Array, under: Array, start: Array | None = None, *, rough: bool = False
+) -> Result:
     """Minimise (goal . u) / (under . u) over one set of rows, with the denominator positive.
 
     ``start``: a point with a ratio to improve on. If all others are greater, what is returned need not be the least;
@@ -192,14 +170,15 @@ def ratio(n: Numbers, goal: Array, under: Array, start: Array | None = None, *, 
     """
     reached = math.inf if start is None else float(goal @ start) / float(under @ start)
     reached += 2.0 * EQUAL_RATIOS * abs(reached)
-    if not under[:-1].any():
-        return _least_linear(n, linear_cost(goal, under), -math.inf if rough else reached)
-    if not goal[:-1].any():
-        worse = -1.0 / reached if reached > 0.0 else math.inf
-        found = _least_linear(n, linear_cost(goal, under), -math.inf if rough else worse)
-        return replace(
-            found, ratio=_inverse_of_negative(found.ratio), bound=_inverse_of_negative(found.bound)
-        )
+    inverse = bool(under[:-1].any())
+    if not inverse or not goal[:-1].any():
+        if inverse:
+            reached = -1.0 / reached if reached > 0.0 else math.inf
+        cost = linear_cost(goal, under)
+        found = highs.minimise(n, cost, worse=-math.inf if rough else reached)
+        ends = (found.value, found.bound)
+        value, bound = map(_inverse_of_negative, ends) if inverse else ends
+        return replace(found, value=value, bound=bound, numbers=n, cost=cost)
     found = _dinkelbach(n, goal, under, start)
     # the steps go by whole numbers only
     done = rough or found.u is None or not n.integer.any() or n.integer.all()
@@ -211,24 +190,17 @@ def _inverse_of_negative(negative: float) -> float:
     return -1.0 / negative if negative < -ABOVE_ZERO else math.inf
 
 
-def _least_linear(n: Numbers, cost: Array, worse: float) -> Best:
-    found = highs.minimise(n, cost, worse=worse)
-    return Best(
-        found.end, found.u, found.value, found.bound, n, found.multipliers, cost, found.ray, found.sole
-    )
-
-
-def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> Best:
+def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> Result:
     least_goal = -math.inf
     if start is None or under @ start <= 0:
         first = highs.minimise(n, goal, worse=-math.inf)
         if first.u is None:
-            return Best(first.end, ray=first.ray)
+            return Result(first.end, ray=first.ray)
         start, least_goal = first.u, first.bound
         if under @ start <= 0:
             widest = highs.minimise(n, -under, worse=-math.inf)
             if widest.u is None or under @ widest.u <= 0:
-                return Best(End.FAILED if widest.u is None else End.INFEASIBLE, ray=widest.ray)
+                return Result(End.FAILED if widest.u is None else End.INFEASIBLE, ray=widest.ray)
             start = widest.u
     found = Result(End.FAILED)
 
@@ -239,12 +211,13 @@ def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> B
 
     u, now, cost = (x[0] for x in least_ratios(least, goal, under, start[None]))
     if found.u is None:
-        return Best(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)
+        return Result(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)
     bound = now + min(found.bound, 0.0) / _least_denominator(n, under, least_goal, found.bound, now)
     if (u == start).all():
         # the start need not meet the rows of n, and what was found does
         u = found.u
-    return Best(End.FOUND, u, float(goal @ u) / float(under @ u), bound, n, found.multipliers, cost)
+    value = float(goal @ u) / float(under @ u)
+    return Result(End.FOUND, u, value, bound, found.multipliers, numbers=n, cost=cost)
 
 
 def _least_denominator(n: Numbers, under: Array, least_goal: float, lost: float, now: float) -> float:
@@ -255,7 +228,7 @@ def _least_denominator(n: Numbers, under: Array, least_goal: float, lost: float,
     return max(highs.minimise(n.relaxed(), under).bound, known)
 
 
-def face(best: Best) -> Numbers:
+def face(best: Result) -> Numbers:
     """The optimal designs of a linear program, exactly: what has a multiplier holds as an equality."""
     n, y, cost = best.numbers, best.multipliers, best.cost
     assert n is not None, "only an optimum has a face"

@@ -16,7 +16,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from scenarios.question import Question
 from solvers.linear import highs, milp
-from solvers.linear.linear_program import Array, End, Numbers, constant_column
+from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
 from solvers.mechanisms.why import Why, of_each
 
@@ -136,18 +136,18 @@ def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple
         found = highs.minimise(milp.numbers(p, drop=[name]), column)
         unknown.update([name] if found.end is End.FAILED else [])
         return None if found.u is None else float(column @ found.u), found.u
-    least: dict[int, milp.Best] = {}
+    least: dict[int, Result] = {}
 
     def factor(k: int) -> Array:
         key = p.keys[k]
         assert key is not None, "only limits give"
         least[k] = milp.least(p, milp.numbers(p, drop=[key]), p.numerators[k], p.denominators[k])
         unknown.update([name] if least[k].end in (End.FAILED, End.UNBOUNDED) else [])
-        return np.array([math.inf if least[k].u is None else least[k].ratio])
+        return np.array([math.inf if least[k].u is None else least[k].value])
 
     value = float(feasible_values(p.question, p.keys, [name], factor)[name][0])
     met = [best for best in least.values() if best.u is not None]
-    return (value, min(met, key=lambda best: best.ratio).u) if met else (None, None)
+    return (value, min(met, key=lambda best: best.value).u) if met else (None, None)
 
 
 def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = ()) -> float:

@@ -19,8 +19,7 @@ from formulations.programs.program import Program, linear_cost, program
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers.linear import highs, milp, supports
-from solvers.linear.linear_program import Array, Numbers
-from solvers.linear.milp import Best
+from solvers.linear.linear_program import Array, Numbers, Result
 
 RATE_ROUNDING = 1e-9
 TWO_SIDED = 1e-6
@@ -37,10 +36,10 @@ class Rate:
     one_sided: bool
 
 
-def rates(p: Program, best: Best) -> dict[RowKey, Rate]:
+def rates(p: Program, best: Result) -> dict[RowKey, Rate]:
     """Elasticities of the objective by the user's limits, where an LP's optimum has a derivative from some side."""
     u, n = best.u, best.numbers
-    if u is None or n is None or best.cost is None or best.multipliers is None or best.ratio <= 0:
+    if u is None or n is None or best.cost is None or best.multipliers is None or best.value <= 0:
         return {}
     found = {}
     for i, key in enumerate(p.keys):
@@ -61,13 +60,13 @@ def rates(p: Program, best: Best) -> dict[RowKey, Rate]:
     return found
 
 
-def kept_choice(p: Program, rest: Best | None) -> Best | None:
+def kept_choice(p: Program, rest: Result | None) -> Result | None:
     """The optimum of the LP that the whole numbers leave, ``rest``; None where nothing is divisible."""
     divisible = any(isinstance(c, str) and not w for c, w in zip(p.columns, p.integer, strict=True))
     return rest if divisible and p.goal is not None else None
 
 
-def _relative(p: Program, best: Best, change: float) -> float:
+def _relative(p: Program, best: Result, change: float) -> float:
     """The relative change of the ratio that a change of what was minimised means."""
     assert p.under is not None, "only with an objective does it change"
     assert best.u is not None, "only an optimum changes"
@@ -75,7 +74,7 @@ def _relative(p: Program, best: Best, change: float) -> float:
     if p.goal is not None and not p.goal[:-1].any():
         # minus the denominator was minimised, over the numerator: the ratio is -1 over that
         return change / -float(best.cost @ best.u)
-    return change / (best.ratio * float(p.under @ best.u)) if p.under[:-1].any() else change / best.ratio
+    return change / (best.value * float(p.under @ best.u)) if p.under[:-1].any() else change / best.value
 
 
 def _active(row: Array, u: Array) -> bool:
@@ -97,9 +96,9 @@ def _one_sided_slope(n: Numbers, cost: Array, u: Array, which: int, slack: float
     return None if found.u is None else found.value
 
 
-def parameters(p: Program, best: Best) -> dict[str, float]:
+def parameters(p: Program, best: Result) -> dict[str, float]:
     """Percent of the objective per percent of every machine parameter, from the Lagrangian at the optimum of an LP."""
-    if best.u is None or best.multipliers is None or p.goal is None or best.ratio <= 0 or p.exact:
+    if best.u is None or best.multipliers is None or p.goal is None or best.value <= 0 or p.exact:
         return {}
     question, found = p.question, {}
     for name, value in question.given.items():
@@ -120,7 +119,7 @@ def _question_with_given(question: Question, name: str, value: float) -> Questio
     return replace(question, given={**question.given, name: value})
 
 
-def _lagrangian(question: Question, best: Best) -> float | None:
+def _lagrangian(question: Question, best: Result) -> float | None:
     try:
         p = program(question)
     except (NotPosynomial, ArithmeticError):
@@ -130,11 +129,11 @@ def _lagrangian(question: Question, best: Best) -> float | None:
     rows = p.rows
     if len(rows) != len(best.multipliers):
         return None
-    cost = linear_cost(*milp.objective(p), best.ratio)
+    cost = linear_cost(*milp.objective(p), best.value)
     return float(cost @ best.u + best.multipliers @ (rows @ best.u))
 
 
-def next_change(p: Program, best: Best, key: RowKey) -> tuple[float, float] | None:
+def next_change(p: Program, best: Result, key: RowKey) -> tuple[float, float] | None:
     """By which factor a limit has to give for a better design, and the ratio of the best one there.
 
     The factor is that of the limit's ratio (value/bound of an upper limit). None where no room ever helps.
@@ -142,16 +141,16 @@ def next_change(p: Program, best: Best, key: RowKey) -> tuple[float, float] | No
     if _one_of_many(p, key):
         return None
     goal, under = milp.objective(p)
-    better = goal - best.ratio * (1.0 - CLEARLY_BETTER) * under
+    better = goal - best.value * (1.0 - CLEARLY_BETTER) * under
     n = milp.numbers(p, drop=[key], more=(better,))
     i = p.keys.index(key)
     first = milp.least(p, n, p.numerators[i], p.denominators[i])
-    if first.u is None or first.bound <= 1.0 - PAST or not math.isfinite(first.ratio):
+    if first.u is None or first.bound <= 1.0 - PAST or not math.isfinite(first.value):
         return None
-    factor = max(first.ratio, 1.0)
+    factor = max(first.value, 1.0)
     relaxed = milp.numbers(p, factors={key: factor * (1.0 + PAST)})
     there = milp.least(p, relaxed, goal, under, first.u)
-    return None if there.u is None else (factor, there.ratio)
+    return None if there.u is None else (factor, there.value)
 
 
 def _one_of_many(p: Program, key: RowKey) -> bool:

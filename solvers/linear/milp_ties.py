@@ -19,7 +19,6 @@ from formulations.programs.program import Program
 from formulations.tolerances import TIE
 from solvers.linear import highs, milp, whole_parts
 from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column
-from solvers.linear.milp import Best
 
 RANGE_APART = 1e-7
 WHOLE_APART = 0.5
@@ -40,10 +39,10 @@ class Chosen:
 
     u: Array
     ranges: dict[str, tuple[float, float]]
-    rest: Best | None = None
+    rest: Result | None = None
 
 
-def chosen(p: Program, best: Best) -> Chosen:
+def chosen(p: Program, best: Result) -> Chosen:
     """Settle which optimal design is handed out, those of other branches included."""
     every = [c for b in (best, *best.equals) for c in _chosen(p, b)]
     left = every
@@ -67,7 +66,7 @@ def _apart(low: float, high: float, by: float) -> bool:
     return high > low + by * max(abs(low), min(abs(high), 1e9), 1e-3)
 
 
-def _chosen(p: Program, best: Best) -> list[Chosen]:
+def _chosen(p: Program, best: Result) -> list[Chosen]:
     """The designs of one branch among which ties decide."""
     assert best.u is not None, "only a design can be settled"
     assert best.numbers is not None, "only a design can be settled"
@@ -88,7 +87,7 @@ def _chosen(p: Program, best: Best) -> list[Chosen]:
     return [settled if n.integer.all() else _rest(p, n, settled)]
 
 
-def _few(p: Program, n: Numbers, best: Best, parts: Array | None) -> list[Chosen]:
+def _few(p: Program, n: Numbers, best: Result, parts: Array | None) -> list[Chosen]:
     """The designs that are as good, each with what its whole numbers leave settled; none where they are many."""
     if parts is None:
         return []
@@ -98,12 +97,12 @@ def _few(p: Program, n: Numbers, best: Best, parts: Array | None) -> list[Chosen
     if len(points) > MOST_PARTS_SOLVED:
         return []
     found = [_rest(p, n, Chosen(u, {})) for u in points]
-    return [c for c in found if c.rest is not None and c.rest.ratio <= best.ratio + TIE * abs(best.ratio)]
+    return [c for c in found if c.rest is not None and c.rest.value <= best.value + TIE * abs(best.value)]
 
 
-def _no_worse(p: Program, best: Best) -> Array:
+def _no_worse(p: Program, best: Result) -> Array:
     goal, under = milp.objective(p)
-    return goal - (best.ratio + TIE * abs(best.ratio)) * under
+    return goal - (best.value + TIE * abs(best.value)) * under
 
 
 def _rest(p: Program, n: Numbers, settled: Chosen) -> Chosen:
@@ -258,10 +257,10 @@ def _first_by_rule(p: Program, n: Numbers, u: Array, decided: _Decided, pool: It
                 # an aim that only the end of a box holds settles nothing
                 continue
             u = found.u
-            if isinstance(found, Best) and not whole:
-                n = n if found.multipliers is None else milp.face(found)
-            else:
+            if whole:
                 n = _no_larger(n, goal, under, u)
+            elif found.multipliers is not None:
+                n = milp.face(found)
         if (n.low == n.high)[n.integer].all() if whole else _determined(n):
             break
     return u

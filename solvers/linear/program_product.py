@@ -21,8 +21,7 @@ from dse.system.records import dataclass
 from formulations.programs.program import Program
 from results.solution import Status
 from solvers.linear import highs, milp, programs
-from solvers.linear.linear_program import Array, End, Numbers, multiple
-from solvers.linear.milp import Best
+from solvers.linear.linear_program import Array, End, Numbers, Result, multiple
 from solvers.outcome import Outcome
 
 SOLVER = "HiGHS"
@@ -117,7 +116,7 @@ class _Search:
             self.best, self.u = product, u
         return b
 
-    def least(self, n: Numbers) -> Best:
+    def least(self, n: Numbers) -> Result:
         self.solves += 1
         return milp.least(self.p, n, *milp.objective(self.p))
 
@@ -209,7 +208,7 @@ def _split_stretch(s: _Search, stretch: Stretch, cut: float) -> None:
         s.add(Stretch(stretch.low, min(b, cut), stretch.left, line))
 
 
-def _line_below(s: _Search, found: Best, at: float) -> Line:
+def _line_below(s: _Search, found: Result, at: float) -> Line:
     """What a solved program says of A: a tangent from its multipliers where there are any, else a step."""
     step = Line(at, found.bound, 0.0)
     n, y, cost, p = found.numbers, found.multipliers, found.cost, s.p
@@ -230,4 +229,4 @@ def _line_below(s: _Search, found: Best, at: float) -> Line:
     least = highs.minimise(free, p.under).bound
     if not least > 0 or not math.isfinite(lowest):
         return step
-    return Line(at, found.ratio + min(lowest, 0.0) / least, weight * factor)
+    return Line(at, found.value + min(lowest, 0.0) / least, weight * factor)

@@ -16,8 +16,7 @@ from formulations.tolerances import SLACK
 from results.solution import LimitState, Solution, Status
 from solvers.judgement import bound_of
 from solvers.linear import milp, milp_conflicts, milp_explained, milp_ties
-from solvers.linear.linear_program import Array, End, constant_column
-from solvers.linear.milp import Best
+from solvers.linear.linear_program import Array, End, Result, constant_column
 from solvers.outcome import Outcome
 
 SOLVER = "HiGHS"
@@ -37,9 +36,9 @@ class Settled:
 
     outcome: Outcome
     ranges: dict[str, tuple[float, float]]
-    best: Best | None = None
+    best: Result | None = None
     u: Array | None = None
-    rest: Best | None = None
+    rest: Result | None = None
 
 
 def optimise(p: Program, *, ties: bool = True) -> Settled:
@@ -56,7 +55,7 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
     if p.goal is not None:
         n = milp.numbers(p)
         held = milp.runaway(
-            p, best.u, lambda high: milp.least(p, replace(n, high=high), goal, under).ratio, best.ratio
+            p, best.u, lambda high: milp.least(p, replace(n, high=high), goal, under).value, best.value
         )
         if held:
             return Settled(unbounded(held), {})
@@ -136,7 +135,7 @@ def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool
 
 
 def with_rates(
-    p: Program, best: Best | None, limits: Mapping[str, LimitState], *, kept: bool = False
+    p: Program, best: Result | None, limits: Mapping[str, LimitState], *, kept: bool = False
 ) -> dict[str, LimitState]:
     """The limits with their elasticities; ``kept``: those of the whole numbers as they are, where they say anything."""
     keys, found = [k for k in p.keys if k is not None], dict(limits)
@@ -148,7 +147,7 @@ def with_rates(
     return found
 
 
-def _changes(p: Program, best: Best, limits: dict[str, LimitState]) -> dict[str, LimitState]:
+def _changes(p: Program, best: Result, limits: dict[str, LimitState]) -> dict[str, LimitState]:
     """The limits with the value at which the answer next changes, and the objective there."""
     keys = [k for k in p.keys if k is not None]
     found = {}

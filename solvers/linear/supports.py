@@ -57,15 +57,6 @@ class Smaller:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A part of the designs, between these ends, with the point of its relaxation."""
-
-    low: Array
-    high: Array
-    u: Array
-
-
 def groups(n: Numbers) -> list[Group]:
     """The rows of a program that allow at most so many of some indicators, where they allow not all of them."""
     flags = n.integer & (n.low == 0.0) & (n.high == 1.0)
@@ -99,110 +90,75 @@ def minimise(
 
     ``relaxation`` and ``whole`` solve one part, with and without divisible numbers.
     """
-    return _Search(n, cost, gap, among, relaxation, whole).run()
-
-
-class _Search:
-    """Parts still to be looked at, by their bounds, and the best design so far."""
-
-    def __init__(
-        self, n: Numbers, cost: Array, gap: float, among: list[Group], relaxation: Solve, whole: Solve
-    ) -> None:
-        self.n, self.cost, self.gap, self.among = n, cost, gap, among
-        self.relaxation, self.whole = relaxation, whole
-        self.best: Result | None = None
-        self.bounds: list[float] = []
-        self.open: list[tuple[float, int, Node]] = []
-        self.number = itertools.count()
-        self.stuck = False
-
-    def run(self) -> Result | None:
-        self._enter(self.n.low, self.n.high)
-        while self.open and not self.stuck:
-            bound, _, node = heapq.heappop(self.open)
-            if next(self.number) > MOST_SUPPORT_NODES:
+    best, bounds, number = Result(End.INFEASIBLE), list[float](), itertools.count()
+    waiting: list[tuple[float, int, Array, Array, Array]] = []
+    parts = [(n.low, n.high)]
+    while parts or waiting:
+        # from this bound on a part has nothing better
+        enough = best.value if best.u is None else best.value - max(gap, SUPPORT_GAP * abs(best.value))
+        if not parts:
+            bound, _, *node = heapq.heappop(waiting)
+            if next(number) > MOST_SUPPORT_NODES:
                 return None
-            if bound >= self._enough():
-                self.bounds.append(bound)
+            if bound >= enough:
+                bounds.append(bound)
                 break
-            self._branch(node)
-        return None if self.stuck else self._result()
-
-    def _enough(self) -> float:
-        """A bound from which on a part has nothing better."""
-        if self.best is None:
-            return math.inf
-        return self.best.value - max(self.gap, SUPPORT_GAP * abs(self.best.value))
-
-    def _result(self) -> Result:
-        if self.best is None:
-            return Result(End.INFEASIBLE)
-        return replace(self.best, bound=min([*self.bounds, self.best.value]))
-
-    def _enter(self, low: Array, high: Array) -> None:
-        """Bound a part; what cannot be better than the best is left out."""
-        made = smaller(replace(self.n, low=low, high=high), self.cost)
+            parts = _parts(n, among, *node)
+        low, high = parts.pop(0)
+        made = smaller(replace(n, low=low, high=high), cost)
         if made is None:
-            return
-        found = self.relaxation(made.numbers.relaxed(), made.cost)
-        if found.u is None:
-            self.stuck |= found.end is not End.INFEASIBLE
-            return
+            continue
+        found = relaxation(made.numbers.relaxed(), made.cost)
         low, high = made.fixed.copy(), made.fixed.copy()
         low[made.kept], high[made.kept] = made.numbers.low, made.numbers.high
-        if found.bound >= self._enough():
-            self.bounds.append(found.bound)
-        elif all(g.most >= np.count_nonzero(high[g.columns] > 0.0) for g in self.among):
-            self._settle(made)
-        else:
-            node = Node(low, high, made.whole(found.u))
-            heapq.heappush(self.open, (found.bound, next(self.number), node))
-
-    def _settle(self, made: Smaller) -> None:
-        """Solve a part in which nothing is left to choose from."""
-        found = self.whole(made.numbers, made.cost)
+        better = found.u is not None and found.bound < enough
+        chosen = all(g.most >= np.count_nonzero(high[g.columns] > 0.0) for g in among)
+        if better and chosen:
+            # nothing is left to choose from
+            found = whole(made.numbers, made.cost)
         if found.u is None:
-            self.stuck |= found.end is not End.INFEASIBLE
-            return
-        self.bounds.append(found.bound)
-        if self.best is None or found.value < self.best.value:
-            self.best = replace(found, u=made.whole(found.u), multipliers=None)
+            if found.end is not End.INFEASIBLE:
+                return None
+        elif better and not chosen:
+            heapq.heappush(waiting, (found.bound, next(number), low, high, made.whole(found.u)))
+        else:
+            bounds.append(found.bound)
+            if better and found.value < best.value:
+                best = replace(found, u=made.whole(found.u), multipliers=None)
+    return best if best.u is None else replace(best, bound=min([*bounds, best.value]))
 
-    def _branch(self, node: Node) -> None:
-        group, member = self._choice(node)
-        low, high = node.low.copy(), node.high.copy()
-        low[member] = 1.0
-        taken = low[group.columns] > 0.0
-        if np.count_nonzero(taken) >= group.most:
-            high[group.columns[~taken]] = 0.0
-        self._enter(low, high)
-        without = node.high.copy()
-        without[member] = 0.0
-        self._enter(node.low, without)
 
-    def _choice(self, node: Node) -> tuple[Group, int]:
-        """The group to branch on, and its member: where too many are there, else where one is, the largest first."""
-        needed = self._needed(node.u)
-        waiting = []
-        for g in self.among:
-            free = g.columns[(node.low[g.columns] == 0.0) & (node.high[g.columns] > 0.0)]
-            if np.count_nonzero(node.high[g.columns] > 0.0) > g.most:
-                there = int(np.count_nonzero(needed[g.columns] > NEEDED_ABOVE))
-                member = int(free[np.argmax(needed[free])])
-                waiting.append((there - g.most, needed[member] > 0.0, g, member))
-        *_, group, member = max(waiting, key=lambda w: w[:2])
-        return group, member
+def _parts(n: Numbers, among: list[Group], low: Array, high: Array, u: Array) -> list[tuple[Array, Array]]:
+    """Both parts of a node, between these ends and with this point of its relaxation: one thing is there, or is not.
 
-    def _needed(self, u: Array) -> Array:
-        """What each indicator has to be at least, by the rows that it can make room in, at a point."""
-        found = np.zeros(len(u) - 1)
-        for member in {int(c) for g in self.among for c in g.columns}:
-            column = self.n.rows[:, member]
-            rows = self.n.rows[column < 0.0]
-            if len(rows):
-                missing = rows @ u - rows[:, member] * u[member]
-                found[member] = max(0.0, float(np.max(missing / -rows[:, member])))
-        return found
+    It is of the group of which too many are there, else of one that is there, and the largest of it.
+    """
+    needed, waiting = _needed(n, among, u), []
+    for g in among:
+        free = g.columns[(low[g.columns] == 0.0) & (high[g.columns] > 0.0)]
+        if np.count_nonzero(high[g.columns] > 0.0) > g.most:
+            there = int(np.count_nonzero(needed[g.columns] > NEEDED_ABOVE))
+            first = int(free[np.argmax(needed[free])])
+            waiting.append((there - g.most, needed[first] > 0.0, g, first))
+    *_, group, member = max(waiting, key=lambda w: w[:2])
+    with_it, beside, without = low.copy(), high.copy(), high.copy()
+    with_it[member], without[member] = 1.0, 0.0
+    taken = with_it[group.columns] > 0.0
+    if np.count_nonzero(taken) >= group.most:
+        beside[group.columns[~taken]] = 0.0
+    return [(with_it, beside), (low, without)]
+
+
+def _needed(n: Numbers, among: list[Group], u: Array) -> Array:
+    """What each indicator has to be at least, by the rows that it can make room in, at a point."""
+    found = np.zeros(len(u) - 1)
+    for member in {int(c) for g in among for c in g.columns}:
+        column = n.rows[:, member]
+        rows = n.rows[column < 0.0]
+        if len(rows):
+            missing = rows @ u - rows[:, member] * u[member]
+            found[member] = max(0.0, float(np.max(missing / -rows[:, member])))
+    return found
 
 
 def smaller(n: Numbers, cost: Array) -> Smaller | None:

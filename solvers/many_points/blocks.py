@@ -6,19 +6,18 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations import handover
 from formulations.arithmetics.many import Differ, Many, Points
 from formulations.grids import divided, over_grid
+from formulations.grids.over_grid import Region, Spread
 from results.dataset import Arrays, Layout, layout, only
-from scenarios.axes.axes import Target
-from scenarios.question import Decision, Limit, Question
+from scenarios.question import Question
 from scenarios.sweep.grids import Change, Grid
 from solvers import work
 from solvers.many_points import effort
@@ -33,20 +32,24 @@ GROUPS = 64
 """So many times may the points of a group be told apart by their numbers."""
 
 Answer = Callable[[Question, Points], Mask]
-Held = TypeVar("Held", Limit, Decision)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """A block of a grid; its points are numbered in C order."""
 
-    grid: Grid
-    region: tuple[slice, ...]
+    spread: Spread
+    region: Region
+
+    @property
+    def grid(self) -> Grid:
+        """The whole grid."""
+        return self.spread.grid
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Points along each axis."""
-        return tuple(s.stop - s.start for s in self.region)
+        return over_grid.sides(self.region)
 
     @property
     def size(self) -> int:
@@ -60,20 +63,15 @@ class Block:
         """
         places = np.unravel_index(points, self.shape)
         index = [s.start + p for s, p in zip(self.region, places, strict=True)]
-        asked = self.grid.untied(tuple(int(i[0]) for i in index))
-        for change in self.grid.changes:
-            if not change.apart:
-                values = self._values(change)[places[change.along]]
-                asked = _question_with_values(asked, change.target, Many(values.reshape(-1, *(1,) * further)))
+
+        def many(values: Any) -> Many:
+            return Many(values.reshape(-1, *(1,) * further))
+
+        first = tuple(int(i[0]) for i in index)
+        asked = self.spread.with_numbers(first, lambda i, values: many(values[index[i]]))
         if self.grid.tied is None:
             return asked
-        return self.grid.tied.written(
-            asked, self.region, lambda v: Many(v.reshape(-1)[points].reshape(-1, *(1,) * further))
-        )
-
-    def _values(self, change: Change) -> Any:
-        """Return the values of the block that an axis takes."""
-        return np.asarray(change.of.values[self.region[change.along]], dtype=float)
+        return self.grid.tied.written(asked, self.region, lambda v: many(v.reshape(-1)[points]))
 
     def place(self, point: int) -> tuple[int, ...]:
         """Return where a point is in the grid."""
@@ -110,18 +108,18 @@ class Block:
 
     def _kinds(self, k: int) -> NDArray[np.int64]:
         """Number the kinds of values along an axis of the block."""
-        own = [c for c in self.grid.changes if c.along == k]
-        marks = [np.unique(self._texts(c), return_inverse=True)[1] for c in own if c.apart]
+        along = self.region[k]
+        named = [self._texts(c) for c in self.grid.changes if c.along == k and c.apart]
+        marks = [np.unique(texts, return_inverse=True)[1] for texts in named]
         # a lower limit that says nothing is none
         marks += [
-            self._values(c) > self.grid.vacuous[c.target.name]
-            for c in own
-            if not c.apart and (c.target.kind, c.target.side) == ("limit", "min")
+            (values[along] > self.grid.vacuous[aim.name]).astype(np.intp)
+            for i, aim, values in self.spread.numbers()
+            if i == k and (aim.kind, aim.side) == ("limit", "min")
         ]
         if not marks:
             return np.zeros(self.shape[k], dtype=np.int64)
-        kinds = np.stack([np.asarray(m, dtype=np.int64) for m in marks])
-        found: NDArray[np.int64] = np.unique(kinds, axis=1, return_inverse=True)[1].reshape(-1)
+        found: NDArray[np.int64] = np.unique(np.stack(marks), axis=1, return_inverse=True)[1].reshape(-1)
         return found
 
     def _texts(self, change: Change) -> Any:
@@ -165,14 +163,29 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class ByGroup:
-    """A way to answer many points in groups that differ in numbers only; see ``offers.Path``.
+class OverGrid:
+    """What ways over the axes of a grid have; see ``offers.Path``."""
+
+    spread: Spread
+
+    @property
+    def grid(self) -> Grid:
+        """The grid that is answered."""
+        return self.spread.grid
+
+    def part(self, places: Sequence[Points]) -> Self:
+        """Return the same way for some places along each axis of its grid."""
+        return replace(self, spread=self.spread.part(places))
+
+
+@dataclass(frozen=True, slots=True)
+class ByGroup(OverGrid):
+    """A way to answer many points in groups that differ in numbers only.
 
     ``answer``: puts the answers of points into a block, and tells which are answered; ``most``: points that it gets
     together. ``by_given``, ``apart``: see ``Block.answered``.
     """
 
-    grid: Grid
     answer: Callable[[BlockAnswers, Block, Question, Points], Mask]
     most: int
     method: str
@@ -181,19 +194,15 @@ class ByGroup:
     by_given: bool = False
     apart: bool = False
 
-    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
-        block, answers = Block(self.grid, region), BlockAnswers(plan, over_grid.sides(region))
+        block, answers = Block(self.spread, region), BlockAnswers(plan, over_grid.sides(region))
 
         def put(question: Question, points: Points) -> Mask:
             return self.answer(answers, block, question, points)
 
         left = block.answered(put, self.most, by_given=self.by_given, apart=self.apart)
         return answers.arrays, left
-
-    def part(self, places: Sequence[NDArray[np.int64]]) -> ByGroup:
-        """Return the same way for some places along each axis of its grid."""
-        return replace(self, grid=self.grid.part(places))
 
 
 def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
@@ -255,27 +264,6 @@ def middle_and_name_ends(grid: Grid) -> list[NDArray[np.int64]]:
 def kinds(grid: Grid) -> Iterator[Question]:
     """Go through the questions that differ in more than numbers, each at the first of its points."""
     return map(grid.question, grid.kinds())
-
-
-def _question_with_values(asked: Question, aim: Target, values: Many) -> Question:
-    """The question with other numbers in place of what an axis changes."""
-    number: Any = values
-    if aim.kind == "given":
-        return replace(asked, given={**asked.given, aim.name: number})
-    if aim.kind == "limit":
-        return replace(asked, limits=tuple(_with_bound(x, aim, number) for x in asked.limits))
-    if aim.kind == "decide" and aim.side in {"min", "max"}:
-        return replace(asked, decide=tuple(_with_bound(d, aim, number) for d in asked.decide))
-    raise CannotTake(f"an axis that changes {aim.kind} {aim.side} is not a number")
-
-
-def _with_bound(held: Held, aim: Target, number: Any) -> Held:
-    if held.name != aim.name:
-        return held
-    if aim.side == "max":
-        return replace(held, maximum=number)
-    # a lower limit that says nothing is none, at all points of a group
-    return held if held.minimum is None and isinstance(held, Limit) else replace(held, minimum=number)
 
 
 def offered_by_group(

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import handover
 from formulations.arithmetics.many import Array, Points
+from formulations.grids import over_grid
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, blank
 from results.solution import Status
 from results.telling.limits import base_name
@@ -241,7 +242,7 @@ class ByChoice:
 
         A limit that is in no conflict of a combination helps it in nothing.
         """
-        block = Block(self.grid, region)
+        block = Block(over_grid.spread(self.grid), region)
         clash = [a["binding"].reshape(-1, len(plan.limits)) == CONFLICTING for a in answered]
         found = [a["would_do"].reshape(-1, len(plan.limits)) for a in answered]
         values = into["would_do"].reshape(-1, len(plan.limits))

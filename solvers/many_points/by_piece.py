@@ -7,8 +7,7 @@ and where the answers go. A way brings what makes a piece (``maker``) and what a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.blocks import OverGrid
 from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, too_few
 
 
@@ -42,14 +42,13 @@ Answer = Callable[[BlockAnswers, Piece], Mask]
 
 
 @dataclass(frozen=True, slots=True)
-class ByPiece:
-    """A way to answer many points; see ``offers.Path``.
+class ByPiece(OverGrid):
+    """A way to answer many points piece by piece.
 
     ``maker``: runs the model's arithmetic for a piece; None where that is not the same as for one point. ``most``:
     points of a piece.
     """
 
-    spread: Spread
     maker: Maker
     answer: Answer
     most: int
@@ -58,15 +57,6 @@ class ByPiece:
     work: float
     threads: bool = False
     explains: bool = False
-
-    @property
-    def grid(self) -> Grid:
-        """The grid that is answered."""
-        return self.spread.grid
-
-    def part(self, places: Sequence[Points]) -> ByPiece:
-        """Return the same way for some places along each axis of its grid."""
-        return replace(self, spread=self.spread.part(places))
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""

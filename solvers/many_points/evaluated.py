@@ -6,8 +6,7 @@ be answered point by point.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.judgement import Judged
+from solvers.many_points.blocks import OverGrid
 from solvers.many_points.offers import OTHER_KIND, Offer
 
 EXTREME = "no number with arrays"
@@ -90,10 +90,9 @@ def _takes_arrays(spread: Spread) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class Evaluated(OverGrid):
     """The way itself; see ``solvers.paths.Path``. Several threads may use it at once."""
 
-    spread: Spread
     method: str = "evaluated as arrays; nothing was decided"
     kind: str = "array"
     threads: bool = True
@@ -101,11 +100,7 @@ class Evaluated:
     @property
     def work(self) -> float:
         """Declared seconds of a point: so much for each metric."""
-        return work.seconds("evaluated metric", work.metrics(next(iter(self.spread.grid.bases.values()))))
-
-    def part(self, places: Sequence[NDArray[np.int64]]) -> Evaluated:
-        """Return the same way for some places along each axis of its grid."""
-        return replace(self, spread=self.spread.part(places))
+        return work.seconds("evaluated metric", work.metrics(next(iter(self.grid.bases.values()))))
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
         """Evaluate a block: only the variables that are in ``plan``.

@@ -81,10 +81,13 @@ def minimise(wanted: Wanted) -> Found:
 def worst(worlds: Worlds) -> tuple[Table, dict[str, Array], dict[RowKey, Array]]:
     """Judge few designs in all worlds: of each limit the number that it limits, where it is worst, and its ratio.
 
-    A limit on a measure has the number that the measure comes to. Raises OverflowError where floats end before it is
+    Bounds on listed values are limits like others: values beyond them are tried, too, as far as they are few. A limit
+    on a measure has the number that the measure comes to. Raises OverflowError where floats end before it is
     clear whether a design breaks a limit.
     """
-    every = designs.everything(worlds.nominal)
+    every = designs.beyond_bounds(worlds.nominal)
+    if every is None or every.size > designs.TRIED_TOGETHER or every.size * worlds.size > MOST_SCANNED // 10:
+        every = designs.everything(worlds.nominal)
     assert every is not None, "they are few"
     caps = {c.key: c for c in worlds.caps}
     parts: list[dict[RowKey, tuple[Array, Array]]] = []

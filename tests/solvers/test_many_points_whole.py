@@ -14,6 +14,7 @@ from make_expected import LIBRARY
 import dse
 import results.dataset
 import scenarios
+from formulations.grids import over_grid
 from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
 from results.solution import Status
@@ -128,7 +129,7 @@ def test_a_group_of_points_is_told_apart_where_a_number_decides():
     asked = swept("station_least_cost_in_10_kw", demand=3, cap=3)
     asked["sweep"]["idle"] = {"path": "given.idle_share", "values": [0.0, 0.2]}
     grid = scenarios.grid(dse.load(asked))
-    block = blocks.Block(grid, tuple(slice(0, n) for n in grid.shape))
+    block = blocks.Block(over_grid.spread(grid), over_grid.whole(grid))
     sizes = []
 
     def answer(question: Any, points: Any) -> Any:

@@ -160,9 +160,9 @@ def test_the_bound_of_a_ratio_is_never_above_the_least_one(seed: int, whole: boo
     x, y = np.meshgrid(np.arange(6.0), np.arange(6.0))
     every = (n[0] * x + n[1] * y + n[2]) / (d[0] * x + d[1] * y + d[2])
     # a linear-fractional function is least at a corner of its box
-    assert best.ratio == pytest.approx(float(every.min()), rel=1e-9)
+    assert best.value == pytest.approx(float(every.min()), rel=1e-9)
     assert best.bound <= every.min() * (1 + 1e-12)
-    assert best.bound == pytest.approx(best.ratio, rel=1e-8)
+    assert best.bound == pytest.approx(best.value, rel=1e-8)
 
 
 def test_at_most_one_kind_of_three_is_bought() -> None:
@@ -279,7 +279,7 @@ def test_a_denominator_that_can_be_zero_is_led_away_from_it() -> None:
     assert p.under is not None
     none = milp.ratio(milp.numbers(p, more=(np.array([1.0, 0.0]),)), p.goal, p.under)  # type: ignore[arg-type]
     assert none.end is End.INFEASIBLE
-    assert math.isinf(none.ratio)
+    assert math.isinf(none.value)
 
 
 def test_a_maximum_at_its_end_is_not_called_infeasible() -> None:

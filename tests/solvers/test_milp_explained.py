@@ -233,7 +233,7 @@ def test_a_solver_that_fails_proves_no_value_impossible(monkeypatch: pytest.Monk
     asked_of = milp_conflicts.milp.least
 
     def least(p: Any, n: Any, goal: Any, under: Any) -> Any:
-        return milp_conflicts.milp.Best(End.FAILED) if goal[:-1].any() else asked_of(p, n, goal, under)
+        return milp_conflicts.Result(End.FAILED) if goal[:-1].any() else asked_of(p, n, goal, under)
 
     monkeypatch.setattr(milp_conflicts.milp, "least", least)
     told = explained(milp_conflicts.why(program(asked)))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
+from formulations.grids import over_grid
 from formulations.programs.program import Program, branch_count, branches, is_linear, linear_cost, program
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -56,7 +57,14 @@ def over(grid: Grid) -> ByGroup:
     problem = work.first_problem(grid)
     p = None if problem is None else problem.program
     numbers = 1.0 if p is None else math.prod(p.rows.shape[-2:]) * branch_count(p)
-    return ByGroup(grid, answered, PROGRAMS_TOGETHER, METHOD, "batch", work.seconds("linear number", numbers))
+    return ByGroup(
+        over_grid.spread(grid),
+        answered,
+        PROGRAMS_TOGETHER,
+        METHOD,
+        "batch",
+        work.seconds("linear number", numbers),
+    )
 
 
 def is_program(question: Question) -> bool:
