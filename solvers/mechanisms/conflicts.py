@@ -64,13 +64,16 @@ class Minimal:
 
 
 def in_both(near: Feasible, far: Feasible) -> Feasible:
-    """Limits cannot hold together where they can neither in a box nor with the ends that only a search has far away."""
+    """Limits cannot hold together where they cannot with the ends that only a search has far away.
+
+    What is left open there may be found in the box that is searched.
+    """
 
     def feasible(points: Indices, kept: Bools) -> Codes:
-        found = np.array(near(points, kept), np.int8)
-        none = np.flatnonzero(found == CANNOT_HOLD)
-        if none.size:
-            found[none] = far(points[none], kept[none])
+        found = np.array(far(points, kept), np.int8)
+        rest = np.flatnonzero(found == NOT_KNOWN)
+        if rest.size:
+            found[rest[near(points[rest], kept[rest]) == CAN_HOLD]] = CAN_HOLD
         return found
 
     return feasible

@@ -110,6 +110,9 @@ def _turn_cautious(s: State, ok: Bools, hurried: bool) -> None:
         elastic,
         np.where(elastic, np.maximum(worst, 0) + LIFT_AGAIN, 0.0),
     )
+    # phase one has left the price of its own goal, which may also turn out to be too low
+    after = k[s.stage[k] == 2]
+    s.rho[after], s.stage[after] = np.maximum(s.rho[after], TOP_PENALTY), 0
     s.active[k, m] = elastic
     s.J[k, : m + 1, -1] = s.active[k, : m + 1] * elastic[:, None]
     margin = formulas.second_margin(s.lo, s.hi)

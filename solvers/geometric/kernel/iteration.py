@@ -203,18 +203,10 @@ def advance(
     if ok:
         _move(A, b, ptr, dims, w, r, min(a, common))
     short = (p.short + 1) % 4 if a < formulas.SHORT_STEP or not ok else 0
+    t = t if ok else p.t
     p = Phase(
-        t if ok else p.t,
-        p.rho,
-        p.weight,
-        p.elastic,
-        p.stage,
-        short,
-        p.age + 1,
-        p.cautious,
-        p.target,
-        p.slight,
-    )
+        t, p.rho, p.weight, p.elastic, p.stage, short, p.age + 1, p.cautious, p.target, p.slight
+    )  # fmt: skip
     if p.cautious:
         return ok, _lowered_target(w, r, p, fall, count)
     if not ok or (p.age > formulas.PATIENCE and not falls):
@@ -267,7 +259,9 @@ def _turn_cautious(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any
     for k in range(r.M):
         w[r.S + k] = max(w[r.S + k], 1e-9)
     recentre(w, r, 1.0)
-    return Phase(t, p.rho, p.weight, elastic, p.stage, 0, 0, True, 1.0, p.slight)
+    # phase one has left the price of its own goal, which may also turn out to be too low
+    rho = max(p.rho, formulas.TOP_PENALTY) if p.stage == 2 else p.rho
+    return Phase(t, rho, p.weight, elastic, p.stage % 2, 0, 0, True, 1.0, p.slight)
 
 
 @compiled

@@ -36,6 +36,7 @@ from solvers.geometric.neighbours.active_set_steps import (
     Rest,
     begin,
     newton,
+    put_at_ends,
     rooms,
 )
 from solvers.geometric.programs import optimal_face
@@ -108,7 +109,9 @@ def _proved_bound(
     ``weight``: of the objective; 0 for a conflict: ``lo``, ``hi`` are then those of the far box, and ``ease`` the slack
     that limits are granted.
     """
-    begin(dims, lo, hi, w, r, s)
+    begin(dims, w, r, s)
+    if weight == 1.0:
+        put_at_ends(dims, lo, hi, w, r, s)
     length = np.inf
     for step in range(STEPS_FROM_NEIGHBOUR + 1):
         values(A, b, ptr, dims, w, r.y, r.F, r.W)
@@ -117,12 +120,16 @@ def _proved_bound(
             total = _conflicting(w, r, ease)
         elif length <= NEWTON_CONVERGED and not _same_active_set(ptr, dims, lo, hi, w, r, s):
             return np.nan
-        if step > 0 and (weight == 0.0 or length <= NEWTON_CONVERGED):
+        if weight == 0.0 or length <= NEWTON_CONVERGED:
             bound: float = proven(A, b, ptr, w, r, dims, lo, hi, weight)
             if weight == 0.0 and bound > FEASIBLE * total:
                 return bound
             if weight == 1.0:
                 return min(bound, w[r.F]) if abs(w[r.F] - bound) <= NEIGHBOUR_GAP else np.nan
+        if weight == 0.0 and step == 0:
+            # the known proof did not do as it stands
+            put_at_ends(dims, lo, hi, w, r, s)
+            continue
         length = newton(A, ptr, dims, w, r, s, weight)
         if not length <= LONGEST:
             return np.nan

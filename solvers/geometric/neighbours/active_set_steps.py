@@ -101,20 +101,27 @@ def rooms(K: int, m: int, n: int, names: int, terms: int, stages: int) -> tuple[
 
 
 @compiled
-def begin(dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> None:
+def begin(dims: Any, w: Any, r: Room, s: Rest) -> None:
     """Put the known design and multipliers into place."""
     for v in range(len(dims)):
+        w[r.y + v] = w[s.y + v]
+        w[r.free + v] = 1.0 if w[s.ends + v] == FREE else 0.0
+    for i in range(r.m):
+        w[r.L + i] = w[s.multipliers + i]
+        w[r.on + i] = 1.0 if w[s.rows + i] != OFF else 0.0
+
+
+@compiled
+def put_at_ends(dims: Any, lo: Any, hi: Any, w: Any, r: Room, s: Rest) -> None:
+    """Put what is known to be at an end of the box there, and the rest into the box."""
+    for v in range(len(dims)):
         end = w[s.ends + v]
-        w[r.free + v] = 1.0 if end == FREE else 0.0
         if end in (AT_LOW, PINNED_LOW, FIXED_VALUE):
             w[r.y + v] = lo[v]
         elif end in (AT_HIGH, PINNED_HIGH):
             w[r.y + v] = hi[v]
         else:
             w[r.y + v] = min(max(w[s.y + v], lo[v]), hi[v])
-    for i in range(r.m):
-        w[r.L + i] = w[s.multipliers + i]
-        w[r.on + i] = 1.0 if w[s.rows + i] != OFF else 0.0
 
 
 @compiled

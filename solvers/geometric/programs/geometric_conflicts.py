@@ -233,12 +233,9 @@ class Oracle:
 
     def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
         """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
-        far = self._feasible_in(self._batch_far, self._far, points, kept)
-        # where the farther ends leave it open those of the search may do
-        rest = np.flatnonzero(far == conflicts.NOT_KNOWN)
-        near = self._feasible_in(self._batch, (self._low, self._high), points[rest], kept[rest])
-        far[rest[near == conflicts.CAN_HOLD]] = conflicts.CAN_HOLD
-        return far
+        near = partial(self._feasible_in, self._batch, (self._low, self._high))
+        far = partial(self._feasible_in, self._batch_far, self._far)
+        return np.asarray(conflicts.in_both(near, far)(points, kept))
 
     def _feasible_in(
         self, b: Batch, wide: tuple[Array, Array], points: NDArray[np.intp], kept: Bools

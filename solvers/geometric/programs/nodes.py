@@ -22,8 +22,10 @@ NARROW, WIDTH_OF_A_VALUE = 1e-9, 1e-13
 """Widths of an interval of a form, and of a discrete variable, in logs, that are not cut."""
 FINEST = 1e-4
 """A narrower part, in logs, takes the kernel longer than it saves nodes."""
-GRADES, GRADE = 6, 8.0
+GRADES, GRADE = 9, 4.0
 """Parts of a form on each side of the best design, and how much wider one is than its neighbour towards it."""
+GRADE_UNKNOWN = 64.0
+"""The same where no design is known: as a rule all parts are refuted."""
 LEAST_WIDTH = 2.5e-3
 """A node that may hold designs as good as the best is cut until it is as narrow as this, to see how far they reach."""
 VALUE_SLACK = 1e-9
@@ -157,11 +159,13 @@ def cut(
             below, above = _next_values(c.allowed[v], here)
             made += _within(c, nodes.take(some), v, [(low, below), (here, here), (above, high)])
     reached = np.einsum("pi,qi->pq", best, c.forms[:, : best.shape[1]]) if some_form else z
-    centre = np.where(np.isnan(reached), z, reached)
+    unknown = np.isnan(reached)
+    centre, grade = np.where(unknown, z, reached), np.where(unknown, GRADE_UNKNOWN, GRADE)
     for i in range(width.shape[1]):
         some = np.flatnonzero(form == i)
         if some.size:
-            edges = _graded(nodes.z_low[some, i], nodes.z_high[some, i], centre[some, i], worst[some], gap)
+            low, high = nodes.z_low[some, i], nodes.z_high[some, i]
+            edges = _graded(low, high, centre[some, i], worst[some], gap, grade[some, i])
             made += _cut_form(c, nodes.take(some), i, edges)
     return joined([nodes.take(leaf[:0]), *made]), leaf
 
@@ -201,7 +205,7 @@ def _tightened(c: Canonical, nodes: Nodes, low: Array, high: Array, z_low: Array
     return Nodes(nodes.point, low, high, np.maximum(z_low, a), np.minimum(z_high, b), nodes.bound)
 
 
-def _graded(low: Array, high: Array, at: Array, worst: Array, gap: float) -> Array:
+def _graded(low: Array, high: Array, at: Array, worst: Array, gap: float, grade: Array) -> Array:
     """Ends of parts of an interval: finely where the best design is, ever wider away from it.
 
     A secant touches at its ends: between two ends far away the bound has risen by more than the secant is off.
@@ -211,7 +215,7 @@ def _graded(low: Array, high: Array, at: Array, worst: Array, gap: float) -> Arr
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.where(worst > 0, half * np.sqrt(gap / (4 * worst)), half)
     step = np.clip(step, np.minimum(FINEST, half / 4), np.minimum(half / 4, LEAST_WIDTH / 3))
-    away = step[:, None] * GRADE ** np.arange(GRADES)
+    away = step[:, None] * grade[:, None] ** np.arange(GRADES)
     inside = (low <= at + step) & (at - step <= high)
     graded = np.concatenate([at[:, None] - away[:, ::-1], at[:, None] + away], axis=1)
     far = np.maximum(low - at, at - high)

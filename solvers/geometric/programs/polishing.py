@@ -65,7 +65,7 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polishe
         fits = (other.residual < FITS) & (other.multipliers.min(1) >= 0)
         first.put(some[fits], other.take(fits))
     # giving back the granted slack moves the goal by the price of the limits
-    change = np.abs(canon.values(c, first.y)[:, 0] - f[:, 0])
+    change = canon.values(c, first.y)[:, 0] - f[:, 0]
     near = change < LOST + 2 * FEASIBLE * multipliers.sum(1)
     return Polished(
         np.where(near[:, None], first.y, y), first.multipliers, np.where(near, first.residual, np.inf)

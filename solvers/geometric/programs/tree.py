@@ -37,7 +37,7 @@ NOISE = 1e-12
 STRICT = 1e-11
 ALIKE_NODES = 3e-9
 """Designs so much worse than the best, in logs, are still as good: a tie, and the slack of two solves."""
-DESCENTS = 5
+DESCENTS = 2
 """Restrictions that are solved one after the other, each at the optimum of the one before, before a box is cut."""
 WORTH_A_DESCENT = 0.1
 """What a restriction has to gain, as a part of the gap, so that another one follows."""
