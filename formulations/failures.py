@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dse.models.described.fitted import NotPositive
 from dse.names import some_of
 from formulations import evaluation
-from scenarios.language.errors import Problem, ScenarioError
+from scenarios.language.errors import ScenarioError
 from scenarios.question import Decision, Limit, Question
 
 FAR_NUMBER = 1e60
@@ -37,8 +37,12 @@ def in_words(question: Question, problem: Exception) -> str:
 
 def refused(file: str, question: Question, problem: Exception) -> ScenarioError:
     """Say of a question that cannot be computed that its numbers are wrong."""
-    right = "keep it above 0" if isinstance(problem, NotPositive) else "write numbers that are nearer to 1"
-    return ScenarioError([Problem(file, "", in_words(question, problem), right)])
+    return ScenarioError.of(
+        file,
+        "",
+        in_words(question, problem),
+        "keep it above 0" if isinstance(problem, NotPositive) else "write numbers that are nearer to 1",
+    )
 
 
 def _far(question: Question) -> Iterator[str]:

@@ -76,8 +76,9 @@ def from_text(
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError([_syntax(str(error), text, file)]) from None
     except files.Unreadable as error:
-        place = f"line {error.line}" if error.line else ""
-        raise ScenarioError([Problem(file, place, error.wrong, error.right)]) from None
+        raise ScenarioError.of(
+            file, f"line {error.line}" if error.line else "", error.wrong, error.right
+        ) from None
     told: str | None = text
     if machine is not None:
         data, told = overriding.on_machine(data, text, machine, file)
@@ -94,7 +95,7 @@ def _scenario_of(
     findings = Findings(file)
     other = _other_kind(data, file)
     if other:
-        raise ScenarioError([Problem(file, "", *other)])
+        raise ScenarioError.of(file, "", *other)
     start = folder or (Path() if text is None else Path(file).parent)
     data, text = machine_files.pinned(data, start, text, findings, stored=folder is None)
     data, text, known = table_files.named(data, start, text, findings)
@@ -161,7 +162,7 @@ def _text_and_folder(source: str | Path) -> tuple[str, Path]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         wrong, right = f"the file cannot be read: {reason}", "give the path of a readable file"
-    raise ScenarioError([Problem(name, "", wrong, right)])
+    raise ScenarioError.of(name, "", wrong, right)
 
 
 def _syntax(message: str, text: str, file: str) -> Problem:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarios.distributions import Joint, Marginal, Measure, Sampling, Uncertain
-from scenarios.language.errors import Problem, ScenarioError
+from scenarios.language.errors import ScenarioError
 from scenarios.language.machine_files import pin_lines
 from scenarios.language.scenario import Scenario, scenario
 from scenarios.language.tables import MARK, Cells, Table, checksum
@@ -50,9 +50,12 @@ def uncertain_of(asked: Scenario) -> Uncertain | None:
         return None
     found = [base.uncertain for base in grid(asked).bases.values()]
     if any(u != found[0] for u in found):
-        wrong = "what is uncertain differs between the machines that are swept"
-        right = "write distributions that hold for all of them, or ask for one machine"
-        raise ScenarioError([Problem(asked.file, "uncertain", wrong, right)])
+        raise ScenarioError.of(
+            asked.file,
+            "uncertain",
+            "what is uncertain differs between the machines that are swept",
+            "write distributions that hold for all of them, or ask for one machine",
+        )
     return found[0]
 
 
@@ -60,9 +63,12 @@ def refuse(asked: Scenario, what: str) -> None:
     """Raise ScenarioError where something is uncertain, which ``what`` ("a front") is not made for."""
     if asked.uncertain is None:
         return
-    wrong = f"numbers are uncertain here, and {what} takes each as known"
-    right = f"use `dse uncertainty {asked.file}`; or take [uncertain] and what belongs to it out"
-    raise ScenarioError([Problem(asked.file, "uncertain", wrong, right)])
+    raise ScenarioError.of(
+        asked.file,
+        "uncertain",
+        f"numbers are uncertain here, and {what} takes each as known",
+        f"use `dse uncertainty {asked.file}`; or take [uncertain] and what belongs to it out",
+    )
 
 
 def nominal(asked: Scenario) -> Scenario:

@@ -72,9 +72,8 @@ def solve(
     if solver is None:
         return answer(question(asked), neighbours=full)
     if asked.search is not None:
-        wrong = "a sampler and a solver are both asked for"
-        raise scenarios.ScenarioError(
-            [scenarios.Problem(asked.file, "search", wrong, "leave one of them out")]
+        raise scenarios.ScenarioError.of(
+            asked.file, "search", "a sampler and a solver are both asked for", "leave one of them out"
         )
     from solvers.others.pyomo_answers import answered
 

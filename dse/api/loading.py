@@ -54,8 +54,9 @@ def one_answer(asked: Scenario) -> None:
 
 
 def _refuse_question(asked: Scenario, key: str, wrong: str, command: str) -> None:
-    right = f"use `dse {command}`, in Python dse.{command.split(maxsplit=1)[0]}(scenario)"
-    raise scenarios.ScenarioError([scenarios.Problem(asked.file, key, wrong, right)])
+    raise scenarios.ScenarioError.of(
+        asked.file, key, wrong, f"use `dse {command}`, in Python dse.{command.split(maxsplit=1)[0]}(scenario)"
+    )
 
 
 def pictured(dataset: xr.Dataset) -> xr.Dataset:

@@ -395,4 +395,4 @@ def _on_axis(q: Scenario, path: str, values: dict[str, Any]) -> Scenario:
 
 
 def _mistake(file: str, wrong: str, right: str, key: str = "over") -> scenarios.ScenarioError:
-    return scenarios.ScenarioError([scenarios.Problem(file, key, wrong, right)])
+    return scenarios.ScenarioError.of(file, key, wrong, right)

@@ -73,8 +73,11 @@ def _answered_baseline(baseline: Scenario, label: str) -> xr.Dataset:
         return sweeps.sweep(baseline, progress=False)
     solution = answer(question(baseline), neighbours=False)
     if solution.status not in ANSWERED:
-        wrong = f"the baseline has no answer: {solution.status.value}"
-        right = f"`dse solve {label}` says why; ratios need a design"
-        raise scenarios.ScenarioError([scenarios.Problem(baseline.file, "baseline", wrong, right)])
+        raise scenarios.ScenarioError.of(
+            baseline.file,
+            "baseline",
+            f"the baseline has no answer: {solution.status.value}",
+            f"`dse solve {label}` says why; ratios need a design",
+        )
     found: Any = answer_files.as_dataset(solution)
     return found.squeeze([d for d in found.dims if found.sizes[d] == 1], drop=True) if found.dims else found

@@ -157,4 +157,4 @@ def _one_answer(q: Scenario) -> None:
 
 
 def _comparison_mistake(file: str, wrong: str, right: str, key: str = "") -> scenarios.ScenarioError:
-    return scenarios.ScenarioError([scenarios.Problem(file or "compare", key, wrong, right)])
+    return scenarios.ScenarioError.of(file or "compare", key, wrong, right)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -68,7 +68,9 @@ def find(
     are both given, or a tolerance for more than two objectives.
     """
     if scenario.sweep:
-        _refuse_front(scenario, "sweep", "a front over swept axes is several", "use dse.front(scenario)")
+        raise scenarios.ScenarioError.of(
+            scenario.file, "sweep", "a front over swept axes is several", "use dse.front(scenario)"
+        )
     question = question_of(scenario)
     points, tolerance = fineness(scenario, question, points, tolerance, by)
     with reporting(progress, "solves") as report:
@@ -157,37 +159,36 @@ def _two_objectives(question: Question) -> str:
 def _refuse_without_front(
     scenario: scenarios.Scenario, question: Question, points: int | None, tolerance: float | None
 ) -> None:
-    key = "objective.front"
+    def mistake(wrong: str, right: str, key: str = "objective.front") -> scenarios.ScenarioError:
+        return scenarios.ScenarioError.of(scenario.file, key, wrong, right)
+
     if len(question.objectives) < 2:
-        key, wrong = "objective", "a front needs at least two objectives"
         other = "dse sweep" if scenario.sweep else "dse solve"
         right = f"write minimize = {_two_objectives(question)}, or use {other}"
-    elif points is not None and not (_is_of_kind(points, Integral) and points >= 2):
-        wrong, right = f"points = {points!r} is too few for a front", "write a whole number of at least 2"
-    elif tolerance is not None and not (_is_of_kind(tolerance, Real) and 0 < tolerance < 1):
-        wrong, right = (
+        raise mistake("a front needs at least two objectives", right, "objective")
+    if points is not None and not (_is_of_kind(points, Integral) and points >= 2):
+        raise mistake(f"points = {points!r} is too few for a front", "write a whole number of at least 2")
+    if tolerance is not None and not (_is_of_kind(tolerance, Real) and 0 < tolerance < 1):
+        raise mistake(
             f"tolerance = {tolerance!r} is not a tolerance",
             "write a number between 0 and 1, such as 0.01",
         )
-    elif points is not None and tolerance is not None:
-        wrong, right = "points and tolerance exclude each other", "keep one of them"
-    elif tolerance is not None and len(question.objectives) > 2:
-        wrong = "a tolerance is for what encloses a curve, and so for two objectives"
-        right = "say how many points instead"
-    elif tolerance is not None and (question.search is not None or question.model.black_box):
-        wrong = "a sampler proves nothing about what lies between its designs"
-        right = "say how many points at most instead"
-    else:
-        return
-    _refuse_front(scenario, key, wrong, right)
+    if points is not None and tolerance is not None:
+        raise mistake("points and tolerance exclude each other", "keep one of them")
+    if tolerance is not None and len(question.objectives) > 2:
+        raise mistake(
+            "a tolerance is for what encloses a curve, and so for two objectives",
+            "say how many points instead",
+        )
+    if tolerance is not None and (question.search is not None or question.model.black_box):
+        raise mistake(
+            "a sampler proves nothing about what lies between its designs",
+            "say how many points at most instead",
+        )
 
 
 def _is_of_kind(value: object, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def _refuse_front(scenario: scenarios.Scenario, key: str, wrong: str, right: str) -> NoReturn:
-    raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
 
 
 @dataclass(frozen=True, slots=True)

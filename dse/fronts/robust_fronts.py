@@ -44,27 +44,28 @@ def check(asked: scenarios.Scenario, question: Question, by: By | None = None) -
     lacking = [
         g.name for g in question.objectives if g.name not in question.measures and g.name not in decided
     ]
-    key = right = wrong = ""
     if lacking:
-        key, wrong = "objective.measures", f"no measure of {' and '.join(lacking)} is given"
-        right = (
+        raise scenarios.ScenarioError.of(
+            asked.file,
+            "objective.measures",
+            f"no measure of {' and '.join(lacking)} is given",
             f'write measure = "mean" (or cvar, quantile) under [objective] for all; or [objective.measures] '
-            f'tail = {{ of = "{lacking[0]}", cvar = 0.9 }} and list tail under minimize'
+            f'tail = {{ of = "{lacking[0]}", cvar = 0.9 }} and list tail under minimize',
         )
-    elif by is not None or question.search is not None:
-        key = "search" if by is None else "uncertain"
-        wrong = (
-            f"numbers are uncertain here, and {'a sampler' if by is None else by.solver} takes each as known"
+    if by is not None or question.search is not None:
+        raise scenarios.ScenarioError.of(
+            asked.file,
+            "search" if by is None else "uncertain",
+            f"numbers are uncertain here, and {'a sampler' if by is None else by.solver} takes each as known",
+            "leave it out: dse finds this front itself",
         )
-        right = "leave it out: dse finds this front itself"
-    elif any(x.within is not None for x in question.limits):
-        key, wrong = (
+    if any(x.within is not None for x in question.limits):
+        raise scenarios.ScenarioError.of(
+            asked.file,
             "limits",
             "a limit within a share of an optimum is not known in a front over uncertain numbers",
+            "write min or max",
         )
-        right = "write min or max"
-    if key:
-        raise scenarios.ScenarioError([scenarios.Problem(asked.file, key, wrong, right)])
 
 
 def search(question: Question, report: Report, expected: int) -> tuple[Search, list[str]]:

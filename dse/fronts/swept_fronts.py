@@ -126,18 +126,20 @@ def _question(grid: scenarios.Grid, place: Place) -> Question:
 def _refuse_swept_front(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
     named = next((a.name for a in grid.axes if front_places.needs(a.name)), None)
     if named is not None:
-        key, wrong = f"sweep.{named}", f"a dataset of fronts needs the name {named} for itself"
-        right = f'give the axis another name, such as "{named}_axis"'
-    elif grid.size > MOST_PLACES:
+        raise scenarios.ScenarioError.of(
+            scenario.file,
+            f"sweep.{named}",
+            f"a dataset of fronts needs the name {named} for itself",
+            f'give the axis another name, such as "{named}_axis"',
+        )
+    if grid.size > MOST_PLACES:
         lengths = " × ".join(f"{len(a.values)} {a.name}" for a in grid.axes)
-        key, wrong = (
+        raise scenarios.ScenarioError.of(
+            scenario.file,
             "sweep",
             f"{grid.size} fronts ({lengths}) are more than the {MOST_PLACES} that are found at once",
+            "shorten an axis; or keep one objective, limit the others along an axis, and use dse sweep",
         )
-        right = "shorten an axis; or keep one objective, limit the others along an axis, and use dse sweep"
-    else:
-        return
-    raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
 
 
 def to_dataset(found: Fronts) -> xr.Dataset:

@@ -56,9 +56,12 @@ def evaluate(
     decided = grid.decided()
     if decided:
         is_to, it = ("is", "it a value") if len(decided) == 1 else ("are", "them values")
-        wrong = f"{', '.join(decided)} {is_to} to be decided, and nothing is when a scenario is evaluated"
-        right = f"give {it} under [given], or use dse.solve or dse.sweep"
-        raise scenarios.ScenarioError([scenarios.Problem(asked.file, "decide", wrong, right)])
+        raise scenarios.ScenarioError.of(
+            asked.file,
+            "decide",
+            f"{', '.join(decided)} {is_to} to be decided, and nothing is when a scenario is evaluated",
+            f"give {it} under [given], or use dse.solve or dse.sweep",
+        )
     _possible(asked, grid)
     whole = results.dataset.layout(grid, {"method": "evaluated as arrays"})
     names = sweeps.metrics_named(metrics, grid, whole)

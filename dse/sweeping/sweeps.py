@@ -265,9 +265,12 @@ def _refuse_without_sweep(scenario: scenarios.Scenario, grid: scenarios.Grid) ->
     if not grid.axes:
         raise _nothing_swept(scenario)
     if len(grid.question((0,) * len(grid.axes)).objectives) > 1:
-        key, wrong = "objective", "several objectives make a front at every point, not an answer"
-        right = "use `dse front FILE`, in Python dse.front(scenario), or keep one objective"
-        raise scenarios.ScenarioError([scenarios.Problem(scenario.file, key, wrong, right)])
+        raise scenarios.ScenarioError.of(
+            scenario.file,
+            "objective",
+            "several objectives make a front at every point, not an answer",
+            "use `dse front FILE`, in Python dse.front(scenario), or keep one objective",
+        )
 
 
 def _refuse_names(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
@@ -287,8 +290,9 @@ def _refuse_names(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
 
 
 def _nothing_swept(scenario: scenarios.Scenario) -> scenarios.ScenarioError:
-    right = "add [sweep.NAME], or use dse solve"
-    return scenarios.ScenarioError([scenarios.Problem(scenario.file, "sweep", "no axis is swept", right)])
+    return scenarios.ScenarioError.of(
+        scenario.file, "sweep", "no axis is swept", "add [sweep.NAME], or use dse solve"
+    )
 
 
 def _crowd(client: Any, workers: int, chunks: int) -> int:

@@ -18,7 +18,7 @@ from results.uncertainty import indices
 from results.uncertainty.indices import Indices
 from results.uncertainty.matters import Matters
 from results.uncertainty.worlds import NOT_TOLD
-from scenarios import Problem, Scenario, ScenarioError
+from scenarios import Scenario, ScenarioError
 from scenarios.questions import question
 from scenarios.uncertain import at_samples, uncertain_of
 from solvers.robust import losses
@@ -82,18 +82,26 @@ def matters(
 def _independent(asked: Scenario) -> Uncertain:
     uncertain = uncertain_of(asked)
     if uncertain is None:
-        right = "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }"
-        raise ScenarioError(
-            [Problem(asked.file, "uncertain", "nothing is uncertain in this question", right)]
+        raise ScenarioError.of(
+            asked.file,
+            "uncertain",
+            "nothing is uncertain in this question",
+            "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }",
         )
     if asked.sweep:
-        wrong = f"this scenario sweeps {', '.join(asked.sweep)}"
-        raise ScenarioError([Problem(asked.file, "sweep", wrong, "ask at one point: leave the axes out")])
+        raise ScenarioError.of(
+            asked.file,
+            "sweep",
+            f"this scenario sweeps {', '.join(asked.sweep)}",
+            "ask at one point: leave the axes out",
+        )
     if not uncertain.independent:
-        wrong = "indices say how much each number matters by itself, and these depend on one another"
-        right = "leave the correlation out, or give each number a distribution of its own, to ask for indices"
-        place = "uncertain.sampling.correlation" if uncertain.sampling.correlation else "uncertain"
-        raise ScenarioError([Problem(asked.file, place, wrong, right)])
+        raise ScenarioError.of(
+            asked.file,
+            "uncertain.sampling.correlation" if uncertain.sampling.correlation else "uncertain",
+            "indices say how much each number matters by itself, and these depend on one another",
+            "leave the correlation out, or give each number a distribution of its own, to ask for indices",
+        )
     return uncertain
 
 
@@ -101,8 +109,9 @@ def _power_of_two(asked: Scenario, rows: int) -> int:
     if rows < FEWEST_ROWS or rows & (rows - 1):
         wrong = f"{rows} rows of samples cannot be used for indices"
         least = max(FEWEST_ROWS, 1 << (max(rows, 1) - 1).bit_length())
-        right = f"write a power of two, {FEWEST_ROWS} at least: {least}"
-        raise ScenarioError([Problem(asked.file, "indices", wrong, right)])
+        raise ScenarioError.of(
+            asked.file, "indices", wrong, f"write a power of two, {FEWEST_ROWS} at least: {least}"
+        )
     return rows
 
 

@@ -12,7 +12,7 @@ from dse.sweeping.points import fixed_designs
 from dse.uncertain import worlds
 from results.telling.facts import Status
 from results.uncertainty.worlds import Fixed, Worlds, summarised
-from scenarios import Problem, Scenario, ScenarioError
+from scenarios import Scenario, ScenarioError
 from scenarios.questions import question
 from scenarios.uncertain import nominal, uncertain_of
 from solvers.answer import answer
@@ -51,17 +51,23 @@ def _askable(asked: Scenario) -> None:
     goal = asked.objective
     several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
     if uncertain_of(asked) is None:
-        right = "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }"
-        raise ScenarioError(
-            [Problem(asked.file, "uncertain", "nothing is uncertain in this question", right)]
+        raise ScenarioError.of(
+            asked.file,
+            "uncertain",
+            "nothing is uncertain in this question",
+            "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }",
         )
     if asked.sweep:
-        wrong = f"this scenario sweeps {', '.join(asked.sweep)}"
-        right = "use `dse sweep FILE -o STORE`, which asks in every sample at each point of the axes"
-        raise ScenarioError([Problem(asked.file, "sweep", wrong, right)])
+        raise ScenarioError.of(
+            asked.file,
+            "sweep",
+            f"this scenario sweeps {', '.join(asked.sweep)}",
+            "use `dse sweep FILE -o STORE`, which asks in every sample at each point of the axes",
+        )
     if several:
-        wrong = "this scenario has several objectives"
-        raise ScenarioError([Problem(asked.file, "objective", wrong, "keep one of them")])
+        raise ScenarioError.of(
+            asked.file, "objective", "this scenario has several objectives", "keep one of them"
+        )
 
 
 def _decided_now_notes(asked: Scenario) -> tuple[str, ...]:
@@ -84,9 +90,12 @@ def _fixed_in_worlds(
     if design is not None:
         missing = [n for n in decided if n not in design]
         if missing:
-            wrong = f"the design has no value of {', '.join(missing)}"
-            right = f"it needs {', '.join(decided)}"
-            raise ScenarioError([Problem(asked.file, "design", wrong, right)])
+            raise ScenarioError.of(
+                asked.file,
+                "design",
+                f"the design has no value of {', '.join(missing)}",
+                f"it needs {', '.join(decided)}",
+            )
         return Fixed(GIVEN, dict(design), fixed_designs.evaluated(grid, design))
     now = bool(worlds.decided_now(asked))
     solution = answer(question(asked if now else nominal(asked)), neighbours=False)

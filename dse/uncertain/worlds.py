@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios import Problem, Scenario, ScenarioError
+from scenarios import Scenario, ScenarioError
 from scenarios.uncertain import at_samples, draw, told_of, uncertain_of
 from scenarios.uncertainty.measured import KINDS, measure_of, ranked
 
@@ -27,9 +27,12 @@ def _same_worlds(asked: Scenario) -> None:
     for axis, entry in asked.sweep.items():
         for path in (entry.path, *(entry.paths or ()), *(entry.columns or ())):
             if path is not None and path.partition(".")[0] in ("uncertain", "objective"):
-                wrong = f"{path} is swept, and each sample is decided by itself"
-                right = 'write measure = "mean", quantile = 0.95 or cvar = 0.9 under [objective]: one design a point'
-                raise ScenarioError([Problem(asked.file, f"sweep.{axis}", wrong, right)])
+                raise ScenarioError.of(
+                    asked.file,
+                    f"sweep.{axis}",
+                    f"{path} is swept, and each sample is decided by itself",
+                    'write measure = "mean", quantile = 0.95 or cvar = 0.9 under [objective]: one design a point',
+                )
 
 
 def swept(asked: Scenario) -> Scenario:
@@ -40,9 +43,12 @@ def swept(asked: Scenario) -> Scenario:
     is swept.
     """
     if (first := decided_now(asked)) and not asked.sweep:
-        wrong = "this asks for one design for all samples, and no axis is swept"
-        right = f"use `dse solve {asked.file}`; or leave it out, for the best design in each of them"
-        raise ScenarioError([Problem(asked.file, first, wrong, right)])
+        raise ScenarioError.of(
+            asked.file,
+            first,
+            "this asks for one design for all samples, and no axis is swept",
+            f"use `dse solve {asked.file}`; or leave it out, for the best design in each of them",
+        )
     if first:
         measured(asked)
     return decided_late(asked)
@@ -51,12 +57,13 @@ def swept(asked: Scenario) -> Scenario:
 def measured(asked: Scenario) -> None:
     """Refuse one design for all worlds where nothing says what of its objective's distribution is to be best."""
     if asked.uncertain is not None and not has_measure(asked):
-        wrong = "numbers are uncertain, and no measure of the objective is given"
-        right = (
+        raise ScenarioError.of(
+            asked.file,
+            "objective.measure",
+            "numbers are uncertain, and no measure of the objective is given",
             'write measure = "mean", measure = "worst", quantile = 0.95 or cvar = 0.9 under [objective]; '
-            "`dse uncertainty FILE` finds the best design in each sample"
+            "`dse uncertainty FILE` finds the best design in each sample",
         )
-        raise ScenarioError([Problem(asked.file, "objective.measure", wrong, right)])
 
 
 def has_measure(asked: Scenario) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from dse.names import did_you_mean
 from dse.system.streams import visible
@@ -32,6 +32,11 @@ class ScenarioError(Exception):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__(self.problems)
+
+    @classmethod
+    def of(cls, file: str, key: str, wrong: str, right: str) -> Self:
+        """Return the error of a single mistake."""
+        return cls([Problem(file, key, wrong, right)])
 
     def __str__(self) -> str:
         count = len(self.problems)

@@ -16,7 +16,7 @@ from typing import Any
 from dse.machines import is_file
 from dse.models.model import MACHINE_PREFIX
 from dse.system import files
-from scenarios.language.errors import Problem, ScenarioError, meant, shown
+from scenarios.language.errors import ScenarioError, meant, shown
 from scenarios.language.toml_text import to_toml
 
 KEY = "--machine"
@@ -89,7 +89,7 @@ def _path(machine: str) -> str:
 
 
 def _refused(file: str, wrong: str, right: str) -> ScenarioError:
-    return ScenarioError([Problem(file, KEY, wrong, right)])
+    return ScenarioError.of(file, KEY, wrong, right)
 
 
 def _rewritten(text: str, data: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import scenarios
 from dse.names import did_you_mean
@@ -45,17 +45,22 @@ def models(
 ) -> Any:
     """Return the Pyomo model of a scenario, or Models where one cannot hold it; see ``dse.api.pyomo``."""
     if form not in FORMS:
-        _refuse(asked, "form", f"there is no form {form!r}", f"take {' or '.join(map(repr, FORMS))}")
+        raise scenarios.ScenarioError.of(
+            asked.file, "form", f"there is no form {form!r}", f"take {' or '.join(map(repr, FORMS))}"
+        )
     grid = scenarios.grid(asked)
     first = grid.question((0,) * len(grid.axes))
     if len(first.objectives) > 1:
-        _refuse(asked, "objective", "a Pyomo model has one objective", "keep one, and limit the others")
+        raise scenarios.ScenarioError.of(
+            asked.file, "objective", "a Pyomo model has one objective", "keep one, and limit the others"
+        )
     wanted = _wanted_choice(asked, first, choice)
     try:
         return _models(asked, grid, form, wanted, gdp=gdp, tight=tight)
     except NoModel as refusal:
         text = f"there is no Pyomo model of this question: {refusal}"
-        _refuse(asked, "model", text, "dse solve answers it by other means")
+        right = "dse solve answers it by other means"
+        raise scenarios.ScenarioError.of(asked.file, "model", text, right) from None
 
 
 def _models(
@@ -187,17 +192,21 @@ def _wanted_choice(
     if choice is None:
         return None
     if not named:
-        _refuse(asked, "choice", "this scenario decides nothing among names", "leave choice out")
+        raise scenarios.ScenarioError.of(
+            asked.file, "choice", "this scenario decides nothing among names", "leave choice out"
+        )
     if isinstance(choice, str):
         if len(named) > 1:
-            _refuse(asked, "choice", f"{', '.join(named)} are chosen", "give a mapping of names to choices")
+            raise scenarios.ScenarioError.of(
+                asked.file, "choice", f"{', '.join(named)} are chosen", "give a mapping of names to choices"
+            )
         choice = {next(iter(named)): choice}
     for name in (*named, *choice):
         value = choice.get(name, "")
         options = named.get(name) or ()
         if value not in options:
-            _refuse(
-                asked,
+            raise scenarios.ScenarioError.of(
+                asked.file,
                 "choice",
                 f"{value!r} is not a choice of {name}" if name in choice else f"no choice of {name}",
                 f"take one of {', '.join(options) or ', '.join(named)}{did_you_mean(str(value), options)}",
@@ -205,22 +214,20 @@ def _wanted_choice(
     return {name: choice[name] for name in named}
 
 
-def _refuse(asked: Scenario, key: str, wrong: str, right: str) -> NoReturn:
-    raise scenarios.ScenarioError([scenarios.Problem(asked.file, key, wrong, right)])
-
-
 def read(model: Any, asked: Scenario, solver: str | None = None, seconds: float = 60.0) -> Solution:
     """Return the design that a model holds as an answer to its scenario; see ``dse.api.read``."""
     origin = getattr(model, "origin", None)
     if not isinstance(origin, Origin):
-        _refuse(
-            asked,
+        raise scenarios.ScenarioError.of(
+            asked.file,
             "model",
             "this is not a model that dse.pyomo made",
             "take the model from dse.pyomo(scenario)",
         )
     if origin.scenario != asked.hash:
-        _refuse(asked, "model", "the model is of another scenario", "give the scenario of the model")
+        raise scenarios.ScenarioError.of(
+            asked.file, "model", "the model is of another scenario", "give the scenario of the model"
+        )
     changed = changes(model, origin.said)
     if solver is not None:
         said = pyomo_solvers.run(model, solver, seconds)
@@ -261,6 +268,8 @@ def _place(model: Any, asked: Scenario, origin: Origin) -> tuple[int, ...]:
         near = min(range(len(axis.values)), key=lambda k: abs(float(axis.values[k]) - now))
         if abs(float(axis.values[near]) - now) > AXIS_VALUE * abs(now):
             wrong = f"the model stands at {axis.name} = {now:g}, which is not a point of the axis"
-            _refuse(asked, f"sweep.{axis.name}", wrong, f"the nearest one is {axis.values[near]!r}")
+            raise scenarios.ScenarioError.of(
+                asked.file, f"sweep.{axis.name}", wrong, f"the nearest one is {axis.values[near]!r}"
+            )
         found.append(near)
     return tuple(found)

@@ -127,9 +127,12 @@ class Points:
         try:
             pyomo_solvers.takes(self._model(place, choice, formulate(question)), self.by.solver)
         except NoModel as refusal:
-            wrong = f"{self.by.solver} cannot be asked: {refusal}"
-            right = "leave --solver out, and it is answered by our own methods"
-            raise scenarios.ScenarioError([scenarios.Problem(file, "model", wrong, right)]) from None
+            raise scenarios.ScenarioError.of(
+                file,
+                "model",
+                f"{self.by.solver} cannot be asked: {refusal}",
+                "leave --solver out, and it is answered by our own methods",
+            ) from None
         except ArithmeticError:
             return  # at this point alone, which will say so itself
 
@@ -167,8 +170,9 @@ def points(asked: Scenario, grid: Grid, who: By) -> Points:
     """Return how the points of a grid are answered; raises ScenarioError where no solver can be asked."""
     first = grid.question((0,) * len(grid.axes))
     if first.search is not None:
-        wrong, right = "a sampler and a solver are both asked for", "leave one of them out"
-        raise scenarios.ScenarioError([scenarios.Problem(asked.file, "search", wrong, right)])
+        raise scenarios.ScenarioError.of(
+            asked.file, "search", "a sampler and a solver are both asked for", "leave one of them out"
+        )
     return Points(grid, who, _open_axes(grid, first))
 
 
