@@ -58,7 +58,7 @@ def settled(first: Tried, ask: Callable[[Problem], Tried]) -> Tried:
     """
     if first.outcome.status not in OPEN:
         return first
-    last = first
+    last, why = first, None
     if first.outcome.status is Status.INFEASIBLE:
         surely = _impossible(first)
         if surely is not None:
@@ -70,10 +70,12 @@ def settled(first: Tried, ask: Callable[[Problem], Tried]) -> Tried:
         now = ask(farther)
         if now.outcome.status in DECIDED and not _vague(now):
             return now
-        if now.outcome.status not in OPEN:
-            return replace(last, found=_undecided(last, now.outcome.message))
-        last = now
-    return last
+        # what no search in this box decides may be plain in a wider one
+        if now.outcome.status in OPEN:
+            last, why = now, None
+        else:
+            why = now.outcome.message
+    return last if why is None else replace(last, found=_undecided(last, why))
 
 
 def held(question: Question, solution: Solution) -> dict[str, str]:

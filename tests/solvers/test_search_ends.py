@@ -66,6 +66,21 @@ def test_a_system_larger_than_the_box_of_the_search_is_designed(demand: float) -
     assert answer.metrics["cost_sockets"] == pytest.approx(32e9 * demand / 1e18, rel=1e-6)
 
 
+@pytest.mark.parametrize("demand", [1e20, 1e25, 1e30])
+def test_what_no_search_decides_is_not_called_impossible(demand: float) -> None:
+    """Four levels and four kinds of card; nothing limits how many there are."""
+    source = library("station_least_cost", machine={"socket": "atom-n450"})
+    del source["decide"]
+    answer = solved(source | {"limits": {"throughput": {"min": demand}}})
+    if demand < 1e22:
+        assert answer.status is Status.OPTIMAL
+        assert answer.metrics["throughput"] >= demand * (1 - 1e-8)
+    else:
+        # rows over numbers this large are beyond floats; then it is said what was searched
+        assert answer.status in (Status.OPTIMAL, Status.FEASIBLE, Status.ERROR)
+        assert answer.status is not Status.ERROR or "what is beyond is not known" in answer.message
+
+
 def test_an_end_of_the_user_beyond_the_box_counts() -> None:
     way = "cards.socket.full.of 64"
     source = station(limits={"throughput": {"min": 1e18}})
