@@ -81,6 +81,34 @@ def test_what_no_search_decides_is_not_called_impossible(demand: float) -> None:
         assert answer.status is not Status.ERROR or "what is beyond is not known" in answer.message
 
 
+def test_the_best_way_counts_where_it_needs_more_than_a_search_holds() -> None:
+    """Sockets at the least level need 1.6e8 of them, beyond the first box; fewer of another level were called best."""
+    source = library("station_least_power", machine={"socket": "imx515"})
+    del source["decide"]
+    limits = {"throughput": {"min": 5e15}}
+    small = solved(source | {"limits": limits})
+    large = solved(source | {"limits": {"throughput": {"min": 5e16}}})
+    assert large.status is Status.OPTIMAL
+    assert large.objective == pytest.approx(10 * (small.objective or 0), rel=1e-4)
+    axis = {"path": "limits.throughput.min", "start": 5e15, "stop": 5e16, "num": 40, "spacing": "log"}
+    swept = dse.sweep(dse.load(source | {"limits": limits, "sweep": {"demand": axis}}), workers=1)
+    assert (swept.status == STATUS_CODES[Status.OPTIMAL]).all()
+    assert swept.power.values[[0, -1]] == pytest.approx([small.objective, large.objective], rel=1e-9)
+    assert swept.power.values == pytest.approx(small.objective * swept.demand.values / 5e15, rel=1e-4)
+
+
+def test_a_mix_near_the_end_of_a_search_is_not_called_best() -> None:
+    """On 60 MW the best mix has 1e7 blocks; the search in the first box ended at 999 998 of them."""
+    name = "blocks_fastest_actual_power"
+    few = solved(library(name))
+    many = solved(library(name, limits={"block_power": {"max": "60 MW"}}))
+    assert many.status is Status.OPTIMAL
+    assert many.objective is not None
+    assert few.objective is not None
+    assert many.objective >= 1e5 * few.objective
+    assert many.metrics["blocks"] > 1e7
+
+
 def test_an_end_of_the_user_beyond_the_box_counts() -> None:
     way = "cards.socket.full.of 64"
     source = station(limits={"throughput": {"min": 1e18}})
