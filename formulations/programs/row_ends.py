@@ -41,3 +41,22 @@ def upper_ends(
             break
         high = now
     return high
+
+
+def sufficient_ends(
+    rows: Array, equal: NDArray[np.bool_], low: Array, high: Array, integer: NDArray[np.bool_]
+) -> Array:
+    """Upper ends beyond which no point is needed: those that rows imply, or up to which a column can be of use.
+
+    A column that no row holds down is of use until all rows that it helps are met whatever the others are.
+    """
+    ends = upper_ends(rows, low, high, integer)
+    a, k = rows[:, :-1], rows[:, -1]
+    for j in np.flatnonzero(np.isinf(ends) & (a <= 0.0).all(axis=0) & ~(a[equal] != 0.0).any(axis=0)):
+        helped = a[:, j] < 0.0
+        others = np.delete(a[helped], j, axis=1)
+        with np.errstate(invalid="ignore"):
+            most = np.where(others > 0.0, others * np.delete(ends, j), others * np.delete(low, j))
+        total = np.where(others != 0.0, most, 0.0).sum(axis=1) + k[helped]
+        ends[j] = np.ceil(np.max(total / -a[helped, j], initial=max(low[j], 1.0)))
+    return ends

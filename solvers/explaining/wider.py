@@ -19,8 +19,10 @@ import numpy as np
 
 from dse.names import some_of
 from dse.system.records import dataclass
+from formulations import tolerances
 from formulations.evaluation import box
 from formulations.problem import Problem, reaching
+from formulations.programs import row_ends
 from formulations.programs.program import Program
 from results.solution import Solution, Status
 from results.telling.facts import HELD_BY
@@ -57,9 +59,9 @@ def settled(first: Tried, ask: Callable[[Problem], Tried]) -> Tried:
 
     ``ask`` searches a problem in its own box.
     """
-    if first.outcome.status not in OPEN:
+    if first.outcome.status not in OPEN and _enclosed(first):
         return first
-    last = first
+    last, why = first, None
     if first.outcome.status is Status.INFEASIBLE:
         surely = _impossible(first)
         if surely is not None:
@@ -67,14 +69,22 @@ def settled(first: Tried, ask: Callable[[Problem], Tried]) -> Tried:
     for reach in _wider_reaches(first.problem):
         farther = reaching(first.problem, reach)
         if first.problem.program is not None and farther.program is None:
+            if last.outcome.status in DECIDED:
+                break
             return replace(last, found=_undecided(last, farther.refusal))
         now = ask(farther)
         if now.outcome.status in DECIDED and not _vague(now):
-            return now
-        if now.outcome.status not in OPEN:
-            return replace(last, found=_undecided(last, now.outcome.message))
-        last = now
-    return last
+            if _enclosed(now):
+                return now
+            last, why = now, None
+        # what no search in this box decides may be plain in a wider one
+        elif now.outcome.status in OPEN and last.outcome.status not in DECIDED:
+            last, why = now, None
+        elif last.outcome.status not in DECIDED:
+            why = now.outcome.message
+    if last.outcome.status is Status.OPTIMAL and not _enclosed(last):
+        return replace(last, found=_not_proved(last))
+    return last if why is None else replace(last, found=_undecided(last, why))
 
 
 def held(question: Question, solution: Solution) -> dict[str, str]:
@@ -85,6 +95,27 @@ def held(question: Question, solution: Solution) -> dict[str, str]:
     x = {n: v for n, v in solution.variables.items() if isinstance(v, float) and n not in solution.ranges}
     sides = {n: int(code) for n, code in judgement.ends_that_hold(question, x).items()}
     return {n: HELD_BY[code - 1] for n, code in sides.items() if code}
+
+
+def _enclosed(tried: Tried) -> bool:
+    """Whether no design beyond the ends of a search can be better than the optimum found within them.
+
+    Beyond those of a convex program there is none. Of others the rows, and that the objective is no worse, have to
+    imply ends within these.
+    """
+    p, best = tried.problem.program, getattr(tried.found, "best", None)
+    if p is None or best is None or not (p.integer.any() or p.exact):
+        return True
+    boxed = p.boxed & np.isfinite(p.high)
+    endless = reaching(tried.problem, math.inf).program if boxed.any() else None
+    if endless is None:
+        return not boxed.any()
+    from solvers.linear import milp
+
+    goal, under = milp.objective(endless)
+    n = milp.numbers(endless, more=(goal - (best.ratio + abs(best.ratio) * tolerances.TIE) * under,))
+    ends = row_ends.sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
+    return bool((ends <= p.high)[boxed].all())
 
 
 def _wider_reaches(problem: Problem) -> Iterator[float]:
@@ -130,13 +161,24 @@ def _vague(tried: Tried) -> bool:
     return program is not None and program.open
 
 
+def _not_proved(last: Tried) -> Settled | Optimum:
+    """An optimum of a search whose ends nothing implies: nothing is known of better designs beyond."""
+    said = f"{last.outcome.certificate}; better designs beyond {_ends_shown(last.problem)} are not excluded"
+    outcome = replace(last.outcome, status=Status.FEASIBLE, bound=None, certificate=said)
+    return replace(last.found, outcome=outcome)
+
+
+def _ends_shown(problem: Problem) -> str:
+    """The first decided quantities that a search ended, and where."""
+    decided = [v.name for v in problem.variables if not v.auxiliary]
+    boxes = {n: box(problem.question, n) for n in decided}
+    return some_of([f"{n} up to {b.high:g}" for n, b in boxes.items() if b.searched[1]], MENTIONED)
+
+
 def _undecided(last: Tried, why: str) -> Settled | Optimum:
     """What was searched, where going farther decides nothing."""
-    question = last.problem.question
-    decided = [v.name for v in last.problem.variables if not v.auxiliary]
-    ends = [f"{n} up to {box(question, n).high:g}" for n in decided if box(question, n).searched[1]]
     word = "no design" if last.outcome.status is Status.INFEASIBLE else "no optimum"
-    message = f"{word} with {some_of(ends, MENTIONED)}; what is beyond is not known" + (
+    message = f"{word} with {_ends_shown(last.problem)}; what is beyond is not known" + (
         f": {why}" if why else ""
     )
     return replace(last.found, outcome=Outcome(Status.ERROR, solver=last.outcome.solver, message=message))

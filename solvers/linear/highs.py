@@ -153,13 +153,18 @@ def _whole_refuted(n: Numbers) -> bool:
     There is no whole part, or the bound of a search in which all rows may give shows it, or no whole part leaves a
     point, or even divisible numbers have none.
     """
-    parts = whole_parts.whole_parts(n)
+    parts, nothing = whole_parts.whole_parts(n), np.zeros(n.rows.shape[1])
     if parts is not None and len(parts) > MOST_PARTS_REFUTED:
         parts = None
-    if (parts is not None and not len(parts)) or _least_miss(n).bound > MISSED_FOR_SURE:
+    if parts is not None and not len(parts):
+        return True
+    exact = large_numbers.may_be_searched(
+        n, lambda near: _called_highs(near.relaxed(), nothing, 0.0).u is not None
+    )
+    if exact and _least_miss(n).bound > MISSED_FOR_SURE:
         return True
     left = [n.fixed(np.append(part, 1.0)) for part in parts] if parts is not None else [n.relaxed()]
-    return all(_solved_linear_program(m, np.zeros(m.rows.shape[1])).end is End.INFEASIBLE for m in left)
+    return all(_solved_linear_program(m, nothing).end is End.INFEASIBLE for m in left)
 
 
 def _least_miss(n: Numbers) -> Result:

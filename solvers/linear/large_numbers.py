@@ -58,6 +58,15 @@ def minimise(n: Numbers, cost: Array, gap: float, linear: Solve, whole: Solve) -
     return replace(found, u=found.u + np.append(base, 0.0), bound=bound, multipliers=None)
 
 
+def may_be_searched(n: Numbers, has_point: Callable[[Numbers], bool]) -> bool:
+    """Whether a program has points among which a search over whole numbers is exact.
+
+    ``has_point``: whether divisible numbers meet the rows of a program, whole ones of which are at most ``HUGE``.
+    """
+    ends = np.where(n.integer, np.minimum(n.high, np.maximum(HUGE, n.low)), n.high)
+    return bool((ends == n.high).all()) or has_point(replace(n, high=ends))
+
+
 def _rows_by_distances(rows: Array, base: Array) -> Array:
     """Rows over the distances from ``base``."""
     found = rows.copy()

@@ -15,7 +15,7 @@ from formulations.programs.program import Program, branches
 from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from scenarios.question import Question
-from solvers.linear import highs, milp
+from solvers.linear import highs, large_numbers, milp
 from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
 from solvers.mechanisms.why import Why, of_each
@@ -171,7 +171,14 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
 
     # where even divisible numbers do not help, that is proved at once
     divided = least(n.relaxed())
-    return divided if divided > ENOUGH_MISSED or not whole or not n.integer.any() else least(n)
+    if divided > ENOUGH_MISSED or not whole or not n.integer.any():
+        return divided
+    # where only larger numbers would do, a search over whole ones proves nothing: floats do not hold its rows
+    return (
+        least(n)
+        if large_numbers.may_be_searched(n, lambda near: least(near.relaxed()) <= ENOUGH_MISSED)
+        else 0.0
+    )
 
 
 def share_missed(p: Program, missed: float) -> float | None:

@@ -66,6 +66,49 @@ def test_a_system_larger_than_the_box_of_the_search_is_designed(demand: float) -
     assert answer.metrics["cost_sockets"] == pytest.approx(32e9 * demand / 1e18, rel=1e-6)
 
 
+@pytest.mark.parametrize("demand", [1e20, 1e25, 1e30])
+def test_what_no_search_decides_is_not_called_impossible(demand: float) -> None:
+    """Four levels and four kinds of card; nothing limits how many there are."""
+    source = library("station_least_cost", machine={"socket": "atom-n450"})
+    del source["decide"]
+    answer = solved(source | {"limits": {"throughput": {"min": demand}}})
+    if demand < 1e22:
+        assert answer.status is Status.OPTIMAL
+        assert answer.metrics["throughput"] >= demand * (1 - 1e-8)
+    else:
+        # rows over numbers this large are beyond floats; then it is said what was searched
+        assert answer.status in (Status.OPTIMAL, Status.FEASIBLE, Status.ERROR)
+        assert answer.status is not Status.ERROR or "what is beyond is not known" in answer.message
+
+
+def test_the_best_way_counts_where_it_needs_more_than_a_search_holds() -> None:
+    """Sockets at the least level need 1.6e8 of them, beyond the first box; fewer of another level were called best."""
+    source = library("station_least_power", machine={"socket": "imx515"})
+    del source["decide"]
+    limits = {"throughput": {"min": 5e15}}
+    small = solved(source | {"limits": limits})
+    large = solved(source | {"limits": {"throughput": {"min": 5e16}}})
+    assert large.status is Status.OPTIMAL
+    assert large.objective == pytest.approx(10 * (small.objective or 0), rel=1e-4)
+    axis = {"path": "limits.throughput.min", "start": 5e15, "stop": 5e16, "num": 40, "spacing": "log"}
+    swept = dse.sweep(dse.load(source | {"limits": limits, "sweep": {"demand": axis}}), workers=1)
+    assert (swept.status == STATUS_CODES[Status.OPTIMAL]).all()
+    assert swept.power.values[[0, -1]] == pytest.approx([small.objective, large.objective], rel=1e-9)
+    assert swept.power.values == pytest.approx(small.objective * swept.demand.values / 5e15, rel=1e-4)
+
+
+def test_a_mix_near_the_end_of_a_search_is_not_called_best() -> None:
+    """On 60 MW the best mix has 1e7 blocks; the search in the first box ended at 999 998 of them."""
+    name = "blocks_fastest_actual_power"
+    few = solved(library(name))
+    many = solved(library(name, limits={"block_power": {"max": "60 MW"}}))
+    assert many.status is Status.OPTIMAL
+    assert many.objective is not None
+    assert few.objective is not None
+    assert many.objective >= 1e5 * few.objective
+    assert many.metrics["blocks"] > 1e7
+
+
 def test_an_end_of_the_user_beyond_the_box_counts() -> None:
     way = "cards.socket.full.of 64"
     source = station(limits={"throughput": {"min": 1e18}})
