@@ -51,14 +51,14 @@ def by_few_forms(c: Canonical) -> bool:
     return bool(c.divisors) and len(c.forms) <= MOST_FORMS and bool(((c.forms != 0).sum(1) == 1).all())
 
 
-def divided(spread: Spread, region: Region) -> Batch | None:
-    """Run the model's arithmetic once for a piece; None where it has another structure."""
+def divided(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
+    """Run the model's arithmetic once for a piece, for each case; None where it has another structure."""
     first = structure(spread.grid.question(tuple(s.start for s in region)))
     if first is None:
         return None
     shape = sides(region)
     return batch.of_question(
-        first, flat(batch.asked(spread, region), shape), (math.prod(shape),), by_few_forms
+        (first,), flat(batch.asked(spread, region), shape), (math.prod(shape),), by_few_forms
     )
 
 

@@ -127,7 +127,7 @@ def answered(
         if there is not None:
             _put_optima(s, there, again, strained, ranged=ranged, last=True)
             s.plain[again] = False
-    _judge_designs(batch, s)
+    judge_designs(batch, s)
     return s
 
 
@@ -235,7 +235,7 @@ def _refuted(
     return names, conflict
 
 
-def _judge_designs(batch: Batch, s: Answers) -> None:
+def judge_designs(batch: Batch, s: Answers) -> None:
     """Re-evaluate the model at the designs and judge them by that alone."""
     goal, shape = batch.problem.goal, batch.shape
     assert goal is not None, "a batch has a goal"
