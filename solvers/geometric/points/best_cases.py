@@ -17,14 +17,15 @@ from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import designs
 from solvers.geometric.kernel.gp_terms import Array
-from solvers.geometric.points.geometric_answers import Answers, Bools, asked, judge_designs
+from solvers.geometric.points.geometric_answers import CONFLICT, Answers, Bools, asked, judge_designs
+from solvers.geometric.programs import geometric_conflicts
+from solvers.geometric.programs.geometric_conflicts import OfCases, first_minimal
 from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
+from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms.conflicts import common_conflicts
 
-APART = "limits in conflict in every case of a maximum, for reasons that differ between cases"
 
-
-def best_case(cases: Sequence[Batch], each: Sequence[Answers]) -> Answers:
+def best_case(cases: Sequence[Batch], each: Sequence[Answers], solve: Solver) -> Answers:
     """Return the answers of the best case at each point; ``each``: those of every case."""
     first = each[0]
     if len(each) == 1:
@@ -39,8 +40,14 @@ def best_case(cases: Sequence[Batch], each: Sequence[Answers]) -> Answers:
     names = [d.name for d in question.decide]
     which = designs.first_by_rule(question, numbers, tied, EQUAL_DESIGNS)
     clash, apart = common_conflicts([a.conflict for a in each], (states == none).all(axis=0))
+    conflict = _of(clash, [a.conflict for a in each])
+    some = np.flatnonzero(apart)
+    if some.size:
+        asked_of = (geometric_conflicts.oracle(b, some, first.names, solve) for b in cases)
+        conflict[some], found = first_minimal(OfCases(tuple(asked_of)))
+        apart[some] = ~found
     left = ~(states != 0).all(axis=0) | apart
-    first.why = np.where(apart, APART, _of((states == 0).argmax(axis=0), [a.why for a in each]))
+    first.why = np.where(apart, CONFLICT, _of((states == 0).argmax(axis=0), [a.why for a in each]))
     first.elasticity = _worth(cases, each, numbers, tied, which)
     # a case without a design has no say in the bound
     first.value = np.where(states == none, np.inf, [a.value for a in each]).min(axis=0)
@@ -48,7 +55,7 @@ def best_case(cases: Sequence[Batch], each: Sequence[Answers]) -> Answers:
     first.status = np.select(
         [left, (states == endless).any(axis=0), which >= 0], [np.int8(0), endless, optimal], none
     ).astype(np.int8)
-    first.conflict = _of(clash, [a.conflict for a in each]) & (first.status == none)[:, None]
+    first.conflict = conflict & (first.status == none)[:, None]
     judge_designs(cases[0], first)
     return first
 

@@ -98,7 +98,7 @@ def answer(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
     if any(found is None for found in each):
         handover.hand_over(OTHER_TIES, points.size)
         return np.zeros(points.size, bool)
-    found = best_case(cases, [one for one in each if one is not None])
+    found = best_case(cases, [one for one in each if one is not None], solve)
     if full:
         known = beside.put(answers, points, cases[0], found, solve)
         found.why[(found.status > 0) & ~known], found.status[~known] = beside.UNEXPLAINED, 0
