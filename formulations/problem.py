@@ -22,7 +22,7 @@ from formulations.arithmetics.posynomial import (
     symbol,
 )
 from formulations.programs.program import Program, is_linear, program
-from formulations.programs.stated import Run
+from formulations.programs.stated import Run, run_again
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
@@ -187,7 +187,7 @@ def _linear_problem(
     question: Question, variables: tuple[Variable, ...], known: Run | None = None, *, searched: bool = False
 ) -> Problem:
     try:
-        made = program(question, known, searched=searched)
+        made = program(question, known or run_again(question), searched=searched)
     except NotPosynomial as refusal:
         return _without_structure(evaluation.farthest(question), refusal)
     kind = Kind.MILP if made.integer.any() else Kind.LP

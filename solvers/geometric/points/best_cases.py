@@ -35,7 +35,10 @@ def best_case(cases: Sequence[Batch], each: Sequence[Answers], solve: Solver) ->
     states = np.stack([a.status for a in each])
     sign = -1.0 if question.objectives[0].maximize else 1.0
     values = np.where(states == optimal, sign * np.stack([a.judged.objective for a in each]), np.inf)
-    tied = (states == optimal) & (values <= designs.as_good_as(values.min(axis=0), CASE_TIED))
+    # what is least in a case that loses is no optimum, though its design may be as good
+    bounds = np.where(states == optimal, [a.value for a in each], np.inf)
+    values = np.where(bounds <= bounds.min(axis=0) + CASE_TIED, values, np.inf)
+    tied = np.isfinite(values) & (values <= designs.as_good_as(values.min(axis=0), CASE_TIED))
     numbers = [{n: a.judged.full(v) for n, v in {**a.judged.x, **a.judged.at}.items()} for a in each]
     names = [d.name for d in question.decide]
     which = designs.first_by_rule(question, numbers, tied, EQUAL_DESIGNS)

@@ -94,7 +94,7 @@ def answer(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
     for k, made in enumerate(cases):
         # near others it is proved what is optimal, not what else is
         near = _anchors(piece.spread, piece.region, k) if compiled and not (full or divides) else None
-        each.append(_answered(made, solve, near, ranged=full)[0])
+        each.append(_answered(made, solve, near, ranged=full, alone=len(cases) == 1)[0])
     if any(found is None for found in each):
         handover.hand_over(OTHER_TIES, points.size)
         return np.zeros(points.size, bool)
@@ -127,7 +127,8 @@ def _anchors(
     made = every[case]
     farther = neighbour_proofs.farther(steps, shape)
     start = None if farther is None else _anchors(spread, region, case, farther)
-    found, rule, near = _answered(made, solver(made.low.shape[1], compiled=True), start)
+    solve = solver(made.low.shape[1], compiled=True)
+    found, rule, near = _answered(made, solve, start, alone=len(every) == 1)
     if found is None or rule is None:
         return None
     best, conflicting = (found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
@@ -138,14 +139,14 @@ def _anchors(
 
 
 def _answered(
-    made: Batch, solve: Solver, start: Anchors | None, *, ranged: bool = False
+    made: Batch, solve: Solver, start: Anchors | None, *, ranged: bool = False, alone: bool = True
 ) -> tuple[Answers | None, Stages | None, Found | None]:
     """Answer a batch, as far as that goes from what is known near by."""
     rule = ties.of_batch(made, solve)
     if rule is None:
         return None, None, None
     near = None if start is None else neighbour_proofs.settled(rule, start)
-    return answered(made, rule.solve, rule=rule, near=near, ranged=ranged), rule, near
+    return answered(made, rule.solve, rule=rule, near=near, ranged=ranged, alone=alone), rule, near
 
 
 def solver(width: int = 0, *, compiled: bool) -> Solver:
