@@ -151,4 +151,6 @@ def words(reasons: Mapping[str, int]) -> str:
 
 
 def _exception_text(problem: Exception) -> str:
-    return f"{type(problem).__name__}: {problem}"
+    # what an arithmetic of ours cannot take says so itself (``dse.models`` is slow to import)
+    ours = isinstance(problem, ARITHMETIC) and type(problem).__module__ != "builtins"
+    return str(problem) if ours else f"{type(problem).__name__}: {problem}"

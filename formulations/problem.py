@@ -21,7 +21,7 @@ from formulations.arithmetics.posynomial import (
     linear_row,
     symbol,
 )
-from formulations.programs.program import Program, Run, is_linear, program
+from formulations.programs.program import Program, Run, is_linear, program, run_again
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
@@ -123,6 +123,10 @@ class Problem:
     known: Mapping[str, Ratio] = field(default_factory=dict)
 
 
+Stated = tuple[maxima.Maxima, Mapping[str, Ratio], Goal | None, tuple[Row, ...]]
+"""The maxima that a model has taken, what is known by name, goal and rows."""
+
+
 def formulate(question: Question, *, searched: bool = False) -> Problem:
     """Recognise the class of a question by running its model on symbols.
 
@@ -138,8 +142,8 @@ def formulate(question: Question, *, searched: bool = False) -> Problem:
         return _linear_problem(question, variables, searched=searched)
     far = evaluation.farthest(question)
     try:
-        taken, known, goal, rows = _with_maxima(question)
-        cases = _cases(question, taken, known, goal, rows)
+        stated = _, known, goal, rows = _with_maxima(question)
+        cases = _cases(question, stated)
     except NotPosynomial as refusal:
         return _without_structure(far, refusal)
     if cases:
@@ -182,7 +186,7 @@ def _linear_problem(
     question: Question, variables: tuple[Variable, ...], known: Run | None = None, *, searched: bool = False
 ) -> Problem:
     try:
-        made = program(question, known, searched=searched)
+        made = program(question, known or run_again(question), searched=searched)
     except NotPosynomial as refusal:
         return _without_structure(evaluation.farthest(question), refusal)
     kind = Kind.MILP if made.integer.any() else Kind.LP
@@ -210,27 +214,20 @@ def moved(case: Problem, question: Question) -> tuple[Goal | None, tuple[Row, ..
     return goal, tuple(every[r.key] for r in case.rows or ())
 
 
-def at_many(case: Problem, question: Question) -> Problem | None:
-    """Return a case of a question that holds arrays: the same maxima, held in the same way at all of its points.
+def at_many(first: Sequence[Problem], question: Question) -> tuple[Problem, ...]:
+    """Return the cases of a question that holds arrays; ``first``: those at one point.
 
-    None where others are taken there.
+    A term that is the largest nowhere is a case all the same, where that may change from point to point. No cases
+    where the question at that point takes other maxima.
     """
-    taken, _, goal, rows = _with_maxima(question)
-    own = tuple(r.key for r in case.rows or ())
-    every = {r.key: r for r in (*rows, *(Row(key, *pair) for key, pair in taken.rows().items()))}
-    names = [v.name for v in case.variables if v.auxiliary]
-    stated = {r.key for r in rows} | {key for n in names if n in taken.terms for key in taken.over(n)}
-    held_down = {key for key in own if key.side == maxima.SIDE} - stated
-    if stated | held_down != set(own) or not set(own) <= set(every):
-        return None
+    stated = taken, _, goal, rows = _with_maxima(question)
     decide = {d.name: d for d in question.decide}
-    variables = [replace(v, decision=decide[v.name]) for v in case.variables if not v.auxiliary]
+    variables = [replace(v, decision=decide[v.name]) for v in first[0].variables if not v.auxiliary]
     with np.errstate(all="ignore"):  # what is no number at a point is left out there
         ends = taken.ends({v.name: _widest(v) for v in variables})
-    variables += [
-        replace(v, low=ends[v.name][0], high=ends[v.name][1]) for v in case.variables if v.auxiliary
-    ]
-    return Problem(question, case.kind, tuple(variables), goal, tuple(every[key] for key in own))
+    cases = tuple(_case(question, goal, rows, variables, way, ends) for way in _ways(question, stated))
+    found = [{r.key for r in case.rows or ()} for case in cases]
+    return cases if all({r.key for r in case.rows or ()} in found for case in first) else ()
 
 
 def _widest(v: Variable) -> tuple[Any, Any]:
@@ -256,10 +253,8 @@ def relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
     return replace(problem, question=question, variables=variables, rows=rows)
 
 
-def _with_maxima(
-    question: Question,
-) -> tuple[maxima.Maxima, dict[str, Ratio], Goal | None, tuple[Row, ...]]:
-    """Run the model on symbols, its maxima unknowns of their own: these, what is known by name, goal and rows."""
+def _with_maxima(question: Question) -> Stated:
+    """Run the model on symbols, its maxima unknowns of their own."""
     x = {d.name: symbol(d.name) for d in question.decide}
     with maxima.named() as taken:
         at = evaluation.metrics(question, x)
@@ -270,22 +265,12 @@ def _with_maxima(
     return taken, _ratios(x, at), goal, split
 
 
-def _cases(
-    question: Question,
-    taken: maxima.Maxima,
-    known: Mapping[str, Ratio],
-    goal: Goal | None,
-    rows: tuple[Row, ...],
-) -> tuple[Problem, ...]:
+def _cases(question: Question, stated: Stated) -> tuple[Problem, ...]:
     """One problem per way the maxima of goal and rows can be held; none where there are no maxima in them."""
-    stated: list[Row | Goal] = [*rows, *([goal] if goal is not None else [])]
-    if not any(_holds_maximum(one) for one in stated):
+    taken, known, goal, rows = stated
+    if not any(_holds_maximum(one) for one in _stated(goal, rows)):
         return ()
-    pairs = [(one.numerator, one.denominator) for one in stated]
-    wished = [
-        maxima.split((known[n].numerator, known[n].denominator)) for n in question.tie_order if n in known
-    ]
-    ways = maxima.alternatives(taken, pairs, wished)
+    ways = _ways(question, stated)
     convex = len(ways) == 1 and not _signomial(goal, (*rows, *_held(ways[0])))
     variables = _variables(question)
     if not convex or any(v.discrete for v in variables):
@@ -293,6 +278,20 @@ def _cases(
         variables = _variables(question)
     ends = taken.ends({v.name: (v.low, v.high) for v in variables})
     return tuple(replace(_case(question, goal, rows, variables, way, ends), known=known) for way in ways)
+
+
+def _ways(question: Question, stated: Stated) -> list[maxima.Alternative]:
+    """Every way the maxima of goal and rows can be held, and of what ties turn on."""
+    taken, known, goal, rows = stated
+    pairs = [(one.numerator, one.denominator) for one in _stated(goal, rows)]
+    wished = [
+        maxima.split((known[n].numerator, known[n].denominator)) for n in question.tie_order if n in known
+    ]
+    return maxima.alternatives(taken, pairs, wished)
+
+
+def _stated(goal: Goal | None, rows: tuple[Row, ...]) -> tuple[Row | Goal, ...]:
+    return rows if goal is None else (*rows, goal)
 
 
 def _holds_maximum(stated: Row | Goal) -> bool:
@@ -303,9 +302,9 @@ def _case(
     question: Question,
     goal: Goal | None,
     rows: tuple[Row, ...],
-    variables: tuple[Variable, ...],
+    variables: Sequence[Variable],
     way: maxima.Alternative,
-    ends: Mapping[str, tuple[float, float]],
+    ends: maxima.Ends,
 ) -> Problem:
     more = tuple(Variable(n, *ends[n], False, False, Decision(n), auxiliary=True) for n in way.names)
     every = (*rows, *_held(way))

@@ -7,7 +7,7 @@ the first by the order of ties is handed out: ``first_of_tied``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -207,9 +207,9 @@ def beyond_bounds(question: Question) -> Grid | None:
     return everything(replace(question, decide=free))
 
 
-def as_good_as(least: Any) -> Any:
-    """Return the largest value that counts as being as small as the least."""
-    return np.where(np.isfinite(least), least + TIE * np.abs(least), least)
+def as_good_as(least: Any, within: float = TIE) -> Any:
+    """Return the largest value that counts as being as small as the least; ``within``: a part of it."""
+    return np.where(np.isfinite(least), least + within * np.abs(least), least)
 
 
 def as_good(value: float, best: float) -> bool:
@@ -217,18 +217,37 @@ def as_good(value: float, best: float) -> bool:
     return abs(value - best) <= TIE * abs(best)
 
 
-def first_of_tied(owner: Points, points: int, levels: Iterable[Any]) -> Points:
+def first_of_tied(owner: Points, points: int, levels: Iterable[Any], within: float = TIE) -> Points:
     """Return the place of the design that each of ``points`` hands out, of designs that are equally good (-1: none).
 
     ``owner`` (K,): the point of each design. ``levels``: what settles ties, one after the other, for each design (K,);
-    what does not exist (NaN) comes last. Of designs that no level tells apart the first one is handed out.
+    what does not exist (NaN) comes last; ``within``: see ``as_good_as``. Of designs that no level tells apart the first
+    one is handed out.
     """
     left = np.arange(owner.size)
     for level in levels:
         values: Array = np.nan_to_num(np.asarray(level, dtype=float)[left], nan=np.inf, posinf=np.inf)
         least = np.full(points, np.inf)
         np.minimum.at(least, owner[left], values)
-        left = left[values <= as_good_as(least)[owner[left]]]
+        left = left[values <= as_good_as(least, within)[owner[left]]]
     found = np.full(points, -1, dtype=np.int64)
     found[owner[left[::-1]]] = left[::-1]
     return found
+
+
+def first_by_rule(
+    question: Question, numbers: Sequence[Mapping[str, Array]], tied: NDArray[np.bool_], within: float
+) -> Points:
+    """Return which of some designs that are ``tied`` (designs, N) each of N points hands out (-1: none).
+
+    ``numbers``: of each design its metrics and what is decided, at the points. ``within``: see ``as_good_as``.
+    """
+    design, point = np.nonzero(tied)
+    order = (*question.tie_order, *(d.name for d in question.decide))
+    levels = (
+        np.stack([own[name] for own in numbers])[design, point]
+        for name in order
+        if all(name in own for own in numbers)
+    )
+    first = first_of_tied(point, tied.shape[1], levels, within)
+    return np.where(first < 0, -1, design[first]) if design.size else first

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from formulations import handover
+from formulations.grids import batch, divided
 from scenarios.sweep.grids import Grid
-from solvers import anchors
+from solvers import anchors, work
 from solvers.counting import sums, tables, whole
-from solvers.designs import MANY_DESIGNS
 from solvers.geometric.points import geometric, ratios
 from solvers.linear.points import linear
 from solvers.many_points import by_anchor, by_choice, evaluated
@@ -38,10 +38,20 @@ def _by_choice(grid: Grid) -> Offer:
 
 SHARE_ANSWERED = 0.5
 """Of points tried, those that a way must answer to be taken before the ways after it."""
-NO_WAY = (
-    "no way for many points at once takes this kind of question; it would go at once if at most one decided "
-    f"number were whole or from a long list, or if all were from lists of at most {MANY_DESIGNS} combinations"
+NO_WAY = "no way for many points at once takes this kind of question"
+SEVERAL_OBJECTIVES = (
+    "it has several objectives, of which a sweep answers the first; with one it may go at once"
 )
+IDLE = "how long processors idle is searched for at each point; without idle it may go at once"
+MIXED = (
+    "whole numbers and numbers that can be divided are decided together in a linear program, which is searched at each "
+    "point; with whole numbers only, or none, it may go at once"
+)
+SEVERAL_GAPS = (
+    "{} of the decided numbers are whole or from lists, beside others that can be divided; with one such number, or "
+    "short lists for all but one, it would go at once"
+)
+SUMS = "{}; it would go at once if such sums depended on at most {} decided numbers, each by itself"
 NO_OBJECTIVE = (
     "any design within the limits is an answer, since there is no objective, and one is looked for point by point; "
     "with an objective many points may go at once"
@@ -81,9 +91,35 @@ def chosen(grid: Grid) -> Choice:
     exceptions = tuple(tally.unexpected)
     if offer.path is not None:
         return Choice(offer.path, (), exceptions, left=1.0 - offer.share, untried=offer.untried)
-    reasons = [SAMPLED] if sampled else [o.reason for o in offers if o.reason]
-    aimless = any(q.decide and not q.objectives for q in grid.bases.values())
-    return Choice(None, tuple(reasons or [NO_OBJECTIVE if aimless else NO_WAY]), exceptions)
+    if sampled:
+        return Choice(None, (SAMPLED,), exceptions)
+    # with more points there would be a way, whatever others say
+    few = min((o for o in offers if o.fewest), key=lambda o: o.fewest, default=None)
+    reasons = dict.fromkeys(o.reason for o in ([few] if few else offers) if o.reason)
+    return Choice(None, tuple(reasons) or (_no_way(grid),), exceptions)
+
+
+def _no_way(grid: Grid) -> str:
+    """Say why no way takes the question of a grid, and what would make it go at once."""
+    question = grid.question((0,) * len(grid.axes))
+    if question.decide and not question.objectives:
+        return NO_OBJECTIVE
+    if len(question.objectives) > 1:
+        return SEVERAL_OBJECTIVES
+    if question.idle:
+        return IDLE
+    problem = work.first_problem(grid)
+    if problem is None:
+        return NO_WAY
+    gaps = sum(v.discrete for v in problem.variables)
+    if problem.program is not None and 0 < gaps < len(problem.variables):
+        return MIXED
+    if 1 < gaps < len(problem.variables):
+        return SEVERAL_GAPS.format(gaps)
+    refusals = [case.refusal for case in batch.cases(problem) if case.refusal]
+    if refusals and all(case.rows is not None for case in batch.cases(problem)):
+        return SUMS.format(refusals[0], divided.MOST_FORMS)
+    return f"{NO_WAY}: {refusals[0]}" if refusals else NO_WAY
 
 
 def _offered(way: Way, grid: Grid) -> Offer:

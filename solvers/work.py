@@ -18,7 +18,7 @@ from scenarios.question import Question, Search, combinations
 from scenarios.sweep.grids import Grid
 
 TABLE = "work.csv"
-OTHER, MOST_DESIGNS = "alone other", 1e6
+OTHER, MOST_DESIGNS = "alone other", 2e5
 """The row for questions that cannot be formulated with the numbers of their first point."""
 
 

@@ -73,6 +73,10 @@ QUESTIONS = [
     "matmul_machine_for_75_gflops_per_watt",
     "partition_three_processors_link",
     "matmul_two_level_deadline",
+    "blocks_one_kind_throttled",
+    "roofline_platform_node_power",
+    "roofline_intensity_for_efficiency",
+    "serving_bandwidth_for_token_deadline",
 ]
 LARGE = (
     "nbody_deadline",
@@ -127,10 +131,13 @@ def _raw(name: str) -> dict[str, Any]:
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
-def seen(name: str, points: int, part: int) -> Iterator[Seen]:
-    """Measure a question on a grid of so many points, of which about ``part`` along each axis are answered."""
+def seen(name: str, points: int, part: int, *, alone: bool = False) -> Iterator[Seen]:
+    """Measure a question on a grid of so many points, of which about ``part`` along each axis are answered.
+
+    ``alone``: only how long one point takes by itself.
+    """
     at = chunk_work.ready(asked(name, points))
-    if at.path is not None:
+    if at.path is not None and not alone:
         # whole lines of limits: what is done once for each set of given numbers is shared by them
         kinds = zip(at.plan.shape, at.grid.targets, strict=True)
         region = tuple(slice(0, n if t.kind == "limit" else min(part, n)) for n, t in kinds)
@@ -141,6 +148,8 @@ def seen(name: str, points: int, part: int) -> Iterator[Seen]:
         yield Seen(name, spent / math.prod(s.stop for s in region), _units(lambda: at.path.work))
     middle = at.grid.question(tuple(n // 2 for n in at.plan.shape))
     if points < MANY:
+        # the first one imports what it needs
+        answer(middle, neighbours=False)
         began = time.process_time()
         answer(middle, neighbours=False)
         yield Seen(f"{name}, alone", time.process_time() - began, _units(lambda: work.alone(middle)))
@@ -199,15 +208,16 @@ def main() -> None:
         "names", nargs="*", metavar="QUESTION", help="ready questions (default: a choice of them)"
     )
     parser.add_argument("--write", action="store_true", help=f"write solvers/{work.TABLE}")
+    parser.add_argument("--alone", action="store_true", help="only what questions take by themselves")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     every = []
     names = options.names or QUESTIONS
     for name, points in [
         *((n, 1000) for n in names),
-        *((n, MANY) for n in LARGE if n in names or not options.names),
+        *((n, MANY) for n in LARGE if not options.alone and (n in names or not options.names)),
     ]:
-        for s in seen(name, points, 3 if points < MANY else 20):
+        for s in seen(name, points, 3 if points < MANY else 20, alone=options.alone):
             every.append(s)
             declared = sum(work.declared()[n] * u for n, u in s.units.items())
             print(

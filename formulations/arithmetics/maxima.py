@@ -123,7 +123,7 @@ class Maxima:
             fresh += [v for pair in more for v in names_in(pair) if is_maximum(v)]
         return found
 
-    def ends(self, box: Ends) -> dict[str, tuple[float, float]]:
+    def ends(self, box: Ends) -> dict[str, tuple[Any, Any]]:
         """A box for each unknown of a maximum that its own rows never reach, from the boxes of the decided ones."""
         logs = {n: (np.log(low), np.log(high)) for n, (low, high) in box.items()}
         for name, terms in self.terms.items():
@@ -254,9 +254,13 @@ def _as_pair(top: Posynomial, bottom: Posynomial) -> Pair:
 
 
 def _below_term_by_term(a: Ratio, b: Ratio) -> bool:
-    """Whether a < b wherever both are defined, seen term by term."""
+    """Whether a < b wherever both are defined, seen term by term; not where a number differs between many points.
+
+    What holds at the points of a block need not hold at those beside it, and cases are the same however a grid is cut.
+    """
     left, right = a.numerator * b.denominator, b.numerator * a.denominator
-    return all(c <= SMALLER * right.terms.get(key, 0.0) for key, c in left.terms.items())
+    both = [(c, right.terms.get(key, 0.0)) for key, c in left.terms.items()]
+    return all(np.ndim(c) == np.ndim(other) == 0 and c <= SMALLER * other for c, other in both)
 
 
 def _range(a: Ratio, logs: Ends) -> tuple[Any, Any]:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations import handover
-from formulations.arithmetics.maxima import UP
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.canonical import Array, Canonical
 from formulations.grids import over_grid
@@ -116,23 +115,26 @@ class Batch:
         return replace(self, problem=problem, arrays=c)
 
 
-def structure(question: Question, *, held_down: bool = False) -> Problem | None:
+def structure(question: Question) -> tuple[Problem, ...] | None:
     """Return a question (of plain numbers) in mathematics if it is a geometric program with an objective, else None.
 
-    One of its variables may have whole numbers or listed values only. Maxima that only ever harm are unknowns of it;
-    others only if they may be ``held_down``: which term does that may be another one at other given numbers.
+    Where maxima can be held in several ways, each of these cases is one. One of the variables may have whole numbers or
+    listed values only.
     """
     if not one_discrete(question):
         return None
-    problem = only_case(formulate(question))
-    if not held_down and any(v.auxiliary and v.name.endswith(UP) for v in problem.variables):
+    problem = formulate(question)
+    found = cases(problem)
+    if problem.program is not None or not all(c.rows is not None and _divides_by_monomials(c) for c in found):
         return None
-    if problem.rows is None or problem.program is not None:
-        return None
+    return found
+
+
+def _divides_by_monomials(problem: Problem) -> bool:
     if problem.goal is None or not problem.goal.numerator.terms:
-        return None
-    sums = [problem.goal.denominator, *(r.denominator for r in problem.rows)]
-    return problem if all(d.is_monomial for d in sums) else None
+        return False
+    sums = [problem.goal.denominator, *(r.denominator for r in problem.rows or ())]
+    return all(d.is_monomial for d in sums)
 
 
 def one_discrete(question: Question) -> bool:
@@ -142,9 +144,9 @@ def one_discrete(question: Question) -> bool:
     return bool(question.decide) and plain and len(question.objectives) == 1 and not question.model.black_box
 
 
-def only_case(problem: Problem) -> Problem:
-    """Return the case of a problem with maxima where there is one, any other problem as it is."""
-    return problem.cases[0] if problem.rows is None and len(problem.cases) == 1 else problem
+def cases(problem: Problem) -> tuple[Problem, ...]:
+    """Return the cases of a problem with maxima, any other problem as its only case."""
+    return problem.cases or (problem,)
 
 
 def without_divisors(c: Canonical) -> bool:
@@ -229,8 +231,8 @@ def asked(spread: Spread, region: Region) -> Question:
     return replace(question, limits=limits)
 
 
-def batch(spread: Spread, region: Region) -> Batch | None:
-    """Run the model's arithmetic once for a piece; None where that is not a geometric program."""
+def batch(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
+    """Run the model's arithmetic once for a piece, for each case; None where that is not a geometric program."""
     first = structure(spread.grid.question(tuple(s.start for s in region)))
     if first is None:
         return None
@@ -238,33 +240,32 @@ def batch(spread: Spread, region: Region) -> Batch | None:
 
 
 def of_question(
-    first: Problem, question: Question, shape: tuple[int, ...], fits: Fits = without_divisors
-) -> Batch | None:
-    """Run the model's arithmetic once for a question that holds arrays.
+    first: Sequence[Problem], question: Question, shape: tuple[int, ...], fits: Fits = without_divisors
+) -> tuple[Batch, ...] | None:
+    """Run the model's arithmetic once for a question that holds arrays; a batch for each case.
 
-    ``first``: the question at one point in mathematics, or the only case of it where maxima are held. None where the
-    arithmetic comes out differently with arrays, or does not fit.
+    ``first``: the question at one point in mathematics, or its cases where maxima are held. None where the arithmetic
+    comes out differently with arrays, or does not fit.
     """
-    problem = at_points(first, question)
-    return None if problem is None else of_problem(problem, problem.goal, shape, fits)
+    problems = at_points(first, question)
+    made = tuple(b for p in problems if (b := of_problem(p, p.goal, shape, fits)) is not None)
+    return made if made and len(made) == len(problems) else None
 
 
-def at_points(first: Problem, question: Question) -> Problem | None:
-    """Return a question that holds arrays in mathematics; None where it has another structure than ``first``."""
+def at_points(first: Sequence[Problem], question: Question) -> tuple[Problem, ...]:
+    """Return a question that holds arrays in mathematics, each case; none where ``first`` has another structure."""
     try:
-        if any(v.auxiliary for v in first.variables):
+        if any(v.auxiliary for v in first[0].variables):
             # the question of a case still takes its maxima
-            problem = at_many(first, question)
-        else:
-            goal, rows = symbolic(question)
-            variables = tuple(
-                replace(v, decision=d) for v, d in zip(first.variables, question.decide, strict=True)
-            )
-            problem = Problem(question, first.kind, variables, goal, rows)
+            return at_many(first, question)
+        goal, rows = symbolic(question)
     except NotPosynomial:
-        return None
-    same = problem is not None and [r.key for r in problem.rows or ()] == [r.key for r in first.rows or ()]
-    return problem if problem is not None and problem.goal is not None and same else None
+        return ()
+    variables = tuple(
+        replace(v, decision=d) for v, d in zip(first[0].variables, question.decide, strict=True)
+    )
+    same = goal is not None and [r.key for r in rows] == [r.key for r in first[0].rows or ()]
+    return (Problem(question, first[0].kind, variables, goal, rows),) if same else ()
 
 
 def of_problem(

@@ -32,19 +32,25 @@ Held = TypeVar("Held", Limit, Decision)
 Indices = NDArray[np.intp]
 
 
-def structure(question: Question) -> Problem | None:
+def structure(question: Question) -> tuple[Problem, ...] | None:
     """Return a question (of plain numbers) in mathematics if it divides by sums of few variables, else None.
 
-    One of its variables may have whole numbers or listed values only, and none may be counted in halvings.
+    Where maxima can be held in several ways, each of these cases is one. One of the variables may have whole numbers or
+    listed values only, and none may be counted in halvings.
     """
     if not batch.one_discrete(question) or any(d.base is not None for d in question.decide):
         return None
-    problem = formulate(question)
-    if problem.rows is None or problem.kind not in (Kind.NLP, Kind.MINLP):
+    cases = batch.cases(formulate(question))
+    if any(p.rows is None for p in cases) or all(p.kind not in (Kind.NLP, Kind.MINLP) for p in cases):
         return None
-    if problem.goal is None or problem.goal.name == HALVINGS.name or not problem.goal.numerator.terms:
+    goal = cases[0].goal
+    if goal is None or goal.name == HALVINGS.name or not goal.numerator.terms:
         return None
-    return problem if by_few_forms(canon.canonical(problem, problem.goal)) else None
+    return cases if all(_in_reach(canon.canonical(p, p.goal)) for p in cases) else None
+
+
+def _in_reach(c: Canonical) -> bool:
+    return not c.divisors or by_few_forms(c)
 
 
 def by_few_forms(c: Canonical) -> bool:
@@ -52,15 +58,13 @@ def by_few_forms(c: Canonical) -> bool:
     return bool(c.divisors) and len(c.forms) <= MOST_FORMS and bool(((c.forms != 0).sum(1) == 1).all())
 
 
-def divided(spread: Spread, region: Region) -> Batch | None:
-    """Run the model's arithmetic once for a piece; None where it has another structure."""
+def divided(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
+    """Run the model's arithmetic once for a piece, for each case; None where it has another structure."""
     first = structure(spread.grid.question(tuple(s.start for s in region)))
     if first is None:
         return None
     shape = sides(region)
-    return batch.of_question(
-        first, flat(batch.asked(spread, region), shape), (math.prod(shape),), by_few_forms
-    )
+    return batch.of_question(first, flat(batch.asked(spread, region), shape), (math.prod(shape),), _in_reach)
 
 
 def goal_at(g: Goal, points: Indices) -> Goal:

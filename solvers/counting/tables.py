@@ -51,6 +51,10 @@ LEFT = 0.01
 """Of the designs of a large table those that are compared at every point, for its declared work."""
 POINTS_OF_TABLE, MOST_TABULATED = 256, 1_000_000
 """Points together of a large table, and designs that a table still has."""
+TOO_LARGE = (
+    f"{KIND}: there are more than {MOST_TABULATED} designs; with shorter lists, or nearer ends of whole numbers, it "
+    "would go at once"
+)
 
 Mask = NDArray[np.bool_]
 
@@ -69,9 +73,8 @@ def way(grid: grids.Grid, most: int = MANY_DESIGNS) -> Offer:
     ):
         return OTHER_KIND
     if large:
-        return Offer(
-            reason=f"{KIND}: there are more than {most} designs; with shorter lists it would go at once"
-        )
+        # of fewer than that the way for large ones speaks
+        return OTHER_KIND if most < MOST_TABULATED else Offer(reason=TOO_LARGE)
     return blocks.offered(over(grid), over(blocks.thinned(grid)))
 
 

@@ -93,13 +93,13 @@ class Levels:
         asked = at_level(self.question, self.goal, limits)
         made = found = None
         with handover.guarded(TOGETHER, size, handover.ARITHMETIC):
-            made = batch.of_question(self.first, asked, (size,))
+            made = batch.of_question((self.first,), asked, (size,))
         if made is not None:
             with handover.guarded(TOGETHER, size):
-                found = answered(made, gp.solve, why=False, strained=STEEP, ranged=True)
+                found = answered(made[0], gp.solve, why=False, strained=STEEP, ranged=True)
         if made is None or found is None:
             return [None] * size
-        return _answers_at_level(self, made, found, limits, (time.perf_counter() - began) / size)
+        return _answers_at_level(self, made[0], found, limits, (time.perf_counter() - began) / size)
 
 
 def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) -> Levels | None:
@@ -109,10 +109,10 @@ def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) 
     """
     # any positive number shows the structure
     asked = at_level(question, goal, {g.name: 1.0 for g in bounded})
-    problem = None if question.search is not None else batch.structure(asked, held_down=True)
-    if problem is None or problem.kind not in (Kind.GP, Kind.MIGP):
+    cases = None if question.search is not None else batch.structure(asked)
+    if cases is None or len(cases) > 1 or cases[0].kind not in (Kind.GP, Kind.MIGP):
         return None
-    return Levels(question, problem, goal, bounded, units(question))
+    return Levels(question, cases[0], goal, bounded, units(question))
 
 
 def _answers_at_level(

@@ -17,14 +17,13 @@ from scenarios.question import Question
 from solvers import designs, enumeration, side_by_side
 from solvers.geometric import structured
 from solvers.geometric.programs import branch
+from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
 from solvers.geometric.structured import Optimum, Place, Searched
 from solvers.nonlinear import methods
 from solvers.outcome import Outcome
 
 # each case is within TIE of its own optimum
 EQUAL = 2 * TIE
-CASE_TIED = 4e-9
-EQUAL_DESIGNS = 1e-6
 
 
 def apply_to(problem: Problem) -> bool:
@@ -101,15 +100,14 @@ def _winning_case(question: Question, alive: Sequence[Searched], count: int, tie
     settle = partial(structured.settle, tied=ties)
     optima = side_by_side.run([partial(settle, one) for one in close])
     settled = [(one.problem, there) for one, there in zip(close, optima, strict=True)]
-    designs = [(case, one, _decided_numbers(case, one)) for case, one in settled if one.outcome.x is not None]
-    if not designs:
+    good = [(case, one, _decided_numbers(case, one)) for case, one in settled if one.outcome.x is not None]
+    if not good:
         return None
-    reached = [_objective_at(question, x) * sign for *_, x in designs]
-    tied = [d for d, v in zip(designs, reached, strict=True) if v - min(reached) <= CASE_TIED * abs(v)]
-    _, one, x = tied[0]
-    for other in tied[1:]:
-        if _precedes(question, other[2], x):
-            _, one, x = other
+    reached = [_objective_at(question, x) * sign for *_, x in good]
+    tied = [d for d, v in zip(good, reached, strict=True) if v - min(reached) <= CASE_TIED * abs(v)]
+    numbers = [{n: np.array([v]) for n, v in {**x, **_metrics(question, x)}.items()} for *_, x in tied]
+    every = np.ones((len(tied), 1), bool)
+    _, one, x = tied[int(designs.first_by_rule(question, numbers, every, EQUAL_DESIGNS)[0])]
     bounds = [o.outcome.bound for _, o in settled] + [_losing_bound(s) for s in alive if s not in close]
     known = [b for b in bounds if b is not None]
     bound = sign * min(sign * b for b in known) if len(known) == len(bounds) else None
@@ -153,16 +151,6 @@ def _ranges_over_cases(
         if high > low * (1 + EQUAL_DESIGNS):
             found[n] = (low, high)
     return found
-
-
-def _precedes(question: Question, a: Mapping[str, float], b: Mapping[str, float]) -> bool:
-    """Whether the tie rule puts design a before b."""
-    at = [{**x, **_metrics(question, x)} for x in (a, b)]
-    for name in (*question.tie_order, *a):
-        left, right = (float(m.get(name, 0.0)) for m in at)
-        if not math.isclose(left, right, rel_tol=EQUAL_DESIGNS):
-            return left < right
-    return False
 
 
 def _metrics(question: Question, x: Mapping[str, float]) -> dict[str, float]:

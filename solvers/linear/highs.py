@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from formulations.programs.row_ends import upper_ends
 from solvers.linear import large_numbers, least_parts, linear_program, supports, whole_parts
 from solvers.linear.linear_program import Array, End, Numbers, Result
 
@@ -78,9 +79,8 @@ def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0, worse: float =
         return found
     # any point will do where nothing is to be small
     sought = found.u is not None and cost[:-1].any()
-    many = sought and (n.high - n.low)[n.integer].max() > MANY_WHOLE_VALUES
     # at tight tolerances maxima that are held to one of their terms have been called infeasible
-    if many or found.end is End.INFEASIBLE or found.end is End.FAILED:
+    if (sought and _has_many_values(n)) or found.end is End.INFEASIBLE or found.end is End.FAILED:
         found = _agreed(n, cost, found, _called_highs(n, cost, gap, tight=False))
     if found.u is None:
         return Result(End.FAILED) if found.end is End.INFEASIBLE else _without_end(n, cost)
@@ -93,6 +93,14 @@ def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0, worse: float =
     if rest.u is None:
         return Result(End.FAILED)
     return Result(End.FOUND, rest.u, rest.value, min(found.bound, rest.value))
+
+
+def _has_many_values(n: Numbers) -> bool:
+    """Whether some whole number may have many values, between ends that are its own or follow from the rows."""
+    if (n.high - n.low)[n.integer].max() <= MANY_WHOLE_VALUES:
+        return False
+    high = upper_ends(n.rows, n.low, n.high, n.integer)
+    return bool((high - n.low)[n.integer].max() > MANY_WHOLE_VALUES)
 
 
 def _agreed(n: Numbers, cost: Array, tight: Result, loose: Result) -> Result:
@@ -237,8 +245,9 @@ def _called_highs(
     size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
     h = model(n, cost, row, column, size, gap, share)
     if not tight:
+        usual = highspy.Highs()
         for name in TOLERANCES:
-            h.setOptionValue(name, highspy.Highs().getOptionValue(name)[1])
+            h.setOptionValue(name, usual.getOptionValue(name)[1])
     h.run()
     end = _end_of_highs(h)
     if end is not End.FOUND:

@@ -31,6 +31,7 @@ from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
+from solvers.mechanisms.conflicts import common_conflicts
 from solvers.mechanisms.why import Why, loosest
 
 KIND = "a choice among names"
@@ -207,7 +208,7 @@ class ByChoice:
         left |= tied
         nowhere = ~left & (states == none).all(axis=0)
         if nowhere.any() and "binding" in answered[0][0]:
-            clash, apart = _common_conflicts([a["binding"] == CONFLICTING for a, _ in answered], nowhere)
+            clash, apart = common_conflicts([a["binding"] == CONFLICTING for a, _ in answered], nowhere)
             handover.hand_over(APART, int(np.count_nonzero(apart)))
             left |= apart
             which = np.where(nowhere, clash, which)
@@ -256,17 +257,6 @@ class ByChoice:
                         np.where(c[some, i], v[some, i], np.inf) for c, v in zip(clash, found, strict=True)
                     ]
                     values[some, i] = loosest(base_name(label), [(asked, v) for v in own])
-
-
-def _common_conflicts(clashes: Sequence[Mask], nowhere: Mask) -> tuple[NDArray[np.intp], Mask]:
-    """Which combination's set of limits is in conflict in all of them, and where none is.
-
-    ``clashes`` (points, limits): the smallest set of each combination. No set of the whole is smaller than any of
-    these, and one that holds all of them conflicts everywhere.
-    """
-    every = np.logical_or.reduce(clashes)
-    holds_all = np.stack([(c == every).all(axis=-1) for c in clashes])
-    return holds_all.argmax(axis=0), nowhere & ~holds_all.any(axis=0)
 
 
 @dataclass(frozen=True, slots=True)

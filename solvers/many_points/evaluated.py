@@ -6,6 +6,7 @@ be answered point by point.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -39,7 +40,9 @@ from solvers import work
 from solvers.judgement import Judged
 from solvers.many_points.blocks import OverGrid
 from solvers.many_points.offers import OTHER_KIND, Offer
+from solvers.patterns import groups
 
+EVALUATED, BROKEN = "evaluated; nothing was decided", "evaluated; a limit is broken"
 EXTREME = "no number with arrays"
 EVALUATED_TOGETHER = 32_768
 """Points of a piece: its dozen arrays of 256 kB stay in a cache of a few MB."""
@@ -96,6 +99,7 @@ class Evaluated(OverGrid):
     method: str = "evaluated as arrays; nothing was decided"
     kind: str = "array"
     threads: bool = True
+    explains: bool = True
 
     @property
     def work(self) -> float:
@@ -196,12 +200,15 @@ def _judge(plan: Layout, found: Judged, into: Mapping[str, Any]) -> None:
     needed = next((into[v.name] for v in plan.variables if v.role == "would_do"), None)
     clash = next(into[v.name] for v in plan.variables if v.role == "status")
     broken: Any = np.zeros(clash.shape, bool)
+    each: dict[str, Any] = {}
     places = {name: i for i, name in enumerate(plan.limits)}
     for key, ratio in found.ratios.items():
         name = evaluation.label(key, found.ratios)
         slack = 1.0 - np.asarray(ratio)
         applies = _applies(found, key)
-        new = (slack < -HOLDS) & applies & ~broken
+        missed = (slack < -HOLDS) & applies
+        each[base_name(name)] = each.get(base_name(name), False) | missed
+        new = missed & ~broken
         if states is not None:
             if name in places:
                 here = states[..., places[name]]
@@ -219,6 +226,22 @@ def _judge(plan: Layout, found: Judged, into: Mapping[str, Any]) -> None:
                     needed[..., i] = np.where(new, found.value(key), needed[..., i])
         broken |= new
     clash[...] = np.where(broken, STATUS_CODES[Status.INFEASIBLE], STATUS_CODES[Status.EVALUATED])
+    if plan.full:
+        _explain(each, clash.shape, into)
+
+
+def _explain(broken: Mapping[str, Any], shape: tuple[int, ...], into: Mapping[str, Any]) -> None:
+    """Tell what stands beside the numbers: which limits are broken, each of them a conflict of its own."""
+    if "certificate" in into:
+        some = np.logical_or.reduce([np.broadcast_to(b, shape) for b in broken.values()], initial=False)
+        into["certificate"][...] = np.where(np.broadcast_to(some, shape), BROKEN, EVALUATED)
+    if "conflicts" in into and broken:
+        flat = np.stack([np.broadcast_to(b, shape).ravel() for b in broken.values()], axis=1)
+        texts = np.empty(len(flat), dtype=into["conflicts"].dtype)
+        for which, kind in groups(flat):
+            names = [[name] for name, b in zip(broken, kind, strict=True) if b]
+            texts[which] = json.dumps(names) if names else ""
+        into["conflicts"][...] = texts.reshape(shape)
 
 
 def _applies(found: Judged, key: RowKey) -> Any:

@@ -53,13 +53,15 @@ class Offer:
     """What a way says of a grid.
 
     ``path``: what answers it; None: nothing, and ``reason`` says why, unless the question is of another kind (empty).
-    ``share``: of the points that were tried, those that it answers. ``untried``: even a few take long.
+    ``share``: of the points that were tried, those that it answers. ``untried``: even a few take long. ``fewest``:
+    where there are too few points, from how many it would answer them.
     """
 
     path: Path | None = None
     reason: str = ""
     share: float = 1.0
     untried: bool = False
+    fewest: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def pays(uncompiled: float, grid: Grid) -> bool:
 
 def too_few(kind: str, fewest: int = FEWEST_POINTS, of_each: str = "") -> Offer:
     """Refuse a grid of fewer points than are worth solving together; ``of_each``: in words, for each of what."""
-    return Offer(reason=f"{kind}: solved together from {fewest} points on{of_each}")
+    return Offer(reason=f"{kind}: solved together from {fewest} points on{of_each}", fewest=fewest)
 
 
 def choices(question: Question) -> int:

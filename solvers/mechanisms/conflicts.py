@@ -312,6 +312,17 @@ Factor = Callable[[int], Array]
 every point: infinite where there is none, NaN where that is not known."""
 
 
+def common_conflicts(clashes: Sequence[Bools], nowhere: Bools) -> tuple[NDArray[np.intp], Bools]:
+    """Which part's set of limits (a combination's, a case's) is in conflict in all of them, and where none is.
+
+    ``clashes`` (points, limits): the smallest set of each part. No set of the whole is smaller than any of these, and
+    one that holds all of them conflicts everywhere.
+    """
+    every = np.logical_or.reduce(clashes)
+    holds_all = np.stack([(c == every).all(axis=-1) for c in clashes])
+    return holds_all.argmax(axis=0), nowhere & ~holds_all.any(axis=0)
+
+
 def feasible_values(
     question: Question,
     keys: Sequence[RowKey | None],

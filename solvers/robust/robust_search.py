@@ -96,7 +96,8 @@ def _bounds_of_ratios(worlds: Worlds) -> Array:
     # no bound may rest on an end that only a search has
     some = ends.farther(worlds.some(np.arange(worlds.measured)))
     first = divided.structure(some.at(0)) if worlds.measured <= WORLDS_TOGETHER else None
-    made = None if first is None else batch.of_question(first, some.every, (some.size,), divided.by_few_forms)
+    every = first and batch.of_question(first, some.every, (some.size,), divided.by_few_forms)
+    made = every[0] if every and len(every) == 1 else None
     if made is None or made.problem.goal is None or not np.isfinite(made.arrays.logc).all():
         return unknown
     found = branch.search(made.arrays, gp.solve, value_only=True)

@@ -29,7 +29,7 @@ from solvers.counting import tables
 from solvers.geometric.points import geometric
 from solvers.many_points import by_choice
 from solvers.mechanisms import why
-from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, common_conflicts
 
 Sets = set[frozenset[str]]
 OWN = ("one_copy", "replication")
@@ -273,7 +273,7 @@ def test_what_choices_know_by_different_sets_is_asked_alone():
     """Of two choices with conflicts {a} and {b} neither set is one of the whole; with {a} and {a, b} the larger is."""
     a, b = np.array([True, False]), np.array([False, True])
     nowhere = np.ones(2, bool)
-    which, apart = by_choice._common_conflicts([np.array([a, a]), np.array([b, a | b])], nowhere)
+    which, apart = common_conflicts([np.array([a, a]), np.array([b, a | b])], nowhere)
     assert apart.tolist() == [True, False]
     assert which[1] == 1
 

@@ -132,11 +132,10 @@ def told(grid: scenarios.Grid) -> list[dict[str, float | None]]:
 def test_a_batch_of_geometric_programs_knows_what_one_question_is_told():
     grid = scenarios.grid(dse.load(NBODY))
     region = tuple(slice(0, n) for n in grid.shape)
-    made = batch.batch(over_grid.spread(grid), region)
-    assert made is not None
+    (made,) = batch.batch(over_grid.spread(grid), region) or ()
     found = answered(made, gp.solve)
     assert found is not None
-    values = relaxed_limits.of_batch(made, found.names, found.conflict, gp.solve)
+    values = relaxed_limits.of_batch([made], found.names, found.conflict, gp.solve)
     single = told(grid)
     assert sum(map(bool, single)) >= 3
     for point, expected in enumerate(single):

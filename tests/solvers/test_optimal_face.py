@@ -30,8 +30,7 @@ SWEPT = {
 
 def _chosen(extra: dict[str, Any]) -> tuple[batch.Batch, optimal_face.Chosen]:
     grid = scenarios.grid(dse.load({**NBODY, **extra}))
-    made = batch.batch(over_grid.spread(grid), tuple(slice(0, n) for n in grid.shape))
-    assert made is not None
+    (made,) = batch.batch(over_grid.spread(grid), tuple(slice(0, n) for n in grid.shape)) or ()
     t = made.table
     r = gp.solve(t.exponents, t.logc, t.ptr, made.low, made.high)
     rule = ties.of_batch(made, gp.solve)

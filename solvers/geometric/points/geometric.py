@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -25,6 +26,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
 from solvers.geometric.points import beside
+from solvers.geometric.points.best_cases import best_case
 from solvers.geometric.points.geometric_answers import OTHER_TIES, Answers, answered, elasticities
 from solvers.geometric.programs import relaxed_limits, ties
 from solvers.geometric.programs.optimal_face import Solver, Stages
@@ -51,11 +53,11 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
 
     Its declared work is so much for each term of a point's program.
     """
-    first = work.first_problem(spread.grid)
-    problem = None if first is None else batch.only_case(first)
-    whole = problem is not None and any(v.discrete for v in problem.variables)
+    problem = work.first_problem(spread.grid)
+    cases = () if problem is None else batch.cases(problem)
+    whole = any(v.discrete for case in cases for v in case.variables)
     name = "geometric {} whole term" if whole else "geometric {} term"
-    compiled, how, each = kernel(spread, name, work.terms(problem), compiled)
+    compiled, how, each = kernel(spread, name, sum(map(work.terms, cases)), compiled)
     return ByPiece(
         spread,
         batch.batch,
@@ -65,8 +67,8 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
         "batch",
         each,
         threads=True,
-        # of whole numbers a single answer tells where they next change
-        explains=not whole,
+        # of whole numbers a single answer tells where they next change, of cases what each of them says
+        explains=not whole and len(cases) == 1,
     )
 
 
@@ -85,27 +87,32 @@ def kernel(spread: Spread, name: str, terms: int, compiled: bool | None) -> tupl
 
 def answer(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
     """Answer the points of a piece; on a large grid from a few points around that are answered first."""
-    made, points = piece.made, piece.points
-    full, divides = answers.plan.full, bool(made.arrays.divisors)
-    solve = solver(0 if divides else made.low.shape[1], compiled=compiled)
-    # near others it is proved what is optimal, not what else is
-    near = _anchors(piece.spread, piece.region) if compiled and not (full or divides) else None
-    found = _answered(made, solve, near, ranged=full)[0]
-    if found is None:
+    cases, points = piece.made, piece.points
+    full, divides = answers.plan.full, any(b.arrays.divisors for b in cases)
+    solve = solver(0 if divides else max(b.low.shape[1] for b in cases), compiled=compiled)
+    each = []
+    for k, made in enumerate(cases):
+        # near others it is proved what is optimal, not what else is
+        near = _anchors(piece.spread, piece.region, k) if compiled and not (full or divides) else None
+        each.append(_answered(made, solve, near, ranged=full, alone=len(cases) == 1)[0])
+    if any(found is None for found in each):
         handover.hand_over(OTHER_TIES, points.size)
         return np.zeros(points.size, bool)
+    found = best_case(cases, [one for one in each if one is not None], solve)
     if full:
-        known = beside.put(answers, points, made, found, solve)
+        known = beside.put(answers, points, cases[0], found, solve)
         found.why[(found.status > 0) & ~known], found.status[~known] = beside.UNEXPLAINED, 0
-    _put_answers(answers, points, made, found, solve)
+    _put_answers(answers, points, cases, found, solve)
     good: Mask = found.status != 0
     for reason, count in Counter(found.why[~good]).items():
         handover.hand_over(reason, count)
     return good
 
 
-def _anchors(spread: Spread, piece: Region, steps: tuple[int, ...] | None = None) -> Anchors | None:
-    """Answer a few points around a piece, for the others to start from; None where that is not worth it.
+def _anchors(
+    spread: Spread, piece: Region, case: int, steps: tuple[int, ...] | None = None
+) -> Anchors | None:
+    """Answer a case at a few points around a piece, for the others to start from; None where that is not worth it.
 
     ``steps``: how far these are from each other. They are settled from fewer ones still in their turn.
     """
@@ -114,12 +121,14 @@ def _anchors(spread: Spread, piece: Region, steps: tuple[int, ...] | None = None
     if math.prod(steps) < FEWEST_NEAR:
         return None
     region, which = neighbour_proofs.places(piece, batch.runs(spread, piece), steps)
-    made = batch.made(batch.batch, spread, region)
-    if made is None or made.discrete is not None:
+    every = batch.made(batch.batch, spread, region)
+    if every is None or every[case].discrete is not None:
         return None
+    made = every[case]
     farther = neighbour_proofs.farther(steps, shape)
-    start = None if farther is None else _anchors(spread, region, farther)
-    found, rule, near = _answered(made, solver(made.low.shape[1], compiled=True), start)
+    start = None if farther is None else _anchors(spread, region, case, farther)
+    solve = solver(made.low.shape[1], compiled=True)
+    found, rule, near = _answered(made, solve, start, alone=len(every) == 1)
     if found is None or rule is None:
         return None
     best, conflicting = (found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
@@ -130,14 +139,14 @@ def _anchors(spread: Spread, piece: Region, steps: tuple[int, ...] | None = None
 
 
 def _answered(
-    made: Batch, solve: Solver, start: Anchors | None, *, ranged: bool = False
+    made: Batch, solve: Solver, start: Anchors | None, *, ranged: bool = False, alone: bool = True
 ) -> tuple[Answers | None, Stages | None, Found | None]:
     """Answer a batch, as far as that goes from what is known near by."""
     rule = ties.of_batch(made, solve)
     if rule is None:
         return None, None, None
     near = None if start is None else neighbour_proofs.settled(rule, start)
-    return answered(made, rule.solve, rule=rule, near=near, ranged=ranged), rule, near
+    return answered(made, rule.solve, rule=rule, near=near, ranged=ranged, alone=alone), rule, near
 
 
 def solver(width: int = 0, *, compiled: bool) -> Solver:
@@ -150,13 +159,17 @@ def solver(width: int = 0, *, compiled: bool) -> Solver:
 
 
 def _put_answers(
-    answers: BlockAnswers, points: NDArray[np.int64], made: Batch, found: Answers, solve: Solver
+    answers: BlockAnswers,
+    points: NDArray[np.int64],
+    cases: Sequence[Batch],
+    found: Answers,
+    solve: Solver,
 ) -> None:
     """Put the answers of a piece where they belong; what is left over stays blank."""
     best, endless, none = (
         found.status == STATUS_CODES[s] for s in (Status.OPTIMAL, Status.UNBOUNDED, Status.INFEASIBLE)
     )
-    answers.put(points, found.judged, best, elasticities(made, found))
+    answers.put(points, found.judged, best, elasticities(cases[0], found))
     answers.bounds(points, found.judged.bound, found.status == 0)
     answers.status(points[endless], Status.UNBOUNDED)
     if not none.any():
@@ -164,7 +177,7 @@ def _put_answers(
     members = found.conflict & none[:, None]
     values = np.full(members.shape, np.nan)
     if answers.wants_values:
-        values = relaxed_limits.of_batch(made, found.names, members, solve)
+        values = relaxed_limits.of_batch(cases, found.names, members, solve)
     for which, kind in groups(found.conflict[none]):
         own = np.flatnonzero(none)[which]
         answers.none(points[own], {found.names[i]: values[own, i] for i in np.flatnonzero(kind)})

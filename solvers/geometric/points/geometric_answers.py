@@ -93,12 +93,13 @@ def answered(
     near: Found | None = None,
     strained: float = STRAINED,
     ranged: bool = False,
+    alone: bool = True,
 ) -> Answers | None:
     """Answer the points of a block; None where the tie rule asks for what is not a posynomial over a monomial.
 
     ``why``: find out for points without a design which limits are in conflict. ``rule``: the tie rule, if it is at
     hand. ``near``: points that are settled already. ``strained``: see ``optima.settled``. ``ranged``: find out how far
-    variables range that are not unique.
+    variables range that are not unique. ``alone``: not one of several cases, whose optimum a design may better.
     """
     rule = rule or ties.of_batch(batch, solve)
     if rule is None:
@@ -127,7 +128,7 @@ def answered(
         if there is not None:
             _put_optima(s, there, again, strained, ranged=ranged, last=True)
             s.plain[again] = False
-    _judge_designs(batch, s)
+    judge_designs(batch, s, alone=alone)
     return s
 
 
@@ -235,8 +236,8 @@ def _refuted(
     return names, conflict
 
 
-def _judge_designs(batch: Batch, s: Answers) -> None:
-    """Re-evaluate the model at the designs and judge them by that alone."""
+def judge_designs(batch: Batch, s: Answers, *, alone: bool = True) -> None:
+    """Re-evaluate the model at the designs and judge them by that alone; ``alone``: see ``answered``."""
     goal, shape = batch.problem.goal, batch.shape
     assert goal is not None, "a batch has a goal"
     x = {
@@ -245,7 +246,8 @@ def _judge_designs(batch: Batch, s: Answers) -> None:
         if not v.auxiliary
     }
     s.judged = judge(batch.question, x, goal.to_user(s.value).reshape(shape), shape)
-    missed = (s.status == STATUS_CODES[Status.OPTIMAL]) & ~s.judged.good
+    good = s.judged.good if alone else s.judged.sound
+    missed = (s.status == STATUS_CODES[Status.OPTIMAL]) & ~good
     s.status[missed], s.why[missed] = 0, MISSED
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from formulations.grids import divided
+from formulations.grids import batch, divided
 from formulations.grids.over_grid import Spread
 from scenarios.sweep.grids import Grid
 from solvers import work
@@ -34,7 +34,8 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
     Its declared work is so much for each term of a point's relaxations.
     """
     problem = work.first_problem(spread.grid)
-    compiled, how, each = geometric.kernel(spread, "divided {} term", work.terms(problem), compiled)
+    cases = () if problem is None else batch.cases(problem)
+    compiled, how, each = geometric.kernel(spread, "divided {} term", sum(map(work.terms, cases)), compiled)
     return ByPiece(
         spread,
         divided.divided,
@@ -45,5 +46,5 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
         each,
         threads=True,
         # of whole numbers a single answer tells where they next change
-        explains=problem is not None and not any(v.discrete for v in problem.variables),
+        explains=len(cases) == 1 and not any(v.discrete for v in cases[0].variables),
     )

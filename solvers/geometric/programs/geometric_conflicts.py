@@ -34,7 +34,7 @@ COUNTS = (1e-3, 3e-2)
 """Shares of a proof below which a limit may play no part in it."""
 
 
-def first_minimal(ask: Oracle | Searches, *, why: bool = True) -> tuple[Bools, Bools]:
+def first_minimal(ask: Oracle | Searches | OfCases, *, why: bool = True) -> tuple[Bools, Bools]:
     """Find the first minimal conflict of each point, by size and then by the order of the limits.
 
     Returns which names (points, names) are in the conflict, and for which points one was found: it holds with the slack
@@ -129,6 +129,31 @@ def oracle(
     if not batch.arrays.divisors and len(batch.arrays.allowed) <= 1:
         return Oracle(batch, points, names, solve)
     return Searches(batch, points, names, solve)
+
+
+@dataclass(frozen=True, slots=True)
+class OfCases:
+    """What ``Oracle`` says of a problem with cases: limits can hold together if they can in some case."""
+
+    each: tuple[Oracle | Searches, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all limits."""
+        return self.each[0].names
+
+    @property
+    def few(self) -> int:
+        """See ``conflicts.FEW_LIMITS``."""
+        return min(ask.few for ask in self.each)
+
+    def refuted(self, *, why: bool) -> tuple[Bools, None, tuple[()]]:
+        """Whether all limits conflict in every case (see ``Searches.refuted``)."""
+        return np.all([ask.refuted(why=False)[0] for ask in self.each], axis=0), None, ()
+
+    def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
+        """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
+        return np.asarray(any_of([ask.feasible for ask in self.each])(points, kept))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ A limit is a row ``F(y) <= 0`` in logs; with the row as the goal, exp of its lea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -66,8 +66,27 @@ def of_cases(problem: Problem, name: str, ended: set[str]) -> float | None:
     For a model's limit the factor by which it is missed. ``ended``: takes the name where a search ended before it had
     proved that nothing less is feasible.
     """
-    every = [batch.alone(case, None) for case in problem.cases or (problem,)]
+    every = [batch.alone(case, None) for case in batch.cases(problem)]
     parts = [_rows(b, conflicts.ONE, side_by_side.solve, ended) for b in every]
+    found = float(_of_rows(parts, name)[0])
+    return found if math.isfinite(found) else None
+
+
+def of_batch(cases: Sequence[Batch], names: tuple[str, ...], members: Bools, solve: Solver) -> Array:
+    """The feasible values (points, names) at all points of a batch, which may have several cases.
+
+    ``members``: which names are in conflict.
+    """
+    found = np.full(members.shape, np.nan)
+    for i, name in enumerate(names):
+        points = np.flatnonzero(members[:, i])
+        if points.size:
+            found[points, i] = _of_rows([_rows(b, points, solve) for b in cases], name)
+    return found
+
+
+def _of_rows(parts: Sequence[_Rows], name: str) -> Array:
+    """The feasible values of a limit at points, over all cases."""
     keys = tuple(dict.fromkeys(key for rows in parts for key in rows.c.keys))
 
     def least(of: Callable[[_Rows], Array], some: Sequence[_Rows]) -> Array:
@@ -78,39 +97,13 @@ def of_cases(problem: Problem, name: str, ended: set[str]) -> float | None:
         return least(lambda rows: _least_factor_of_rows(rows, rows.c.keys.index(keys[k])), own)
 
     if any(key.name == name for key in keys):
-        found = conflicts.feasible_values(problem.question, keys, [name], factor, minded=True)[name]
-    else:
-        found = least(lambda rows: _least_value(rows, name), parts)
-    return float(found[0]) if math.isfinite(found[0]) else None
-
-
-def of_batch(b: Batch, names: tuple[str, ...], members: Bools, solve: Solver) -> Array:
-    """The feasible values (points, names) at all points of a batch; ``members``: which names are in conflict."""
-    found = np.full(members.shape, np.nan)
-    for i, name in enumerate(names):
-        points = np.flatnonzero(members[:, i])
-        if points.size:
-            found[points, i] = at(b, points, [name], solve)[name]
-    return found
-
-
-def at(b: Batch, points: Indices, names: Iterable[str], solve: Solver) -> dict[str, Array]:
-    """The feasible values at points whose conflict has these names."""
-    return _feasible_sides(_rows(b, points, solve), names)
+        return conflicts.feasible_values(parts[0].question, keys, [name], factor, minded=True)[name]
+    return least(lambda rows: _least_value(rows, name), parts)
 
 
 def _rows(b: Batch, points: Indices, solve: Solver, ended: set[str] | None = None) -> _Rows:
     asked = divided.at(divided.flat(b.question, b.shape), points)
     return _Rows(asked, divided.take(b.arrays, points), points, b, b.farther(), solve, ended)
-
-
-def _feasible_sides(rows: _Rows, names: Iterable[str]) -> dict[str, Array]:
-    limits = {key.name for key in rows.c.keys}
-    sides = [n for n in names if n in limits]
-    found = conflicts.feasible_values(
-        rows.question, rows.c.keys, sides, lambda k: _least_factor_of_rows(rows, k), minded=True
-    )
-    return found | {n: _least_value(rows, n) for n in names if n not in limits}
 
 
 def _least_factor_of_rows(rows: _Rows, which: int) -> Array:

@@ -1,0 +1,88 @@
+"""Cases of a maximum at many points: each case is answered as a question of its own, and the best one wins.
+
+As for a single question (``solvers.geometric.cases``): of cases that are equally good the tie rule decides, limits
+conflict if they do in every case, and a limit is worth what it is worth where it is worth most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.grids.batch import Batch
+from results.dataset import STATUS_CODES
+from results.solution import Status
+from solvers import designs
+from solvers.geometric.kernel.gp_terms import Array
+from solvers.geometric.points.geometric_answers import CONFLICT, Answers, Bools, asked, judge_designs
+from solvers.geometric.programs import geometric_conflicts
+from solvers.geometric.programs.geometric_conflicts import OfCases, first_minimal
+from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
+from solvers.geometric.programs.optimal_face import Solver
+from solvers.mechanisms.conflicts import common_conflicts
+
+
+def best_case(cases: Sequence[Batch], each: Sequence[Answers], solve: Solver) -> Answers:
+    """Return the answers of the best case at each point; ``each``: those of every case."""
+    first = each[0]
+    if len(each) == 1:
+        return first
+    question = cases[0].question
+    optimal, endless, none = (STATUS_CODES[s] for s in (Status.OPTIMAL, Status.UNBOUNDED, Status.INFEASIBLE))
+    states = np.stack([a.status for a in each])
+    sign = -1.0 if question.objectives[0].maximize else 1.0
+    values = np.where(states == optimal, sign * np.stack([a.judged.objective for a in each]), np.inf)
+    # what is least in a case that loses is no optimum, though its design may be as good
+    bounds = np.where(states == optimal, [a.value for a in each], np.inf)
+    values = np.where(bounds <= bounds.min(axis=0) + CASE_TIED, values, np.inf)
+    tied = np.isfinite(values) & (values <= designs.as_good_as(values.min(axis=0), CASE_TIED))
+    numbers = [{n: a.judged.full(v) for n, v in {**a.judged.x, **a.judged.at}.items()} for a in each]
+    names = [d.name for d in question.decide]
+    which = designs.first_by_rule(question, numbers, tied, EQUAL_DESIGNS)
+    clash, apart = common_conflicts([a.conflict for a in each], (states == none).all(axis=0))
+    conflict = _of(clash, [a.conflict for a in each])
+    some = np.flatnonzero(apart)
+    if some.size:
+        asked_of = (geometric_conflicts.oracle(b, some, first.names, solve) for b in cases)
+        conflict[some], found = first_minimal(OfCases(tuple(asked_of)))
+        apart[some] = ~found
+    left = ~(states != 0).all(axis=0) | apart
+    first.why = np.where(apart, CONFLICT, _of((states == 0).argmax(axis=0), [a.why for a in each]))
+    first.elasticity = _worth(cases, each, numbers, tied, which)
+    # a case without a design has no say in the bound
+    first.value = np.where(states == none, np.inf, [a.value for a in each]).min(axis=0)
+    first.y[:, : len(names)] = _of(which, [a.y[:, : len(names)] for a in each])
+    first.status = np.select(
+        [left, (states == endless).any(axis=0), which >= 0], [np.int8(0), endless, optimal], none
+    ).astype(np.int8)
+    first.conflict = conflict & (first.status == none)[:, None]
+    judge_designs(cases[0], first)
+    return first
+
+
+def _worth(
+    cases: Sequence[Batch],
+    each: Sequence[Answers],
+    numbers: Sequence[Mapping[str, Array]],
+    tied: Bools,
+    which: NDArray[np.int64],
+) -> Array:
+    """The elasticities of the first case's rows: the largest of all cases that attain the optimum at one design."""
+    decided = [d.name for d in cases[0].question.decide]
+    x = np.stack([[own[n] for n in decided] for own in numbers])
+    chosen = np.take_along_axis(x, which[None, None], axis=0)
+    there = tied & np.isclose(x, chosen, rtol=EQUAL_DESIGNS, atol=0.0).all(axis=1)
+    found = np.zeros_like(each[0].elasticity)
+    for k in np.flatnonzero(asked(cases[0].keys)):
+        rates = [a.elasticity[:, b.keys.index(cases[0].keys[k])] for a, b in zip(each, cases, strict=True)]
+        # of what is not known in one case nothing is known
+        found[:, k] = np.where(there, rates, -np.inf).max(axis=0)
+    return found
+
+
+def _of(which: NDArray[np.int64], every: Sequence[Any]) -> Any:
+    """What each point has in one of several cases; points come first."""
+    return np.stack(every)[which, np.arange(which.size)]
