@@ -100,7 +100,11 @@ class _Known:
         """Tell whether the limits ``kept`` can hold together at some points; see ``conflicts.by_set``."""
         left_out = {n for n, k in zip(self.names, kept, strict=True) if not k}
         rows = np.array([x.key.name not in left_out for x in self.c.limits], dtype=bool)
-        for learn in (self._by_dividing, self._by_sets_of_all, self._by_sets_of_owned, self._by_sets):
+        asked = {x.name for x in self.c.question.limits}
+        owned = [x for x, k in zip(self.c.limits, rows, strict=True) if k or x.key.name not in asked]
+        # a design that holds more than is wanted is found sooner; what the user asks for may have forbidden it
+        by_all, by_owned = (partial(self._by_designs_of_sets, x) for x in (self.c.limits, owned))
+        for learn in (self._by_dividing, by_all, by_owned, self._by_sets):
             codes = self._codes(rows)
             left = some[codes[some] == NOT_KNOWN]
             if not left.size:
@@ -153,17 +157,7 @@ class _Known:
         free, most = np.zeros((len(start), 1)), self.c.high[: len(start), None]
         return least_parts.best(own[:, :-1], own[:, -1], start, most, free).u
 
-    def _by_sets_of_all(self, rows: Mask, mine: Mask) -> None:
-        """Look for a design that holds more than is wanted, which is found sooner."""
-        self._by_designs_of_sets(rows, mine, self.c.limits)
-
-    def _by_sets_of_owned(self, rows: Mask, mine: Mask) -> None:
-        """Look for one that holds no more of what the user asks for than is wanted, which may have forbidden it."""
-        asked = {x.name for x in self.c.question.limits}
-        wanted = zip(self.c.limits, rows, strict=True)
-        self._by_designs_of_sets(rows, mine, [x for x, k in wanted if k or x.key.name not in asked])
-
-    def _by_designs_of_sets(self, rows: Mask, mine: Mask, also: Collection[Limit]) -> None:
+    def _by_designs_of_sets(self, also: Collection[Limit], rows: Mask, mine: Mask) -> None:
         """Look at the best design of each set of amounts."""
         there, u = np.zeros(self.c.count, dtype=bool), np.zeros((len(self.c.names), self.c.count))
         for found in counts.best_of_sets(self.c, self._limits(rows), self.sets, also):
