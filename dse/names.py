@@ -1,9 +1,9 @@
-"""Looking things up by name, with a word on what was probably meant."""
+"""Looking things up by name, with a word on what was probably meant, and telling some of many names."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # letters of a beginning that says which name was meant
 _BEGINNING = 4
@@ -77,6 +77,12 @@ class UnknownName(KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:

@@ -54,9 +54,9 @@ class Divisor:
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """The arrays of a problem; ``allowed`` holds each discrete variable's listed values' logarithms (None: all whole).
+    """The arrays of a problem at N points; ``allowed``: logarithms of each discrete variable's list (None: all whole).
 
-    Of many points: coefficients (N, K), boxes (N, n) and divisors' terms (N, t).
+    Coefficients (N, K), boxes (N, n) and divisors' terms (N, t): one point is N = 1.
 
     ``tighter``: the same problem with rows that follow from its own and one more variable, the goal, at the end; its
     relaxations are better, its multipliers mean nothing. ``own``: there, how many rows a design must meet.
@@ -119,23 +119,11 @@ def arrays(
     allowed: Mapping[int, Array | None],
     shape: tuple[int, ...] = (),
 ) -> Canonical:
-    """Write ratios of posynomials as arrays; ``shape``: of a block of points, whose coefficients are then (N, K)."""
+    """Write ratios of posynomials as arrays; ``shape``: of a block of points (none: a single one)."""
     exponents, logc, ptr, sums = tables(pairs, names, shape)
     forms, coordinates = linear_forms([a for _, a, _ in sums], len(names))
     divisors = tuple(Divisor(k, a[0], c, b) for (k, a, b), c in zip(sums, coordinates, strict=True))
     return Canonical(names, exponents, logc, ptr, keys, low, high, divisors, forms, allowed)
-
-
-def of_many(c: Canonical) -> Canonical:
-    """Return the arrays of one point as those of many points, of which there is one."""
-    return dataclasses.replace(
-        c,
-        logc=c.logc[None],
-        low=c.low[None],
-        high=c.high[None],
-        divisors=tuple(dataclasses.replace(d, logc=d.logc[None]) for d in c.divisors),
-        tighter=None if c.tighter is None else of_many(c.tighter),
-    )
 
 
 def _tighter(c: Canonical, pairs: Sequence[tuple[Posynomial, Posynomial]]) -> Canonical | None:
@@ -148,10 +136,10 @@ def _tighter(c: Canonical, pairs: Sequence[tuple[Posynomial, Posynomial]]) -> Ca
     held = [(top, bottom * value) for top, bottom in (pairs[0], *for_goal)]
     rows = [*pairs[1:], *held, *for_rows]
     keys = (*c.keys, *(RowKey(f"cut {i}", SIDE) for i in range(len(rows) - len(c.keys))))
-    box = dict(zip(c.names, zip(c.low, c.high, strict=True), strict=True))
+    box = dict(zip(c.names, zip(c.low[0], c.high[0], strict=True), strict=True))
     ends = [log_ends(p, box) for p in pairs[0]]
     least, most = ends[0][0] - ends[1][1] - BOX_MARGIN, ends[0][1] - ends[1][0] + BOX_MARGIN
-    low, high = np.append(c.low, max(least, -LOG_BOX)), np.append(c.high, min(most, LOG_BOX))
+    low, high = (np.append(c.low, [[max(least, -LOG_BOX)]], 1), np.append(c.high, [[min(most, LOG_BOX)]], 1))
     wider = arrays((*c.names, GOAL), [(value, one), *rows], keys, low, high, c.allowed)
     return dataclasses.replace(wider, own=len(pairs))
 
@@ -159,7 +147,7 @@ def _tighter(c: Canonical, pairs: Sequence[tuple[Posynomial, Posynomial]]) -> Ca
 def tables(
     pairs: Sequence[tuple[Posynomial, Posynomial]], names: tuple[str, ...], shape: tuple[int, ...] = ()
 ) -> tuple[Array, Array, NDArray[np.intp], list[tuple[int, Array, Array]]]:
-    """Rows of terms: exponents (K, n), log coefficients (K,) or of a block of points (N, K), where each row begins.
+    """Rows of terms: exponents (K, n), log coefficients (N, K), where each row begins.
 
     And of the rows whose divisors are sums: which they are, and the terms of these.
     """
@@ -186,7 +174,7 @@ def _exponents_and_logs(
         for v, e in key:
             a[j, place[v]] = e
     if not shape:
-        return a, np.log(np.array(list(p.terms.values()), dtype=float))
+        return a, np.log(np.array([list(p.terms.values())], dtype=float))
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = [np.broadcast_to(np.log(c), shape).ravel() for c in p.terms.values()]
     return a, np.stack(logs, axis=-1) if logs else np.zeros((math.prod(shape), 0))
@@ -225,7 +213,7 @@ def boxes(
     fixed: Mapping[str, float] = MappingProxyType({}),
     far: bool = False,
 ) -> tuple[Array, Array, dict[int, Array | None]]:
-    """Logarithmic boxes (n,), or of a block of points (N, n), and the logarithms of listed values (see ``Canonical``).
+    """Logarithmic boxes (N, n) of a block of points, and the logarithms of listed values (see ``Canonical``).
 
     ``drop``, ``relax_sets``, ``fixed``: as in ``canonical``. ``far``: ends that are only there to have a box far away.
     """
@@ -249,7 +237,7 @@ def boxes(
             user: Any = (None, None) if dropped else (d.minimum, d.maximum)
             lo, hi, allowed[i] = _discrete(v, lo, hi, *user)
         ends[0, ..., i], ends[1, ..., i] = np.maximum(lo, -LOG_BOX), np.minimum(hi, LOG_BOX)
-    low, high = ends.reshape(2, -1, len(variables)) if shape else ends
+    low, high = ends.reshape(2, math.prod(shape), len(variables))
     return low, high, allowed
 
 

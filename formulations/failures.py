@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from dse.models.described.fitted import NotPositive
+from dse.names import some_of
 from formulations import evaluation
 from scenarios.language.errors import Problem, ScenarioError
 from scenarios.question import Decision, Limit, Question
@@ -26,13 +27,10 @@ def in_words(question: Question, problem: Exception) -> str:
     if isinstance(problem, NotPositive):
         return str(problem)
     far = list(_far(question))
-    named = ", ".join(far[:MOST_NAMED]) + (
-        f" and {len(far) - MOST_NAMED} more" if len(far) > MOST_NAMED else ""
-    )
     words = f"{type(problem).__name__}: {problem}"
     if isinstance(problem, OverflowError) or (far and isinstance(problem, ArithmeticError | ValueError)):
         how = "" if isinstance(problem, ArithmeticError) else f" ({words})"
-        what = named or "a result, or a power on the way to it,"
+        what = some_of(far, MOST_NAMED) or "a result, or a power on the way to it,"
         return f"{OVERFLOW}: {what} is too far from 1 to be computed with{how}"
     return DIVIDES if isinstance(problem, ZeroDivisionError) else words
 

@@ -1,20 +1,17 @@
-"""Linear and mixed-integer problems as affine expressions: goal, rows, and how large a variable typically is."""
+"""Linear and mixed-integer problems as affine expressions: rows, program, and how large a variable typically is."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from formulations.arithmetics.posynomial import Posynomial, linear_row
-from formulations.problem import Goal, Kind, Problem
+from formulations.problem import Kind, Problem
 from formulations.programs.program import Program, of_rows
 from formulations.row_keys import RowKey
 
-
-def linear_goal(goal: Goal) -> Posynomial:
-    """Return what an LP or MILP minimises, as an affine expression (with minus signs where a metric is maximised)."""
-    if goal.sign > 0:
-        return goal.numerator
-    return Posynomial({key: -c for key, c in goal.denominator.terms.items()})
+NO_TIES: Mapping[str, tuple[Posynomial, Posynomial]] = MappingProxyType({})
 
 
 def linear_rows(problem: Problem) -> tuple[tuple[RowKey, Posynomial, Posynomial], ...]:
@@ -23,13 +20,18 @@ def linear_rows(problem: Problem) -> tuple[tuple[RowKey, Posynomial, Posynomial]
     return tuple((r.key, *linear_row(r.numerator, r.denominator)) for r in problem.rows)
 
 
-def program_of(problem: Problem) -> Program | None:
-    """The program of a problem that is linear, also of one of positive quantities; None of others."""
+def program_of(
+    problem: Problem, ties: Mapping[str, tuple[Posynomial, Posynomial]] = NO_TIES
+) -> Program | None:
+    """The program of a problem that is linear, also of one of positive quantities; None of others.
+
+    ``ties``: of positive quantities, what settles ties, as ratios of affine forms by name.
+    """
     if problem.program is not None or problem.kind not in {Kind.LP, Kind.MILP}:
         return problem.program
     assert problem.goal is not None, "only what has a goal is told to be linear"
     goal = problem.goal.numerator, problem.goal.denominator
-    return of_rows(problem.question, linear_rows(problem), goal, problem.goal.sign)
+    return of_rows(problem.question, linear_rows(problem), goal, problem.goal.sign, ties)
 
 
 def typical_size(problem: Problem, name: str) -> float:

@@ -21,8 +21,7 @@ from formulations.arithmetics.posynomial import (
     linear_row,
     symbol,
 )
-from formulations.programs.program import Program, is_linear, program
-from formulations.programs.stated import Run
+from formulations.programs.program import Program, Run, is_linear, program
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 

@@ -217,12 +217,13 @@ def _is_structured(problem: Problem) -> bool:
 
 def why_without_design(problem: Problem) -> Why:
     """What tells why a question has no design, in which nothing is chosen by name."""
-    from solvers.explaining import structured_conflicts, subsets
+    from solvers.explaining import subsets
+    from solvers.geometric.programs import geometric_conflicts
 
     if not _is_structured(problem):
         return subsets.why(problem.question)
     if problem.program is None:
-        return structured_conflicts.why(problem)
+        return geometric_conflicts.why(problem)
     from solvers.linear import milp_conflicts
 
     return milp_conflicts.why(problem.program, wider.ended(problem) if problem.program.open else ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from dse.commands.terminal.door import ANSWERED, WRONG, folder_for
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json
+from dse.names import some_of
 from dse.system.records import dataclass
 from results.stores.files.storage import local
 from scenarios import ScenarioError
@@ -180,7 +181,7 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
         ("decides", _decisions(told)),
         ("objective", goals or ("any design within the limits" if told["decide"] else "none")),
         ("limits", ", ".join(told["limits"])),
-        ("uncertain", _some_names(list(_unsure(told)))),
+        ("uncertain", some_of(list(_unsure(told)), MOST_NAMES_SAID)),
         ("sampled", told["uncertain"].get("uncertain.sampling", "")),
         ("judged by", _judged(told["uncertain"])),
         ("grid", f"{axes} = {told['points']} points" if axes else ""),
@@ -204,14 +205,8 @@ def _way_words(told: dict[str, Any]) -> str:
 
 def _decisions(told: dict[str, Any]) -> str:
     some = told["decide_at_some"]
-    always = _some_names([n for n in told["decide"] if n not in some]) or "nothing"
-    return f"{always}; at some points only: {_some_names(some)}" if some else always
-
-
-def _some_names(names: Sequence[str]) -> str:
-    """Some names of many, and how many more there are."""
-    more = f" and {len(names) - MOST_NAMES_SAID} more" if len(names) > MOST_NAMES_SAID else ""
-    return ", ".join(names[:MOST_NAMES_SAID]) + more
+    always = some_of([n for n in told["decide"] if n not in some], MOST_NAMES_SAID) or "nothing"
+    return f"{always}; at some points only: {some_of(some, MOST_NAMES_SAID)}" if some else always
 
 
 def _for_file(command: str, file: str) -> str:

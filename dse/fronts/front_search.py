@@ -289,8 +289,7 @@ class Search:
         """State one design in the terms of all; of two objectives the best second one where several share the first."""
         first, *others = self.goals
         if found.objective_name == first.name:
-            alone = len(others) == 1 and self._tied(found, first, others[0])
-            return self._polished(found) if alone else found
+            return self.undominated(found) if len(others) == 1 else found
         near = self._near(found) if len(others) == 1 else None
         if near is not None:
             return near
@@ -326,16 +325,6 @@ class Search:
         # the nearest one whose slope is told well, else the one where it is told best
         sharp = next((x for x, gap in zip(within, gaps, strict=True) if gap <= SHARP_GAP), None)
         return sharp or (within[gaps.index(min(gaps))] if within else None)
-
-    def _polished(self, found: Solution) -> Solution:
-        """Of several designs with the same first objective, take the one best for the second."""
-        first, second = self.goals[:2]
-        better = self.ask(second, {first.name: self._loosened(first, found)})
-        gained = abs(value(second, better) - value(second, found))
-        if better.status not in ANSWERED or gained <= TIE * abs(value(second, found)):
-            return found
-        stated = self.ask(first, {second.name: self._loosened(second, better)})
-        return stated if stated.status in ANSWERED else found
 
 
 def tie_goes_to(question: Question, goal: Objective, other: Objective) -> bool:

@@ -37,6 +37,12 @@ class Enclosure(Operators):
     __slots__ = ()
     comparison = "a comparison of intervals has no single answer"
 
+    def __truediv__(self: Any, other: Any) -> Any:
+        return self * self.of(other).reciprocal()
+
+    def __rtruediv__(self: Any, other: Any) -> Any:
+        return self.of(other) * self.reciprocal()
+
     def __rpow__(self: Any, base: Any) -> Any:
         return arithmetic.exp(self * number(np.log(base)))
 
@@ -108,12 +114,6 @@ class Interval(Enclosure):
         lo = np.where((self.lo == 0) & (self.hi == 0), np.inf, lo)
         astride = (self.lo < 0) & (self.hi > 0)
         return _outward(np.where(astride, -np.inf, lo), np.where(astride, np.inf, hi), self.positive())
-
-    def __truediv__(self, other: Any) -> Interval:
-        return self * Interval.of(other).reciprocal()
-
-    def __rtruediv__(self, other: Any) -> Interval:
-        return Interval.of(other) * self.reciprocal()
 
     def __pow__(self, exponent: Any) -> Interval:
         if isinstance(exponent, Interval):

@@ -98,9 +98,6 @@ class Slope(Enclosure):
     def __truediv__(self, other: Any) -> Slope:
         return self * (other.reciprocal() if isinstance(other, Slope) else Interval.of(other).reciprocal())
 
-    def __rtruediv__(self, other: Any) -> Slope:
-        return self.of(other) * self.reciprocal()
-
     def __pow__(self, exponent: Any) -> Slope:
         if isinstance(exponent, Slope):
             return exp(exponent * log(self))

@@ -112,9 +112,7 @@ class Batch:
         """Return the same programs with the ends that are only there to have a box where floats end."""
         problem = replace(self.problem, variables=farther(self.problem.variables))
         low, high, allowed = canon.boxes(problem.variables, self.shape)
-        c = replace(
-            self.arrays, low=np.atleast_2d(low), high=np.atleast_2d(high), allowed=allowed, tighter=None
-        )
+        c = replace(self.arrays, low=low, high=high, allowed=allowed, tighter=None)
         return replace(self, problem=problem, arrays=c)
 
 
@@ -282,14 +280,14 @@ def of_problem(
 
 def alone(problem: Problem, goal: Goal | None) -> Batch:
     """Return a problem of plain numbers as a batch of one; it may divide by sums."""
-    return Batch(problem.question, problem, (), canon.of_many(canon.canonical(problem, goal)))
+    return Batch(problem.question, problem, (), canon.canonical(problem, goal))
 
 
 def table(names: tuple[str, ...], pairs: Sequence[Pair], shape: tuple[int, ...]) -> Table:
     """Write ratios of a posynomial and a monomial as rows of terms."""
     exponents, logc, ptr, sums = canon.tables(pairs, names, shape)
     assert not sums, "monomial divisors"
-    return Table(exponents, np.atleast_2d(logc), ptr)
+    return Table(exponents, logc, ptr)
 
 
 def boxes(
@@ -297,5 +295,4 @@ def boxes(
 ) -> tuple[Array, Array]:
     """Logarithmic boxes (N, n): without the user's bounds unless ``own``; ``far``: see ``canonical.boxes``."""
     dropped = frozenset() if own else frozenset(v.name for v in variables)
-    low, high, _ = canon.boxes(variables, shape, drop=dropped, far=far)
-    return np.atleast_2d(low), np.atleast_2d(high)
+    return canon.boxes(variables, shape, drop=dropped, far=far)[:2]

@@ -8,9 +8,11 @@ must let one of its arguments be the largest, in turn.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +20,81 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.affine import Linear, Product, linear, symbol
-from formulations.arithmetics.forms import Affine, Atom, Entry
+from formulations.arithmetics.forms import Atom, Entry
 from formulations.arithmetics.largest import NoEnd
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.programs.program_rows import Rows
-from formulations.programs.stated import Run, limits, run, stated
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A question in affine forms: decided variables, limits, what is minimised (and its sign), ties, other goals."""
+
+    x: Mapping[str, Linear]
+    limits: Mapping[RowKey, Linear]
+    goal: Linear | None
+    sign: int
+    ties: Mapping[str, Linear]
+    others: list[tuple[Linear, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a model's equations come to in affine forms of what is decided, whatever the limits are."""
+
+    x: Mapping[str, Linear]
+    at: Mapping[str, Any]
+
+
+def run(question: Question) -> Run:
+    """Run the model on affine forms."""
+    x = {d.name: symbol(d) for d in question.decide}
+    return Run(x, evaluation.metrics(question, x))
+
+
+def stated(question: Question, known: Run | None = None) -> Stated:
+    """Read limits and objectives in affine forms; raises NotPosynomial where the arithmetic is not affine.
+
+    ``known``: what ``run`` returned for the same given and decided quantities.
+    """
+    made = known or run(question)
+    x, at = made.x, made.at
+    goals = [_minimised_form(question, x, at, i) for i in range(len(question.objectives))]
+    goal, sign = goals.pop(0) if goals else (None, 1)
+    every = {**x, **at}
+    ties = {n: every[n] for n in question.tie_order if isinstance(every.get(n), Linear)}
+    return Stated(x, limits(question, made), goal, sign, ties, goals)
+
+
+def limits(question: Question, made: Run) -> dict[RowKey, Linear]:
+    """Return the limits in affine forms; raises NotPosynomial."""
+    return {
+        key: _named(f"the limit {key.name} ({key.side})", value)
+        for key, value in evaluation.ratios(question, made.x, made.at).items()
+    }
+
+
+def _minimised_form(
+    question: Question, x: Mapping[str, Linear], at: Mapping[str, Any], which: int
+) -> tuple[Linear, int]:
+    """What of an objective is minimised, and its sign."""
+    wanted = question.objectives[which]
+    goal = _named(f"the objective {wanted.name}", evaluation.objective(question, x, at, which))
+    # what is 0 at every design has no reciprocal, and nothing to be greatest
+    nothing = goal.numerator.is_constant and goal.numerator.constant == 0.0
+    return (Linear(goal.denominator, goal.numerator), -1) if wanted.maximize and not nothing else (goal, 1)
+
+
+def _named(what: str, value: object) -> Linear:
+    """Read a number of a question; a refusal says ``what`` it is."""
+    try:
+        return linear(value)
+    except NotPosynomial as refusal:
+        raise NotPosynomial(f"{what} holds {refusal}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +182,10 @@ def program(question: Question, known: Run | None = None, *, searched: bool = Fa
     made = known or run(question)
     s = stated(question, made)
     try:
-        found = _built(question, s.x, s.limits, s.goal, s.sign, s.ties, s.others, searched=searched)
+        found = _built(question, s, searched=searched)
     except NotPosynomial:
         # a metric that only settles ties is no reason to have no answer
-        found = _built(question, s.x, s.limits, s.goal, s.sign, {}, s.others, searched=searched)
+        found = _built(question, replace(s, ties={}), searched=searched)
     return replace(found, run=made)
 
 
@@ -134,7 +202,7 @@ def product(question: Question) -> Program | None:
     if not isinstance(value, Product):
         return None
     one, other = sorted(value.factors, key=lambda f: f.numerator.is_constant)
-    return _built(question, made.x, limits(question, made), one, 1, {}, [(other, 1)])
+    return _built(question, Stated(made.x, limits(question, made), one, 1, {}, [(other, 1)]))
 
 
 def of_rows(
@@ -142,40 +210,31 @@ def of_rows(
     rows: Iterable[tuple[RowKey, Posynomial, Posynomial]],
     goal: tuple[Posynomial, Posynomial],
     sign: int,
+    ties: Mapping[str, tuple[Posynomial, Posynomial]],
 ) -> Program:
     """The program of affine rows ``numerator <= denominator`` and a goal; ends that only a search has are none."""
     x = {d.name: symbol(d) for d in question.decide}
 
-    def form(p: Posynomial) -> Affine:
-        return linear(p(**x)).numerator
+    def fraction(above: Posynomial, below: Posynomial) -> Linear:
+        return Linear(*(linear(p(**x)).numerator for p in (above, below)))
 
-    limits = {key: Linear(form(above), form(below)) for key, above, below in rows}
-    found = _built(question, x, limits, Linear(*map(form, goal)), sign, {}, [])
+    held = {key: fraction(above, below) for key, above, below in rows}
+    settled = {name: fraction(*pair) for name, pair in ties.items()}
+    found = _built(question, Stated(x, held, fraction(*goal), sign, settled, []))
     searched = [isinstance(a, str) and evaluation.box(question, a).searched[0] for a in found.columns]
     return replace(found, low=np.where(searched, 0.0, found.low), high=found.endless)
 
 
-def _built(
-    question: Question,
-    x: Mapping[str, Linear],
-    limits: Mapping[RowKey, Linear],
-    goal: Linear | None,
-    sign: int,
-    ties: Mapping[str, Linear],
-    others: Sequence[tuple[Linear, int]],
-    *,
-    searched: bool = False,
-) -> Program:
+def _built(question: Question, s: Stated, *, searched: bool = False) -> Program:
     """Put together what the rows of a question and its goals come to."""
-    goals = [] if goal is None else [goal]
-    forms = [*goals, *ties.values(), *(g for g, _ in others)]
+    forms = [*([] if s.goal is None else [s.goal]), *s.ties.values(), *(g for g, _ in s.others)]
     try:
-        rows = Rows(question, x, limits, forms, searched=searched)
+        rows = Rows(question, s.x, s.limits, forms, searched=searched)
     except NoEnd:
         if not searched:
             raise
-        rows = Rows(question, x, limits, forms, searched=False)
-    wanted, under = (None, None) if goal is None else rows.pair(goal)
+        rows = Rows(question, s.x, s.limits, forms, searched=False)
+    wanted, under = (None, None) if s.goal is None else rows.pair(s.goal)
     return Program(
         question,
         rows.columns,
@@ -186,10 +245,10 @@ def _built(
         np.array([r[3] for r in rows.rows], dtype=bool),
         wanted,
         under,
-        sign,
+        s.sign,
         rows.exact,
-        tuple((n, *rows.pair(r)) for n, r in ties.items()),
-        tuple((*rows.pair(g), s) for g, s in others),
+        tuple((n, *rows.pair(r)) for n, r in s.ties.items()),
+        tuple((*rows.pair(g), sign) for g, sign in s.others),
         tuple(rows.amounts),
         rows.open,
     )
@@ -212,3 +271,17 @@ def is_linear(question: Question) -> bool:
     """Whether a decided quantity may be 0 or picks from a menu, so that only this arithmetic has it."""
     quantities = [evaluation.quantity(question.model, d.name) for d in question.decide]
     return any(q.floor == 0.0 or q.menu for q in quantities)
+
+
+def branches(p: Program) -> Iterator[Array]:
+    """Rows to add, one set for each way of choosing the largest argument of every exact maximum."""
+    for choice in itertools.product(*(range(a.shape[-2]) for _, a in p.exact)):
+        rows = [-arguments[..., k, :] for (_, arguments), k in zip(p.exact, choice, strict=True)]
+        for row, (place, _) in zip(rows, p.exact, strict=True):
+            row[..., place] += 1.0
+        yield np.stack(np.broadcast_arrays(*rows), axis=-2) if rows else np.zeros((0, len(p.columns) + 1))
+
+
+def branch_count(p: Program) -> int:
+    """How many sets of rows ``branches`` yields."""
+    return math.prod(a.shape[-2] for _, a in p.exact)

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from dse.models.shared import validity
 from dse.quantities import show
 from formulations import evaluation
-from formulations.arithmetics.posynomial import NotPosynomial, Posynomial, Ratio
+from formulations.arithmetics.maxima import names_in
+from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.culprits import culprit
 from formulations.problem import Kind, Problem, Variable
 from formulations.programs.program import is_linear, product
-from formulations.pyomo_models.program_text import Formulas, method
+from formulations.pyomo_models.program_text import Formulas, method, sum_text
 from formulations.row_keys import RowKey
 from scenarios.define.composed import definitions_of
 from scenarios.question import Question
@@ -53,7 +54,6 @@ UNSTRUCTURED = (
     "enumeration where all is discrete; else interval branch and bound; last a global solver or a sampler",
     "optimal with bound by enumeration or intervals; feasible, never optimal, from a sampler",
 )
-MOST_TERMS_SAID = 12
 GIVEN_WIDTH = 100
 FEW_MEMBERS = 8
 UNBROKEN = "\xa0"
@@ -105,14 +105,9 @@ def _defined(problem: Problem) -> list[str]:
     for d in every:
         lines.append(f"  {d.name} = {d.text}")
         found = problem.known.get(d.name)
-        if found is not None and known.issuperset(_variables_of_ratio(found)):
+        if found is not None and known.issuperset(names_in((found.numerator, found.denominator))):
             lines.append(f"      = {_shown_fraction(found.numerator, found.denominator)}")
     return ["defined", *lines, ""]
-
-
-def _variables_of_ratio(found: Ratio) -> set[str]:
-    """Return what a ratio is made of: of a maximum also unknowns of its own."""
-    return {name for p in (found.numerator, found.denominator) for key in p.terms for name, _ in key}
 
 
 def _refusal_lines(problem: Problem) -> list[str]:
@@ -254,16 +249,8 @@ def _shown_fraction(top: Posynomial, bottom: Posynomial) -> str:
 
 
 def _shown_sum(p: Posynomial) -> str:
-    terms = [_shown_term(key, c) for key, c in p.terms.items()]
-    more = f" + … ({len(terms)} terms)" if len(terms) > MOST_TERMS_SAID else ""
-    return " + ".join(terms[:MOST_TERMS_SAID]) + more
-
-
-def _shown_term(key: tuple[tuple[str, float], ...], c: float) -> str:
-    powers = [name if e == 1 else f"{name}^{e:.4g}" for name, e in key]
-    if not powers:
-        return f"{c:.4g}"
-    return "·".join(powers if math.isclose(c, 1.0) else [f"{c:.4g}", *powers])
+    powers = {key: "·".join(name if e == 1 else f"{name}^{e:.4g}" for name, e in key) for key in p.terms}
+    return sum_text([(c, powers[key]) for key, c in p.terms.items()])
 
 
 def given_lines(values: Mapping[str, str], *, full: bool) -> Iterator[str]:
@@ -283,15 +270,13 @@ def given_lines(values: Mapping[str, str], *, full: bool) -> Iterator[str]:
             yield from (f"  {name} = {value}" for name, value in rows[""].items())
         elif full or len(members) <= FEW_MEMBERS:
             for row in members:
-                numbers = ", ".join(_unbroken(f"{key} = {value}") for key, value in rows[row].items())
+                numbers = ", ".join(
+                    f"{key} = {value}".replace(" ", UNBROKEN) for key, value in rows[row].items()
+                )
                 yield from (line.replace(UNBROKEN, " ") for line in wrapped(f"  {row}: {numbers}"))
         else:
             names = ", ".join(row.partition(".")[2] for row in members)
             yield from wrapped(f"  {start}: {len(members)} rows of numbers (--full shows them): {names}")
-
-
-def _unbroken(text: str) -> str:
-    return text.replace(" ", UNBROKEN)
 
 
 def wrapped(line: str) -> list[str]:

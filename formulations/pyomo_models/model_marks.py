@@ -10,6 +10,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo import gdp
 
+from dse.names import some_of
 from dse.system.records import dataclass
 
 MARKS_SHOWN = 4
@@ -65,9 +66,4 @@ def changes(model: Any, said: Mapping[str, str]) -> str:
     gone = [n for n in said if n not in now]
     other = [n for n in now if n in said and now[n] != said[n]]
     parts = (("added", added), ("taken out", gone), ("changed", other))
-    return "; ".join(f"{word}: {_few_names(names)}" for word, names in parts if names)
-
-
-def _few_names(names: list[str]) -> str:
-    more = f" and {len(names) - MARKS_SHOWN} more" if len(names) > MARKS_SHOWN else ""
-    return ", ".join(names[:MARKS_SHOWN]) + more
+    return "; ".join(f"{word}: {some_of(names, MARKS_SHOWN)}" for word, names in parts if names)

@@ -10,7 +10,6 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo import gdp
 
-from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Some
 from formulations.programs.program import Array, Program, linear_cost
@@ -58,32 +57,25 @@ def is_ratio(p: Program) -> bool:
     return p.goal is not None and p.under is not None and bool(p.goal[:-1].any() and p.under[:-1].any())
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """How rows follow an open number: at ``axis`` they are those of the program + (``axis`` - ``at``) * ``rows``."""
-
-    axis: Any
-    at: float
-    rows: Array
-
-
 def pyomo_program(
     p: Program,
     ratio: float | None = None,
-    moves: Sequence[Move] = (),
+    moves: Sequence[tuple[Any, Array]] = (),
+    m: pyo.ConcreteModel | None = None,
     *,
     disjunctions: bool = False,
 ) -> pyo.ConcreteModel:
     """Build a program as a Pyomo model with variables ``u`` under the names of ``labels``, in units of ``scale``.
 
     Maxima are variables not below any of their arguments; those that something profits from are one of them, by binary
-    variables or, with ``disjunctions``, by a ``pyomo.gdp.Disjunction``. ``moves``: what rows follow. The objective is
-    in units of ``goal_scale``. Of an objective that is a ratio, ``ratio`` makes the linear numerator - ratio *
-    denominator, whose least is 0 where ``ratio`` is the least one; without it the objective is the quotient. Limits are
+    variables or, with ``disjunctions``, by a ``pyomo.gdp.Disjunction``. ``moves``: numbers of the model ``m``,
+    with what the rows gain for each unit of them. The objective is in units of ``goal_scale``. Of an objective that is
+    a ratio, ``ratio`` makes the linear numerator - ratio * denominator, whose least is 0 where ``ratio`` is the least
+    one; without it the objective is the quotient. Limits are
     ``limits[name, side]``, what makes atoms ``definitions[label, number]``.
     """
     names = labels(p)
-    m = pyo.ConcreteModel()
+    m = pyo.ConcreteModel() if m is None else m
     scale = _scale(p)
     m.scale = dict(zip(names, scale.tolist(), strict=True))
     m.u = pyo.Var(names, within=pyo.Reals)
@@ -97,7 +89,7 @@ def pyomo_program(
     owners = _owners(p, names)
     m.definitions = pyo.Constraint(list(owners.values()))
     for i, (key, equal) in enumerate(zip(p.keys, p.equal, strict=True)):
-        moved = [(x.axis - x.at, x.rows[i] * si) for x in moves if x.rows[i].any()]
+        moved = [(by, more[i] * si) for by, more in moves if more[i].any()]
         body = _balanced_row(m, names, p.rows[i] * si, moved)
         if key is not None:
             m.limits[tuple(key)] = body <= 0.0
@@ -119,9 +111,8 @@ def _scale(p: Program) -> Array:
         if isinstance(atom, Maximum):
             # it is as large as its arguments
             rows = p.rows[[j for j, k in enumerate(p.keys) if k is None and p.rows[j, i] < 0]]
-            typical = float(
-                (np.abs(rows) * np.append(found, 1.0)).max(initial=0.0, where=_without_column(rows, i))
-            )
+            sizes, others = np.abs(rows) * np.append(found, 1.0), np.arange(rows.shape[1]) != i
+            typical = float(sizes.max(initial=0.0, where=others))
         else:
             # the size at which a limit binds, else that at which what it is part of is of order one
             most = size[asked, i].max(initial=0.0) or size[~asked, i].max(initial=0.0)
@@ -129,12 +120,6 @@ def _scale(p: Program) -> Array:
         if typical > 0 and not USUAL[0] <= typical <= USUAL[1]:
             found[i] = 10.0 ** round(math.log10(typical))
     return found
-
-
-def _without_column(rows: Array, column: int) -> Any:
-    keep = np.ones(rows.shape, dtype=bool)
-    keep[:, column] = False
-    return keep
 
 
 def _owners(p: Program, names: tuple[str, ...]) -> dict[int, tuple[str, int]]:

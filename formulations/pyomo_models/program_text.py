@@ -9,12 +9,12 @@ import numpy as np
 from formulations import evaluation
 from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Largest, Maximum
 from formulations.problem import Kind
-from formulations.programs.program import Array, Program
-from formulations.programs.program_branches import branch_count
+from formulations.programs.program import Array, Program, branch_count
 from formulations.pyomo_models.program_model import entry_name, is_ratio, labels
 from formulations.row_keys import RowKey
 
 MOST_ENTRIES = 12
+"""Terms of a sum, and entries of a maximum, that are shown."""
 FEW_ENTRIES = 4
 WIDEST_LINE = 72
 METHODS = {
@@ -92,9 +92,9 @@ class Formulas:
                     pieces.append(self._menu(atom.name, form))
             else:
                 pieces.append((c, self._atom(atom)))
-        if form.constant != 0 or not pieces:
+        if form.constant != 0:
             pieces.append((form.constant, ""))
-        return _signed_sum_text(pieces, self.most)
+        return sum_text(pieces, self.most)
 
     def _menu(self, name: str, form: Affine) -> tuple[float, str]:
         """What a pick adds: a multiple of the picked value, or a number for each entry."""
@@ -137,7 +137,9 @@ def _bracketed(text: str) -> str:
     return f"({text})" if " " in text else text
 
 
-def _signed_sum_text(pieces: list[tuple[float, str]], most: int | None) -> str:
+def sum_text(pieces: list[tuple[float, str]], most: int | None = MOST_ENTRIES) -> str:
+    """Write coefficients and what they stand before as a sum, of which at most so many terms are shown."""
+    pieces = pieces or [(0.0, "")]
     shown = [_term_text(c, what) for c, what in pieces[:most]]
     text = shown[0] if pieces[0][0] >= 0 else f"-{shown[0]}"
     for (c, _), term in zip(pieces[1:most], shown[1:], strict=True):

@@ -18,6 +18,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 import formulations.pyomo_models.pyomo_model  # noqa: F401  (teaches the helpers what a Pyomo expression is)
+from dse.names import some_of
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry
@@ -29,8 +30,8 @@ from formulations.pyomo_models import user_variables
 from formulations.pyomo_models.log_data import Swept
 from formulations.pyomo_models.log_models import LogWriter
 from formulations.pyomo_models.log_program import log_program
-from formulations.pyomo_models.program_model import Move, labels, pyomo_program
 from formulations.pyomo_models.program_model import form as linear_form
+from formulations.pyomo_models.program_model import labels, pyomo_program
 from formulations.pyomo_models.user_variables import NoModel
 from scenarios.question import Question
 
@@ -91,7 +92,7 @@ def user_model(
         raise NoModel(refusal)
     left = opened or Open()
     if problem.program is not None and form == LOG:
-        none = _may_be_none(question)
+        none = some_of([d.name for d in question.decide], NAMES)
         raise NoModel(f"{none} may be 0, and 0 has no logarithm: take form 'plain'")
     program = program_of(problem)
     if program is not None and form == PLAIN and (problem.program is not None or not left.at):
@@ -110,12 +111,6 @@ def _refusal(problem: Problem) -> str:
     if problem.kind is Kind.BLACK_BOX:
         return f"it {problem.question.model.black_box}, so there are no formulas to write"
     return ""
-
-
-def _may_be_none(question: Question) -> str:
-    names = [d.name for d in question.decide]
-    more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
-    return ", ".join(names[:NAMES]) + more
 
 
 def _axis_parameters(m: pyo.ConcreteModel, left: Open) -> dict[str, Any]:
@@ -155,17 +150,10 @@ def _rounded_ends(ends: tuple[float, float], whole: bool) -> tuple[float, float]
 
 
 def _of_program(p: Program, left: Open, ratio: float | None, *, disjunctions: bool) -> pyo.ConcreteModel:
-    # the open numbers must be there before the rows that follow them
-    holder = pyo.ConcreteModel()
-    axes = _axis_parameters(holder, left)
-    moves = [Move(s.read(axes[n]), s.read(left.at[n]), s.rows) for n, s in left.slopes.items()]
-    m = pyomo_program(p, ratio, moves, disjunctions=disjunctions)
-    names = labels(p)
-    m.axes = {}
-    for name, parameter in axes.items():
-        holder.del_component(parameter)
-        m.add_component(user_variables.free_name(m, name), parameter)
-        m.axes[name] = parameter
+    m, names = pyo.ConcreteModel(), labels(p)
+    axes = _axis_parameters(m, left)
+    moves = [(s.read(axes[n]) - s.read(left.at[n]), s.rows) for n, s in left.slopes.items()]
+    pyomo_program(p, ratio, moves, m, disjunctions=disjunctions)
     si = {names[i]: m.u[names[i]] * m.scale[names[i]] for i in range(len(names))}
     question = p.question
     user_variables.add(m, question, {d.name: _ends_of_variable(question, d.name) for d in question.decide})

@@ -21,9 +21,9 @@ from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Some, atoms
 from formulations.arithmetics.many import Array, plain
+from formulations.programs.program import Run, stated
 from formulations.programs.program_rows import column_ends, matrix
 from formulations.programs.row_ends import upper_ends
-from formulations.programs.stated import Run, stated
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from scenarios.question import Question

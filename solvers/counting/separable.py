@@ -1,7 +1,7 @@
 """Which questions are sums over what is decided, one term for each decided quantity: their criteria as numbers.
 
-Read off the affine forms of a question (``formulations.programs.stated``): a limit ``a <= b`` is the sum ``a - b``,
-which is to be small; an objective is a sum, or the ratio of two.
+Read off the affine forms of a question (``stated`` in ``formulations.programs.program``): a limit ``a <= b`` is the sum
+``a - b``, which is to be small; an objective is a sum, or the ratio of two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Maximum
 from formulations.arithmetics.many import Array, Many, same
 from formulations.grids import divided
-from formulations.programs.stated import Run, Stated, run, stated
+from formulations.programs.program import Run, Stated, run, stated
 from scenarios.question import Question
 from solvers.counting.criteria import (
     BOUND_ROUNDING_UP,

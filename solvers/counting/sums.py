@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.many import Array, Points
 from formulations.grids import over_grid
-from formulations.programs.program import is_linear
-from formulations.programs.stated import Run, run
+from formulations.programs.program import Run, is_linear, run
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from scenarios.question import Objective, Question, combinations

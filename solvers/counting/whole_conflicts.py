@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Differ, Points
-from formulations.programs.stated import Run, run
+from formulations.programs.program import Run, run
 from scenarios.question import Question
 from solvers.counting import counts
 from solvers.counting.counts import Counts, Limit, NotLeast

@@ -174,15 +174,19 @@ def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
     at, every = enumeration.numbers(t, question, ONE)
     # a limit on what does not exist is none
     ratios = {k: v for k, v in every.items() if not np.isnan(np.asarray(plain(v), dtype=float)).any()}
-    none = frozenset[str]()
-    known = Known(
-        names, broken(ratios, names, (1, 1)), True, none, lambda points, _: np.full(points.size, CANNOT_HOLD)
-    )
+    return why_listed(names, t, at, ratios)
+
+
+def why_listed(names: tuple[str, ...], t: Table, at: Mapping[str, Any], ratios: Mapping[RowKey, Any]) -> Why:
+    """What tells why none of the designs of a table meets all limits, where these are all designs there are."""
+    shape, none = (1, t.size), frozenset[str]()
+    masks = np.unique(broken(ratios, names, shape))[None]
+    known = Known(names, masks, True, none, lambda points, _: np.full(points.size, CANNOT_HOLD))
 
     def values(points: Points, wanted: Sequence[str]) -> Mapping[str, Any]:
-        return {n: listed_value(t, at, ratios, n, (1, 1))[points] for n in wanted}
+        return {n: listed_value(t, at, ratios, n, shape)[points] for n in wanted}
 
-    return Why(names, by_set(known.met), values, lambda _: question)
+    return Why(names, by_set(known.met), values, lambda _: t.question)
 
 
 def listed_value(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.names import some_of
 from dse.system.records import dataclass
 from formulations.evaluation import box
 from formulations.problem import Problem, reaching
@@ -134,9 +135,8 @@ def _undecided(last: Tried, why: str) -> Settled | Optimum:
     question = last.problem.question
     decided = [v.name for v in last.problem.variables if not v.auxiliary]
     ends = [f"{n} up to {box(question, n).high:g}" for n in decided if box(question, n).searched[1]]
-    shown = ", ".join(ends[:MENTIONED]) + (
-        f" and {len(ends) - MENTIONED} more" if len(ends) > MENTIONED else ""
-    )
     word = "no design" if last.outcome.status is Status.INFEASIBLE else "no optimum"
-    message = f"{word} with {shown}; what is beyond is not known" + (f": {why}" if why else "")
+    message = f"{word} with {some_of(ends, MENTIONED)}; what is beyond is not known" + (
+        f": {why}" if why else ""
+    )
     return replace(last.found, outcome=Outcome(Status.ERROR, solver=last.outcome.solver, message=message))

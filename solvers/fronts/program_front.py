@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.problem import formulate
-from formulations.programs.program import Program
-from formulations.programs.program_branches import branch_count
+from formulations.programs.program import Program, branch_count
 from scenarios.question import Decision, Question, combinations
 from solvers import choices, enumeration
 from solvers.designs import Grid, Table

@@ -104,7 +104,7 @@ def without_structure(judged: Judged, *, numbers: bool = True) -> Sensitivities:
 
 def duals(place: Place) -> tuple[Optima, Duals]:
     """Multipliers of a case's rows where it attains its optimum, and what the one-sided ones follow from."""
-    c, y = canon.of_many(canon.canonical(place.case, place.case.goal)), place.y[None]
+    c, y = canon.canonical(place.case, place.case.goal), place.y[None]
     r = place.known or multipliers.at(c, y, side_by_side.solve)[0]
     return at_rows(c, y, r.multipliers, proved=proved(r))
 

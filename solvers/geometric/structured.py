@@ -17,7 +17,6 @@ from formulations.canonical import Array, Canonical
 from formulations.evaluation import LARGEST_CALCULABLE
 from formulations.grids import batch
 from formulations.grids.batch import Batch
-from formulations.grids.divided import take
 from formulations.problem import Goal, Kind, Problem, Row
 from formulations.row_keys import RowKey
 from results.solution import Status
@@ -130,7 +129,7 @@ def _beyond_calculable(s: Searched) -> bool:
 def _searched_problem(problem: Problem, reached: branch.Reached | None) -> Searched:
     stated = _goal_that_varies(problem)
     goal = stated or next(iter(ties.tie_goals(problem, "")), None)
-    c = canon.of_many(canon.canonical(problem, goal))
+    c = canon.canonical(problem, goal)
     done: Optimum | None = None
     if stated is not None and problem.kind in (Kind.LP, Kind.MILP) and c.divisors:
         done = _linear_vertex(problem, stated, c)
@@ -143,7 +142,7 @@ def _searched_problem(problem: Problem, reached: branch.Reached | None) -> Searc
         return Searched(problem, goal, c, outcome, done=Optimum(outcome))
     gone, known = None, None
     if stated is not None:
-        gone = None if c.divisors else runaway(take(c, 0), problem.variables)
+        gone = None if c.divisors else runaway(c, problem.variables)
         box, y = (c.low, c.high), found.y[None]
         # with whole numbers the multipliers are found again later: here they only tell what an open end holds
         if not gone and (not c.allowed or at_open_ends(problem.variables, box, y).any()):
@@ -248,7 +247,7 @@ def _outcome_of_search(
 ) -> tuple[Outcome, branch.Found | None]:
     """Interior point, or branch and bound over it: its own result, a design before ties are broken."""
     solver = f"dse {METHODS.get(problem.kind, 'branch and bound')}"
-    found = branch.minimise(take(c, 0), reached=reached)
+    found = branch.minimise(c, reached=reached)
     if found.status == branch.INFEASIBLE:
         proof = NO_DESIGN + PROOFS[problem.kind]
         return Outcome(Status.INFEASIBLE, certificate=proof, solver=solver), None

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.arithmetics.forms import Some
-from formulations.programs.program import Program, linear_cost
-from formulations.programs.program_branches import branches
+from formulations.programs.program import Program, branches, linear_cost
 from formulations.programs.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from solvers.linear import highs, whole_parts

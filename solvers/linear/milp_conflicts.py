@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations.programs.program import Program
-from formulations.programs.program_branches import branches
+from formulations.programs.program import Program, branches
 from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from scenarios.question import Question

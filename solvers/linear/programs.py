@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.programs.program import Program
-from formulations.programs.program_branches import branch_count
+from formulations.programs.program import Program, branch_count
 from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from results.solution import LimitState, Solution, Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dse.names import did_you_mean
+from dse.names import did_you_mean, some_of
 from dse.system.records import dataclass
 from solvers.others import ipopt_wheel
 from solvers.others.solver_errors import SolverError
@@ -109,7 +109,9 @@ def continuous(model: Any, name: str) -> None:
     """Raise SolverError where a model has whole numbers, which a solver of this name does not take."""
     whole = _integer_names(model) if name in CONTINUOUS else []
     if whole:
-        raise SolverError(f"{name} takes no whole numbers, and {_few_solvers(whole)} must be one: take scip")
+        raise SolverError(
+            f"{name} takes no whole numbers, and {some_of(whole, SOLVERS_SHOWN)} must be one: take scip"
+        )
 
 
 def takes(model: Any, name: str) -> None:
@@ -147,7 +149,7 @@ def no_disjunctions(model: Any) -> None:
     ]
     if held:
         raise SolverError(
-            f"the model still holds {_few_solvers(held)}, which solvers ignore without a message: "
+            f"the model still holds {some_of(held, SOLVERS_SHOWN)}, which solvers ignore without a message: "
             "transform it first, pyomo.environ.TransformationFactory('gdp.bigm').apply_to(model)"
         )
 
@@ -156,11 +158,6 @@ def _integer_names(model: Any) -> list[str]:
     import pyomo.environ as pyo
 
     return [v.name for v in model.component_data_objects(pyo.Var) if not v.is_continuous() and not v.fixed]
-
-
-def _few_solvers(names: list[str]) -> str:
-    more = f" and {len(names) - SOLVERS_SHOWN} more" if len(names) > SOLVERS_SHOWN else ""
-    return ", ".join(names[:SOLVERS_SHOWN]) + more
 
 
 def _by_new_interface(model: Any, name: str, seconds: float) -> Claim:

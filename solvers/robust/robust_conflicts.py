@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,7 +15,7 @@ from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.row_keys import RowKey
 from formulations.uncertainty.measures import WORST, Measured, Quantile
 from formulations.uncertainty.wanted import Wanted
-from formulations.uncertainty.worlds import Array, Worlds, judged
+from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.question import Objective
 from solvers import side_by_side
@@ -69,16 +68,7 @@ def _why_of_listed(wanted: Wanted, names: tuple[str, ...]) -> Why | None:
     except OverflowError:
         # whether it matters for some of the limits is asked set by set
         return None
-    shape = 1, t.size
-
-    def values(points: Points, some: Sequence[str]) -> dict[str, Array]:
-        return {n: subsets.listed_value(t, at, ratios, n, shape)[points] for n in some}
-
-    masks, none = np.unique(subsets.broken(ratios, names, shape))[None], frozenset[str]()
-    known = subsets.Known(
-        names, masks, True, none, lambda points, _: np.full(points.size, conflicts.CANNOT_HOLD)
-    )
-    return Why(names, conflicts.by_set(known.met), values, lambda _: worlds.nominal)
+    return subsets.why_listed(names, t, at, ratios)
 
 
 def _breakable_limits(worlds: Worlds) -> tuple[str, ...]:

@@ -15,8 +15,7 @@ from formulations import evaluation
 from formulations.arithmetics.forms import Differs, Entry, Maximum, Some
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
-from formulations.programs.program import Program, is_linear, program
-from formulations.programs.program_branches import branch_count, branches
+from formulations.programs.program import Program, branch_count, branches, is_linear, program
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Limit, Objective, Question
 

@@ -17,8 +17,7 @@ from pyomo.contrib.solver.common.factory import SolverFactory
 
 from dse.models.arithmetic import differs, maximum, per, pick, some
 from formulations.problem import formulate
-from formulations.programs.program import Program, program
-from formulations.programs.program_branches import branch_count
+from formulations.programs.program import Program, branch_count, program
 from formulations.pyomo_models.model_files import NotLinear, write, written_goal
 from formulations.pyomo_models.program_model import goal_in_si, is_ratio, labels, pyomo_program
 from formulations.pyomo_models.user_model import user_model

@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 
 from dse.system.records import dataclass
-from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
@@ -63,14 +62,14 @@ class Found:
 def minimise(
     c: Canonical, *, gap: float = 1e-10, reached: Reached | None = None, most: int = MOST_NODES
 ) -> Found:
-    """Minimise the goal of one problem.
+    """Minimise the goal of one problem: of arrays of one point.
 
     ``gap``: absolute, in the logarithm of the goal. ``reached``: what this search and those beside it have found; only
     the best of all is looked for, so that what this one finds need not be its own best, but its bound holds up to the
     level that is reached. ``most``: nodes after which the search ends where it is.
     """
     solve = side_by_side.solve
-    f = search(canon.of_many(c), solve, value_only=True, gap=gap, reached=reached, most=most)
+    f = search(c, solve, value_only=True, gap=gap, reached=reached, most=most)
     y = None if np.isnan(f.y[0]).any() else f.y[0]
     return Found(int(f.status[0]), y, float(f.value[0]), float(f.bound[0]), int(f.nodes[0]), f.alone)
 

@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE
 from formulations.grids import divided
-from formulations.grids.batch import Batch
+from formulations.grids.batch import Batch, alone
 from formulations.problem import Problem
 from formulations.tolerances import SLACK
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import ANY, BARE, FEASIBLE
 from solvers.geometric.kernel.gp_terms import Array, lagrangian, terms
-from solvers.geometric.programs import branch
+from solvers.geometric.programs import branch, relaxed_limits
 from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
+from solvers.mechanisms.why import Why, any_of, of_each
 from solvers.patterns import groups
 
 Bools = NDArray[np.bool_]
@@ -58,6 +59,18 @@ def first_minimal(ask: Oracle | Searches, *, why: bool = True) -> tuple[Bools, B
     found[some[clash.owner[clash.sure[clash.owner]]]] = True
     members[some[clash.owner]] = clash.members
     return members, found
+
+
+def why(problem: Problem) -> Why:
+    """What tells why a structured problem, or one with cases, has no design."""
+    names = limit_names(problem)
+    every = [alone(case, None) for case in problem.cases or (problem,)]
+    searched = any(b.arrays.divisors or b.arrays.allowed for b in every)
+    met = any_of([oracle(b, conflicts.ONE, names, side_by_side.solve).feasible for b in every])
+    ended = set[str]()
+    values = of_each(partial(relaxed_limits.of_cases, problem, ended=ended))
+    few = conflicts.FEW_SEARCHED if searched else conflicts.FEW_LIMITS
+    return Why(names, met, values, lambda _: problem.question, few, ended=lambda: frozenset(ended))
 
 
 def limit_names(problem: Problem) -> tuple[str, ...]:

@@ -17,16 +17,16 @@ EDGE = 1e-6
 
 
 def runaway(c: Canonical, variables: tuple[Variable, ...]) -> tuple[str, bool] | None:
-    """Name of the variable that runs away, and whether it falls; None where none does.
+    """Name of the variable that runs away, and whether it falls; None where none does. Of many points: at the first.
 
     A direction d in log variables along which no term of a limit grows and some term of the goal falls while none
     grows: the infimum is then not attained at a finite point. One small linear program, solved by the same kernel.
     """
     low = np.array([0.0 if v.real_low or _is_listed_by_user(v) else -1.0 for v in variables])
     high = np.array([0.0 if v.real_high or _is_listed_by_user(v) else 1.0 for v in variables])
-    fixed = c.high - c.low < 1e-13
+    fixed = c.high[0] - c.low[0] < 1e-13
     low[fixed] = high[fixed] = 0.0
-    present = np.isfinite(c.logc)
+    present = np.isfinite(c.logc[0])
     a = c.exponents[present]
     goal = a[c.row_of_term[present] == 0].sum(0)
     steps = _direction(np.vstack([goal[None], a]).tobytes(), low.tobytes(), high.tobytes())

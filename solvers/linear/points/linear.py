@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
 from formulations.grids import over_grid
-from formulations.programs.program import Program, is_linear, linear_cost, program
-from formulations.programs.program_branches import branch_count, branches
+from formulations.programs.program import Program, branch_count, branches, is_linear, linear_cost, program
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
