@@ -66,7 +66,7 @@ def over(spread: Spread) -> ByPiece:
     return ByPiece(
         spread,
         _made,
-        _answered,
+        _answer_by_intervals,
         POINTS_TOGETHER,
         "interval branch and bound, all points of a chunk together",
         "search",
@@ -84,7 +84,7 @@ def _made(spread: Spread, piece: Region) -> Question:
     return question
 
 
-def _answered(answers: BlockAnswers, piece: Piece) -> Mask:
+def _answer_by_intervals(answers: BlockAnswers, piece: Piece) -> Mask:
     """Answer the points of a piece: optimum, bound, conflicts, and what limits are worth."""
     points, count = piece.points, piece.points.size
     question = evaluation.farthest(piece.made)
