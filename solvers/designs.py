@@ -74,14 +74,13 @@ class Grid:
         """Go through the combinations, a chunk at a time."""
         for start in range(0, self.size, TRIED_TOGETHER):
             rows = np.arange(start, min(start + TRIED_TOGETHER, self.size))
-            yield Table({}, question, self.designs(rows))
+            yield Table(question, self.designs(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """Designs of one combination of names: the value of every decided quantity in each."""
 
-    chosen: Mapping[str, str]
     question: Question
     x: Mapping[str, Array]
 

@@ -181,7 +181,7 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     if every is None or every.size > MOST_ENUMERATED:
         raise CannotTake("the decided quantities are not few whole numbers or listed values")
     every, target = promising(question, every)
-    left, low = Table({}, question, {n: np.zeros(0) for n in every.names}), math.inf
+    left, low = Table(question, {n: np.zeros(0) for n in every.names}), math.inf
     levels: list[Level] = []
     for part in every.parts(question):
         now = judged(part, question, ONE)

@@ -6,7 +6,7 @@ what it depends on. One point of each kind of given numbers is enough, since lim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import Many, Points, plain
+from formulations.arithmetics.many import Array, Many, Points, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
-from solvers.designs import Grid
+from solvers.designs import Grid, Table
 from solvers.many_points import blocks
 from solvers.many_points.by_choice import SURE
 
@@ -36,58 +36,74 @@ Rows = Callable[[Question], dict[RowKey, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """All designs of one combination of names at N points.
+class Asked:
+    """The designs of one combination of names at many points: all, or those that may be the best somewhere.
 
-    ``question``: at these points; ``near``: at those that differ in what is given; ``which`` of these each point is
-    like. Numbers of points have one further dimension.
+    ``question``: at the points; ``plain``: at one of them; ``near``: at the points that differ in what is given;
+    ``which`` of these each point is like.
     """
 
-    every: Grid
+    every: Grid | Mapping[str, Array]
     question: Question
     near: Question
     which: Indices
+    plain: Question
+
+    def at(self, own: Points) -> Asked:
+        """Return the same at some of the points."""
+        kinds, which = np.unique(self.which[own], return_inverse=True)
+        question, near = blocks.part(self.question, own), blocks.part(self.near, kinds)
+        return replace(self, question=question, near=near, which=which.reshape(-1))
+
+    def tables(self, narrow: Callable[[Grid, Asked], Sequence[Points]]) -> list[Table]:
+        """Return the designs as a table; of many those that ``narrow`` leaves, each choice as a table."""
+        x = self.every
+        if not isinstance(x, Grid):
+            return [Table(self.question, x)]
+        few = x.size < LARGE_TABLE
+        kept = [np.arange(x.size)] if few else narrow(x, self)
+        return [Table(self.question, x.designs(k)) for k in kept]
 
 
-def unbroken(listed: Listed) -> Indices:
+def unbroken(every: Grid, asked: Asked) -> tuple[Indices]:
     """Designs that somewhere, with the loosest bounds, break no limit for certain."""
-    found = np.zeros(listed.every.shape, bool)
-    for points, rows in _kinds(listed):
-        found |= _breaks_few(listed, points, rows, 0)
-    return np.flatnonzero(found)
+    found = np.zeros(every.shape, bool)
+    for points, rows in _kinds(every, asked):
+        found |= _breaks_few(every, asked, points, rows, 0)
+    return (np.flatnonzero(found),)
 
 
-def telling(listed: Listed) -> tuple[Indices, Indices]:
+def telling(every: Grid, asked: Asked) -> tuple[Indices, Indices]:
     """Designs for each way to break limits, and those that somewhere break no more than one limit for certain.
 
     A way is which limits are broken at which of the points that are alike in what is given.
     """
-    ways, few = [], np.zeros(listed.every.shape, bool)
-    for points, rows in _kinds(listed):
-        ways.append(_first_of_each_way(_broken(listed, points, rows), listed.every))
-        few |= _breaks_few(listed, points, rows, 1)
+    ways, few = [], np.zeros(every.shape, bool)
+    for points, rows in _kinds(every, asked):
+        ways.append(_first_of_each_way(_broken(every, asked, points, rows), every))
+        few |= _breaks_few(every, asked, points, rows, 1)
     return np.unique(np.concatenate(ways)), np.flatnonzero(few)
 
 
-def _breaks_few(listed: Listed, points: Points, rows: Rows, most: int) -> Any:
+def _breaks_few(every: Grid, asked: Asked, points: Points, rows: Rows, most: int) -> Any:
     """Which designs break no more than so many limits for certain, with the loosest bounds of some points."""
     broken: Any = np.int8(0)
-    for ratio in rows(divided.with_ends(blocks.part(listed.question, points), np.min, np.max)).values():
+    for ratio in rows(divided.with_ends(blocks.part(asked.question, points), np.min, np.max)).values():
         broken = broken + (np.isfinite(ratio) & (ratio > 1.0 + SURE))
-    return np.broadcast_to(broken <= most, (1, *listed.every.shape))[0]
+    return np.broadcast_to(broken <= most, (1, *every.shape))[0]
 
 
-def _broken(listed: Listed, points: Points, rows: Rows) -> list[Any]:
+def _broken(every: Grid, asked: Asked, points: Points, rows: Rows) -> list[Any]:
     """At how many of some points, alike in what is given, each design breaks each limit.
 
     What breaks a bound breaks all that are tighter, so that their number tells which.
     """
     found: dict[RowKey, Any] = {}
-    step = min(max(CELLS_COMPARED // listed.every.size, 1), points.size)
+    step = min(max(CELLS_COMPARED // every.size, 1), points.size)
     for start in range(0, points.size, step):
-        for key, ratio in rows(blocks.part(listed.question, points[start : start + step])).items():
+        for key, ratio in rows(blocks.part(asked.question, points[start : start + step])).items():
             own = ~(ratio <= 1.0 + HOLDS)
-            count = own.sum(axis=0) if own.ndim > len(listed.every.axes) else own.astype(np.int64)
+            count = own.sum(axis=0) if own.ndim > len(every.axes) else own.astype(np.int64)
             found[key] = found.get(key, 0) + count
     return sorted(found.values(), key=np.size)
 
@@ -109,19 +125,19 @@ def _first_of_each_way(broken: Sequence[Any], every: Grid) -> Indices:
     return first[first >= 0]
 
 
-def _kinds(listed: Listed) -> Iterator[tuple[Points, Rows]]:
+def _kinds(every: Grid, asked: Asked) -> Iterator[tuple[Points, Rows]]:
     """Go through the points that are alike in what is given, with their limits over the mesh."""
-    x = listed.every.mesh()
-    for kind in np.unique(listed.which):
-        near = _further(blocks.part(listed.near, np.array([kind])), len(x))
+    x = every.mesh()
+    for kind in np.unique(asked.which):
+        near = _further(blocks.part(asked.near, np.array([kind])), len(x))
         with np.errstate(all="ignore"):
             at = {n: plain(v) for n, v in evaluation.metrics(near, x).items()}
 
-            def rows(asked: Question, given: Any = near.given, at: Any = at) -> dict[RowKey, Any]:
-                found = evaluation.ratios(replace(_further(asked, len(x)), given=given), x, at)
+            def rows(here: Question, given: Any = near.given, at: Any = at) -> dict[RowKey, Any]:
+                found = evaluation.ratios(replace(_further(here, len(x)), given=given), x, at)
                 return {key: np.asarray(plain(ratio), float) for key, ratio in found.items()}
 
-            yield np.flatnonzero(listed.which == kind), rows
+            yield np.flatnonzero(asked.which == kind), rows
 
 
 def _further(question: Question, axes: int) -> Question:

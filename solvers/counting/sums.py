@@ -29,7 +29,7 @@ from scenarios.sweep.grids import Grid
 from solvers import designs, enumeration, work
 from solvers.counting import separable, tables, undominated
 from solvers.counting.criteria import NotSums, TooMany
-from solvers.counting.tables import Asked
+from solvers.counting.narrowed import Asked
 from solvers.designs import Table
 from solvers.enumeration import excess, full
 from solvers.explaining import subsets
@@ -167,7 +167,7 @@ def _limits_maybe_in_conflict(question: Question, ratios: Collection[RowKey]) ->
 
 def _metrics_and_ratios(question: Question, near: Question, x: Mapping[str, Array], count: int) -> Any:
     """Metrics and ratios of designs at points that are alike in what is given."""
-    return enumeration.numbers(Table({}, question, x), near, np.zeros(count, dtype=np.intp))
+    return enumeration.numbers(Table(question, x), near, np.zeros(count, dtype=np.intp))
 
 
 def _designs_maybe_best(question: Question, known: Run, far: float) -> tuple[Mapping[str, Array], bool]:

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Differ, Many, Points
 from formulations.grids import divided, over_grid
 from formulations.problem import formulate
@@ -30,8 +29,8 @@ from scenarios.question import Question, combinations
 from scenarios.sweep import grids
 from solvers import boxes, designs, enumeration, work
 from solvers.counting import narrowed
-from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Listed
-from solvers.designs import MANY_DESIGNS, Grid, Table
+from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Asked
+from solvers.designs import MANY_DESIGNS, Grid
 from solvers.explaining import subsets, wider
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
@@ -110,36 +109,6 @@ def _needs_only_listing(question: Question) -> bool:
     except ArithmeticError:  # a cost that is 0: told of each point by itself
         return False
     return designs.plain(first)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The designs of one combination of names at many points: all, or those that may be the best somewhere.
-
-    ``question``: at the points; ``plain``: at one of them; ``near``: at the points that differ in what is given;
-    ``which`` of these each point is like.
-    """
-
-    every: Grid | Mapping[str, Array]
-    question: Question
-    near: Question
-    which: NDArray[np.intp]
-    plain: Question
-
-    def at(self, own: Points) -> Asked:
-        """Return the same at some of the points."""
-        kinds, which = np.unique(self.which[own], return_inverse=True)
-        question, near = blocks.part(self.question, own), blocks.part(self.near, kinds)
-        return replace(self, question=question, near=near, which=which.reshape(-1))
-
-    def tables(self, narrow: Callable[[Listed], Sequence[Points]]) -> list[Table]:
-        """Return the designs as a table; of many those that ``narrow`` leaves, each choice as a table."""
-        x = self.every
-        if not isinstance(x, Grid):
-            return [Table({}, self.question, x)]
-        few = x.size < LARGE_TABLE
-        kept = [np.arange(x.size)] if few else narrow(Listed(x, self.question, self.near, self.which))
-        return [Table({}, self.question, x.designs(k)) for k in kept]
 
 
 def why(asked: Asked, own: Points) -> Why:
@@ -243,7 +212,7 @@ def answered(
         Asked(x, q, n, which, p)
         for x, (_, q), (_, n), p in zip(listed(question), wide, near, plain, strict=True)
     ]
-    tables = [a.tables(lambda listed: [narrowed.unbroken(listed)])[0] for a in asked]
+    tables = [a.tables(narrowed.unbroken)[0] for a in asked]
     if len(points) > 1 and len(points) * max(t.size for t in tables) > CELLS_COMPARED:
         return _in_halves(points, lambda now: answered(into, block, block.question(now), now, listed, told))
     try:

@@ -1,40 +1,56 @@
 """Whole numbers and choices among names, at many points at once: what stands on a system, how often, and which of all.
 
 Each combination of names is answered by itself, as for a single point: all sets of things that may be there, each
-with its least design (``solvers.counting.counts``). Why a point has no design is told of all
-combinations, by the same search for a minimal set as elsewhere; that limits can hold together is shown by a design,
-that they cannot by enumeration or by a linear program.
+with its least design (``solvers.counting.counts``).
+
+Why a point has no design is told of all combinations, by the same search for a minimal set as elsewhere. That limits
+cannot hold together is shown by the multipliers of a linear program, which name the limits that it takes, or by
+enumeration; that they can by a design: the least one of some set of amounts, or what the linear program comes to,
+rounded up. What was shown once is not asked again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import Points, plain
+from formulations.arithmetics.many import Array, Differ, Points, plain
 from formulations.grids import over_grid
-from formulations.programs.program import is_linear
+from formulations.programs.program import Run, is_linear, run
 from formulations.tolerances import HOLDS
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import work
-from solvers.counting import counts, whole_conflicts
+from solvers.counting import counts
+from solvers.counting.counts import Counts, Limit, NotLeast
 from solvers.explaining import wider
+from solvers.linear import least_parts, milp_conflicts
+from solvers.linear.linear_program import weak_duality
+from solvers.linear.points import lp
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.by_choice import BestOf
 from solvers.many_points.offers import FEWEST_POINTS, Offer, choices
-from solvers.mechanisms.why import over_choices
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, by_set
+from solvers.mechanisms.why import Why, over_choices
+from solvers.outcome import INFEASIBLE, OPTIMAL
 
 KIND = "whole numbers"
 METHOD = "whole numbers: every set of things that may be there, the least design of each"
 WHOLE_TOGETHER = 16_384
 """Points answered together."""
+WHOLE_ROUNDING = 1e-9
+"""What a number of a linear program may be above a whole one by rounding."""
+ROW_ROUNDING = 1e-9
+"""What forbids an amount is beyond its limit by more than this."""
 
 Mask = NDArray[np.bool_]
 
@@ -69,7 +85,7 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
         answers,
         every,
         points,
-        lambda now: over_choices([whole_conflicts.why(c.question, now) for c in every]),
+        lambda now: over_choices([why(c.question, now) for c in every]),
     )
 
 
@@ -93,3 +109,152 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> B
         best.lost,
         best.unsure | (met & (failed | ~np.isfinite(value))),
     )
+
+
+def why(question: Question, own: Points) -> Why:
+    """What tells why points ``own`` have no design in one combination of names."""
+    near = blocks.part(question, own)
+    c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
+    names, keys = _limit_names(c), [x.key for x in c.limits]
+    known = _Known(c, names, counts.sets(c), counts.numbers(c, [x.form for x in c.limits]))
+
+    def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
+        asked = blocks.part(near, some)
+        factor = partial(_least_factor_by_search, asked, len(some), run(asked))
+        return conflicts.feasible_values(asked, keys, conflict, factor)
+
+    return Why(names, by_set(known.met), values, lambda some: blocks.part(near, some))
+
+
+def _least_factor_by_search(question: Question, count: int, known: Run, which: int) -> Array:
+    """The least ratio of a limit (see ``conflicts.Factor``), by the nearest ends of the search that do not hold it."""
+    found = np.full(count, np.nan)
+    for reach in (question.reach, *wider.STEPS):
+        try:
+            c = counts.aimed(counts.counts(replace(question, reach=reach), count, known), which)
+            best = counts.best(c)
+        except (NotLeast, Differ):
+            continue
+        there = np.isfinite(best.value)
+        free = np.all([u < high for u, high in zip(best.u.values(), c.high, strict=False)], axis=0)
+        with np.errstate(invalid="ignore"):
+            now = np.select([there & free, ~there & (best.lost > SURE)], [c.user(best.value), np.inf], np.nan)
+        found = np.where(np.isfinite(found), found, np.where(best.unsure, np.nan, now))
+        if np.isfinite(found).all():
+            break
+    return found
+
+
+def _limit_names(c: Counts) -> tuple[str, ...]:
+    """Names of the limits that may be in conflict; raises NotLeast where whole numbers may be."""
+    names = milp_conflicts.limit_names(c.question, [x.key for x in c.limits])
+    if any(d.name in names for d in c.question.decide):
+        raise NotLeast("whole numbers that the user asks for may be in conflict")
+    return names
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of sets of limits: designs by the limits that they break, proofs by those that they take.
+
+    ``shown``, ``refuted``: at which points (N,), and which limits (N, limits). What a point learns comes of what it
+    asked, so that its answers do not depend on other points.
+    """
+
+    c: Counts
+    names: tuple[str, ...]
+    sets: Mask
+    rows: Array
+    shown: list[tuple[Mask, Mask]] = field(default_factory=list)
+    refuted: list[tuple[Mask, Mask]] = field(default_factory=list)
+
+    def met(self, some: Points, kept: Mask) -> Codes:
+        """Tell whether the limits ``kept`` can hold together at some points; see ``conflicts.by_set``."""
+        left_out = {n for n, k in zip(self.names, kept, strict=True) if not k}
+        rows = np.array([x.key.name not in left_out for x in self.c.limits], dtype=bool)
+        asked = {x.name for x in self.c.question.limits}
+        owned = [x for x, k in zip(self.c.limits, rows, strict=True) if k or x.key.name not in asked]
+        # a design that holds more than is wanted is found sooner; what the user asks for may have forbidden it
+        by_all, by_owned = (partial(self._by_designs_of_sets, x) for x in (self.c.limits, owned))
+        for learn in (self._by_dividing, by_all, by_owned, self._by_sets):
+            codes = self._codes(rows)
+            left = some[codes[some] == NOT_KNOWN]
+            if not left.size:
+                break
+            mine = np.zeros(self.c.count, dtype=bool)
+            mine[left] = True
+            learn(rows, mine)
+        return self._codes(rows)[some]
+
+    def _codes(self, rows: Mask) -> Codes:
+        found = np.full(self.c.count, NOT_KNOWN, np.int8)
+        for there, needs in self.refuted:
+            found[there & (needs <= rows).all(axis=1)] = CANNOT_HOLD
+        for there, broken in self.shown:
+            found[there & ~(broken & rows).any(axis=1)] = CAN_HOLD
+        return found
+
+    def _limits(self, rows: Mask) -> list[Limit]:
+        return [x for x, k in zip(self.c.limits, rows, strict=True) if k]
+
+    def _by_dividing(self, rows: Mask, mine: Mask) -> None:
+        """Ask whether even numbers that could be divided meet the limits; if so, try these numbers rounded up."""
+        count = len(self.c.names)
+        numbers, flags, right = self.rows[..., :count], self.rows[..., count:-1], self.rows[..., -1]
+        plain_ones = rows & ~flags.any(axis=(0, 2))
+        barring = rows & ~numbers.any(axis=(0, 2)) & (flags >= 0.0).all(axis=(0, 2))
+        barred = barring[:, None] & (flags > 0.0) & (flags + right[..., None] > ROW_ROUNDING)
+        low, high = self.c.low[:count], self.c.high[:count]
+        absent = barred.any(axis=1) @ self.c.own.astype(float) > 0.0
+        ends = np.broadcast_to(low, absent.shape), np.where(absent, np.minimum(high, low), high)
+        own = np.concatenate([numbers, right[..., None]], axis=-1)[:, plain_ones]
+        equal = np.zeros(own.shape[1], dtype=bool)
+        found = lp.solved(own, equal, *ends, [], self.c.count)
+        missed = weak_duality(own, equal, *ends, np.zeros(count + 1), found.y)
+        size = (np.maximum(found.y, 0.0) * np.abs(own[:, :, -1])).sum(axis=1)
+        needs: Mask = np.asarray(barred.any(axis=2))
+        needs[:, plain_ones] = found.y > 0.0
+        self.refuted.append((mine & (found.end == INFEASIBLE) & (missed > SURE * size), needs))
+        there = mine & (found.end == OPTIMAL)
+        if there.any():
+            self._show(self._rounded(own, ends), there)
+
+    def _rounded(self, rows: Array, ends: tuple[Array, Array]) -> Array:
+        """Numbers that could be divided and meet ``rows`` with as much to spare as there is, rounded up."""
+        spared = np.insert(rows, -1, -np.abs(rows[..., -1]), axis=-1)
+        low, high = (np.insert(e, e.shape[1], t, axis=1) for e, t in zip(ends, (-1.0, 0.0), strict=True))
+        equal, aim = np.zeros(rows.shape[1], dtype=bool), np.eye(spared.shape[-1])[-2]
+        u = lp.solved(spared, equal, low, high, [aim], self.c.count).u
+        start, own = np.ceil(u[:, :-2] - WHOLE_ROUNDING).T, np.moveaxis(rows, 0, -1)
+        free, most = np.zeros((len(start), 1)), self.c.high[: len(start), None]
+        return least_parts.best(own[:, :-1], own[:, -1], start, most, free).u
+
+    def _by_designs_of_sets(self, also: Collection[Limit], rows: Mask, mine: Mask) -> None:
+        """Look at the best design of each set of amounts."""
+        there, u = np.zeros(self.c.count, dtype=bool), np.zeros((len(self.c.names), self.c.count))
+        for found in counts.best_of_sets(self.c, self._limits(rows), self.sets, also):
+            now = mine & ~there & found.there & found.met & ~found.near
+            u = np.where(now, found.u[: len(u)], u)
+            there |= now
+            if (there >= mine).all():
+                break
+        self._show(u, there)
+
+    def _by_sets(self, rows: Mask, mine: Mask) -> None:
+        """Try to refute every set of amounts, where all limits on what is there are kept."""
+        limits = self._limits(rows)
+        if all(x in limits for x in self.c.limits if x.only):
+            lost = [f.lost > SURE for f in counts.best_of_sets(self.c, limits, self.sets)]
+            self.refuted.append((mine & np.all(lost, axis=0), np.tile(rows, (self.c.count, 1))))
+
+    def _show(self, u: Array, there: Mask) -> None:
+        """Take in a design ``u`` (n, N) of some points."""
+        if not there.any():
+            return
+        amounts = self.c.own.astype(float) @ (u > 0.0) > 0.0
+        at = np.concatenate([u, amounts, np.ones((1, self.c.count))]).T
+        over = np.einsum("plj,pj->pl", self.rows, at)
+        size = np.einsum("plj,pj->pl", np.abs(self.rows), np.abs(at))
+        low, high = (e[: len(u), None] for e in (self.c.low, self.c.high))
+        ended = ((u >= low) & (u <= high)).all(axis=0)
+        self.shown.append((there & ended, over > least_parts.ROW_MET * size))

@@ -170,7 +170,7 @@ def why(question: Question) -> Why:
 
 def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
     """The same where nothing is decided: the limits that are broken."""
-    t = Table({}, question, {})
+    t = Table(question, {})
     at, every = enumeration.numbers(t, question, ONE)
     # a limit on what does not exist is none
     ratios = {k: v for k, v in every.items() if not np.isnan(np.asarray(plain(v), dtype=float)).any()}
@@ -242,7 +242,7 @@ def _known_designs(question: Question, names: tuple[str, ...]) -> Known:
         wide = boxes.space(without(question, names))
         u = np.random.default_rng(0).random((4096, len(wide.names)))
         points = wide.spread(wide.low, wide.high, u)
-        learn(Table({}, question, dict(zip(wide.names, points.T, strict=True))))
+        learn(Table(question, dict(zip(wide.names, points.T, strict=True))))
     return known
 
 

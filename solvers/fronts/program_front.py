@@ -237,7 +237,7 @@ def listed_points(question: Question, of: Grid, owner: int, report: Callable[[],
     A vertex' ``at`` are the values of the decided quantities. Of designs that are equal in both objectives the
     one with the smaller decided quantities, in the order of the file, is kept.
     """
-    left, kept = Table({}, question, {n: np.zeros(0) for n in of.names}), np.zeros((0, 2))
+    left, kept = Table(question, {n: np.zeros(0) for n in of.names}), np.zeros((0, 2))
     for part in of.parts(question):
         at = _coordinates(part)
         near = ~_clearly_worse(at, kept)

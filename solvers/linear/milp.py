@@ -19,7 +19,7 @@ from formulations.programs.program import Program, branches, linear_cost
 from formulations.programs.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from solvers.linear import highs, whole_parts
-from solvers.linear.linear_program import Array, End, Numbers, Result, least_ratios
+from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column, least_ratios
 
 SHARP_SHARE = 1e-11
 CLOSE_RATIO = 1e-11
@@ -70,9 +70,9 @@ def kept_rows(p: Program, drop: Collection[str | RowKey], *, giving: bool = Fals
 
 
 def objective(p: Program) -> tuple[Array, Array]:
-    """The numerator and the denominator of what is minimised, where there is an objective."""
-    assert p.goal is not None, "there is an objective"
-    assert p.under is not None, "there is an objective"
+    """The numerator and the denominator of what is minimised: 0 where there is no objective."""
+    if p.goal is None or p.under is None:
+        return np.zeros(len(p.columns) + 1), constant_column(len(p.columns) + 1)
     return p.goal, p.under
 
 

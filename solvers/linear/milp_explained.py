@@ -105,7 +105,9 @@ def parameters(p: Program, best: Result) -> dict[str, float]:
         if not name.startswith(MACHINE_PREFIX) or not isinstance(value, float) or value == 0:
             continue
         ends = [
-            _lagrangian(_question_with_given(question, name, value * (1 + s * NUMBER_STEP)), best)
+            _lagrangian(
+                replace(question, given={**question.given, name: value * (1 + s * NUMBER_STEP)}), best
+            )
             for s in (1.0, -1.0)
         ]
         if None not in ends:
@@ -113,10 +115,6 @@ def parameters(p: Program, best: Result) -> dict[str, float]:
             rate = p.sign * _relative(p, best, change)
             found[name.removeprefix(MACHINE_PREFIX)] = 0.0 if abs(rate) < RATE_ROUNDING else rate
     return found
-
-
-def _question_with_given(question: Question, name: str, value: float) -> Question:
-    return replace(question, given={**question.given, name: value})
 
 
 def _lagrangian(question: Question, best: Result) -> float | None:

@@ -17,6 +17,7 @@ from dse.system.records import dataclass
 from formulations.arithmetics.forms import Largest, Some
 from formulations.programs.program import Program
 from formulations.tolerances import TIE
+from solvers import designs
 from solvers.linear import highs, milp, whole_parts
 from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column
 
@@ -45,11 +46,11 @@ class Chosen:
 def chosen(p: Program, best: Result) -> Chosen:
     """Settle which optimal design is handed out, those of other branches included."""
     every = [c for b in (best, *best.equals) for c in _chosen(p, b)]
-    left = every
-    for goal, under, _ in tie_steps(p) if len(every) > 1 else ():
-        values = [float(goal @ c.u) / float(under @ c.u) for c in left]
-        left = [c for c, v in zip(left, values, strict=True) if v <= min(values) + TIE * abs(min(values))]
-    return left[0] if len(every) == 1 else replace(left[0], ranges=_union(p, every))
+    if len(every) == 1:
+        return every[0]
+    levels = ([float(goal @ c.u) / float(under @ c.u) for c in every] for goal, under, _ in tie_steps(p))
+    first = int(designs.first_of_tied(np.zeros(len(every), np.intp), 1, levels)[0])
+    return replace(every[first], ranges=_union(p, every))
 
 
 def _union(p: Program, every: list[Chosen]) -> dict[str, tuple[float, float]]:
@@ -97,24 +98,18 @@ def _few(p: Program, n: Numbers, best: Result, parts: Array | None) -> list[Chos
     if len(points) > MOST_PARTS_SOLVED:
         return []
     found = [_rest(p, n, Chosen(u, {})) for u in points]
-    return [c for c in found if c.rest is not None and c.rest.value <= best.value + TIE * abs(best.value)]
+    return [c for c in found if c.rest is not None and c.rest.value <= designs.as_good_as(best.value)]
 
 
 def _no_worse(p: Program, best: Result) -> Array:
     goal, under = milp.objective(p)
-    return goal - (best.value + TIE * abs(best.value)) * under
+    return goal - float(designs.as_good_as(best.value)) * under
 
 
 def _rest(p: Program, n: Numbers, settled: Chosen) -> Chosen:
     """Settle the continuous part once the whole numbers are known."""
     fixed = n.fixed(settled.u)
-    goal, under = (
-        (p.goal, p.under)
-        if p.goal is not None
-        else (np.zeros(len(settled.u)), constant_column(len(settled.u)))
-    )
-    assert under is not None, "an objective has a denominator"
-    again = milp.ratio(fixed, goal, under)
+    again = milp.ratio(fixed, *milp.objective(p))
     if again.u is None or again.multipliers is None:
         return settled
     rest = on_face(p, milp.face(again), again.u)

@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.programs.program import Program, branch_count
@@ -16,7 +14,7 @@ from formulations.tolerances import SLACK
 from results.solution import LimitState, Solution, Status
 from solvers.judgement import bound_of
 from solvers.linear import milp, milp_conflicts, milp_explained, milp_ties
-from solvers.linear.linear_program import Array, End, Result, constant_column
+from solvers.linear.linear_program import Array, End, Result
 from solvers.outcome import Outcome
 
 SOLVER = "HiGHS"
@@ -44,9 +42,7 @@ class Settled:
 def optimise(p: Program, *, ties: bool = True) -> Settled:
     """Solve a program; the design is unique by the tie rule (``ties`` False: any of the best)."""
     asked = milp_ties.without_goal(p)
-    goal, under = asked.goal, asked.under
-    if goal is None or under is None:
-        goal, under = np.zeros(len(p.columns) + 1), constant_column(len(p.columns) + 1)
+    goal, under = milp.objective(asked)
     best = milp.least(asked, milp.numbers(p), goal, under)
     if best.end is End.UNBOUNDED:
         return Settled(_unbounded(p, best.ray), {})
@@ -70,7 +66,7 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
 def proof(p: Program) -> str:
     """Say what proves the optimum of a program."""
     text = MILP if p.integer.any() else LP
-    if p.goal is not None and p.under is not None and p.goal[:-1].any() and p.under[:-1].any():
+    if all(form[:-1].any() for form in milp.objective(p)):
         text = f"{RATIO}; {text}"
     count = branch_count(p)
     return text if count == 1 else f"{BRANCHED.format(count)}: {text}"

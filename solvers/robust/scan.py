@@ -108,7 +108,7 @@ def worst(worlds: Worlds) -> tuple[Table, dict[str, Array], dict[RowKey, Array]]
             raise OverflowError(LOST)
     both = {key: np.concatenate([np.stack(p[key]) for p in parts], axis=1) for key in parts[0]}
     columns = every.at(np.arange(every.size)).T
-    t = Table({}, worlds.nominal, dict(zip(every.names, columns, strict=True)))
+    t = Table(worlds.nominal, dict(zip(every.names, columns, strict=True)))
     return t, {k.name: v[0] for k, v in both.items()}, {k: v[1] for k, v in both.items()}
 
 

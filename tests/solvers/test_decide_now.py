@@ -230,6 +230,22 @@ def test_an_impossible_deadline_names_the_limit_and_what_would_do() -> None:
     assert "sample" in told.certificate
 
 
+def test_a_bound_on_powers_is_a_limit_like_others() -> None:
+    fft: dict[str, Any] = {
+        "model": "fft",
+        "machine": "balanced",
+        "given": {"points": 2.0**24, "all_to_all": "tree"},
+        "objective": {"minimize": "energy", "measure": "worst"},
+        "limits": {"time": {"max": "60 ms"}},
+        "uncertain": {"machine.time_per_flop": {"uniform": [0.9e-9, 1.1e-9]}},
+    }
+    told = dse.solve({**fft, "decide": {"processors": {"powers_of": 2, "max": 4}}})
+    assert told.conflicts == (("time", "processors"),)
+    assert told.conflict["processors"] == 128.0
+    for most, status in ((64, "infeasible"), (128, "optimal")):
+        assert dse.solve({**fft, "decide": {"processors": {"powers_of": 2, "max": most}}}).status == status
+
+
 def test_two_limits_that_exclude_each_other_in_some_world() -> None:
     told = solved(limits={"time": {"max": "60 ms"}, "power": {"max": "700 W"}})
     assert told.status == "infeasible"

@@ -6,23 +6,35 @@ What a question alone asks of interval branch and bound or an enumeration, with 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from formulations import handover
+from formulations import evaluation, handover
+from formulations.arithmetics.many import Points
 from formulations.grids import batch, divided, over_grid
 from formulations.grids.over_grid import Region, Spread
 from formulations.problem import formulate
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
-from solvers import boxes, designs, work
+from solvers import boxes, designs, enumeration, work
+from solvers.boxes import Array
+from solvers.explaining import subsets
+from solvers.geometric import kinks
+from solvers.judgement import judge
 from solvers.many_points import by_piece
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.by_piece import ByPiece, Piece
 from solvers.many_points.offers import FEWEST_POINTS, Offer
-from solvers.nonlinear import methods
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.along_bounds import along_bounds
+from solvers.mechanisms.conflicts import Codes
+from solvers.mechanisms.why import Why
+from solvers.nonlinear import feasibility, methods, search
 from solvers.nonlinear.methods import SHORT_SEARCH
-from solvers.nonlinear.points.unstructured_answers import answered
+from solvers.outcome import INFEASIBLE, OPTIMAL
+from solvers.patterns import Bools, Indices
 
 UNSURE = "a search over intervals that ended without a proof"
 KIND = "an arithmetic without structure"
@@ -62,13 +74,6 @@ def over(spread: Spread) -> ByPiece:
     )
 
 
-def _answer_by_intervals(answers: BlockAnswers, piece: Piece) -> Mask:
-    """Answer the points of a piece."""
-    good = answered(answers, piece.made, piece.points.size, piece.points, SHORT_SEARCH)
-    handover.hand_over(UNSURE, int(np.count_nonzero(~good)))
-    return good
-
-
 def _made(spread: Spread, piece: Region) -> Question:
     """Return the question at a piece, with arrays along its points; raises where its arithmetic does not take them."""
     question = divided.flat(batch.asked(spread, piece), over_grid.sides(piece))
@@ -77,3 +82,53 @@ def _made(spread: Spread, piece: Region) -> Question:
     where = boxes.spaces(asked, few.size)
     boxes.enclose(asked, where.low, where.high)
     return question
+
+
+def _answer_by_intervals(answers: BlockAnswers, piece: Piece) -> Mask:
+    """Answer the points of a piece: optimum, bound, conflicts, and what limits are worth."""
+    points, count = piece.points, piece.points.size
+    question = evaluation.farthest(piece.made)
+    where = boxes.spaces(question, count)
+    found = search.minimise(question, where, SHORT_SEARCH)
+    good = np.zeros(count, bool)
+    none = np.flatnonzero(found.status == INFEASIBLE)
+    # an end that is only there to have one proves nothing
+    none = none[feasibility.nothing_beyond(divided.at(question, none), none.size)] if none.size else none
+    if none.size:
+        good[none] = _put_conflicts(answers, divided.at(question, none), points[none])
+    best = np.flatnonzero(found.status == OPTIMAL)
+    if best.size:
+        asked, names = divided.at(question, best), where.names
+        bound = 1.0 / found.bound[best] if asked.objectives[0].maximize else found.bound[best]
+        x = dict(zip(names, found.x[best].T.copy(), strict=True))
+        judged = judge(asked, x, bound, (best.size,))
+        good[best] = judged.good & (search.runaways(question, where, found, SHORT_SEARCH)[best] < 0)
+        for d, ends in enumeration.open_powers(asked):
+            good[best] &= ~np.isin(x[d.name], ends)
+        # what changes by leaps has no rate
+        elasticities = {} if where.discrete.any() else kinks.without_structure(judged, numbers=False).limits
+        answers.put(points[best], judged, good[best], elasticities)
+    handover.hand_over(UNSURE, int(np.count_nonzero(~good)))
+    return good
+
+
+def _put_conflicts(answers: BlockAnswers, question: Question, points: Points) -> Bools:
+    """Tell why the points of a question have no design: the first minimal conflict of each; tells for which."""
+    names = subsets.limit_names(divided.at(question, np.zeros(1, np.intp)))
+
+    def met(some: Indices, kept: Bools) -> Codes:
+        left_out = [n for n, k in zip(names, kept, strict=True) if not k]
+        return feasibility.anywhere(subsets.without(divided.at(question, some), left_out), some.size)
+
+    def least(asked: Question, size: int) -> tuple[NDArray[np.int8], Array]:
+        found = search.minimise(asked, boxes.spaces(asked, size), SHORT_SEARCH)
+        return found.status, found.x
+
+    def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
+        asked = divided.at(question, some)
+        return {name: subsets.feasible_values(asked, some.size, name, least) for name in conflict}
+
+    few = conflicts.FEW_SEARCHED
+    along = along_bounds(met, question, names, points.size)
+    why = Why(names, along, values, lambda some: divided.at(question, some), few)
+    return answers.conflicts(points, why)
