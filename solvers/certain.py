@@ -25,7 +25,7 @@ from solvers import anchors, choices, designs, enumeration, judgement
 from solvers.explaining import explanation, wider
 from solvers.explaining.wider import Tried
 from solvers.geometric import cases, structured
-from solvers.geometric.programs import ties
+from solvers.geometric.programs import geometric_conflicts, ties
 from solvers.mechanisms.why import Why, explained, remembered
 from solvers.nonlinear import methods
 from solvers.outcome import Conflicts, Outcome
@@ -218,7 +218,6 @@ def _is_structured(problem: Problem) -> bool:
 def why_without_design(problem: Problem) -> Why:
     """What tells why a question has no design, in which nothing is chosen by name."""
     from solvers.explaining import subsets
-    from solvers.geometric.programs import geometric_conflicts
 
     if not _is_structured(problem):
         return subsets.why(problem.question)
