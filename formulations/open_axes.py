@@ -96,13 +96,10 @@ def opened(grid: Grid, kept: Sequence[int], problem: Problem) -> Open:
     docs = {a.name: f"{a.path}: {a.long_name} [{a.unit or '1'}]" for a in named.values()}
     if problem.program is not None:
         return Open(slopes=_axis_slopes(grid, kept, problem), at=at, docs=docs)
+    aims = [(_aim(grid, i), a.name) for i, a in named.items()]
     swept = Swept(
-        {_aim(grid, i).name: a.name for i, a in named.items() if _aim(grid, i).kind == "given"},
-        {
-            RowKey(_aim(grid, i).name, _aim(grid, i).side): a.name
-            for i, a in named.items()
-            if _aim(grid, i).kind == "limit"
-        },
+        {aim.name: name for aim, name in aims if aim.kind == "given"},
+        {RowKey(aim.name, aim.side): name for aim, name in aims if aim.kind == "limit"},
         {a.name: (min(map(float, a.values)), max(map(float, a.values))) for a in named.values()},
     )
     log_program(problem.question, swept=swept)
@@ -118,9 +115,8 @@ def _axis_slopes(grid: Grid, kept: Sequence[int], problem: Problem) -> dict[str,
         values = np.asarray(grid.axes[i].values, dtype=float)
         ends = int(values.argmin()), int(values.argmax())
         # an upper limit divides what it limits
-        slope = Slope(
-            np.zeros_like(base.rows), grid.targets[i].kind == "limit" and grid.targets[i].side == "max"
-        )
+        upper = (_aim(grid, i).kind, _aim(grid, i).side) == ("limit", "max")
+        slope = Slope(np.zeros_like(base.rows), upper)
         if values[ends[0]] != values[ends[1]]:
             low, high = (_program_of_same_form(base, _program_elsewhere(grid, problem, {i: k})) for k in ends)
             first, last = (slope.read(float(values[k])) for k in ends)

@@ -62,15 +62,13 @@ class Judged:
 
     def binding(self, key: RowKey) -> Bools:
         """Whether a limit binds."""
-        found: Bools = np.abs(self.slack(key)) <= BINDS
-        return found
+        return np.asarray(np.abs(self.slack(key)) <= BINDS)
 
     @property
     def holds(self) -> Bools:
         """Where all limits hold; a limit on what does not exist (NaN) is none."""
         broken = [self.slack(key) < -HOLDS for key in self.ratios]
-        found: Bools = ~np.logical_or.reduce([np.zeros(self.gap.size, bool), *broken])
-        return found
+        return np.asarray(~np.logical_or.reduce([np.zeros(self.gap.size, bool), *broken]))
 
     @property
     def allowed(self) -> Bools:
@@ -88,8 +86,7 @@ class Judged:
     @property
     def finite(self) -> Bools:
         """Where the objective is a number."""
-        found: Bools = np.isfinite(self.objective) | (not self.question.objectives)
-        return found
+        return np.asarray(np.isfinite(self.objective) | (not self.question.objectives))
 
     def lost(self) -> dict[str, Bools]:
         """Where a definition of the file has no value, by its name."""

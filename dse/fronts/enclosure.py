@@ -127,10 +127,11 @@ class Enclosure:
         return self.discrete and min(width, height) <= 2.5 * self._near
 
     def _probe(self, box: Box) -> tuple[int, float]:
-        """The next probe of a box: its middle, or the nearest neighbour of its left end."""
+        """The next probe of a box: the middle of its longer side, or the nearest neighbour of its left end."""
         if self.discrete and box.missed >= MISSES:
             return LEAST_A, box.b[1] - 2.0 * self._near
-        return _halving_probe(box)
+        which = LEAST_A if box.b[1] - box.b[0] >= box.a[1] - box.a[0] else LEAST_B
+        return which, sum(box.b if which == LEAST_A else box.a) / 2
 
     def _split(self, box: Box, which: int, level: float, found: Place | None) -> list[Box]:
         """Divide a box by what a probe found in it."""
@@ -149,12 +150,6 @@ class Enclosure:
     def _inside(self, box: Box, found: Place) -> bool:
         near = self._near
         return box.left.a - near <= found.a <= box.right.a + near and not found.same(box.left, near)
-
-
-def _halving_probe(box: Box) -> tuple[int, float]:
-    """The probe that halves the longer side of a box."""
-    which = LEAST_A if box.b[1] - box.b[0] >= box.a[1] - box.a[0] else LEAST_B
-    return which, sum(box.b if which == LEAST_A else box.a) / 2
 
 
 def spread(places: list[Place], count: int) -> list[tuple[int, float]]:

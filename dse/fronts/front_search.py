@@ -298,7 +298,8 @@ class Search:
 
     def _loosened(self, goal: Objective, found: Solution) -> float:
         """Return the value of an objective at a design, with room for rounding, and for tolerances of a solver."""
-        return loosened(goal, found, self._share)
+        at = value(goal, found)
+        return at - self._share * abs(at) if goal.maximize else at + self._share * abs(at)
 
     def _tied(self, found: Solution, goal: Objective, other: Objective) -> bool:
         """Whether another design may be as good for ``goal``, and better for ``other``."""
@@ -336,12 +337,6 @@ def tie_goes_to(question: Question, goal: Objective, other: Objective) -> bool:
 def loose(found: Solution, other: Objective) -> bool:
     """Whether another design may be as good and better for ``other``: where its limit does not hold the design up."""
     return not any(s.binding for n, s in found.limits.items() if base_name(n) == other.name)
-
-
-def loosened(goal: Objective, found: Solution, share: float = TIE) -> float:
-    """Return the value of an objective at a design, with room for rounding."""
-    at = value(goal, found)
-    return at - share * abs(at) if goal.maximize else at + share * abs(at)
 
 
 def value(goal: Objective, solution: Solution) -> float:

@@ -23,7 +23,7 @@ from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.canonical import Array, Canonical
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
-from formulations.problem import Goal, Problem, Variable, at_many, farther, formulate, symbolic
+from formulations.problem import Goal, Problem, at_many, farther, formulate, symbolic
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -105,7 +105,8 @@ class Batch:
         """Logarithmic boxes: without the user's bounds unless ``own``; ``far``: ends that are only there to have a box
         far away.
         """  # noqa: D205
-        return boxes(self.problem.variables, self.shape, own=own, far=far)
+        dropped = frozenset() if own else frozenset(v.name for v in self.problem.variables)
+        return canon.boxes(self.problem.variables, self.shape, drop=dropped, far=far)[:2]
 
     def farther(self) -> Batch:
         """Return the same programs with the ends that are only there to have a box where floats end."""
@@ -289,11 +290,3 @@ def table(names: tuple[str, ...], pairs: Sequence[Pair], shape: tuple[int, ...])
     exponents, logc, ptr, sums = canon.tables(pairs, names, shape)
     assert not sums, "monomial divisors"
     return Table(exponents, logc, ptr)
-
-
-def boxes(
-    variables: Sequence[Variable], shape: tuple[int, ...], *, own: bool = True, far: bool = False
-) -> tuple[Array, Array]:
-    """Logarithmic boxes (N, n): without the user's bounds unless ``own``; ``far``: see ``canonical.boxes``."""
-    dropped = frozenset() if own else frozenset(v.name for v in variables)
-    return canon.boxes(variables, shape, drop=dropped, far=far)[:2]

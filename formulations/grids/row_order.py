@@ -34,8 +34,7 @@ def order(kinds: Sequence[NDArray[Any]], numbers: Sequence[Array]) -> Places:
 
 def _scale_places(x: Array) -> Array:
     """Return numbers as places on a scale: logarithms, or from 0 to 1 where some are not positive."""
-    found: Array = np.log(x) if x.min() > 0 else (x - x.min()) / (x.max() - x.min())
-    return found
+    return np.asarray(np.log(x) if x.min() > 0 else (x - x.min()) / (x.max() - x.min()))
 
 
 def _hilbert(spread: Sequence[Array]) -> NDArray[np.int64]:

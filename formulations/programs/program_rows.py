@@ -108,8 +108,7 @@ class Rows:
 
     def vector(self, form: Affine) -> Array:
         """A form over the columns."""
-        found: Array = matrix([form], self.place)[..., 0, :]
-        return found
+        return np.asarray(matrix([form], self.place)[..., 0, :])
 
     def _pulled(self, stated: Sequence[Linear]) -> set[Atom]:
         """The atoms that something profits from being larger than they have to be."""

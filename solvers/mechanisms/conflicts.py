@@ -174,8 +174,7 @@ class _State:
         self.add(points[clash], needed[clash])
         # what could not be told of smaller sets does not matter: they lack a needed limit
         self.every[points[clash]] = self.sure[points[clash]] = True
-        others: Indices = points[~clash]
-        return others
+        return np.asarray(points[~clash])
 
 
 def _necessary_limits(state: _State, points: Indices) -> Bools:

@@ -145,8 +145,7 @@ def limit_elasticity(judged: Judged, key: RowKey, multiplier: Array) -> Array:
     side: Any = -1.0 if key.side == "max" else 1.0
     if key.name == HALVINGS.name:
         side = side * math.log(2.0) * judged.full(bound_of(judged.question, key))
-    found: Array = np.where(judged.binding(key), side * multiplier * share(judged), 0.0)
-    return found
+    return np.asarray(np.where(judged.binding(key), side * multiplier * share(judged), 0.0))
 
 
 def elasticities(judged: Judged, keys: Sequence[RowKey], multipliers: Array) -> dict[str, Array]:
@@ -238,8 +237,7 @@ def _logs_at(case: Problem, asked: Question, y: Array, shape: tuple[int, ...]) -
 def straight(d: Duals, slope: Array) -> Array:
     """The Lagrangian's slopes, (numbers, N)."""
     # what does not bind may have no slope
-    found: Array = slope[..., 0] + np.where(d.value > 0, slope[..., 1:] * d.value, 0.0).sum(-1)
-    return found
+    return np.asarray(slope[..., 0] + np.where(d.value > 0, slope[..., 1:] * d.value, 0.0).sum(-1))
 
 
 def both_ways(o: Optima, d: Duals, slope: Array) -> tuple[Array, Array]:

@@ -52,14 +52,10 @@ def main(words: Sequence[str]) -> None:
         sys.stdout.write(f"Ipopt 3.14.19 (of casadi {casadi.__version__})\n")
         return
     asked = dict(w.split("=", 1) for w in words[1:] if "=" in w)
-    options = {f"ipopt.{n}": _option_number(v) for n, v in asked.items() if n in OPTIONS}
+    options = {f"ipopt.{n}": int(v) if v.isdigit() else float(v) for n, v in asked.items() if n in OPTIONS}
     file = Path(words[0])
     file = file if file.suffix == ".nl" else file.with_suffix(".nl")
     _solve_file(file, options)
-
-
-def _option_number(text: str) -> float | int:
-    return int(text) if text.isdigit() else float(text)
 
 
 def _solve_file(file: Path, options: dict[str, float | int]) -> None:

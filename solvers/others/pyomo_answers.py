@@ -18,6 +18,7 @@ from scenarios.question import Question, combinations, fixed
 from solvers import anchors, boxes, choices
 from solvers.answer import answer
 from solvers.certain import called_by_name, checked, units
+from solvers.judgement import relative_gap
 from solvers.others import pyomo_solvers
 from solvers.others.solver_errors import SolverError
 from solvers.outcome import Outcome
@@ -214,27 +215,21 @@ def beside(
     if bound is None and ours.status in (Status.OPTIMAL, Status.EVALUATED):
         bound = ours.objective
     assert solution.objective is not None, "there is an objective"
-    gap = None if bound is None else abs(solution.objective - bound) / max(abs(solution.objective), 1e-12)
+    gap = None if bound is None else float(relative_gap(solution.objective, bound))
     worse = 1.0 if not question.objectives[0].maximize else -1.0
     beyond = bound is not None and (bound - solution.objective) * worse > BEYOND * max(abs(bound), 1e-12)
     closed = gap is not None and gap <= question.gap
     status = Status.OPTIMAL if closed and not changed else Status.FEASIBLE
     missed = {n: -s.slack for n, s in solution.limits.items() if s.slack < -LIMIT_MISSED}
-    if beyond and missed:
+    if beyond and not missed:
+        message = "the design is better than our own bound"
+        return dataclasses.replace(solution, status=Status.ERROR, bound=bound, gap=gap, message=message)
+    if beyond:
         # where an objective changes without end with a limit, a hair of the limit is much of the objective
         hair = ", ".join(f"{name} by {share:.1e}" for name, share in missed.items())
         said = f"it is better than our own bound by the violation of limits within tolerance ({hair})"
-        certificate = _joined_claim(claim, changed, said)
-        return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=certificate)
-    if beyond:
-        return dataclasses.replace(
-            solution,
-            status=Status.ERROR,
-            bound=bound,
-            gap=gap,
-            message="the design is better than our own bound",
-        )
-    if bound is None:
+        bound, gap, status = solution.bound, solution.gap, Status.FEASIBLE
+    elif bound is None:
         said = f"our own search gives no bound ({ours.status.value})"
     elif closed:
         said = f"our own bound confirms it: {ours.certificate}"
@@ -251,7 +246,11 @@ def _joined_claim(claim: str, changed: str, said: str) -> str:
 
 def _answer_without_design(tried: list[_Tried], ours: Solution) -> Solution:
     """Say that no design came back: infeasible only where our own proof says so."""
-    claim = tried[0].claim if len(tried) == 1 else "; ".join(_called(t) for t in tried)
+    claim = (
+        tried[0].claim
+        if len(tried) == 1
+        else "; ".join(f"{', '.join(t.choice.values())}: {t.claim}" for t in tried)
+    )
     if ours.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         return dataclasses.replace(ours, certificate=f"{claim}; our own proof: {ours.certificate}")
     wrong = next((t.solution.message for t in tried if t.solution is not None and t.solution.message), "")
@@ -262,10 +261,6 @@ def _answer_without_design(tried: list[_Tried], ours: Solution) -> Solution:
     )
     message = f"{claim}{best}" if not wrong else f"{claim}, but {wrong}{best}"
     return Solution(Status.ERROR, certificate=claim, message=message)
-
-
-def _called(t: _Tried) -> str:
-    return f"{', '.join(t.choice.values())}: {t.claim}"
 
 
 def brought_back(

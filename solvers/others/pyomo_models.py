@@ -176,12 +176,8 @@ def one(
             for i, (a, k) in enumerate(zip(grid.axes, place, strict=True))
             if i not in found.open
         }
-        where = _choice_text({**at, **choice})
+        where = ", ".join(f"{name} = {value}" for name, value in {**at, **choice}.items())
         raise NoModel(f"with {where} {refusal}" if where else str(refusal)) from None
-
-
-def _choice_text(choice: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in choice.items())
 
 
 def _wanted_choice(

@@ -162,6 +162,25 @@ def test_where_the_structure_changes_there_is_a_model_for_each_value() -> None:
     assert set(found["free"].axes) == {"power_limit"}
 
 
+def test_a_limit_stays_open_beside_an_axis_of_several_numbers() -> None:
+    """Axes count by themselves, not by the numbers that change along them."""
+    flops = {"given.regions.a.flops": [4e9, 5e9], "given.regions.b.flops": [2e9, 3e9]}
+    asked = {
+        "model": "partition",
+        "machine": {"cpu": "i3-2100t", "gpu": "gtx-750-tang2017"},
+        "given": {"regions": [{"name": n, "flops": 4e9, "bytes": 1e8} for n in "ab"]},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": 2.0}},
+        "sweep": {
+            "work": {"paths": flops},
+            "deadline": {"path": "limits.time.max", "values": [1.0, 2.0, 4.0]},
+        },
+    }
+    found = dse.pyomo(asked)
+    assert len(found) == 2
+    assert [set(m.axes) for m in found.values()] == [{"deadline"}] * 2
+
+
 def test_a_disjunction_is_never_solved_as_it_stands() -> None:
     name = "roofline_platform_node_power"
     m = dse.pyomo(name, gdp=True)

@@ -64,8 +64,7 @@ def gaps(question: Question, x: Mapping[str, Any], weights: Mapping[str, Any]) -
         least = here[0] + np.sum(np.where(held, weight * here[1:], 0.0), 0)
         tilt = slope[0] + np.sum(np.where(held[..., None], weight[..., None] * slope[1:], 0.0), 0)
         least = least + np.sum(np.minimum(tilt * (low - y), tilt * (high - y)), -1)
-        found: Array = -np.expm1(least - here[0])
-        return found
+        return np.asarray(-np.expm1(least - here[0]))
 
 
 def _logs(question: Question, logs: Mapping[str, Any]) -> Array:
@@ -94,8 +93,7 @@ def _weights(question: Question, told: Mapping[str, Any], here: Array, slope: Ar
         away = np.where(free, -tilt, 0.0)
         best = np.linalg.pinv(np.moveaxis(columns, 0, -1)) @ away[..., None]
         weight = np.where(open_, np.maximum(np.moveaxis(best[..., 0], -1, 0), 0.0), weight)
-    found: Array = weight
-    return found
+    return np.asarray(weight)
 
 
 def _log_box(question: Question, name: str, like: Array) -> tuple[Any, Any]:

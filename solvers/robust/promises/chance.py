@@ -137,7 +137,7 @@ def sampled(
     if eased is not None:
         goal = unknown
     names = [v.name for v in asked.variables]
-    low, high = (ends[0] for ends in batch.boxes(asked.variables, (1,), far=True))
+    low, high = (ends[0] for ends in canon.boxes(asked.variables, far=True)[:2])
     if goal is unknown:
         names.append(LEVEL)
         low, high = np.append(low, -FARTHEST_EXPONENT), np.append(high, FARTHEST_EXPONENT)
