@@ -36,7 +36,7 @@ from solvers.linear.points import lp
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
-from solvers.many_points.by_choice import BestOf
+from solvers.many_points.by_choice import SURE, BestOf
 from solvers.many_points.offers import FEWEST_POINTS, Offer, choices
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, by_set
