@@ -37,3 +37,18 @@ def assert_sound(r: gp.Result) -> None:
     assert (np.abs(r.value - r.bound)[best] <= 1e-9 + 1e-13 * r.multipliers.sum(1)[best]).all()
     assert (r.proof[r.status == gp.INFEASIBLE] > 0).all()
     assert (r.multipliers >= 0).all()
+
+
+def thin_wedge() -> Table:
+    """The dearest flops with which an n-body computation keeps its efficiency: limits that leave next to nothing else.
+
+    Multipliers are near 3000, and what meets all limits is some 1e-4 wide.
+    """
+    A = np.zeros((15, 5))
+    A[[0, 9, 11], [4, 2, 3]] = A[2, 1] = A[3, 1] = A[13, 0] = A[13, 1] = -1.0
+    A[[1, 2, 4, 4, 5, 7, 8, 10, 12, 14], [2, 3, 1, 4, 4, 0, 2, 3, 4, 1]] = 1.0
+    A[14, 0] = 0.5
+    logc = [-17.751, 23.714, 21.412, 3.214, 2.991, 4.6, -0.005, -11.09, 22.333, -29.264, 12.717, -19.648]
+    low = np.array([0.0, 0.0, -29.764, -20.148, -69.078])
+    high = np.array([11.59, 41.447, -21.833, -12.217, 69.078])
+    return A, np.array([[*logc, 10.82, 10.628, -10.628]]), np.array([0, 1, *range(7, 16)]), low, high

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_posynomials import TERMS, Table, assert_sound, random_programs
+from random_posynomials import TERMS, Table, assert_sound, random_programs, thin_wedge
 
 import dse
 from solvers.geometric.kernel import formulas, gp
@@ -389,3 +389,11 @@ def test_an_iterate_that_leaves_the_limits_is_not_steady():
     np.testing.assert_array_equal(formulas.steady(gaps, 2.0), [True, False, True])
     assert not formulas.steady(outside, 2.0)
     assert formulas.steady(3.0, np.inf)
+
+
+def test_limits_that_leave_hardly_any_room_are_proved():
+    """What jams after its limits have been met goes on at a price that keeps them."""
+    r = gp.solve(*thin_wedge())
+    assert_sound(r)
+    assert r.status.tolist() == [gp.OPTIMAL]
+    np.testing.assert_allclose(r.value, 3.8089247, rtol=0, atol=1e-6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_posynomials import assert_sound, random_programs
+from random_posynomials import assert_sound, random_programs, thin_wedge
 
 from solvers.geometric.kernel import compiled_batch as kernel
 from solvers.geometric.kernel import gp
@@ -124,3 +124,11 @@ def test_a_bound_that_is_enough_ends_a_program():
     assert (r.bound >= level - 1e-9).all()
     assert (r.bound <= full.value + 1e-9).all()
     assert r.iterations.sum() < full.iterations.sum()
+
+
+@pytest.mark.slow
+def test_limits_that_leave_hardly_any_room_need_no_second_try():
+    """What jams after its limits have been met goes on at a price that keeps them."""
+    r = kernel.compiled_only(*thin_wedge())
+    assert r.status.tolist() == [gp.OPTIMAL]
+    np.testing.assert_allclose(r.value, 3.8089247, rtol=0, atol=1e-6)

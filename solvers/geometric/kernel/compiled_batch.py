@@ -5,7 +5,6 @@ Each point is solved by itself, so its numbers do not depend on the points besid
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +56,7 @@ def solve(
         own = A if A.ndim == 2 else A[again]
         rest = [np.broadcast_to(x, (N, n))[again] for x in (lo, hi)]
         logc, till = np.atleast_2d(logc)[again], till[again]
-        _replace(result, again, gp.solve(own, logc, ptr, *rest, tol=tol, hurried=hurried, enough=till))
+        result.put(again, gp.solve(own, logc, ptr, *rest, tol=tol, hurried=hurried, enough=till))
     return result
 
 
@@ -119,12 +118,7 @@ def _widened(
         hurried=hurried,
         content=content,
     )
-    return replace(
-        r,
-        y=r.y[:, :n],
-        lower_multipliers=r.lower_multipliers[:, :n],
-        upper_multipliers=r.upper_multipliers[:, :n],
-    )
+    return gp.of_first(r, n)
 
 
 def _result(out: Array, n: int, m: int) -> gp.Result:
@@ -139,11 +133,6 @@ def _result(out: Array, n: int, m: int) -> gp.Result:
         y, out[:, 0], out[:, 1], out[:, rest : rest + m], lower, upper, status, out[:, 3], out[:, 4],
         out[:, 5].astype(np.int64), out[:, 2] >= 10,
     )  # fmt: skip
-
-
-def _replace(result: gp.Result, where: NDArray[np.intp], found: gp.Result) -> None:
-    for name in gp.Result.__slots__:
-        getattr(result, name)[where] = getattr(found, name)
 
 
 @compiled

@@ -136,6 +136,12 @@ def solve(
     return result
 
 
+def of_first(r: Result, n: int) -> Result:
+    """What there is of the first n variables; the others are fixed and stand in no term."""
+    lower, upper = r.lower_multipliers[:, :n], r.upper_multipliers[:, :n]
+    return replace(r, y=r.y[:, :n], lower_multipliers=lower, upper_multipliers=upper)
+
+
 @dataclass(slots=True)
 class _Answers:
     """Raw answers of a block, before they are judged by the original rows."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from solvers.geometric.kernel.formulas import FIRST_PENALTY, LIFT, STARTS_BROKEN, TINY, first_margin
 from solvers.geometric.kernel.gp_terms import Array, Terms, present
+from solvers.patterns import Rows
 
 Bools = NDArray[np.bool_]
 STIFF = 1e9  # multiplier / slack beyond which the condensed matrix is not trusted without an interior
@@ -58,7 +59,7 @@ class State:
 
 
 @dataclass(slots=True)
-class Found:
+class Found(Rows):
     """Best point, multipliers and proofs of every instance so far."""
 
     y: Array

@@ -321,10 +321,9 @@ def run(
             break
         start = y[k] if whole else 0.5 * (lo[k] + hi[k])
         again = _iterate(T.take(k), lo[k], hi[k], start, tol, limit, enough[k], hurried, whole=whole, top=top)
-        found.iterations[k] += again.iterations
-        better = again.settled
-        for name in ("y", "L", "infeasible", "settled", "penalised", "slight"):
-            getattr(found, name)[k[better]] = getattr(again, name)[better]
+        again.iterations += found.iterations[k]
+        found.iterations[k] = again.iterations
+        found.put(k[again.settled], again.take(again.settled))
     return found
 
 

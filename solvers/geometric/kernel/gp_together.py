@@ -94,9 +94,5 @@ def _layout(asked: Sequence[Programs]) -> tuple[NDArray[np.intp], int, list[tupl
 
 def _results_of_group(r: gp.Result, rows: slice, limits: Places, p: Programs) -> gp.Result:
     """The results of one group, its limits and variables as it has them."""
-    n = p.A.shape[-1]
-    cut = {name: getattr(r, name)[rows] for name in gp.Result.__slots__}
-    cut["multipliers"] = cut["multipliers"][:, limits[1:] - 1]
-    for name in ("y", "lower_multipliers", "upper_multipliers"):
-        cut[name] = cut[name][:, :n]
-    return replace(r, **cut)
+    own = gp.of_first(r.take(rows), p.A.shape[-1])
+    return replace(own, multipliers=own.multipliers[:, limits[1:] - 1])
