@@ -34,6 +34,8 @@ ELAPSED |= dict.fromkeys(economics.KEPT, 1)
 
 # ends of a search: what it begins with beside the model's own, and what it never goes beyond
 SEARCH_REACH = 1.0
+AT_SEARCHED_END = 1.0 + 1e-6
+"""Factor of an end that only a search has, within which a range ends there."""
 LEAST_FLOAT, LARGEST_FLOAT = 1e-300, 1e300
 LEAST_CALCULABLE, LARGEST_CALCULABLE = 1e-100, 1e100
 """How far floats go that are squared and cubed on the way to a metric: no search without structure goes farther."""
@@ -203,6 +205,16 @@ def with_all_powers(d: Decision) -> Decision:
     less = list(itertools.takewhile(lambda v: v >= least, before))
     more = list(itertools.takewhile(lambda v: v <= LARGEST_FLOAT, after))
     return replace(d, values=(*less[:0:-1], *d.values, *more[1:]))
+
+
+def told_range(question: Question, name: str, low: Any, high: Any) -> tuple[Any, Any]:
+    """Return a range of a decided quantity, or many, with 0 or infinity for ends that only a search has."""
+    own = box(replace(question, reach=1.0), name)
+    if own.searched[0]:
+        low = np.where(low <= own.low * AT_SEARCHED_END, 0.0, low)
+    if own.searched[1]:
+        high = np.where(high >= own.high / AT_SEARCHED_END, np.inf, high)
+    return low, high
 
 
 def box(question: Question, name: str) -> Box:

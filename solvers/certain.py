@@ -53,10 +53,20 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False) 
     held = wider.held(question, solution) if solution.status is Status.OPTIMAL else {}
     # what is as small as can be has one value, whatever rounding leaves it
     ranges = {
-        n: ends for n, ends in solution.ranges.items() if n not in {o.name for o in question.objectives}
+        n: _told_range(question, n, ends)
+        for n, ends in solution.ranges.items()
+        if n not in {o.name for o in question.objectives}
     }
     solution = dataclasses.replace(solution, held=held, ranges=ranges, seconds=time.perf_counter() - began)
     return called_by_name(question, solution, units(question))
+
+
+def _told_range(question: Question, name: str, ends: tuple[float, float]) -> tuple[float, float]:
+    """Return the range of a decided number without ends that only a search has."""
+    if not any(d.name == name and d.values is None for d in question.decide):
+        return ends
+    low, high = evaluation.told_range(question, name, *ends)
+    return float(low), float(high)
 
 
 def _failed(question: Question, problem: Exception) -> Solution:

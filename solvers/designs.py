@@ -150,10 +150,10 @@ def everything(question: Question) -> Grid | None:
 
     None where something decided is continuous, a choice among names, or has an end that only a search has.
     """
-    if any(d.choices is not None for d in question.decide):
+    if free(question) or any(d.choices is not None for d in question.decide):
         return None
     where = boxes.space(question)
-    if not np.all(where.discrete) or any(own for _, own in where.ends):
+    if any(own for _, own in where.ends):
         # an end that is only there to have one proves nothing
         return None
     return _every(where)

@@ -48,7 +48,9 @@ class Judged:
 
     def full(self, values: Any) -> Array:
         """One number for each point, (N,) in C order."""
-        return np.broadcast_to(np.asarray(plain(values), dtype=float), self.shape).reshape(-1)
+        found = np.asarray(plain(values), dtype=float)
+        # spreading takes as long as all else of a single point
+        return (found if found.shape == self.shape else np.broadcast_to(found, self.shape)).reshape(-1)
 
     def value(self, key: RowKey) -> Any:
         """What a limit limits; of a model's own limit its ratio."""

@@ -144,7 +144,7 @@ def interval(solution: Facts, name: str) -> str:
         return _picks(solution, name, low, high)
     ends = [words.metric(solution, name, end) for end in (low, high)]
     if math.isinf(high):
-        return "any value" if math.isinf(low) else f"{ends[0]} and more"
+        return "any value" if low <= 0.0 else f"{ends[0]} and more"
     return f"up to {ends[1]}" if math.isinf(low) else " to ".join(ends)
 
 

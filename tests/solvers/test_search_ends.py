@@ -350,3 +350,17 @@ def test_many_points_at_once_find_the_deeper_valley(more: str) -> None:
     f += 1e-5 * np.log(2 + 1 / v) if more else 0.0
     assert (swept.status == STATUS_CODES[Status.OPTIMAL]).all()
     assert swept.f.values == pytest.approx(f.min(axis=0), rel=1e-6)
+
+
+def test_a_range_has_no_end_where_only_the_search_has_one():
+    """Nothing depends on the energy of an operation: it may be anything, and no end of a search is told."""
+    asked = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10},
+        "decide": {"processors": {"max": 4096}, "memory": {}, "machine.energy_per_flop": {}},
+        "objective": {"minimize": "time"},
+    }
+    found = dse.solve(dse.load(asked))
+    assert found.ranges["machine.energy_per_flop"] == (0.0, math.inf)
+    assert "any value" in str(found)

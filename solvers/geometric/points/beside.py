@@ -7,6 +7,7 @@ import json
 import numpy as np
 
 from formulations.arithmetics.many import Points
+from formulations.evaluation import told_range
 from formulations.grids.batch import Batch
 from formulations.grids.divided import take
 from formulations.problem import Kind
@@ -62,10 +63,10 @@ def _put_optima(answers: BlockAnswers, points: Points, batch: Batch, a: Answers,
     worth = kinks.weighed(judged, [kinks.Attained(batch.problem, a.y[some], *at)])
     goal = {o.name for o in batch.question.objectives}
     ranges = {
-        v.name: np.where(low < high, (low, high), np.nan)
+        v.name: np.where(low < high, told_range(batch.question, v.name, low, high), np.nan)
         for v, low, high in zip(batch.problem.variables, *np.exp(a.ranges).swapaxes(1, 2), strict=True)
         # what is as small as can be has one value, whatever rounding leaves it
-        if v.name not in goal
+        if v.name not in goal and not v.auxiliary
     }
     held = ends_that_hold(batch.question, judged.x)
     # what is not unique is not held, whatever is settled on
