@@ -78,15 +78,26 @@ def _decides_counts_and_names(question: Question) -> bool:
 
 def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
     """Answer some points; tells which are answered."""
-    # a nearer end of the search might leave out the best way, of which more things are needed than of others
-    farther = replace(question, reach=wider.STEPS[-1])
+    # a nearer end might leave out the best way, of which more is needed; where more is better, rounding blurs far ends
+    reach = 1.0 if question.objectives[0].maximize else wider.STEPS[-1]
+    farther = replace(question, reach=reach)
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(farther)]
     return by_choice.put_best(
         answers,
         every,
         points,
-        lambda now: over_choices([why(c.question, now) for c in every]),
+        lambda now: over_choices([why(asked, now) for _, asked in combinations(question)]),
+        lambda none: _nowhere(question, none),
     )
+
+
+def _nowhere(question: Question, none: Points) -> Points:
+    """Those of the points without a design that have none where numbers may be far larger, either."""
+    if not len(none):
+        return none
+    farther = replace(blocks.part(question, none), reach=wider.STEPS[-1])
+    every = [_combination(chosen, asked, len(none)) for chosen, asked in combinations(farther)]
+    return none[np.all([np.isinf(c.value) & ~c.unsure & (c.missed > SURE) for c in every], axis=0)]
 
 
 def _combination(chosen: Mapping[str, str], question: Question, count: int) -> BestOf:

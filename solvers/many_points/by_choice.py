@@ -282,10 +282,12 @@ def put_best(
     every: Sequence[BestOf],
     points: Points,
     why: Callable[[Points], Why],
+    nowhere: Callable[[Points], Points] = lambda none: none,
 ) -> Mask:
     """Take over the best of all combinations at each point, as for a single one the first of those that are as good.
 
-    ``why``: what tells why some of the points, by their places, have no design under any choice.
+    ``why``: what tells why some of the points, by their places, have no design under any choice; ``nowhere``: which
+    surely have none.
     """
     unsure = np.any([b.unsure for b in every], axis=0)
     values = np.stack([b.value for b in every])
@@ -300,6 +302,7 @@ def put_best(
     missed = np.min([b.missed for b in every], axis=0) > SURE
     none = np.flatnonzero(~some & ~unsure & missed)
     if len(none):
+        none = nowhere(none)
         good[none] = True
         for left in blocks.together(none, lambda now: answers.conflicts(points[now], why(now))):
             good[left] = False
