@@ -38,7 +38,7 @@ from solvers.robust.masters import ends
 
 ANOTHER_VERTEX = "a worst case that is not proved to be at the vertex of the others"
 AT_SEARCH_END = "a design at an end of the search"
-VALIDATED = 6e-3
+VALIDATED = 1e-3
 """Declared seconds in which a design is judged in fresh samples."""
 CERTAIN = {"objective", "bound", "gap", "status", "binding", "elasticity", "would_do", "decided"}
 """Roles of variables that are those of the certain question."""

@@ -135,7 +135,7 @@ def _judged(wanted: Wanted, every: designs.Grid) -> Iterator[tuple[Array, Reache
             at = judged(worlds.some(hard[-PROBES:]), _columns(every, points))
             # what is not a number may be one that floats do not reach
             held = [((r <= 1.0 + HOLDS) | ~np.isfinite(r)).all(-1) for r in _without_exception(wanted, at)]
-            points = points[np.all(held, axis=0)]
+            points = points[np.all(held, axis=0) & np.ones(len(points), bool)]
         if not len(points):
             continue
         found = what.reached(wanted, dict(zip(every.names, points.T, strict=True)))
