@@ -140,6 +140,7 @@ def plainly(count: int, probability: float) -> int:
     return count - rank(count, probability)
 
 
+@lru_cache(maxsize=64)
 def may_fail(
     count: int, probability: float, decided: int, confidence: float = FAIL_CONFIDENCE, choices: int = 1
 ) -> int | None:
