@@ -35,11 +35,15 @@ class _Ended(BaseException):
 
 @dataclass(slots=True, eq=False)
 class _Task:
-    """Something that runs until it waits; ``turn`` is open while it may run, ``parent`` waits for its end."""
+    """Something that runs until it waits; ``turn`` is open while it may run, ``parent`` waits for its end.
+
+    ``question``: what is asked for different ones is solved as if each were alone.
+    """
 
     rounds: _Rounds
     run: Callable[[], Any]
     parent: _Task | None
+    question: int = 0
     turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     children: int = 0
     value: Any = None
@@ -89,10 +93,11 @@ class _Rounds:
 
     def solve(self) -> None:
         now, self.waiting = self.waiting, []
+        calls = _tasks_by_call(now)
         try:
-            for part in _tasks_by_call(now):
-                results = iter(gp_together.solve([p for task in part for p in task.asked]))
-                for task in part:
+            found = gp_together.solve_apart([[p for task in call for p in task.asked] for call in calls])
+            for call, results in zip(calls, map(iter, found), strict=True):
+                for task in call:
                     task.found = [next(results) for _ in task.asked]
         except BaseException as problem:
             for task in now:
@@ -116,11 +121,20 @@ def run(tasks: Sequence[Callable[[], T]]) -> list[T]:
     if len(tasks) <= 1:
         return [task() for task in tasks]
     here = _current.get()
-    if here is not None:
-        return _run_tasks(here, tasks)
+    if here is None:
+        return _run_outermost(tasks, [0] * len(tasks))
+    return _run_tasks(here, tasks, [here.question] * len(tasks))
+
+
+def run_apart(tasks: Sequence[Callable[[], T]]) -> list[T]:
+    """Run questions side by side that know nothing of each other: each has the bits that it has with any others."""
+    return _run_outermost(tasks, range(len(tasks)))
+
+
+def _run_outermost(tasks: Sequence[Callable[[], T]], questions: Sequence[int]) -> list[T]:
     outermost = _Task(_Rounds(), lambda: None, None)
     try:
-        return _run_tasks(outermost, tasks)
+        return _run_tasks(outermost, tasks, questions)
     except BaseException:
         # an interruption reaches this thread alone: the others end where they wait
         outermost.rounds.ended = True
@@ -129,8 +143,8 @@ def run(tasks: Sequence[Callable[[], T]]) -> list[T]:
         raise
 
 
-def _run_tasks(parent: _Task, tasks: Sequence[Callable[[], T]]) -> list[T]:
-    own = [_Task(parent.rounds, task, parent) for task in tasks]
+def _run_tasks(parent: _Task, tasks: Sequence[Callable[[], T]], questions: Sequence[int]) -> list[T]:
+    own = [_Task(parent.rounds, task, parent, k) for task, k in zip(tasks, questions, strict=True)]
     parent.children = len(own)
     parent.rounds.ready.extend(own)
     for task in own:
@@ -172,12 +186,12 @@ def solve_all(asked: list[Programs]) -> list[gp.Result]:
 
 
 def _tasks_by_call(tasks: Sequence[_Task]) -> list[list[_Task]]:
-    """The tasks of one call each, in order."""
-    parts: list[list[_Task]] = [[]]
+    """The tasks of one call each, in order: of one question, and not too many programs."""
+    parts: list[list[_Task]] = []
     rows = 0
-    for task in tasks:
+    for task in sorted(tasks, key=lambda t: t.question):
         count = sum(len(p.logc) for p in task.asked)
-        if parts[-1] and rows + count > PROGRAMS_IN_ONE_CALL:
+        if not parts or parts[-1][0].question != task.question or rows + count > PROGRAMS_IN_ONE_CALL:
             parts.append([])
             rows = 0
         parts[-1].append(task)

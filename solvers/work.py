@@ -45,7 +45,8 @@ def alone(question: Question) -> float:
         return seconds(OTHER, choices)
     kind = _class(problem)
     each = seconds("alone design", _listed_designs(problem)) if kind == "list" else 0.0
-    return seconds(f"alone {kind}", choices) + choices * each
+    worlds = 0.0 if question.uncertain is None else seconds("alone worlds", choices)
+    return seconds(f"alone {kind}", choices) + choices * each + worlds
 
 
 def _listed_designs(problem: Problem) -> float:

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -26,6 +27,7 @@ from dse.sweeping.points import chunk_work
 from scenarios import Grid
 from solvers import work
 from solvers.answer import answer
+from solvers.side_by_side import run_apart
 
 QUESTIONS = [
     "partition_sa_as_published",
@@ -88,6 +90,8 @@ LARGE = (
 """Questions that are also asked at so many points that what answers them is compiled."""
 MANY = 250_000
 SECONDS = 4.0
+BESIDE = 16
+"""Points that are answered one by one go side by side; so many are measured."""
 KEPT = ("alone trial", "alone other", "alone design", "chunk variable", "audit", "audit point")
 
 
@@ -150,9 +154,11 @@ def seen(name: str, points: int, part: int, *, alone: bool = False) -> Iterator[
     if points < MANY:
         # the first one imports what it needs
         answer(middle, neighbours=False)
+        tasks = [partial(answer, middle, neighbours=False)] * BESIDE
         began = time.process_time()
-        answer(middle, neighbours=False)
-        yield Seen(f"{name}, alone", time.process_time() - began, _units(lambda: work.alone(middle)))
+        run_apart(tasks)
+        spent = (time.process_time() - began) / BESIDE
+        yield Seen(f"{name}, alone", spent, _units(lambda: work.alone(middle)))
 
 
 def _spent(at: chunk_work.Ready, region: tuple[slice, ...]) -> float:

@@ -123,7 +123,7 @@ def _counted(stack: ExitStack) -> Counter[str]:
 
         stack.enter_context(mock.patch.object(home, name, counting))
 
-    wrapped("interior point", gp_together, "solve")
+    wrapped("interior point", gp_together, "solve_apart")
     wrapped("HiGHS", highs, "_called_highs")
     wrapped("SCIP", scip, "solve")
     wrapped("designs", enumeration, "judged")

@@ -70,7 +70,8 @@ def posed(worlds: Worlds) -> Posed:
     return found
 
 
-_posed: deque[Posed] = deque(maxlen=4)
+# of all questions that are answered side by side
+_posed: deque[Posed] = deque(maxlen=128)
 
 
 def _posed_anew(worlds: Worlds) -> Posed:

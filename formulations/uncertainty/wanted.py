@@ -12,7 +12,7 @@ from dse.system.records import dataclass
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.measures import Measured, Quantile
-from formulations.uncertainty.worlds import Array, Cap, Judged, Worlds, judged
+from formulations.uncertainty.worlds import Array, Cap, Judged, Worlds, differing, judged
 from scenarios.question import Question
 
 
@@ -96,10 +96,11 @@ def reached(wanted: Wanted, x: Mapping[str, Any]) -> Reached:
     rows: dict[RowKey, Array] = {}
     together: list[list[Array]] = [[] for _ in wanted.chances]
     for key, values in at.ratios.items():
-        ratio = np.where(np.isnan(values), np.inf, values)
         if key == wanted.eased or not wanted.counts(key.name):
             continue
         groups = [] if key in capped else wanted.failing(key.name)
+        by_world = values if groups else differing(values)
+        ratio = np.where(np.isnan(by_world), np.inf, by_world)
         for g in groups:
             together[g].append(ratio)
         if not groups:

@@ -193,3 +193,8 @@ def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
 
 def _wide(v: Any, shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(np.asarray(v, float), shape)
+
+
+def differing(v: Array) -> Array:
+    """Return numbers by world with one world in the place of all where they are the same memory."""
+    return v[..., :1] if v.shape[-1] and v.strides[-1] == 0 else v

@@ -27,12 +27,11 @@ ESTIMATE_LEVEL = 0.95
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The quantiles that are told of what is distributed."""
 MEAN_DRAWS = 1000
-MOST_BOOTSTRAPPED = 20_000
-"""Of more values the bootstrap of a mean is the normal distribution around it, to three digits and more."""
+MOST_BOOTSTRAPPED = 5000
+"""Of more values what resampling leaves to chance is more than what its expansion leaves out."""
 FAIL_CONFIDENCE = 0.99
 COUNTED_AT_ONCE = 200_000
 """Numbers that a bootstrap draws at once: they stay in a cache of a few MB."""
-MEANS_TOGETHER = 8
 
 Array = npt.NDArray[Any]
 
@@ -63,33 +62,14 @@ def mean(values: Array, level: float = ESTIMATE_LEVEL, draws: int = MEAN_DRAWS, 
 
     ``draws`` resamples of the same size are drawn; the percentiles of their means that are taken allow for a skewed
     distribution: acceleration a = skewness / (6 sqrt n), which is what the jackknife gives for a mean. The same
-    values and seed give the same interval. Of more than FEW values it is the normal one. ``values``: shape (n,). Of
-    values that are all equal the interval is that value, of a single one it is endless; NaN without any. Where a value
-    is not finite neither are the mean and its ends.
+    values and seed give the same interval. Of more than MOST_BOOTSTRAPPED values nothing is drawn: the percentiles are
+    those of endless resamples by their Edgeworth expansion, with the bias a and the quantile z + a (z² - 1) (Hall, *The
+    Bootstrap and Edgeworth Expansion*, 1992). ``values``: shape (n,). Of values that are all equal the interval is that
+    value, of a single one it is endless; NaN without any. Where a value is not finite neither are mean and ends.
     """
-    return means([np.asarray(values, dtype=float).ravel()], level, draws, seed)[0]
+    from scipy.special import ndtr, ndtri
 
-
-def means(
-    every: Sequence[Array], level: float = ESTIMATE_LEVEL, draws: int = MEAN_DRAWS, seed: int = 0
-) -> list[Estimate]:
-    """Return ``mean`` of each of some samples; those of one size share their resamples."""
-    found = [_mean_without_bootstrap(values, level) for values in every]
-    sizes: dict[int, list[int]] = {}
-    for i, (values, one) in enumerate(zip(every, found, strict=True)):
-        if one is None:
-            sizes.setdefault(values.size, []).append(i)
-    for size, places in sizes.items():
-        resampled = _resampled_means(np.stack([every[i] for i in places]), _resamples(size, draws, seed))
-        for i, own in zip(places, resampled, strict=True):
-            found[i] = _corrected(every[i], own, level)
-    return [one for one in found if one is not None]
-
-
-def _mean_without_bootstrap(values: Array, level: float) -> Estimate | None:
-    """The mean of samples of which no bootstrap is needed; None of others."""
-    from scipy.special import ndtri
-
+    values = np.asarray(values, dtype=float).ravel()
     size = values.size
     if not size:
         return Estimate(math.nan, math.nan, math.nan)
@@ -99,24 +79,19 @@ def _mean_without_bootstrap(values: Array, level: float) -> Estimate | None:
     spread = float(values.std()) if math.isfinite(found) else 0.0
     if spread <= 1e-15 * abs(found) or not math.isfinite(found):
         return Estimate(found, found, found)
-    if size <= MOST_BOOTSTRAPPED:
-        return None
-    width = float(ndtri(0.5 + level / 2.0)) * spread / math.sqrt(size - 1)
-    return Estimate(found, found - width, found + width)
-
-
-def _corrected(values: Array, means: Array, level: float) -> Estimate:
-    """The mean of samples with the interval that the means of its resamples give."""
-    from scipy.special import ndtr, ndtri
-
-    found, draws = float(values.mean()), means.size
+    apart = (values - found) / spread
+    skewed = float((apart * apart * apart).mean()) / (6.0 * math.sqrt(size))
+    z = float(ndtri(0.5 + level / 2.0)) * np.array([-1.0, 1.0])
+    if size > MOST_BOOTSTRAPPED:
+        z = skewed + (skewed + z) / (1.0 - skewed * (skewed + z))
+        low, high = found + spread / math.sqrt(size) * (z + skewed * (z * z - 1.0))
+        return Estimate(found, float(low), float(high))
+    means = _resamples(size, draws, seed) @ values / size
     # of a few values many resamples have the very mean, but for rounding
     same = np.abs(means - found) <= 1e-12 * abs(found)
     below = (np.count_nonzero((means < found) & ~same) + 0.5 * np.count_nonzero(same)) / draws
     bias = float(ndtri(min(max(below, 0.5 / draws), 1.0 - 0.5 / draws)))
-    apart = (values - found) / float(values.std())
-    skewed = float((apart * apart * apart).mean()) / (6.0 * math.sqrt(values.size))
-    z = bias + float(ndtri(0.5 + level / 2.0)) * np.array([-1.0, 1.0])
+    z = bias + z
     low, high = np.quantile(means, ndtr(bias + z / (1.0 - skewed * z)))
     return Estimate(found, float(low), float(high))
 
@@ -165,6 +140,7 @@ def plainly(count: int, probability: float) -> int:
     return count - rank(count, probability)
 
 
+@lru_cache(maxsize=64)
 def may_fail(
     count: int, probability: float, decided: int, confidence: float = FAIL_CONFIDENCE, choices: int = 1
 ) -> int | None:
@@ -245,21 +221,6 @@ def _resamples(size: int, draws: int, seed: int) -> Array:
         some = min(step, draws - at)
         drawn = random.integers(0, size, (some, size)) + size * np.arange(some)[:, None]
         found[at : at + some] = np.bincount(drawn.ravel(), minlength=some * size).reshape(some, size)
-    return found
-
-
-def _resampled_means(every: Array, resamples: Array) -> Array:
-    """The means of the resamples of each of some samples (P, size): (P, draws).
-
-    So many samples are always taken together, so that those of one do not depend on the others beside it.
-    """
-    draws, size = resamples.shape
-    found = np.empty((len(every), draws))
-    for first in range(0, len(every), MEANS_TOGETHER):
-        own = every[first : first + MEANS_TOGETHER]
-        columns = np.zeros((size, MEANS_TOGETHER))
-        columns[:, : len(own)] = own.T
-        found[first : first + len(own)] = (resamples @ columns / size)[:, : len(own)].T
     return found
 
 

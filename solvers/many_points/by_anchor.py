@@ -54,31 +54,20 @@ class Anchor:
 class Anchors:
     """The optima that limits are within a share of, by the limits' names; see ``scenarios.sweep.grids.Tied``.
 
-    ``known``: the last blocks that were asked for. ``guess``: while a way is chosen, which asks for the structure of
-    the questions alone, one number stands for all optima.
+    ``known``: the last blocks that were asked for.
     """
 
     every: Mapping[str, Anchor]
     known: dict[tuple[tuple[int, int, int], ...], dict[str, tuple[Arrays, Mask]]] = field(
         default_factory=dict
     )
-    guess: dict[str, float] = field(default_factory=dict)
 
     def written(self, question: Question, region: Region, take: Callable[[NDArray[Any]], Any]) -> Question:
         """Return a question of a block with the optima in its limits; ``take``: makes numbers of those of a block."""
-        limits = []
-        for x in question.limits:
-            if x.within is None:
-                limits.append(x)
-                continue
-            value = take(self._optima(x.name, region))
-            limits.append(anchors.limit_within(x, value, larger(question, x.name)))
-        return replace(question, limits=tuple(limits))
+        return _written(question, lambda name: take(self.optima(name, region)))
 
-    def _optima(self, name: str, region: Region) -> NDArray[Any]:
+    def optima(self, name: str, region: Region) -> NDArray[Any]:
         """Return the optima that a limit is tied to; where there is none any number that keeps the structure."""
-        if self.guess:
-            return np.full(over_grid.sides(region), self.guess[name])
         arrays, left = self.found(region)[name]
         value, there = arrays["objective"], (arrays["status"] == OPTIMAL) & ~left
         return np.where(there, value, float(value[there].flat[0]) if there.any() else 1.0)
@@ -97,6 +86,35 @@ class Anchors:
     def part(self, places: Sequence[NDArray[np.int64]]) -> Anchors:
         """Return the optima at some places along each axis."""
         return Anchors({n: replace(a, path=a.path.part(places)) for n, a in self.every.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """What stands for the optima while a way is chosen, which asks for the structure of the questions alone.
+
+    ``first``: those of the first point, for all of the ``shape``; a part of the grid has the ``optima`` themselves.
+    """
+
+    optima: Anchors
+    first: Mapping[str, float]
+    shape: tuple[int, ...]
+
+    def written(self, question: Question, region: Region, take: Callable[[NDArray[Any]], Any]) -> Question:
+        """Return a question of a block with optima in its limits."""
+        return _written(question, lambda name: take(np.full(over_grid.sides(region), self.first[name])))
+
+    def part(self, places: Sequence[NDArray[np.int64]]) -> Anchors:
+        """Return the optima at some places along each axis."""
+        whole = all(np.array_equal(p, np.arange(n)) for p, n in zip(places, self.shape, strict=True))
+        return self.optima if whole else self.optima.part(places)
+
+
+def _written(question: Question, optimum: Callable[[str], Any]) -> Question:
+    limits = (
+        x if x.within is None else anchors.limit_within(x, optimum(x.name), larger(question, x.name))
+        for x in question.limits
+    )
+    return replace(question, limits=tuple(limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +192,11 @@ def chosen(grid: Grid, choose: Callable[[Grid], Choice]) -> Choice:
         found[name] = Anchor(path, only(layout(alone), set(OF_ANCHORS)))
     optima = Anchors(found)
     first = tuple(slice(0, 1) for _ in grid.shape)
-    optima.guess.update({name: float(optima._optima(name, first).flat[0]) for name in found})
-    choices.append(choose(replace(grid, tied=optima)))
-    optima.guess.clear()
-    last = choices[-1].path
-    if last is None:
+    alike = Alike(optima, {name: float(optima.optima(name, first).flat[0]) for name in found}, grid.shape)
+    choices.append(choose(replace(grid, tied=alike)))
+    if choices[-1].path is None:
         return choices[-1]
+    last = choices[-1].path.part([np.arange(n) for n in grid.shape])
     return Choice(
         ByAnchor(optima, last),
         (),

@@ -7,7 +7,7 @@ answer says beside it is of other numbers: metrics are those of the file's own, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +22,6 @@ from formulations.grids.over_grid import Region, Spread
 from results import fresh_layout
 from results.dataset import STATUS_CODES, Arrays, Layout, only
 from results.solution import Solution, Status
-from results.telling import estimates
-from results.telling.fresh import Estimate
 from results.variables import PROMISE
 from scenarios.distributions import Measure
 from scenarios.question import Question
@@ -40,7 +38,7 @@ from solvers.robust.masters import ends
 
 ANOTHER_VERTEX = "a worst case that is not proved to be at the vertex of the others"
 AT_SEARCH_END = "a design at an end of the search"
-VALIDATED = 6e-3
+VALIDATED = 1e-3
 """Declared seconds in which a design is judged in fresh samples."""
 CERTAIN = {"objective", "bound", "gap", "status", "binding", "elasticity", "would_do", "decided"}
 """Roles of variables that are those of the certain question."""
@@ -177,30 +175,14 @@ def _put_nominal(plan: Layout, question: Question, here: Arrays, left: Mask) -> 
 
 
 def _put_fresh(plan: Layout, grid: Grid, piece: Region, here: Arrays, left: Mask) -> None:
-    """Judge designs in fresh samples, some together: the bootstraps of their means share their resamples."""
+    """Judge designs in fresh samples."""
     variables = [v for v in plan.variables if v.role == fresh_layout.ROLE]
     labels = plan.labels.get(PROMISE, ())
-    for some in _few_at_once(np.argwhere((here["status"] == OPTIMAL) & ~left)):
-        waiting: list[NDArray[Any]] = []
-
-        def later(values: NDArray[Any], waiting: list[NDArray[Any]] = waiting) -> Estimate:
-            waiting.append(values)
-            return Estimate(math.nan, math.nan, math.nan)
-
-        every = []
-        for where in some:
-            question = grid.question(tuple(int(s.start + i) for s, i in zip(piece, where, strict=True)))
-            x = {d.name: float(here[d.name][where]) for d in question.decide}
-            every.append(decide_now.validated(question, Solution(Status.OPTIMAL, variables=x), later))
-        means = iter(estimates.means(waiting))
-        for where, fresh in zip(some, every, strict=True):
-            told = fresh if fresh.mean is None else replace(fresh, mean=next(means))
-            for v in variables:
-                value = fresh_layout.value(told, v.key, labels)
-                if value is not None:
-                    here[v.name][where] = value
-
-
-def _few_at_once(places: NDArray[Any]) -> Iterator[list[tuple[int, ...]]]:
-    for start in range(0, len(places), estimates.MEANS_TOGETHER):
-        yield [tuple(map(int, p)) for p in places[start : start + estimates.MEANS_TOGETHER]]
+    for where in map(tuple, np.argwhere((here["status"] == OPTIMAL) & ~left).tolist()):
+        question = grid.question(tuple(int(s.start + i) for s, i in zip(piece, where, strict=True)))
+        x = {d.name: float(here[d.name][where]) for d in question.decide}
+        fresh = decide_now.validated(question, Solution(Status.OPTIMAL, variables=x))
+        for v in variables:
+            value = fresh_layout.value(fresh, v.key, labels)
+            if value is not None:
+                here[v.name][where] = value

@@ -17,7 +17,6 @@ from dse.quantities import plural
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import SAMPLE, Cap, Worlds, of_values
 from results.solution import Solution, Status
-from results.telling import estimates
 from results.telling.fresh import Fresh
 from scenarios.distributions import Marginal, Measure
 from scenarios.question import Question, fixed
@@ -88,11 +87,8 @@ def parted(question: Question) -> tuple[Question, tuple[Cap, ...]]:
     return dataclasses.replace(question, limits=tuple(limits), measure=measure), tuple(caps)
 
 
-def validated(question: Question, solution: Solution, mean: validation.Mean = estimates.mean) -> Fresh:
-    """Judge the design of an answer in samples that it was not chosen on; ``question``: as ``parted`` returns it.
-
-    ``mean``: see ``validation.validated``.
-    """
+def validated(question: Question, solution: Solution) -> Fresh:
+    """Judge the design of an answer in samples that it was not chosen on; ``question``: as ``parted`` returns it."""
     assert question.uncertain is not None, "only what is uncertain has samples"
     seed = question.uncertain.sampling.seed + validation.VALIDATION_SEED
     values = draw(question.uncertain, validation.FRESH, method="random", seed=seed)
@@ -107,7 +103,7 @@ def validated(question: Question, solution: Solution, mean: validation.Mean = es
     quantiles = sorted({*validation.QUANTILES, *(() if of is None else (of,))})
     promised = [p for p in promises(question) if not question.measures.keys() & p.names]
     told = {n: (m, solution.metrics.get(n, math.nan)) for n, m in question.measures.items()}
-    return validation.validated(worlds, numbers, promised, seed, quantiles, told, mean)
+    return validation.validated(worlds, numbers, promised, seed, quantiles, told)
 
 
 def sampled(question: Question, count: int | None = None, *, seed: int | None = None) -> Worlds:

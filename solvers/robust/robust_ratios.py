@@ -9,9 +9,9 @@ secant of hᵢ lies above it and its tangent below, so
 and the left is a posynomial: a geometric program whose Lagrangian bound holds for the interval. Intervals are cut until
 the bounds meet the best design. Limits that divide by sums are relaxed in the same way, and whole numbers are cut too.
 
-Worlds whose terms have the same exponents in an interval are added up. Where the secants' slopes differ from world to
-world the terms stay apart: so many terms as worlds times terms. The search itself is that of one world
-(``solvers.geometric.programs.tree``), with these bounds; the worlds are points of one canonical form.
+Worlds whose terms have nearly the same exponents in an interval are added up, so that a program has some dozens of
+terms however many worlds there are. The search itself is that of one world (``solvers.geometric.programs.tree``), with
+these bounds; the worlds are points of one canonical form.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.worlds import judged
 from results.solution import Status
+from solvers import side_by_side
 from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.gp_terms import LOG_ZERO
 from solvers.geometric.kernel.gp_together import Programs
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs import tree
@@ -47,7 +49,9 @@ RATIO_NODES_AT_ONCE = 16
 RATIO_GAP = 5e-7
 LIMIT_ROUNDS = 30
 TERMS = 60_000
-"""Of the programs that go to the kernel together; a single one has no more."""
+"""Of one program."""
+SPREAD = 1 / 16
+"""Of the slopes of secants in worlds that are added up: the bound loses some hundredths of what the secants lose."""
 SETS = 6
 """Sets of weights that a node is bounded with: the last ones found."""
 SOLVER = "dse branch and bound over samples"
@@ -119,13 +123,6 @@ class _Mean:
     c: Canonical
     weights: list[Array] = field(default_factory=list)
 
-    @property
-    def alike(self) -> bool:
-        """Whether divisors differ by a factor from world to world: secants then have the same slopes in all."""
-        under = next(d.logc for d in self.c.divisors if d.row == 0)
-        with np.errstate(invalid="ignore"):
-            return bool(np.ptp(under - under[:, :1], axis=0).max() < 1e-12)
-
     def design(self, y: Array) -> dict[str, float]:
         """What is decided, at logarithms."""
         return {v.name: float(canon.si_values(v, t)) for v, t in zip(self.asked.variables, y, strict=True)}
@@ -141,13 +138,14 @@ class _Mean:
             self.weights.append(weights)
         return math.log(value)
 
-    def bounded(self, nodes: Nodes, enough: Array) -> tuple[Relaxed, Array]:
+    def bounded(self, nodes: Nodes, _: Array) -> tuple[Relaxed, Array]:
         """Bound the measure on nodes: by secants above the divisors of all worlds."""
         asked = []
         for low, high, *z in zip(nodes.low, nodes.high, nodes.z_low, nodes.z_high, strict=True):
             z_low, z_high = (np.tile(end, (len(self.c.logc), 1)) for end in z)
-            asked.append(self._program(*canon.relaxation(self.c, z_low, z_high), low, high))
-        y, bound = self._solved(asked, enough)
+            middle = np.linalg.pinv(self.c.forms) @ (0.5 * (z[0] + z[1]))
+            asked.append(self._program(*canon.relaxation(self.c, z_low, z_high), low, high, middle))
+        y, bound = self._solved(asked)
         return Relaxed(y, np.zeros((len(y), len(self.c.keys))), np.zeros(len(y))), bound
 
     def designs(self, nodes: Nodes, y: Array) -> tuple[Array, Array]:
@@ -172,20 +170,19 @@ class _Mean:
         low, high, whole = self.c.low[0].copy(), self.c.high[0].copy(), list(self.c.allowed)
         low[whole] = high[whole] = y[whole]
         a, b = canon.restriction(self.c, np.tile(y, (len(self.c.logc), 1)))
-        return self._program(a, b, self.c.ptr, low, high)
+        return self._program(a, b, self.c.ptr, low, high, y)
 
-    def _program(self, a: Array, b: Array, ptr: NDArray[np.intp], low: Array, high: Array) -> Programs:
-        """The program of one node from those of all worlds: the posynomials below the measure, then the limits."""
+    def _program(
+        self, a: Array, b: Array, ptr: NDArray[np.intp], low: Array, high: Array, at: Array
+    ) -> Programs:
+        """The program of one node from those of all worlds: the posynomials below the measure, then the limits.
+
+        ``at``: where worlds that are added up lose nothing.
+        """
         own = self.c.ptr[1]
         tops, logs, rest = a[:, :own], b[:, :own], a[0, own:]
-        blocks = []
-        for w in self.weights[-SETS:]:
-            with np.errstate(divide="ignore"):
-                gb = logs + np.log(w)[:, None]
-            keep = np.isfinite(gb)
-            blocks.append(
-                (tops[0], np.logaddexp.reduce(gb, axis=0)) if self.alike else (tops[keep], gb[keep])
-            )
+        with np.errstate(divide="ignore"):
+            blocks = [_added_up(tops, logs + np.log(w)[:, None], at) for w in self.weights[-SETS:]]
         if sum(len(gb) for _, gb in blocks) > TERMS:
             raise NotPosynomial(f"the mean of a ratio of sums over {self.asked.worlds.measured} samples")
         if len(blocks) > 1:
@@ -199,24 +196,39 @@ class _Mean:
             rest = np.column_stack([rest, np.zeros(len(rest))])
         sizes = np.cumsum([0, *(len(gb) for _, gb in blocks)])
         return Programs(
-            np.concatenate([*(ga for ga, _ in blocks), rest]),
+            np.concatenate([*(ga for ga, _ in blocks), rest])[None],
             np.concatenate([*(gb for _, gb in blocks), b[0, own:]])[None],
             np.concatenate([sizes, sizes[-1] + (ptr[2:] - own)]),
             low[None],
             high[None],
         )
 
-    def _solved(self, asked: list[Programs], enough: Array | None = None) -> tuple[Array, Array]:
-        """The optima of programs of one shape, and their bounds: infinite where there is none."""
-        y, bound = np.zeros((len(asked), len(self.c.names))), np.full(len(asked), np.inf)
-        at_once = max(1, TERMS // max((p.logc.size for p in asked), default=1))
-        for k in range(0, len(asked), at_once):
-            part, some = asked[k : k + at_once], slice(k, k + at_once)
-            A, logc = np.stack([p.A for p in part]), np.concatenate([p.logc for p in part])
-            low, high = (np.concatenate([getattr(p, end) for p in part]) for end in ("low", "high"))
-            r = gp.solve(
-                A, logc, part[0].ptr, low, high, tol=1e-8, enough=None if enough is None else enough[some]
-            )
-            y[some] = r.y[:, : y.shape[1]]
-            bound[some] = np.where(r.status == gp.INFEASIBLE, np.inf, r.bound)
-        return y, bound
+    def _solved(self, asked: list[Programs]) -> tuple[Array, Array]:
+        """The optima of programs, and their bounds: infinite where there is none."""
+        found = side_by_side.solve_all(asked) if asked else []
+        y = np.array([r.y[0, : len(self.c.names)] for r in found]).reshape(-1, len(self.c.names))
+        return y, np.array([np.inf if r.status[0] == gp.INFEASIBLE else r.bound[0] for r in found])
+
+
+def _added_up(a: Array, b: Array, at: Array) -> tuple[Array, Array]:
+    """Terms (T, n), (T,) below the sums of each term over the worlds, of exponents (W, k, n) and logarithms (W, k).
+
+    Terms with nearly the same exponents become their weighted geometric mean, which is below their sum, and equal to
+    it ``at`` one point: with exponents that spread by s its logarithm loses s² (y - at)² / 2 beside it.
+    """
+    kind = np.floor((a[:, 0] - a[:, 0].min(0)) / SPREAD + 0.5)
+    _, kind = np.unique(kind, axis=0, return_inverse=True)
+    order = np.argsort(kind.ravel(), kind="stable")
+    starts = np.flatnonzero(np.diff(kind.ravel()[order], prepend=-1))
+    a, level = a[order], (b + a @ at)[order]
+    top = np.maximum.reduceat(level, starts)
+    size = np.diff(starts, append=len(order))
+    # of a term that no world of a kind has nothing is added
+    share = np.exp(level - np.repeat(np.where(np.isfinite(top), top, 0.0), size, axis=0))
+    total = np.add.reduceat(share, starts)
+    some = total > 0
+    mean = np.add.reduceat(share[..., None] * a, starts)[some] / total[some][:, None]
+    # programs of the same length go to the kernel in one table
+    absent = (1 << (len(mean) - 1).bit_length()) - len(mean)
+    level = np.append(top[some] + np.log(total[some]) - mean @ at, np.full(absent, LOG_ZERO))
+    return np.concatenate([mean, np.zeros((absent, at.size))]), level

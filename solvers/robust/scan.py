@@ -14,7 +14,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import wanted as what
 from formulations.uncertainty.wanted import Reached, Wanted
-from formulations.uncertainty.worlds import Judged, Worlds, judged
+from formulations.uncertainty.worlds import Judged, Worlds, differing, judged
 from results.solution import Status
 from solvers import designs
 from solvers.designs import Table
@@ -53,7 +53,7 @@ def minimise(wanted: Wanted) -> Found:
         goal = wanted.sign * found.goal
         _refuse_lost(wanted, every, points, found.at, holds & ~np.isnan(goal))
         ties = [
-            np.broadcast_to(found.at.metrics[n][..., : worlds.measured].mean(-1), goal.shape)
+            np.broadcast_to(differing(found.at.metrics[n][..., : worlds.measured]).mean(-1), goal.shape)
             for n in question.tie_order
             if n in found.at.metrics
         ]
@@ -99,9 +99,10 @@ def worst(worlds: Worlds) -> tuple[Table, dict[str, Array], dict[RowKey, Array]]
         there: dict[str, Any] = {**worlds.every.given, **x, **at.metrics}
         unknown = np.zeros(len(points), bool)
         parts.append({})
-        for key, ratio in at.ratios.items():
-            values = np.broadcast_to(there[key.name], (len(points), worlds.size))[:, : ratio.shape[-1]]
-            level = values.min(-1) if key.side == "min" else values.max(-1)
+        for key, by_world in at.ratios.items():
+            values = np.broadcast_to(there[key.name], (len(points), worlds.size))[:, : by_world.shape[-1]]
+            few, ratio = differing(values), differing(by_world)
+            level = few.min(-1) if key.side == "min" else few.max(-1)
             parts[-1][key] = caps[key].level(values) if key in caps else level, ratio.max(-1)
             unknown |= (~np.isfinite(ratio)).any(-1) & ~_surely_broken(ratio, 0)
         if unknown.any() and evaluation.beyond_floats(worlds.every, _columns(every, points[unknown])):
@@ -128,21 +129,21 @@ def _listed(wanted: Wanted) -> designs.Grid:
 
 def _judged(wanted: Wanted, every: designs.Grid) -> Iterator[tuple[Array, Reached]]:
     """Go through the designs (D, n) that may hold, and what they come to."""
-    worlds, hard = wanted.worlds, list[int]()
+    worlds, hard = wanted.worlds, list(range(PROBES))
     step = max(SCANNED_AT_ONCE // worlds.size, 1)
     for start in range(0, every.size, step):
         points = every.at(np.arange(start, min(start + step, every.size)))
-        if hard and worlds.size > 4 * PROBES:
+        if worlds.size > 4 * PROBES:
             # few worlds break most designs: the rest need no more of them
             at = judged(worlds.some(hard[-PROBES:]), _columns(every, points))
             # what is not a number may be one that floats do not reach
             held = [((r <= 1.0 + HOLDS) | ~np.isfinite(r)).all(-1) for r in _without_exception(wanted, at)]
-            points = points[np.all(held, axis=0)]
+            points = points[np.all(held, axis=0) & np.ones(len(points), bool)]
         if not len(points):
             continue
         found = what.reached(wanted, dict(zip(every.names, points.T, strict=True)))
         for ratio in _without_exception(wanted, found.at):
-            broken = ~(ratio <= 1.0 + HOLDS)
+            broken = ~(differing(ratio) <= 1.0 + HOLDS)
             worst = int(broken.sum(0).argmax())
             hard += [worst] if broken.any() and worst not in hard else []
         yield points, found

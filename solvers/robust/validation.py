@@ -7,7 +7,7 @@ samples and what is estimated of the world are two statements, which an answer k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +25,6 @@ FRESH = 10_000
 VALIDATION_SEED = 271_828
 """Of the fresh samples, with the seed that the file gives: never that of the samples the design was chosen on."""
 QUANTILES = (0.05, 0.5, 0.95)
-Mean = Callable[[Array], Estimate]
 
 
 def validated(
@@ -35,14 +34,12 @@ def validated(
     seed: int,
     quantiles: Sequence[float] = QUANTILES,
     measures: Mapping[str, tuple[Measure, float]] | None = None,
-    mean: Mean = estimates.mean,
 ) -> Fresh:
     """Judge a design in fresh worlds.
 
     ``fresh``: independent random worlds, of the choices that the design made among names. ``design``: a number for each
     decided quantity. ``quantiles``: which of the objective are told. ``measures``: what each name is that stands for a
-    measure, and what it was in the samples that the design was chosen on. ``mean``: estimates the objective's. A limit
-    holds to 1e-8, as everywhere.
+    measure, and what it was in the samples that the design was chosen on. A limit holds to 1e-8, as everywhere.
     """
     at = worlds.judged(fresh, design)
     holds = _holding(at)
@@ -77,7 +74,7 @@ def validated(
         return replace(nothing, finite=0.0)
     every = dict(zip(quantiles, estimates.quantiles(finite, tuple(quantiles)), strict=True))
     share = finite.size / fresh.size
-    return replace(nothing, mean=mean(finite), quantiles=every, finite=share)
+    return replace(nothing, mean=estimates.mean(finite), quantiles=every, finite=share)
 
 
 def _measured(measure: Measure, values: Array, was: float, *, maximize: bool) -> Estimate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,10 @@ import numpy as np
 import pytest
 
 import dse
+from results.solution import Status
+from scenarios.questions import question
 from solvers import side_by_side
+from solvers.answer import answer
 from solvers.geometric.kernel import gp, gp_together
 from solvers.geometric.kernel.gp_together import Programs
 
@@ -169,12 +173,32 @@ FEW = (
 def test_a_question_takes_few_calls_of_the_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Search, ties, ranges and next changes together: at most 25 calls, on any machine."""
     calls = []
-    inner = gp_together.solve
+    inner = gp_together.solve_apart
 
-    def counted(asked: list[Programs]) -> list[gp.Result]:
-        calls.append(len(asked))
+    def counted(asked: list[list[Programs]]) -> list[list[gp.Result]]:
+        calls.extend(map(len, asked))
         return inner(asked)
 
-    monkeypatch.setattr(gp_together, "solve", counted)
+    monkeypatch.setattr(gp_together, "solve_apart", counted)
     assert dse.solve(dse.load(name)).status == "optimal"
     assert 0 < len(calls) <= 25
+
+
+def test_a_question_has_the_same_bits_beside_any_others(calls: list[int]) -> None:
+    """Questions of one model and of others, with and without designs, alone and in two orders."""
+    names = "nbody_deadline nbody_least_time_power nbody_deadline_in_95_of_100_worlds nbody_mean_power_between_readings"
+    every = [dse.load(name).model_dump(exclude_none=True, exclude_defaults=True) for name in names.split()]
+    every += [
+        {**asked, "given": {**asked["given"], "bodies": bodies}} for asked in every for bodies in (3e5, 3e7)
+    ]
+    tasks = [partial(answer, question(dse.Scenario(**asked)), neighbours=False) for asked in every]
+    single = [side_by_side.run_apart([task])[0] for task in tasks]
+    taken = len(calls)
+    beside = side_by_side.run_apart(tasks)
+    assert len(calls) - taken < 0.7 * taken
+    behind = side_by_side.run_apart(tasks[::-1])[::-1]
+    assert {s.status for s in single} == {Status.OPTIMAL, Status.INFEASIBLE}
+    for one, two, three in zip(single, beside, behind, strict=True):
+        # bit by bit: numbers are written with all their digits
+        assert repr(replace(one, seconds=0.0)) == repr(replace(two, seconds=0.0))
+        assert repr(replace(one, seconds=0.0)) == repr(replace(three, seconds=0.0))

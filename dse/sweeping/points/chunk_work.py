@@ -6,13 +6,14 @@ one process.
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +43,7 @@ from scenarios.structured.kernels import model_names
 from solvers import anchors, feasible_values, many_points, paths
 from solvers.fronts import front_points
 from solvers.fronts.program_front import ProgramFront
+from solvers.side_by_side import run_apart
 
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import By, Points
@@ -54,6 +56,8 @@ Told = Callable[[int], None]
 LEFT_OVER = "left_over"
 FRONT = "the exact front along a limit"
 NO_REASON = "no reason was kept"
+SIDE_BY_SIDE = 64
+"""Points that are answered side by side: from there on the kernel's calls cost what their programs cost."""
 _one_at_a_time = threading.Lock()
 _unwritable: dict[str, results.stores.store.StoreError] = {}
 
@@ -310,15 +314,11 @@ def _at_once(
 def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any, told: Told | None) -> None:
     """Solve the points of a block that are ``left``, each by itself; the others count as solved."""
     one = (1,) * left.ndim
-    done = left.size - int(np.count_nonzero(left))
-    for where in map(tuple, np.argwhere(left).tolist()):
-        if told is not None:
-            told(done)
-        done += 1
-        place = tuple(s.start + i for s, i in zip(region, where, strict=True))
-        alone = results.dataset.to_arrays(
-            at.plan, [answered(at.grid, place, at.points, full=at.plan.full)], one
-        )
+    which = list(map(tuple, np.argwhere(left).tolist()))
+    some = [tuple(s.start + i for s, i in zip(region, where, strict=True)) for where in which]
+    done = left.size - len(which)
+    for where, solution in zip(which, _answered_apart(at, some, told, done), strict=True):
+        alone = results.dataset.to_arrays(at.plan, [solution], one)
         for name, values in alone.items():
             arrays[name][where] = values[(0,) * left.ndim]
 
@@ -326,29 +326,50 @@ def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any,
 def _point_by_point(at: Ready, region: tuple[slice, ...], told: Told | None) -> Arrays:
     found: dict[tuple[int, ...], Solution] = {}
     for line in lines(at.grid, region):
-        for place, solution in _solve_line(at, line):
-            found[place] = solution
-            if told is not None:
-                told(len(found))
+        found |= _from_front(at, line)
+        if told is not None and found:
+            told(len(found))
+    rest = [place for place in places(region) if place not in found]
+    found |= zip(rest, _answered_apart(at, rest, told, len(found)), strict=True)
     shape = [s.stop - s.start for s in region]
     return results.dataset.to_arrays(at.plan, [found[place] for place in places(region)], shape)
 
 
-def _solve_line(at: Ready, line: Line) -> Iterator[tuple[tuple[int, ...], Solution]]:
-    """Solve points that differ in one limit at most: from an exact front where there is one, else one by one."""
+def _answered_apart(
+    at: Ready, some: Sequence[tuple[int, ...]], told: Told | None, done: int
+) -> list[Solution]:
+    """Answer points one by one, so many side by side that the kernel gets its programs together.
+
+    Where a program of the user's runs, or another solver, each is answered before the next.
+    """
+    found: list[Solution] = []
+    beside = 1 if at.points is not None or why_apart(next(iter(at.grid.bases.values()))) else SIDE_BY_SIDE
+    ended = itertools.count(done + 1)
+
+    def answer(place: tuple[int, ...]) -> Solution:
+        solution = answered(at.grid, place, at.points, full=at.plan.full)
+        if told is not None:
+            told(next(ended))
+        return solution
+
+    for first in range(0, len(some), beside):
+        tasks = [partial(answer, place) for place in some[first : first + beside]]
+        began = time.perf_counter()
+        several = [task() for task in tasks] if beside == 1 else run_apart(tasks)
+        seconds = (time.perf_counter() - began) / len(tasks)
+        found += [replace(solution, seconds=seconds) for solution in several]
+    return found
+
+
+def _from_front(at: Ready, line: Line) -> dict[tuple[int, ...], Solution]:
+    """Answer points that differ in one limit from an exact front, where there is one and as far as it tells."""
     began = time.perf_counter()
-    told: Sequence[Solution | None] | None = None
+    told: Sequence[Solution | None] = ()
     if line.key is not None:
         with handover.guarded(FRONT, len(line.places), handover.ARITHMETIC):
             front = at.front(line.start, line.key)
             asked = at.grid.question(line.start)
-            told = None if front is None else front_points.along(front, asked, line.key, line.values)
+            told = () if front is None else front_points.along(front, asked, line.key, line.values)
     seconds = (time.perf_counter() - began) / len(line.places)
-    for i, place in enumerate(line.places):
-        quick = told[i] if told is not None else None
-        yield (
-            place,
-            replace(quick, seconds=seconds)
-            if quick is not None
-            else answered(at.grid, place, at.points, full=at.plan.full),
-        )
+    quick = zip(line.places, told, strict=False)
+    return {place: replace(x, seconds=seconds) for place, x in quick if x is not None}

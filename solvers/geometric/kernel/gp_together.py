@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.formulas import FIXED
 from solvers.geometric.kernel.gp_terms import LOG_ZERO, Array
 
 Places = NDArray[np.intp]
@@ -44,8 +45,56 @@ class Programs:
         return self.ptr.tobytes(), self.A.shape[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """The programs of one call in one table; ``places``: of each group where its rows and terms stand there."""
+
+    asked: Sequence[Programs]
+    places: Sequence[tuple[Places, Places]]
+    ptr: NDArray[np.intp]
+    A: Array
+    logc: Array
+    low: Array
+    high: Array
+    content: NDArray[np.bool_]
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What calls have to share so that their programs do not feel each other in one table."""
+        free = (self.high - self.low > FIXED).any(0).tobytes()
+        return self.ptr.tobytes(), self.A.shape[-1], self.A.tobytes() if self.A.ndim == 2 else b"", free
+
+
 def solve(asked: Sequence[Programs]) -> list[gp.Result]:
     """Solve all programs in one call, and hand back the results of each group."""
+    return solve_apart([asked])[0]
+
+
+def solve_apart(calls: Sequence[Sequence[Programs]]) -> list[list[gp.Result]]:
+    """Solve several calls, each with the bits that it has alone, in as few as their tables allow."""
+    laid = [_laid_out(asked) for asked in calls]
+    kinds: dict[tuple[object, ...], list[int]] = {}
+    for i, call in enumerate(laid):
+        kinds.setdefault(call.kind, []).append(i)
+    found: list[list[gp.Result]] = [[] for _ in calls]
+    for alike in kinds.values():
+        every = [laid[i] for i in alike]
+        first = every[0]
+        A = first.A if first.A.ndim == 2 else np.concatenate([c.A for c in every])
+        rows = (np.concatenate([getattr(c, name) for c in every]) for name in ("logc", "low", "high"))
+        content = np.concatenate([c.content for c in every])
+        logc, low, high = rows
+        # a question alone closes gaps that only sharp optima close
+        r = gp.solve(A, logc, first.ptr, low, high, max_iterations=ITERATIONS, apart=False, content=content)
+        start = 0
+        for i, call in zip(alike, every, strict=True):
+            for p, (limits, _) in zip(call.asked, call.places, strict=True):
+                found[i].append(_results_of_group(r, slice(start, start + len(p.logc)), limits, p))
+                start += len(p.logc)
+    return found
+
+
+def _laid_out(asked: Sequence[Programs]) -> _Call:
     counts = np.array([len(p.logc) for p in asked])
     alike = len({p.shape for p in asked}) == 1
     places = [(np.arange(p.ptr.size - 1), np.arange(p.logc.shape[1])) for p in asked]
@@ -67,12 +116,7 @@ def solve(asked: Sequence[Programs]) -> list[gp.Result]:
         if not shared:
             A[rows, terms, :own] = p.A
     content = np.repeat([p.content for p in asked], counts)
-    # a question alone closes gaps that only sharp optima close
-    found = gp.solve(A, logc, ptr, low, high, max_iterations=ITERATIONS, apart=False, content=content)
-    return [
-        _results_of_group(found, slice(end - count, end), limits, p)
-        for p, (limits, _), end, count in zip(asked, places, ends, counts, strict=True)
-    ]
+    return _Call(asked, places, ptr, A, logc, low, high, content)
 
 
 def _layout(asked: Sequence[Programs]) -> tuple[NDArray[np.intp], int, list[tuple[Places, Places]]]:
