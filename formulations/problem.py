@@ -214,15 +214,20 @@ def moved(case: Problem, question: Question) -> tuple[Goal | None, tuple[Row, ..
 def at_many(case: Problem, question: Question) -> Problem | None:
     """Return a case of a question that holds arrays: the same maxima, held in the same way at all of its points.
 
-    None where others are taken there.
+    None where others are taken there. A problem without maxima is its own case.
     """
-    taken, _, goal, rows = _with_maxima(question)
+    try:
+        taken, known, goal, rows = _with_maxima(question)
+    except NotPosynomial:
+        return None
     own = tuple(r.key for r in case.rows or ())
     every = {r.key: r for r in (*rows, *(Row(key, *pair) for key, pair in taken.rows().items()))}
     names = [v.name for v in case.variables if v.auxiliary]
     stated = {r.key for r in rows} | {key for n in names if n in taken.terms for key in taken.over(n)}
     held_down = {key for key in own if key.side == maxima.SIDE} - stated
-    if stated | held_down != set(own) or not set(own) <= set(every):
+    if goal is None or stated | held_down != set(own) or not set(own) <= set(every):
+        return None
+    if not names and (_holds_maximum(goal) or any(map(_holds_maximum, rows))):
         return None
     decide = {d.name: d for d in question.decide}
     variables = [replace(v, decision=decide[v.name]) for v in case.variables if not v.auxiliary]
@@ -231,7 +236,7 @@ def at_many(case: Problem, question: Question) -> Problem | None:
     variables += [
         replace(v, low=ends[v.name][0], high=ends[v.name][1]) for v in case.variables if v.auxiliary
     ]
-    return Problem(question, case.kind, tuple(variables), goal, tuple(every[key] for key in own))
+    return Problem(question, case.kind, tuple(variables), goal, tuple(every[key] for key in own), known=known)
 
 
 def _widest(v: Variable) -> tuple[Any, Any]:

@@ -20,11 +20,11 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations import handover
 from formulations.arithmetics.maxima import UP
-from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
+from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Array, Canonical
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
-from formulations.problem import Goal, Problem, Variable, at_many, farther, formulate, symbolic
+from formulations.problem import Goal, Problem, Variable, at_many, farther, formulate
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -34,6 +34,8 @@ Maker = Callable[[Spread, Region], object]
 Fits = Callable[[Canonical], bool]
 ROWS_TRIED = 1000
 """Rows of an axis of them that are tried when its structure is looked at."""
+FIRSTS_KEPT = 64
+"""Stretches of a grid whose first point's problem is kept."""
 NOT_ARRAYS = "the equations come out otherwise with many numbers at once"
 
 
@@ -154,13 +156,13 @@ def without_divisors(c: Canonical) -> bool:
     return not c.divisors
 
 
-def apart(grid: Grid, maker: Maker | None = None) -> Spread:
+def apart(grid: Grid, maker: Maker | None = None, found: Spread | None = None) -> Spread:
     """Turn the axes of a grid into arrays; those along which the structure changes are kept apart.
 
     Whether it does is tried: a model may use a number as an exponent, or ask how large it is. ``maker``: what makes one
-    problem of a piece, None where it cannot (default: ``batch``).
+    problem of a piece, None where it cannot (default: ``batch``). ``found``: the grid's axes as arrays where known.
     """
-    found = over_grid.spread(grid)
+    found = found or over_grid.spread(grid)
     alone = list(found.apart)
     start = tuple(0 for _ in alone)
     for i, axis in enumerate(grid.axes):
@@ -220,6 +222,16 @@ def runs(spread: Spread, region: Region) -> Region:
     )
 
 
+def of_first(spread: Spread, region: Region, recognise: Callable[[Question], Any]) -> Any:
+    """Return what ``recognise`` makes of the first point of the stretches that a piece lies in, made once for each."""
+    at = tuple(s.start for s in runs(spread, region))
+    if (recognise, at) not in spread.firsts:
+        while len(spread.firsts) >= FIRSTS_KEPT:
+            spread.firsts.pop(next(iter(spread.firsts)), None)
+        spread.firsts[recognise, at] = recognise(spread.grid.question(at))
+    return spread.firsts[recognise, at]
+
+
 def asked(spread: Spread, region: Region) -> Question:
     """Return the question at a piece, without lower limits that say nothing there."""
     question = spread.question(region)
@@ -233,7 +245,7 @@ def asked(spread: Spread, region: Region) -> Question:
 
 def batch(spread: Spread, region: Region) -> Batch | None:
     """Run the model's arithmetic once for a piece; None where that is not a geometric program."""
-    first = structure(spread.grid.question(tuple(s.start for s in region)))
+    first = of_first(spread, region, structure)
     if first is None:
         return None
     return of_question(first, asked(spread, region), over_grid.sides(region))
@@ -247,26 +259,8 @@ def of_question(
     ``first``: the question at one point in mathematics, or the only case of it where maxima are held. None where the
     arithmetic comes out differently with arrays, or does not fit.
     """
-    problem = at_points(first, question)
+    problem = at_many(first, question)
     return None if problem is None else of_problem(problem, problem.goal, shape, fits)
-
-
-def at_points(first: Problem, question: Question) -> Problem | None:
-    """Return a question that holds arrays in mathematics; None where it has another structure than ``first``."""
-    try:
-        if any(v.auxiliary for v in first.variables):
-            # the question of a case still takes its maxima
-            problem = at_many(first, question)
-        else:
-            goal, rows = symbolic(question)
-            variables = tuple(
-                replace(v, decision=d) for v, d in zip(first.variables, question.decide, strict=True)
-            )
-            problem = Problem(question, first.kind, variables, goal, rows)
-    except NotPosynomial:
-        return None
-    same = problem is not None and [r.key for r in problem.rows or ()] == [r.key for r in first.rows or ()]
-    return problem if problem is not None and problem.goal is not None and same else None
 
 
 def of_problem(

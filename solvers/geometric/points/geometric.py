@@ -51,8 +51,7 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
 
     Its declared work is so much for each term of a point's program.
     """
-    first = work.first_problem(spread.grid)
-    problem = None if first is None else batch.only_case(first)
+    problem = batch.of_first(spread, tuple(slice(0, 1) for _ in spread.apart), batch.structure)
     whole = problem is not None and any(v.discrete for v in problem.variables)
     name = "geometric {} whole term" if whole else "geometric {} term"
     compiled, how, each = kernel(spread, name, work.terms(problem), compiled)

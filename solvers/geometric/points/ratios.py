@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from formulations.grids import divided
+from formulations.grids import batch, divided
 from formulations.grids.over_grid import Spread
 from scenarios.sweep.grids import Grid
 from solvers import work
@@ -33,7 +33,7 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
 
     Its declared work is so much for each term of a point's relaxations.
     """
-    problem = work.first_problem(spread.grid)
+    problem = batch.of_first(spread, tuple(slice(0, 1) for _ in spread.apart), divided.structure)
     compiled, how, each = geometric.kernel(spread, "divided {} term", work.terms(problem), compiled)
     return ByPiece(
         spread,
