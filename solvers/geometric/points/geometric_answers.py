@@ -144,7 +144,7 @@ def _put_optima(
     none: Indices = points[r.status == gp.INFEASIBLE]
     good = r.status == gp.OPTIMAL
     best, c, r = points[good], divided.take(c, good), r.take(good)
-    if not c.divisors and runaway(divided.take(b.arrays, 0), b.problem.variables):
+    if best.size and not c.divisors and runaway(divided.take(b.arrays, 0), b.problem.variables):
         s.status[best] = STATUS_CODES[Status.UNBOUNDED]
     elif best.size:
         known = r.alone or multipliers.at(multipliers.held_whole(c, r.y), r.y, rule.solve)[0]
