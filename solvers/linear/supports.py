@@ -125,7 +125,7 @@ class _Search:
             if bound >= self._enough():
                 self.bounds.append(bound)
                 break
-            self._branch(node)
+            self._branch(node, bound)
         return None if self.stuck else self._result()
 
     def _enough(self) -> float:
@@ -139,24 +139,38 @@ class _Search:
             return Result(End.INFEASIBLE)
         return replace(self.best, bound=min([*self.bounds, self.best.value]))
 
-    def _enter(self, low: Array, high: Array) -> None:
-        """Bound a part; what cannot be better than the best is left out."""
+    def _enter(self, low: Array, high: Array, of: Node | None = None, bound: float = -math.inf) -> None:
+        """Bound a part; what cannot be better than the best is left out.
+
+        A part of a part ``of`` with this ``bound`` that has the amounts of its point keeps that bound.
+        """
         made = smaller(replace(self.n, low=low, high=high), self.cost)
         if made is None:
             return
-        found = self.relaxation(made.numbers.relaxed(), made.cost)
-        if found.u is None:
-            self.stuck |= found.end is not End.INFEASIBLE
-            return
         low, high = made.fixed.copy(), made.fixed.copy()
         low[made.kept], high[made.kept] = made.numbers.low, made.numbers.high
-        if found.bound >= self._enough():
-            self.bounds.append(found.bound)
+        if of is not None and self._has_amounts(of.u[:-1], low, high):
+            u = np.append(np.clip(of.u[:-1], low, high), 1.0)
+        else:
+            found = self.relaxation(made.numbers.relaxed(), made.cost)
+            if found.u is None:
+                self.stuck |= found.end is not End.INFEASIBLE
+                return
+            u, bound = made.whole(found.u), found.bound
+        if bound >= self._enough():
+            self.bounds.append(bound)
         elif all(g.most >= np.count_nonzero(high[g.columns] > 0.0) for g in self.among):
             self._settle(made)
         else:
-            node = Node(low, high, made.whole(found.u))
-            heapq.heappush(self.open, (found.bound, next(self.number), node))
+            heapq.heappush(self.open, (bound, next(self.number), Node(low, high, u)))
+
+    def _has_amounts(self, u: Array, low: Array, high: Array) -> bool:
+        """Whether a point is between these ends but for what says whether a thing is there."""
+        amounts = np.ones(len(u), dtype=bool)
+        for g in self.among:
+            amounts[g.columns] = False
+        beyond = np.maximum(low - u, u - high)
+        return bool((beyond <= ROW_ROUNDING * np.maximum(1.0, np.abs(u)))[amounts].all())
 
     def _settle(self, made: Smaller) -> None:
         """Solve a part in which nothing is left to choose from."""
@@ -168,14 +182,14 @@ class _Search:
         if self.best is None or found.value < self.best.value:
             self.best = replace(found, u=made.whole(found.u), multipliers=None)
 
-    def _branch(self, node: Node) -> None:
+    def _branch(self, node: Node, bound: float) -> None:
         group, member = self._choice(node)
         low, high = node.low.copy(), node.high.copy()
         low[member] = 1.0
         taken = low[group.columns] > 0.0
         if np.count_nonzero(taken) >= group.most:
             high[group.columns[~taken]] = 0.0
-        self._enter(low, high)
+        self._enter(low, high, node, bound)
         without = node.high.copy()
         without[member] = 0.0
         self._enter(node.low, without)
