@@ -86,10 +86,10 @@ def corners(c: Canonical, problem: Problem) -> tuple[Array, ...]:
             i, power = used[0], c.exponents[c.ptr[k], used[0]]
             end, nearer = (high, np.minimum) if power > 0 else (low, np.maximum)
             end[:, i] = nearer(end[:, i], -c.logc[:, c.ptr[k]] / power)
-    return tuple(_with_maxima(c, problem, y) for y in ((low + high) / 2, low, high))
+    return tuple(_with_nearest_maxima(c, problem, y) for y in ((low + high) / 2, low, high))
 
 
-def _with_maxima(c: Canonical, problem: Problem, y: Array) -> Array:
+def _with_nearest_maxima(c: Canonical, problem: Problem, y: Array) -> Array:
     """The same designs with unknowns for maxima as near to them as their rows let them be."""
     decided = np.array([not v.auxiliary for v in problem.variables])
     ups = np.array([v.name.endswith(UP) for v in problem.variables])

@@ -122,7 +122,7 @@ def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     name = rows.c.keys[which].name
     own = rows.c.names.index(name) if name in rows.c.names else -1
     goal = divided.aimed(rows.c, which)
-    found = _constant(rows, goal)
+    found = _constant_log_goal(rows, goal)
     open_ones = np.flatnonzero(np.isposinf(found))
     for any_value in (False, True):
         found[open_ones] = _least_log_goal(rows, goal, open_ones, own, name, any_value=any_value)
@@ -132,7 +132,7 @@ def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     return np.asarray(np.exp(found))
 
 
-def _constant(rows: _Rows, goal: Canonical) -> Array:
+def _constant_log_goal(rows: _Rows, goal: Canonical) -> Array:
     """The log goal where it depends on nothing and a corner of the box meets the limits, else infinite."""
     found = np.full(len(goal.logc), np.inf)
     if not (goal.divisors or goal.exponents[: goal.ptr[1]].any()):
