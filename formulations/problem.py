@@ -218,14 +218,23 @@ def at_many(first: Sequence[Problem], question: Question) -> tuple[Problem, ...]
     """Return the cases of a question that holds arrays; ``first``: those at one point.
 
     A term that is the largest nowhere is a case all the same, where that may change from point to point. No cases
-    where the question at that point takes other maxima.
+    where the question has another structure than ``first``. A problem without maxima is its own case.
     """
-    stated = taken, _, goal, rows = _with_maxima(question)
+    try:
+        stated = taken, known, goal, rows = _with_maxima(question)
+    except NotPosynomial:
+        return ()
     decide = {d.name: d for d in question.decide}
     variables = [replace(v, decision=decide[v.name]) for v in first[0].variables if not v.auxiliary]
+    if len(variables) == len(first[0].variables):
+        same = goal is not None and [r.key for r in rows] == [r.key for r in first[0].rows or ()]
+        if not same or any(map(_holds_maximum, _stated(goal, rows))):
+            return ()
+        return (Problem(question, first[0].kind, tuple(variables), goal, rows, known=known),)
     with np.errstate(all="ignore"):  # what is no number at a point is left out there
         ends = taken.ends({v.name: _widest(v) for v in variables})
-    cases = tuple(_case(question, goal, rows, variables, way, ends) for way in _ways(question, stated))
+    made = (_case(question, goal, rows, variables, way, ends) for way in _ways(question, stated))
+    cases = tuple(replace(case, known=known) for case in made)
     found = [{r.key for r in case.rows or ()} for case in cases]
     return cases if all({r.key for r in case.rows or ()} in found for case in first) else ()
 

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations import handover
-from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
+from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Array, Canonical
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
-from formulations.problem import Goal, Problem, at_many, farther, formulate, symbolic
+from formulations.problem import Goal, Problem, at_many, farther, formulate
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -33,6 +33,8 @@ Maker = Callable[[Spread, Region], object]
 Fits = Callable[[Canonical], bool]
 ROWS_TRIED = 1000
 """Rows of an axis of them that are tried when its structure is looked at."""
+FIRSTS_KEPT = 64
+"""Stretches of a grid whose first point's problem is kept."""
 NOT_ARRAYS = "the equations come out otherwise with many numbers at once"
 
 
@@ -155,13 +157,13 @@ def without_divisors(c: Canonical) -> bool:
     return not c.divisors
 
 
-def apart(grid: Grid, maker: Maker | None = None) -> Spread:
+def apart(grid: Grid, maker: Maker | None = None, found: Spread | None = None) -> Spread:
     """Turn the axes of a grid into arrays; those along which the structure changes are kept apart.
 
     Whether it does is tried: a model may use a number as an exponent, or ask how large it is. ``maker``: what makes one
-    problem of a piece, None where it cannot (default: ``batch``).
+    problem of a piece, None where it cannot (default: ``batch``). ``found``: the grid's axes as arrays where known.
     """
-    found = over_grid.spread(grid)
+    found = found or over_grid.spread(grid)
     alone = list(found.apart)
     start = tuple(0 for _ in alone)
     for i, axis in enumerate(grid.axes):
@@ -221,6 +223,16 @@ def runs(spread: Spread, region: Region) -> Region:
     )
 
 
+def of_first(spread: Spread, region: Region, recognise: Callable[[Question], Any]) -> Any:
+    """Return what ``recognise`` makes of the first point of the stretches that a piece lies in, made once for each."""
+    at = tuple(s.start for s in runs(spread, region))
+    if (recognise, at) not in spread.firsts:
+        while len(spread.firsts) >= FIRSTS_KEPT:
+            spread.firsts.pop(next(iter(spread.firsts)), None)
+        spread.firsts[recognise, at] = recognise(spread.grid.question(at))
+    return spread.firsts[recognise, at]
+
+
 def asked(spread: Spread, region: Region) -> Question:
     """Return the question at a piece, without lower limits that say nothing there."""
     question = spread.question(region)
@@ -234,7 +246,7 @@ def asked(spread: Spread, region: Region) -> Question:
 
 def batch(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
     """Run the model's arithmetic once for a piece, for each case; None where that is not a geometric program."""
-    first = structure(spread.grid.question(tuple(s.start for s in region)))
+    first = of_first(spread, region, structure)
     if first is None:
         return None
     return of_question(first, asked(spread, region), over_grid.sides(region))
@@ -248,25 +260,9 @@ def of_question(
     ``first``: the question at one point in mathematics, or its cases where maxima are held. None where the arithmetic
     comes out differently with arrays, or does not fit.
     """
-    problems = at_points(first, question)
+    problems = at_many(first, question)
     made = tuple(b for p in problems if (b := of_problem(p, p.goal, shape, fits)) is not None)
     return made if made and len(made) == len(problems) else None
-
-
-def at_points(first: Sequence[Problem], question: Question) -> tuple[Problem, ...]:
-    """Return a question that holds arrays in mathematics, each case; none where ``first`` has another structure."""
-    try:
-        if any(v.auxiliary for v in first[0].variables):
-            # the question of a case still takes its maxima
-            return at_many(first, question)
-        goal, rows = symbolic(question)
-    except NotPosynomial:
-        return ()
-    variables = tuple(
-        replace(v, decision=d) for v, d in zip(first[0].variables, question.decide, strict=True)
-    )
-    same = goal is not None and [r.key for r in rows] == [r.key for r in first[0].rows or ()]
-    return (Problem(question, first[0].kind, variables, goal, rows),) if same else ()
 
 
 def of_problem(

@@ -60,7 +60,7 @@ def by_few_forms(c: Canonical) -> bool:
 
 def divided(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
     """Run the model's arithmetic once for a piece, for each case; None where it has another structure."""
-    first = structure(spread.grid.question(tuple(s.start for s in region)))
+    first = batch.of_first(spread, region, structure)
     if first is None:
         return None
     shape = sides(region)

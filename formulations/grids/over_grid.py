@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -49,7 +49,8 @@ class Spread:
     ``apart``: axes along which more than one number changes (names, whole machines, the size of a word): a block
     has one value of each. ``values``: the numbers of each change of the grid, none of what is more than a number.
     ``kinds``: of an axis of rows in which names stand, the number of each row's combination of them; a block has one
-    of these. ``ordered``: whether rows that are alike are neighbours.
+    of these. ``ordered``: whether rows that are alike are neighbours. ``firsts``: what was recognised at first points
+    of stretches (``batch.of_first``).
     """
 
     grid: Grid
@@ -57,6 +58,7 @@ class Spread:
     values: tuple[Array, ...]
     kinds: tuple[Array | None, ...]
     ordered: bool = False
+    firsts: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def scattered(self) -> bool:
@@ -147,7 +149,7 @@ class Spread:
         changes = zip(self.grid.changes, self.values, strict=True)
         values = tuple(v[places[c.along]] if v.size else v for c, v in changes)
         kinds = tuple(None if k is None else k[p] for k, p in zip(self.kinds, places, strict=True))
-        return replace(self, grid=self.grid.part(places), values=values, kinds=kinds)
+        return replace(self, grid=self.grid.part(places), values=values, kinds=kinds, firsts={})
 
     def in_order(self, region: Region) -> tuple[Spread, tuple[Array, ...]]:
         """Return a block with its rows in an order in which neighbours are alike, and where each place of it was."""

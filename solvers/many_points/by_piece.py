@@ -93,15 +93,17 @@ def offered(
     ``fewest``: points from which it is offered. ``of_few``: the same way for a few points, of which it is told how
     many it answers (default: that is not tried).
     """
-    if not all(fits(question) for question in blocks.kinds(grid)):
+    spread = over_grid.spread(grid)
+    firsts = (tuple(slice(i, i + 1) for i in index) for index in grid.kinds())
+    if not all(batch.of_first(spread, first, fits) for first in firsts):
         return OTHER_KIND
     if grid.size < fewest:
         return too_few(kind, fewest)
-    if over_grid.spread(grid).runs * OF_A_STRUCTURE > grid.size:
+    if spread.runs * OF_A_STRUCTURE > grid.size:
         return too_few(
             kind, OF_A_STRUCTURE, " for each combination of names, machines and word sizes on the axes"
         )
-    found = way(batch.apart(grid, maker))
+    found = way(batch.apart(grid, maker, spread))
     if found.spread.runs * OF_A_STRUCTURE > grid.size:
         # most of the work would be in setting up blocks of a few points
         return cut_up(kind)

@@ -18,6 +18,7 @@ from formulations import handover
 from formulations.grids import batch
 from formulations.grids.batch import Batch
 from formulations.grids.over_grid import Region, Spread
+from formulations.problem import Problem
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from scenarios.sweep.grids import Grid
@@ -53,8 +54,8 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
 
     Its declared work is so much for each term of a point's program.
     """
-    problem = work.first_problem(spread.grid)
-    cases = () if problem is None else batch.cases(problem)
+    first = tuple(slice(0, 1) for _ in spread.apart)
+    cases: tuple[Problem, ...] = batch.of_first(spread, first, batch.structure) or ()
     whole = any(v.discrete for case in cases for v in case.variables)
     name = "geometric {} whole term" if whole else "geometric {} term"
     compiled, how, each = kernel(spread, name, sum(map(work.terms, cases)), compiled)

@@ -10,6 +10,7 @@ from functools import partial
 
 from formulations.grids import batch, divided
 from formulations.grids.over_grid import Spread
+from formulations.problem import Problem
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.geometric.points import geometric
@@ -33,8 +34,8 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
 
     Its declared work is so much for each term of a point's relaxations.
     """
-    problem = work.first_problem(spread.grid)
-    cases = () if problem is None else batch.cases(problem)
+    first = tuple(slice(0, 1) for _ in spread.apart)
+    cases: tuple[Problem, ...] = batch.of_first(spread, first, divided.structure) or ()
     compiled, how, each = geometric.kernel(spread, "divided {} term", sum(map(work.terms, cases)), compiled)
     return ByPiece(
         spread,

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations.arithmetics.maxima import SIDE
+from formulations.arithmetics.maxima import SIDE, UP
+from formulations.canonical import Canonical
 from formulations.grids import divided
 from formulations.grids.batch import Batch, alone
 from formulations.problem import Problem
@@ -84,6 +85,42 @@ def whose(batch: Batch, names: tuple[str, ...]) -> NDArray[np.int64]:
     """Return the place of each limit among the names; -1 of what only says which number a maximum is."""
     places = {name: i for i, name in enumerate(names)}
     return np.array([-1 if key.side == SIDE else places[key.name] for key in batch.keys], dtype=np.int64)
+
+
+def corners(c: Canonical, problem: Problem) -> tuple[Array, ...]:
+    """Return designs in the middle, at the lower and at the upper ends of the box and of limits on single variables.
+
+    Unknowns for maxima are as near to these as their rows let them be. Whoever uses a design has to look at all rows.
+    """
+    low, high = c.low.copy(), c.high.copy()
+    for k in range(1, c.ptr.size - 1):
+        used = np.flatnonzero(c.exponents[c.ptr[k]])
+        if c.ptr[k + 1] == c.ptr[k] + 1 and used.size == 1 and used[0] not in c.allowed:
+            i, power = used[0], c.exponents[c.ptr[k], used[0]]
+            end, nearer = (high, np.minimum) if power > 0 else (low, np.maximum)
+            end[:, i] = nearer(end[:, i], -c.logc[:, c.ptr[k]] / power)
+    return tuple(_with_nearest_maxima(c, problem, y) for y in ((low + high) / 2, low, high))
+
+
+def _with_nearest_maxima(c: Canonical, problem: Problem, y: Array) -> Array:
+    """The same designs with unknowns for maxima as near to them as their rows let them be."""
+    decided = np.array([not v.auxiliary for v in problem.variables])
+    ups = np.array([v.name.endswith(UP) for v in problem.variables])
+    y = np.where(decided, y, np.where(ups, c.high, c.low))
+    rows = []
+    for k in (k for k, key in enumerate(c.keys, start=1) if key.side == SIDE):
+        e = c.exponents[c.ptr[k] : c.ptr[k + 1]]
+        own = ~decided & np.where(ups, (e > 0).all(0), (e < 0).all(0))
+        rows += [(k, i, e[0, i]) for i in np.flatnonzero(own)[:1]]
+    for _ in rows:
+        over = np.maximum(gp.evaluate(c.exponents, c.logc, c.ptr, y), 0.0)
+        if all((over[:, k] <= FEASIBLE).all() for k, *_ in rows):
+            break
+        now = y.copy()
+        for k, i, power in rows:
+            nearest = np.maximum if power < 0 else np.minimum
+            y[:, i] = nearest(y[:, i], now[:, i] - over[:, k] / power)
+    return y
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +240,7 @@ class Oracle:
 
     def __init__(self, batch: Batch, points: NDArray[np.intp], names: tuple[str, ...], solve: Solver) -> None:
         c = divided.any_design(divided.take(batch.arrays, points))
-        self._exponents, self._logc, self._ptr = c.exponents, c.logc, c.ptr
+        self._c, self._exponents, self._logc, self._ptr = c, c.exponents, c.logc, c.ptr
         self.names = names
         self._whose = whose(batch, names)
         # what says which number a maximum is stays exact: slack there would come on top of the limits' own
@@ -241,18 +278,16 @@ class Oracle:
         return sure, members, self._met(r.y) if why else ()
 
     def _met(self, y: Array) -> tuple[Bools, ...]:
-        """Which names are met at designs y, and at designs that need meet none.
+        """Which names are met at designs y, in the middle of the box, and at its lower and at its upper ends.
 
-        None, where a design does not meet what is no limit. Whether a value is an allowed one is left open.
+        None, where a design does not meet what is no limit. At the ends alone a discrete variable has allowed values.
         """
-        none = self._kept(np.arange(len(y)), np.zeros((len(y), len(self.names)), bool))
-        free = self._solve(self._exponents, none, self._ptr, self._low, self._high, tol=ANY).y
         found = []
-        for design in (y, free):
+        for k, design in enumerate((y, *corners(self._c, self._batch.problem))):
             held = gp.evaluate(self._exponents, self._logc, self._ptr, design)[:, 1:] <= FEASIBLE
             met = np.stack([held[:, self._whose == i].all(1) for i in range(len(self.names))], axis=1)
             if self._own is not None:
-                met[:, self._own] = False
+                met[:, self._own] &= k > 1
             found.append(met & held[:, self._whose < 0].all(1, keepdims=True))
         return tuple(found)
 

@@ -26,7 +26,8 @@ from formulations.problem import Problem
 from scenarios.question import Question
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
-from solvers.geometric.programs import branch
+from solvers.geometric.kernel.formulas import FEASIBLE
+from solvers.geometric.programs import branch, geometric_conflicts
 from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
@@ -114,13 +115,24 @@ def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     name = rows.c.keys[which].name
     own = rows.c.names.index(name) if name in rows.c.names else -1
     goal = divided.aimed(rows.c, which)
-    found, open_ones = np.full(len(rows.c.logc), np.inf), np.arange(len(rows.c.logc))
+    found = _constant_log_goal(rows, goal)
+    open_ones = np.flatnonzero(np.isposinf(found))
     for any_value in (False, True):
         found[open_ones] = _least_log_goal(rows, goal, open_ones, own, name, any_value=any_value)
         open_ones = open_ones[np.isposinf(found[open_ones])]
         if own not in rows.c.allowed or not open_ones.size:
             break
     return np.asarray(np.exp(found))
+
+
+def _constant_log_goal(rows: _Rows, goal: Canonical) -> Array:
+    """The log goal where it depends on nothing and a corner of the box meets the limits, else infinite."""
+    found = np.full(len(goal.logc), np.inf)
+    if not (goal.divisors or goal.exponents[: goal.ptr[1]].any()):
+        for design in geometric_conflicts.corners(goal, rows.near.problem)[1:]:
+            F = gp.evaluate(goal.exponents, goal.logc, goal.ptr, design)
+            found = np.where((F[:, 1:] <= FEASIBLE).all(1), F[:, 0], found)
+    return found
 
 
 def _least_value(rows: _Rows, name: str) -> Array:
