@@ -19,10 +19,8 @@ import numpy as np
 
 from dse.names import some_of
 from dse.system.records import dataclass
-from formulations import tolerances
 from formulations.evaluation import box
 from formulations.problem import Problem, reaching
-from formulations.programs import row_ends
 from formulations.programs.program import Program
 from results.solution import Solution, Status
 from results.telling.facts import HELD_BY
@@ -110,11 +108,9 @@ def _enclosed(tried: Tried) -> bool:
     endless = reaching(tried.problem, math.inf).program if boxed.any() else None
     if endless is None:
         return not boxed.any()
-    from solvers.linear import milp
+    from solvers.linear import programs
 
-    goal, under = milp.objective(endless)
-    n = milp.numbers(endless, more=(goal - (best.ratio + abs(best.ratio) * tolerances.TIE) * under,))
-    ends = row_ends.sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
+    ends = programs.needed_ends(endless, best)
     return bool((ends <= p.high)[boxed].all())
 
 

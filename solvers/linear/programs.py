@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.programs import row_ends
 from formulations.programs.program import Program, branch_count
 from formulations.row_keys import RowKey
-from formulations.tolerances import SLACK
+from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
 from solvers.judgement import bound_of
 from solvers.linear import milp, milp_conflicts, milp_explained, milp_ties
@@ -61,6 +62,14 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
         return Settled(Outcome(Status.FEASIBLE, p.design(chosen.u), None, text, SOLVER), chosen.ranges)
     outcome = Outcome(Status.OPTIMAL, p.design(chosen.u), _to_user(p, best.bound), proof(p), SOLVER)
     return Settled(outcome, chosen.ranges, best, chosen.u, chosen.rest)
+
+
+def needed_ends(endless: Program, best: Result) -> Array:
+    """Upper ends beyond which no design is needed that is as good as ``best``; ``endless``: has no ends of a search."""
+    goal, under = milp.objective(endless)
+    as_good = goal - (best.ratio + abs(best.ratio) * TIE) * under
+    n = milp.numbers(endless, more=(as_good,))
+    return row_ends.sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
 
 
 def proof(p: Program) -> str:
