@@ -67,7 +67,7 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
 def needed_ends(endless: Program, best: Result) -> Array:
     """Upper ends beyond which no design is needed that is as good as ``best``; ``endless``: has no ends of a search."""
     goal, under = milp.objective(endless)
-    as_good = goal - (best.ratio + abs(best.ratio) * TIE) * under
+    as_good = goal - (best.value + abs(best.value) * TIE) * under
     n = milp.numbers(endless, more=(as_good,))
     return row_ends.sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
 
