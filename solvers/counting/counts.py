@@ -9,6 +9,7 @@ bound.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -175,6 +176,18 @@ def counts(question: Question, count: int, known: Run | None = None) -> Counts:
     about = [bool(f.terms) and all(isinstance(a, Some) for a in f.terms) for _, _, f in limits]
     rows = tuple(Limit(key, c.form(f), r, own) for (key, r, f), own in zip(limits, about, strict=True))
     return replace(c, limits=rows, cost=c.form(goal), ties=tuple(map(c.form, ties)))
+
+
+def enclosed(c: Counts) -> Mask:
+    """Where the limits and the user's bounds keep all numbers within the ends between which they are searched."""
+    question, count = replace(c.question, reach=math.inf), len(c.names)
+    own = [column_ends(question, d)[1] for d in question.decide]
+    high, whole = np.append(own, c.high[count:]), np.ones(len(c.high), dtype=bool)
+    found = np.array([(own <= c.high[:count]).all()] * c.count)
+    if not found.all():
+        rows = numbers(c, [x.form for x in c.limits])
+        found[:] = [(upper_ends(r, c.low, high, whole)[:count] <= c.high[:count]).all() for r in rows]
+    return found
 
 
 def aimed(c: Counts, which: int) -> Counts:

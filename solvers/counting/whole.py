@@ -111,6 +111,8 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> B
     # a design that fails its own check is for the single path to judge
     failed = np.any([1.0 - np.broadcast_to(plain(r), (count,)) < -HOLDS for r in rows.values()], axis=0)
     met = np.isfinite(best.value)
+    if question.objectives[0].maximize:
+        failed |= ~counts.enclosed(c)
     return BestOf(
         chosen,
         question,

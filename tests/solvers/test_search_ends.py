@@ -109,6 +109,20 @@ def test_a_mix_near_the_end_of_a_search_is_not_called_best() -> None:
     assert many.metrics["blocks"] > 1e7
 
 
+def test_the_best_mix_of_a_sweep_counts_where_it_needs_more_than_a_search_holds() -> None:
+    """From 6 MW on the most that 1e8 sockets in the first box give is less than what the power allows."""
+    source = library("station_most_flops_in_10_kw", machine={"socket": "imx515"})
+    del source["decide"]
+    axis = {"path": "limits.power.max", "start": 3e5, "stop": 6e7, "num": 30, "spacing": "log"}
+    swept = dse.sweep(
+        dse.load(source | {"limits": {"power": {"max": 6e7}}, "sweep": {"cap": axis}}), workers=1
+    )
+    assert (swept.status == STATUS_CODES[Status.OPTIMAL]).all()
+    assert swept.throughput.values == pytest.approx(
+        swept.throughput.values[0] * swept.cap.values / 3e5, rel=1e-3
+    )
+
+
 def test_an_end_of_the_user_beyond_the_box_counts() -> None:
     way = "cards.socket.full.of 64"
     source = station(limits={"throughput": {"min": 1e18}})
