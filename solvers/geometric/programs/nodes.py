@@ -25,7 +25,7 @@ FINEST = 1e-4
 GRADES, GRADE = 9, 4.0
 """Parts of a form on each side of the best design, and how much wider one is than its neighbour towards it."""
 GRADE_UNKNOWN = 64.0
-"""The same where no design is known: as a rule all parts are refuted."""
+"""The same where no design is known and nodes cost more than calls: as a rule all parts are refuted."""
 LEAST_WIDTH = 2.5e-3
 """A node that may hold designs as good as the best is cut until it is as narrow as this, to see how far they reach."""
 VALUE_SLACK = 1e-9
@@ -107,12 +107,13 @@ def _next_values(logs: Array | None, at: Array) -> tuple[Array, Array]:
 
 
 def cut(
-    c: Canonical, nodes: Nodes, relaxed: Relaxed, missing: Array, best: Array, gap: float
+    c: Canonical, nodes: Nodes, relaxed: Relaxed, missing: Array, best: Array, gap: float, unknown: float
 ) -> tuple[Nodes, Bools]:
     """Children that share the nodes' designs, and which nodes have nothing left to cut.
 
     ``c``: the program of each node. ``missing``: what bounds lack to close nodes. ``best``: the best design of each
-    node's point, as far as there is one. ``gap``: what is closed to this is closed.
+    node's point, as far as there is one. ``gap``: what is closed to this is closed. ``unknown``: the grade of parts
+    where no design is known.
     A form whose secants explain a good part of what is missing comes before whole numbers, which would be cut off one
     by one.
     """
@@ -159,8 +160,8 @@ def cut(
             below, above = _next_values(c.allowed[v], here)
             made += _within(c, nodes.take(some), v, [(low, below), (here, here), (above, high)])
     reached = np.einsum("pi,qi->pq", best, c.forms[:, : best.shape[1]]) if some_form else z
-    unknown = np.isnan(reached)
-    centre, grade = np.where(unknown, z, reached), np.where(unknown, GRADE_UNKNOWN, GRADE)
+    none = np.isnan(reached)
+    centre, grade = np.where(none, z, reached), np.where(none, unknown, GRADE)
     for i in range(width.shape[1]):
         some = np.flatnonzero(form == i)
         if some.size:

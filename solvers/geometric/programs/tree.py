@@ -361,7 +361,8 @@ def _children(s: _State, nodes: Nodes, relaxed: Relaxed) -> Nodes:
     bounded = nodes.bound > -np.inf
     missing = np.where(bounded, s.best()[nodes.point] - np.where(bounded, nodes.bound, 0.0), np.inf)
     c, best = take(s.tight, nodes.point), s.y[nodes.point]
-    children, leaf = parts.cut(c, nodes, relaxed, missing, best, s.wanted.gap)
+    unknown = parts.GRADE if s.wanted.fewest_calls else parts.GRADE_UNKNOWN
+    children, leaf = parts.cut(c, nodes, relaxed, missing, best, s.wanted.gap, unknown)
     if leaf.any():
         s.leaves.append(nodes.take(leaf))
     return children
