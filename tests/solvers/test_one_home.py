@@ -15,8 +15,8 @@ from solvers import boxes, enumeration, judgement
 from solvers.answer import answer
 from solvers.explaining import subsets
 from solvers.geometric.kernel import formulas, gp
-from solvers.geometric.programs import crossover, geometric_conflicts, optimal_face, ties, unbounded
-from solvers.linear import milp_conflicts
+from solvers.geometric.programs import crossover, geometric_conflicts, optimal_face, ties, tree, unbounded
+from solvers.linear import linear_program, milp_conflicts
 from solvers.mechanisms import conflicts, sensitivity
 from solvers.nonlinear import search
 
@@ -63,7 +63,7 @@ CLASSES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_minimal_conflicts_have_one_home(kind: str, monkeypatch: pytest.MonkeyPatch):
-    axis = {"path": "limits.time.max", "start": 1e-9, "stop": 1e-8, "num": 12, "spacing": "log"}
+    axis = {"path": "limits.time.max", "start": 1e-9, "stop": 1e-8, "num": MANY, "spacing": "log"}
     grid = scenarios.grid(dse.load({**CLASSES[kind], "sweep": {"deadline": axis}}))
     question, at = grid.question((0,)), chunk_work.ready(grid)
     assert at.path is not None
@@ -77,7 +77,7 @@ def test_minimal_conflicts_have_one_home(kind: str, monkeypatch: pytest.MonkeyPa
     assert alone.status is Status.ERROR
     assert GONE in alone.message
     with pytest.raises(RuntimeError, match=GONE):
-        at.path.solve(at.plan, (slice(0, 12),))
+        at.path.solve(at.plan, (slice(0, MANY),))
 
 
 def _gone(*_: Any, **__: Any) -> Any:
@@ -237,6 +237,28 @@ LINEAR = PARTITION | {
     "given": {"regions": [{**r, "divisible": True} for r in REGIONS]},
     "limits": {"time": {"max": 1e-6}},
 }
+
+
+@pytest.mark.parametrize(
+    ("home", "name", "source"),
+    [
+        (tree, "search", CLASSES["ratios of sums"] | MET["ratios of sums"]),
+        (linear_program, "reduced_costs", LINEAR | {"limits": {"time": {"max": 1e4}}}),
+    ],
+    ids=["branch and bound of ratios", "bounds of linear programs"],
+)
+def test_what_proves_an_optimum_has_one_home(
+    home: Any, name: str, source: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    axis = {"path": "limits.time.max", "start": 100.0, "stop": 1e4, "num": MANY, "spacing": "log"}
+    grid = scenarios.grid(dse.load({**source, "sweep": {"deadline": axis}}))
+    question, at = grid.question((MANY - 1,)), chunk_work.ready(grid)
+    assert at.path is not None
+    assert answer(question, neighbours=False).status is Status.OPTIMAL
+    monkeypatch.setattr(home, name, _gone)
+    assert GONE in answer(question, neighbours=False).message
+    with pytest.raises(RuntimeError, match=GONE):
+        at.path.solve(at.plan, (slice(0, MANY),))
 
 
 @pytest.mark.parametrize("kind", ["geometric program", "ratios of sums", "linear program"])
