@@ -99,7 +99,7 @@ def _enclosed(tried: Tried) -> bool:
     """Whether no design beyond the ends of a search can be better than the optimum found within them.
 
     Beyond those of a convex program there is none. Of others the rows, and that the objective is no worse, have to
-    imply ends within these.
+    imply ends within these, or divisible numbers without ends be no better.
     """
     p, best = tried.problem.program, getattr(tried.found, "best", None)
     if p is None or best is None or not (p.integer.any() or p.exact):
@@ -111,7 +111,7 @@ def _enclosed(tried: Tried) -> bool:
     from solvers.linear import programs
 
     ends = programs.needed_ends(endless, best)
-    return bool((ends <= p.high)[boxed].all())
+    return bool((ends <= p.high)[boxed].all()) or programs.is_bound_of_all(endless, best)
 
 
 def _wider_reaches(problem: Problem) -> Iterator[float]:

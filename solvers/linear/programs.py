@@ -9,12 +9,12 @@ from dataclasses import replace
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.programs import row_ends
-from formulations.programs.program import Program, branch_count
+from formulations.programs.program import Program, branch_count, branches
 from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
 from solvers.judgement import bound_of
-from solvers.linear import milp, milp_conflicts, milp_explained, milp_ties
+from solvers.linear import highs, milp, milp_conflicts, milp_explained, milp_ties
 from solvers.linear.linear_program import Array, End, Result
 from solvers.outcome import Outcome
 
@@ -70,6 +70,13 @@ def needed_ends(endless: Program, best: Result) -> Array:
     as_good = goal - (best.value + abs(best.value) * TIE) * under
     n = milp.numbers(endless, more=(as_good,))
     return row_ends.sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
+
+
+def is_bound_of_all(endless: Program, best: Result) -> bool:
+    """Whether divisible numbers show that no design is better than ``best``; ``endless``: has no ends of a search."""
+    goal, under = milp.objective(endless)
+    better, n = goal - (best.bound - TIE * abs(best.bound)) * under, milp.numbers(endless).relaxed()
+    return all(highs.minimise(n.with_rows(extra), better).bound >= 0.0 for extra in branches(endless))
 
 
 def proof(p: Program) -> str:

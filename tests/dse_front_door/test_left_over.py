@@ -176,7 +176,7 @@ CHOSEN = {
     "whole numbers": (whole, "answered", station),
     "one decided number": (
         unstructured,
-        "answered",
+        "_answer_by_intervals",
         lambda: {
             "model": "fft",
             "machine": "balanced",

@@ -55,7 +55,7 @@ def agree(q: Question) -> None:
     p = program(q)
     mine = programs.optimise(p)
     best = mine.best
-    ratio = best.ratio if best is not None and is_ratio(p) else None
+    ratio = best.value if best is not None and is_ratio(p) else None
     if is_ratio(p) and ratio is None:
         ratio = 0.0
     found = least(p, ratio)
@@ -73,9 +73,9 @@ def agree(q: Question) -> None:
         # numerator - ratio * denominator is least, 0, at the least ratio
         assert abs(value) <= 1e-7 * abs(float(p.goal @ best.u))
     elif p.under[:-1].any():
-        assert -1.0 / value == pytest.approx(best.ratio, rel=1e-7)
+        assert -1.0 / value == pytest.approx(best.value, rel=1e-7)
     else:
-        assert value == pytest.approx(best.ratio, rel=1e-7)
+        assert value == pytest.approx(best.value, rel=1e-7)
 
 
 @settings(max_examples=10, deadline=None)
@@ -227,7 +227,7 @@ def test_a_written_file_is_readable_and_solved_by_itself(tmp_path: Path) -> None
     m = pyomo_program(program(q))
     best = programs.optimise(program(q)).best
     assert best is not None
-    assert h.getInfo().objective_function_value * m.goal_scale == pytest.approx(best.ratio, rel=1e-7)
+    assert h.getInfo().objective_function_value * m.goal_scale == pytest.approx(best.value, rel=1e-7)
     assert text.startswith(f"\\* objective in SI = {m.goal_scale!r} * that of the file *\\\n")
     assert written_goal(problem) in text
 
@@ -266,7 +266,7 @@ def test_all_branches_are_in_one_file(form: str, tmp_path: Path) -> None:
         best = programs.optimise(program(q)).best
         assert best is not None
         scale = pyomo_program(program(q)).goal_scale
-        assert h.getInfo().objective_function_value * scale == pytest.approx(best.ratio, rel=1e-7)
+        assert h.getInfo().objective_function_value * scale == pytest.approx(best.value, rel=1e-7)
 
 
 def test_a_ratio_is_linear_only_with_its_value(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ import pytest
 from geometric_grids import FREE, assert_alike, at_once, grid, log, share
 
 from formulations.grids import batch
+from results.dataset import STATUS_CODES
 from results.solution import Status
 from scenarios.sweep.grids import Grid
+from solvers.answer import answer
 from solvers.geometric.points import geometric
 from solvers.many_points import by_piece
 
@@ -263,17 +265,28 @@ def test_of_many_points_next_to_none_is_left_over():
             decide="processors = { max = 65536, integer = true }\nmemory = { integer = true }",
             limits='time = { max = "1 s" }',
         ),
-        # a longer time would do it good: which of the terms it is may be another one at every point
-        grid(
-            {"limits.overlapped_power.max": log("1 W", "1 kW", 600)},
-            objective='minimize = "overlapped_energy"',
-            limits='overlapped_power = { max = "1 W" }' + OVERLAPPED,
-        ),
     ],
-    ids=["a power cap", "two whole numbers", "a power over the longest time"],
+    ids=["a power cap", "two whole numbers"],
 )
 def test_other_grids_go_other_ways(asked: Grid):
     assert geometric.way(asked).path is None
+
+
+def test_a_power_over_the_longest_time_goes_by_cases():
+    """A longer time would do it good: which of the terms it is may be another one at every point."""
+    asked = grid(
+        {"limits.overlapped_power.max": log("1 W", "1 kW", 600)},
+        objective='minimize = "overlapped_energy"',
+        limits='overlapped_power = { max = "1 W" }' + OVERLAPPED,
+    )
+    assert geometric.way(asked).path is not None
+    _, arrays, left = at_once(asked)
+    assert not left.any()
+    for i in (0, 200, 599):
+        alone = answer(asked.question((i,)), neighbours=False)
+        assert arrays["status"][i] == STATUS_CODES[alone.status]
+        if alone.objective is not None:
+            assert arrays["objective"][i] == pytest.approx(alone.objective, rel=1e-8)
 
 
 @pytest.mark.parametrize(("sizes", "reason"), [(5, "from 8 points on for each"), (3, "from 8 points on")])
