@@ -40,17 +40,17 @@ def solve(
     """Solve N geometric programs as ``solvers.geometric.kernel.gp.solve`` does, which also tries failures once more.
 
     ``tol``: of the gap; from 10 on (``ANY``) it is only asked whether the limits can be met.
-    ``hurried``: what fails is tried once more for a short time only; those ``content`` (N,) with a gap of 1e-6 are not
+    ``hurried``: what fails is tried once more for a short time only; those ``content`` (N,) with a gap of 1e-4 are not
     tried again. ``enough``: as there. ``width``: programs of fewer variables are
     widened to so many, as each number of them is compiled anew.
     """
     N, n = len(np.atleast_2d(logc)), A.shape[-1]
     if not N:
         return gp.solve(A, logc, ptr, lo, hi)
-    if n < width <= UNROLLED:
-        return _widened(A, logc, ptr, lo, hi, tol, max_iterations, width, hurried, content)
     till = np.full(N, np.nan) if enough is None else enough
-    result = compiled_only(A, logc, ptr, lo, hi, tol=tol, max_iterations=max_iterations, enough=till)
+    result = compiled_only(
+        A, logc, ptr, lo, hi, tol=tol, max_iterations=max_iterations, width=width, enough=till
+    )
     again = np.flatnonzero((result.status == FAILED) & ~_near(result, content) & ~(result.bound >= till))
     if again.size:
         own = A if A.ndim == 2 else A[again]
@@ -75,63 +75,32 @@ def compiled_only(
     *,
     tol: float = 1e-9,
     max_iterations: int = 200,
+    width: int = 0,
     enough: Array | None = None,
 ) -> gp.Result:
     """Do the same without a second try for what fails."""
+    own, m = A.shape[-1], len(ptr) - 2
+    n = width if own < width <= UNROLLED else own
+    # further variables are fixed and stand in no term
+    A, low, high = (
+        np.ascontiguousarray(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, n - own)]), float)
+        for x in (A if A.ndim == 3 else A[None], np.atleast_2d(lo), np.atleast_2d(hi))
+    )
     logc = np.ascontiguousarray(np.atleast_2d(logc), float)
-    shared = np.ascontiguousarray(A if A.ndim == 3 else A[None], float)
-    N, n, m = len(logc), shared.shape[2], len(ptr) - 2
-    low, high = (np.ascontiguousarray(np.atleast_2d(x), float) for x in (lo, hi))
     # a tuple tells the compiler how many variables there are
     dims: Any = (0,) * n if n <= UNROLLED else np.zeros(n, np.int8)
-    guess = np.linalg.pinv(shared[0])
-    out = np.zeros((N, 6 + 3 * n + m))
-    till = np.full(N, np.nan) if enough is None else enough
-    _all(shared, logc, np.asarray(ptr, np.int64), low, high, guess, dims, tol, max_iterations, till, out)
-    return _result(out, n, m)
-
-
-def _widened(
-    A: Array,
-    logc: Array,
-    ptr: NDArray[np.int64],
-    lo: Array,
-    hi: Array,
-    tol: float,
-    limit: int,
-    width: int,
-    hurried: bool,
-    content: Bools | None,
-) -> gp.Result:
-    """Solve with further variables that are fixed and stand in no term."""
-    n = A.shape[-1]
-    more = ((0, 0), (0, width - n))
-    low, high = (np.pad(np.atleast_2d(x), more) for x in (lo, hi))
-    r = solve(
-        np.pad(A, (*((0, 0),) * (A.ndim - 2), *more)),
-        logc,
-        ptr,
-        low,
-        high,
-        tol=tol,
-        max_iterations=limit,
-        hurried=hurried,
-        content=content,
-    )
-    return gp.of_first(r, n)
-
-
-def _result(out: Array, n: int, m: int) -> gp.Result:
-    y, lower, upper, rest = (
-        out[:, 6 : 6 + n],
-        out[:, 6 + n : 6 + 2 * n],
-        out[:, 6 + 2 * n : 6 + 3 * n],
-        6 + 3 * n,
-    )
-    status = (out[:, 2] % 10).astype(np.int8)
-    return gp.Result(
-        y, out[:, 0], out[:, 1], out[:, rest : rest + m], lower, upper, status, out[:, 3], out[:, 4],
-        out[:, 5].astype(np.int64), out[:, 2] >= 10,
+    till = np.full(len(logc), np.nan) if enough is None else enough
+    out = np.zeros((len(logc), 6 + 3 * n + m))
+    guess = np.linalg.pinv(A[0])
+    _all(A, logc, np.asarray(ptr, np.int64), low, high, guess, dims, tol, max_iterations, till, out)
+    value, bound, status, violation, proof, iterations = out[:, :6].T
+    y, lower, upper, multipliers = np.split(out[:, 6:], [n, 2 * n, 3 * n], axis=1)
+    return gp.of_first(
+        gp.Result(
+            y, value, bound, multipliers, lower, upper, (status % 10).astype(np.int8), violation, proof,
+            iterations.astype(np.int64), status >= 10,
+        ),
+        own,
     )  # fmt: skip
 
 
@@ -158,9 +127,9 @@ def _solve_point(
         w[r.free + v] = 1.0 if hi[v] - lo[v] > FIXED else 0.0
         crossed = max(crossed, lo[v] - hi[v])
         w[r.y + v] = w[r.yb + v] = 0.5 * (lo[v] + hi[v])
-    decided = _decided(A, b, ptr, dims, w, r)
+    _switch_off_decided(A, b, ptr, dims, w, r)
     infeasible, penalised, slight, count = True, False, 0.0, 0
-    if crossed <= 0 and decided <= FEASIBLE:
+    if crossed <= 0:
         for attempt in range(2):
             for v in range(n):
                 if attempt == 0 and w[r.free + v] > 0:
@@ -188,24 +157,16 @@ def _solve_point(
 
 
 @compiled
-def _decided(A: Any, b: Any, ptr: Any, dims: Any, w: Any, r: Room) -> float:
-    """Switch off the limits without a free variable, which their value decides; the worst of these values."""
-    worst, at = -np.inf, -1
-    values(A, b, ptr, dims, w, r.y, r.F, r.W)
+def _switch_off_decided(A: Any, b: Any, ptr: Any, dims: Any, w: Any, r: Room) -> None:
+    """Switch off the limits without a free variable, which their value decides in the end."""
     for k in range(r.M):
-        w[r.Lb + k] = w[r.L + k] = 0.0
-        w[r.on + k] = 0.0
-    for k in range(r.m):
-        moves = False
-        for j in range(ptr[k + 1], ptr[k + 2]):
-            for v in range(len(dims)):
-                moves = moves or (w[r.free + v] > 0 and b[j] > -np.inf and A[j, v] != 0.0)
-        w[r.on + k] = 1.0 if moves else 0.0
-        if not moves and w[r.F + k + 1] > worst:
-            worst, at = w[r.F + k + 1], k
-    if worst > FEASIBLE:
-        w[r.Lb + at] = 1.0
-    return worst
+        w[r.Lb + k] = w[r.L + k] = w[r.on + k] = 0.0
+    for v in range(len(dims)):
+        w[r.on + r.m + 1 + v] = w[r.on + r.m + 1 + r.n + v] = w[r.free + v]
+        for k in range(r.m):
+            for j in range(ptr[k + 1], ptr[k + 2]):
+                if w[r.free + v] > 0 and b[j] > -np.inf and A[j, v] != 0.0:
+                    w[r.on + k] = 1.0
 
 
 @compiled
@@ -215,28 +176,27 @@ def _judge(
 ) -> None:  # fmt: skip
     """Judge the final point by the rows as they stand."""
     values(A, b, ptr, dims, w, r.yb, r.Ft, r.Wt)
-    violation, total = -np.inf, 0.0
+    violation, decided, total = -np.inf, -np.inf, 0.0
     for k in range(r.m):
         violation = max(violation, w[r.Ft + k + 1])
+        decided = max(decided, w[r.Ft + k + 1]) if w[r.on + k] == 0 else decided
+    for k in range(r.m):
+        if decided > FEASIBLE:
+            w[r.Lb + k] = 1.0 if w[r.on + k] == 0 and w[r.Ft + k + 1] == decided else 0.0
         total += w[r.Lb + k]
-    value, bound = w[r.Ft + 0], proven(A, b, ptr, w, r, dims, lo, hi, 1.0)
-    met = violation <= FEASIBLE and crossed <= 0
-    closed = tol >= ANY or close(value - bound, total, tol)
-    # limits that miss by less than the tolerance are accepted: the bound beyond the value is that slip
-    if met and (slight > 0 or closed):
-        bound = min(bound, value)
-        closed = tol >= ANY or close(value - bound, total, tol)
-    status, proof = (0.0 if met and closed else float(FAILED)), 0.0
+    infeasible = infeasible or decided > FEASIBLE
+    value = w[r.Ft]
+    bound = proven(A, b, ptr, w, r, dims, lo, hi, 0.0 if infeasible else 1.0)
+    status, proof = float(FAILED), 0.0
     if infeasible:
-        proof = crossed if crossed > 0 else proven(A, b, ptr, w, r, dims, lo, hi, 0.0) / max(total, TINY)
-        status = float(INFEASIBLE) if proof > 0 else status
-    out[0], out[1], out[2], out[3], out[4] = (
-        value,
-        bound,
-        status,
-        violation,
-        proof if status == INFEASIBLE else 0.0,
-    )
+        miss = crossed if crossed > 0 else bound / max(total, TINY)
+        status, proof, bound = (float(INFEASIBLE), miss, -np.inf) if miss > 0 else (status, 0.0, -np.inf)
+    elif violation <= FEASIBLE:
+        # limits that miss by less than the tolerance are accepted: the bound beyond the value is that slip
+        if tol >= ANY or slight > 0 or close(value - bound, total, tol):
+            bound = min(bound, value)
+        status = 0.0 if tol >= ANY or close(value - bound, total, tol) else status
+    out[0], out[1], out[2], out[3], out[4] = value, bound, status, violation, proof
 
 
 def _solving_loop(sources: int) -> Any:

@@ -43,6 +43,8 @@ STARTS_BROKEN, STARTS_AGAIN = -0.1, -1e-2
 """The greatest limit from which on a start needs an elastic t: the first one, and that of the cautious mode."""
 LIFT, LIFT_AGAIN = 1.0, 0.1
 """How far above the greatest limit t begins."""
+FLOOR_OF_SLACKS = 1e-3
+"""Slacks begin no smaller than this part of the narrowest margin that keeps the first iterate inside the box."""
 SHORT_STEP, SHORTER, CUTS = 0.1, 0.6, 40
 """A step that counts as short; how a step that will not do is cut, and how often."""
 ANY = 10.0

@@ -25,7 +25,6 @@ from solvers.geometric.kernel.gp_terms import (
     lagrangian_bound,
     present,
     terms,
-    weights,
 )
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.patterns import Rows
@@ -42,7 +41,6 @@ __all__ = [
     "lagrangian_bound",
     "solve",
     "terms",
-    "weights",
 ]
 
 BLOCK, EXPONENTS_AT_ONCE = 1024, 1 << 22
@@ -96,7 +94,7 @@ def solve(
     ``lo``, ``hi``: the finite box, (n,) or (N, n); equal ends fix a variable, and a row without a free
     variable is decided by its value. ``start``: (n,) or (N, n), a guess. ``apart``: instances with other free variables
     go one kind after the other, each in arrays of its size; else all in step, which is faster for a few, and what jams
-    is given up sooner, since all others wait for it; those ``content`` (N,) with a gap of 1e-6 are not tried again.
+    is given up sooner, since all others wait for it; those ``content`` (N,) with a gap of 1e-4 are not tried again.
     ``hurried``: what jams is given up sooner in any case. ``enough`` (N,): bounds from which nothing more is asked, NaN
     where there is none; an instance that has one ends there (and may not be optimal), or unsharpened with its gap
     closed.
@@ -129,10 +127,10 @@ def solve(
                 kept = np.zeros(len(block), bool) if content is None else content[block]
                 wish = None if apart and not hurried else kept
                 till = np.full(len(block), np.nan) if enough is None else enough[block]
-                answers = _solve_block(
+                found = _solve_block(
                     part, lo[block], hi[block], free[block], g, tol, max_iterations, wish, till
                 )
-                _write(result, block, answers, tol)
+                result.put(block, found)
     return result
 
 
@@ -140,22 +138,6 @@ def of_first(r: Result, n: int) -> Result:
     """What there is of the first n variables; the others are fixed and stand in no term."""
     lower, upper = r.lower_multipliers[:, :n], r.upper_multipliers[:, :n]
     return replace(r, y=r.y[:, :n], lower_multipliers=lower, upper_multipliers=upper)
-
-
-@dataclass(slots=True)
-class _Answers:
-    """Raw answers of a block, before they are judged by the original rows."""
-
-    terms: Terms
-    lo: Array
-    hi: Array
-    y: Array
-    lam: Array
-    box: Array
-    infeasible: Bools
-    slight: Array
-    iterations: NDArray[np.int64]
-    penalised: Bools
 
 
 def _patterns(free: Bools) -> list[NDArray[np.int64]]:
@@ -177,17 +159,16 @@ def _solve_block(
     limit: int,
     content: Bools | None,
     enough: Array,
-) -> _Answers:
+) -> Result:
     """Solve instances in step; ``free`` (B, n) says which variables each may move; the rest: as in ``run``."""
     B, m, n = len(lo), len(T.starts) - 1, free.shape[1]
     middle = 0.5 * (lo + hi)
     R, decided, worst = _reduce(T, middle, free)
-    none, some = np.zeros(B), np.zeros((B, m))
-    no, count = none > 0, np.zeros(B, np.int64)
-    out = _Answers(T, lo, hi, middle, some, np.zeros((B, 2 * n)), no, none, count, no.copy())
-    out.infeasible = (worst > FEASIBLE) | (lo > hi).any(1)
-    out.lam[out.infeasible] = (decided == worst[:, None])[out.infeasible]
-    live = np.flatnonzero(~out.infeasible & free.any(1))
+    infeasible = (worst > FEASIBLE) | (lo > hi).any(1)
+    y, box = middle, np.zeros((B, 2 * n))
+    lam = np.where(infeasible[:, None], decided == worst[:, None], 0.0)
+    slight, count, penalised = np.zeros(B), np.zeros(B, np.int64), np.zeros(B, bool)
+    live = np.flatnonzero(~infeasible & free.any(1))
     if len(live):
         R = R if len(live) == B else R.take(live)
         columns = np.flatnonzero(free.any(0))
@@ -197,13 +178,12 @@ def _solve_block(
         start = _guess(R) if guess is None else np.where(moves, guess[live][:, columns], 0.0)
         content = None if content is None else content[live]
         found = run(R, low, high, start, tol, limit, enough[live], content)
-        out.y[np.ix_(live, columns)] = np.where(moves, found.y, middle[live][:, columns])
-        out.lam[live] = found.L[:, :m]
+        y[np.ix_(live, columns)] = np.where(moves, found.y, middle[live][:, columns])
         ends = np.where(np.tile(moves, 2), found.L[:, m + 1 :], 0.0)
-        out.box[np.ix_(live, np.concatenate([columns, n + columns]))] = ends
-        out.infeasible[live], out.slight[live] = found.infeasible, found.slight
-        out.iterations[live], out.penalised[live] = found.iterations, found.penalised
-    return out
+        box[np.ix_(live, np.concatenate([columns, n + columns]))] = ends
+        lam[live], infeasible[live], slight[live] = found.L[:, :m], found.infeasible, found.slight
+        count[live], penalised[live] = found.iterations, found.penalised
+    return _judged(T, lo, hi, y, lam, box, infeasible, slight, count, penalised, tol)
 
 
 def _reduce(T: Terms, y: Array, free: Bools) -> tuple[Terms, Array, Array]:
@@ -251,26 +231,37 @@ def _squares(X: Array) -> Array:
     return np.asarray(M + ridge[..., None, None] * np.eye(M.shape[-1]))
 
 
-def _write(r: Result, block: NDArray[np.int64], a: _Answers, tol: float) -> None:
-    """Judge the final points by the original rows and store them."""
-    n = a.y.shape[1]
-    y = np.where(a.lo <= a.hi, np.clip(a.y, a.lo, a.hi), a.y)
-    F = a.terms.at(y)[0]
-    on = present(a.terms)[:, 1:]
-    lam = np.where(on, a.lam, 0.0)
-    total = lam.sum(1)
-    value = F[:, 0]
+def _judged(
+    T: Terms,
+    lo: Array,
+    hi: Array,
+    y: Array,
+    lam: Array,
+    box: Array,
+    infeasible: Bools,
+    slight: Array,
+    iterations: NDArray[np.int64],
+    penalised: Bools,
+    tol: float,
+) -> Result:
+    """Judge the final points by the original rows."""
+    n, crossed = y.shape[1], (lo > hi).any(1)
+    y = np.where(lo <= hi, np.clip(y, lo, hi), y)
+    F = T.at(y)[0]
+    on = present(T)[:, 1:]
+    lam = np.where(on, lam, 0.0)
+    total, value = lam.sum(1), F[:, 0]
     violation = np.where(on, F[:, 1:], -np.inf).max(1, initial=-np.inf)
-    met = (violation <= FEASIBLE) & (a.lo <= a.hi).all(1)
-    bound = lagrangian(a.terms, a.lo, a.hi, y, lam, 1.0)
+    met = (violation <= FEASIBLE) & ~crossed
+    bound = lagrangian(T, lo, hi, y, lam, 1.0)
     # limits that miss by less than the tolerance are accepted: the bound beyond the value is that slip
-    slip = met & ((a.slight > 0) | (tol >= ANY) | close(value - bound, total, tol))
+    slip = met & ((slight > 0) | (tol >= ANY) | close(value - bound, total, tol))
     bound = np.where(slip, np.minimum(bound, value), bound)
-    proof = lagrangian(a.terms, a.lo, a.hi, y, lam, 0.0) / np.maximum(total, TINY)
-    proof = np.where((a.lo > a.hi).any(1), (a.lo - a.hi).max(1), proof)
+    proof = lagrangian(T, lo, hi, y, lam, 0.0) / np.maximum(total, TINY)
+    proof = np.where(crossed, (lo - hi).max(1), proof)
     status = np.where(met & ((tol >= ANY) | close(value - bound, total, tol)), OPTIMAL, FAILED)
-    status = np.where(a.infeasible & (proof > 0), INFEASIBLE, status)
-    r.y[block], r.value[block], r.bound[block], r.multipliers[block] = y, value, bound, lam
-    r.lower_multipliers[block], r.upper_multipliers[block] = a.box[:, :n], a.box[:, n:]
-    r.status[block], r.violation[block], r.iterations[block] = status, violation, a.iterations
-    r.penalised[block], r.proof[block] = a.penalised, np.where(status == INFEASIBLE, proof, 0.0)
+    status = np.where(infeasible & (proof > 0), INFEASIBLE, status)
+    proof = np.where(status == INFEASIBLE, proof, 0.0)
+    return Result(
+        y, value, bound, lam, box[:, :n], box[:, n:], status, violation, proof, iterations, penalised
+    )

@@ -42,7 +42,8 @@ from solvers.geometric.kernel.gp_terms import Array, Terms
 
 HURRIED, GIVEN_UP = 12, 20
 """Stale iterations, where others wait, until an instance counts as jammed, and until it is left as it is."""
-SMALL_GAP = 1e-6  # a gap that hardly matters: not worth another try while others wait
+SMALL_GAP = 1e-4
+"""A gap that is not worth another try while others wait: a node is cut sooner."""
 
 FEW_CUT, CUTS_TOGETHER = 64, 8
 """Of so few instances this many shorter steps are tried in one go, which takes about as long as one."""
@@ -117,7 +118,8 @@ def _turn_cautious(s: State, ok: Bools, hurried: bool) -> None:
     s.J[k, : m + 1, -1] = s.active[k, : m + 1] * elastic[:, None]
     margin = formulas.second_margin(s.lo, s.hi)
     y = np.minimum(np.maximum(s.y, s.lo + margin), s.hi - margin)
-    S = np.maximum(slacks(s.F, s.t, y, s.lo, s.hi, s.active), 1e-3 * margin.min(1)[:, None])
+    S = slacks(s.F, s.t, y, s.lo, s.hi, s.active)
+    S = np.maximum(S, formulas.FLOOR_OF_SLACKS * margin.min(1)[:, None])
     s.S[k] = S[k]
     _recentre(s, turn, np.ones(len(turn)))
 
@@ -315,7 +317,8 @@ def run(
     for whole, top in ((False, TOP_PENALTY), (True, TOP_PENALTY_AGAIN)):
         k = np.flatnonzero(~found.settled & ~(found.near & (False if content is None else content)))
         if top > TOP_PENALTY:
-            # what is open there is the bound: a design has been found
+            # what is open there is the bound: a design has been found, and dearer limits would have been needed
+            k = k[formulas.artefact(found.L[k, : len(T.starts) - 1].sum(1), TOP_PENALTY)]
             k = k[T.take(k).at(found.y[k])[0][:, 1:].max(1, initial=-np.inf) <= FEASIBLE]
         if not len(k):
             break

@@ -83,11 +83,6 @@ def evaluate(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
     return both(A, logc, ptr, y)[0]
 
 
-def weights(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
-    """Softmax weights (N, K): the share of each term in its row, 0 for an absent term."""
-    return both(A, logc, ptr, y)[1]
-
-
 def both(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> tuple[Array, Array]:
     """Values F (N, m+1) and softmax weights (N, K) at y (N, n); for absent terms -inf and 0."""
     return terms(A, logc, ptr).known(np.atleast_2d(y))
@@ -95,7 +90,7 @@ def both(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> tuple[Array
 
 def gradients(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
     """Gradients (N, m+1, n) of the rows at y; 0 for an absent row."""
-    return terms(A, logc, ptr).slopes(weights(A, logc, ptr, y))
+    return terms(A, logc, ptr).slopes(both(A, logc, ptr, y)[1])
 
 
 def lagrangian(T: Terms, lo: Array, hi: Array, y: Array, lam: Array, objective: float) -> Array:

@@ -27,7 +27,8 @@ ITERATIONS = 100
 class Programs:
     """Some programs of one shape, as ``gp.solve`` takes them: A (K, n) or (N, K, n), logc (N, K), boxes (N, n).
 
-    ``content``: whether an optimum but for a gap of 1e-6 will do, since only its bound and its point are used.
+    ``content``: whether an optimum but for a gap of 1e-4 will do, since only its bound and its point are used; for all
+    or for each.
     ``enough``: bounds (N,) from which nothing more is asked (see ``gp.solve``).
     """
 
@@ -36,33 +37,13 @@ class Programs:
     ptr: NDArray[np.intp]
     low: Array
     high: Array
-    content: bool = False
+    content: bool | NDArray[np.bool_] = False
     enough: Array | None = None
 
     @property
     def shape(self) -> tuple[bytes, int]:
         """What programs have to share so that nothing needs padding."""
         return self.ptr.tobytes(), self.A.shape[-1]
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """The programs of one call in one table; ``places``: of each group where its rows and terms stand there."""
-
-    asked: Sequence[Programs]
-    places: Sequence[tuple[Places, Places]]
-    ptr: NDArray[np.intp]
-    A: Array
-    logc: Array
-    low: Array
-    high: Array
-    content: NDArray[np.bool_]
-
-    @property
-    def kind(self) -> tuple[object, ...]:
-        """What calls have to share so that their programs do not feel each other in one table."""
-        free = (self.high - self.low > FIXED).any(0).tobytes()
-        return self.ptr.tobytes(), self.A.shape[-1], self.A.tobytes() if self.A.ndim == 2 else b"", free
 
 
 def solve(asked: Sequence[Programs]) -> list[gp.Result]:
@@ -74,27 +55,34 @@ def solve_apart(calls: Sequence[Sequence[Programs]]) -> list[list[gp.Result]]:
     """Solve several calls, each with the bits that it has alone, in as few as their tables allow."""
     laid = [_laid_out(asked) for asked in calls]
     kinds: dict[tuple[object, ...], list[int]] = {}
-    for i, call in enumerate(laid):
-        kinds.setdefault(call.kind, []).append(i)
+    for i, (table, _) in enumerate(laid):
+        kinds.setdefault(_kind(table), []).append(i)
     found: list[list[gp.Result]] = [[] for _ in calls]
     for alike in kinds.values():
-        every = [laid[i] for i in alike]
+        every = [laid[i][0] for i in alike]
         first = every[0]
-        A = first.A if first.A.ndim == 2 else np.concatenate([c.A for c in every])
-        rows = (np.concatenate([getattr(c, name) for c in every]) for name in ("logc", "low", "high"))
-        content = np.concatenate([c.content for c in every])
-        logc, low, high = rows
+        A = first.A if first.A.ndim == 2 else np.concatenate([p.A for p in every])
+        logc, low, high, content = (
+            np.concatenate([getattr(p, name) for p in every]) for name in ("logc", "low", "high", "content")
+        )
         # a question alone closes gaps that only sharp optima close
         r = gp.solve(A, logc, first.ptr, low, high, max_iterations=ITERATIONS, apart=False, content=content)
         start = 0
-        for i, call in zip(alike, every, strict=True):
-            for p, (limits, _) in zip(call.asked, call.places, strict=True):
+        for i in alike:
+            for p, (limits, _) in zip(calls[i], laid[i][1], strict=True):
                 found[i].append(_results_of_group(r, slice(start, start + len(p.logc)), limits, p))
                 start += len(p.logc)
     return found
 
 
-def _laid_out(asked: Sequence[Programs]) -> _Call:
+def _kind(p: Programs) -> tuple[object, ...]:
+    """What calls have to share so that their programs do not feel each other in one table."""
+    free = (p.high - p.low > FIXED).any(0).tobytes()
+    return *p.shape, p.A.tobytes() if p.A.ndim == 2 else b"", free
+
+
+def _laid_out(asked: Sequence[Programs]) -> tuple[Programs, list[tuple[Places, Places]]]:
+    """Return the programs of one call in one table, and of each group where its rows and terms stand there."""
     counts = np.array([len(p.logc) for p in asked])
     alike = len({p.shape for p in asked}) == 1
     places = [(np.arange(p.ptr.size - 1), np.arange(p.logc.shape[1])) for p in asked]
@@ -116,7 +104,7 @@ def _laid_out(asked: Sequence[Programs]) -> _Call:
         if not shared:
             A[rows, terms, :own] = p.A
     content = np.repeat([p.content for p in asked], counts)
-    return _Call(asked, places, ptr, A, logc, low, high, content)
+    return Programs(A, logc, ptr, low, high, content), places
 
 
 def _layout(asked: Sequence[Programs]) -> tuple[NDArray[np.intp], int, list[tuple[Places, Places]]]:

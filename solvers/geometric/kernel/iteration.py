@@ -53,8 +53,8 @@ class Phase(NamedTuple):
     """What an iteration carries beside its arrays.
 
     ``weight``: of the objective (0: phase one); ``rho``: of t; ``stage``: 0 first go, 1 phase one, 2 after it;
-    ``short``: steps since the last good one; ``age``: iterations in this mode; ``cautious``: monotone barrier, with
-    its parameter ``target``; ``slight``: a proved miss of the limits too small to count.
+    ``short``: steps since the last good one; ``age``: iterations in this mode, -1 before it begins; ``cautious``:
+    monotone barrier, with its parameter ``target``; ``slight``: a proved miss of the limits too small to count.
     """
 
     t: float
@@ -70,31 +70,28 @@ class Phase(NamedTuple):
 
 
 @compiled
-def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, tol: float) -> Phase:
-    """Interior first iterate: y pulled into the box, t above all limits, complementarity 1."""
-    m, n = r.m, len(dims)
+def begin(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase) -> Phase:
+    """First iterate of a mode: y pulled into the box, t above all limits, complementarity 1."""
+    n = len(dims)
+    narrowest = np.inf
     for v in range(n):
-        margin = first_margin(lo[v], hi[v])
         if w[r.free + v] > 0:
+            margin = second_margin(lo[v], hi[v]) if p.cautious else first_margin(lo[v], hi[v])
+            narrowest = min(narrowest, margin)
             w[r.y + v] = min(max(w[r.y + v], lo[v] + margin), hi[v] - margin)
-        else:
-            w[r.y + v] = 0.5 * (lo[v] + hi[v])
-        w[r.on + m + 1 + v] = w[r.on + m + 1 + n + v] = w[r.free + v]
     values(A, b, ptr, dims, w, r.y, r.F, r.W)
     slopes(A, ptr, dims, w, r)
     worst = greatest_limit(w, r)
-    elastic = worst > formulas.STARTS_BROKEN
-    t = max(worst, 0.0) + formulas.LIFT if elastic else 0.0
-    w[r.on + m] = 1.0 if elastic else 0.0
+    elastic = worst > (formulas.STARTS_AGAIN if p.cautious else formulas.STARTS_BROKEN)
+    t = max(worst, 0.0) + (formulas.LIFT_AGAIN if p.cautious else formulas.LIFT) if elastic else 0.0
+    w[r.on + r.m] = 1.0 if elastic else 0.0
     slacks(w, r, r.F, r.y, t, lo, hi, r.S)
-    if tol >= formulas.ANY and elastic:
-        shares = 0.0
-        for k in range(m):
-            shares += 1.0 / w[r.S + k] if w[r.on + k] > 0 else 0.0
-        recentre(w, r, 1.0 / shares)
-        return Phase(t, 1.0, 0.0, True, 1, 0, 0, False, 1.0 / shares, 0.0)
+    for k in range(r.M):
+        w[r.S + k] = max(w[r.S + k], formulas.FLOOR_OF_SLACKS * narrowest)
     recentre(w, r, 1.0)
-    return Phase(t, formulas.FIRST_PENALTY, 1.0, elastic, 0, 0, 0, False, 1.0, 0.0)
+    # phase one has left the price of its own goal, which may also turn out to be too low
+    rho = max(p.rho, formulas.TOP_PENALTY) if p.stage == 2 else p.rho
+    return Phase(t, rho, p.weight, elastic, p.stage % 2, 0, 0, p.cautious, 1.0, p.slight)
 
 
 @compiled
@@ -173,24 +170,16 @@ def advance(
         w[r.aim + k] = 0.0
     matrix(A, ptr, w, r, dims, p.weight, p.elastic)
     least = formulas.LEAST_ELASTIC * p.rho if p.elastic else formulas.LEAST_MU
-    if p.cautious:
-        for k in range(size):
-            w[r.aim + k] = p.target
-    else:
-        step(w, r, dims, p.weight, p.rho, p.elastic)
+    fall, primal, dual = 0.0, 1.0, 1.0
+    # the predictor aims at nothing; the cautious mode has none
+    for corrects in range(1 if p.cautious else 0, 2):
+        if corrects and p.cautious:
+            for k in range(size):
+                w[r.aim + k] = p.target
+        elif corrects:
+            _aim(w, r, p, least_product(least, gap), total, mu, 1.0 / max(primal, dual))
+        fall = step(w, r, dims, p.weight, p.rho, p.elastic)
         primal, dual = _inverse_step_lengths(w, r)
-        a = 1.0 / max(primal, dual)
-        ahead = 0.0
-        for k in range(size):
-            if w[r.on + k] > 0:
-                ahead += (w[r.S + k] + a * w[r.dS + k]) * (w[r.L + k] + a * w[r.dL + k])
-        sigma = centring(ahead / total, p.short, least_product(least, gap) / mu)
-        # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
-        trust = 0.0 if p.short > 0 else a * a
-        for k in range(size):
-            w[r.aim + k] = sigma * mu - trust * w[r.dS + k] * w[r.dL + k] if w[r.on + k] > 0 else 0.0
-    fall = step(w, r, dims, p.weight, p.rho, p.elastic)
-    primal, dual = _inverse_step_lengths(w, r)
     part = fraction(mu)
     common = part / max(primal, dual)
     a = min(1.0, part / primal if p.cautious else common)
@@ -210,8 +199,23 @@ def advance(
     if p.cautious:
         return ok, _lowered_target(w, r, p, fall, count)
     if not ok or (p.age > formulas.PATIENCE and not falls):
-        return True, _turn_cautious(A, b, ptr, dims, lo, hi, w, r, p)
+        # go on, from an interior point nearby, with the monotone barrier
+        return True, Phase(t, p.rho, p.weight, p.elastic, p.stage, 0, -1, True, 1.0, p.slight)
     return True, p
+
+
+@compiled
+def _aim(w: Any, r: Room, p: Phase, least: float, total: float, mu: float, a: float) -> None:
+    """Set what products the corrector aims at, after a predictor that may go the part ``a`` of its way."""
+    ahead = 0.0
+    for k in range(r.M):
+        if w[r.on + k] > 0:
+            ahead += (w[r.S + k] + a * w[r.dS + k]) * (w[r.L + k] + a * w[r.dL + k])
+    sigma = centring(ahead / total, p.short, least / mu)
+    # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
+    trust = 0.0 if p.short > 0 else a * a
+    for k in range(r.M):
+        w[r.aim + k] = sigma * mu - trust * w[r.dS + k] * w[r.dL + k] if w[r.on + k] > 0 else 0.0
 
 
 @compiled
@@ -242,31 +246,10 @@ def _lowered_target(w: Any, r: Room, p: Phase, fall: float, count: float) -> Pha
 
 
 @compiled
-def _turn_cautious(A: Any, b: Any, ptr: Any, dims: Any, lo: Any, hi: Any, w: Any, r: Room, p: Phase) -> Phase:
-    """Go on, from an interior point nearby, with the monotone barrier."""
-    n, m = len(dims), r.m
-    for v in range(n):
-        if w[r.free + v] > 0:
-            margin = second_margin(lo[v], hi[v])
-            w[r.y + v] = min(max(w[r.y + v], lo[v] + margin), hi[v] - margin)
-    values(A, b, ptr, dims, w, r.y, r.F, r.W)
-    slopes(A, ptr, dims, w, r)
-    worst = greatest_limit(w, r)
-    elastic = worst > formulas.STARTS_AGAIN
-    t = max(worst, 0.0) + formulas.LIFT_AGAIN if elastic else 0.0
-    w[r.on + m] = 1.0 if elastic else 0.0
-    slacks(w, r, r.F, r.y, t, lo, hi, r.S)
-    for k in range(r.M):
-        w[r.S + k] = max(w[r.S + k], 1e-9)
-    recentre(w, r, 1.0)
-    # phase one has left the price of its own goal, which may also turn out to be too low
-    rho = max(p.rho, formulas.TOP_PENALTY) if p.stage == 2 else p.rho
-    return Phase(t, rho, p.weight, elastic, p.stage % 2, 0, 0, True, 1.0, p.slight)
-
-
-@compiled
-def change(w: Any, r: Room, lo: Any, hi: Any, p: Phase, proof: float, worst: float) -> Phase:
-    """Set the objective aside where t stays positive; come back with a large penalty; let go of t where it may."""
+def change(
+    w: Any, r: Room, lo: Any, hi: Any, p: Phase, proof: float, worst: float, any_design: bool
+) -> Phase:
+    """Let go of t where it may, else make it dearer or set the objective aside; come back with a large penalty."""
     if not p.elastic:
         return p
     total, _, _ = products(w, r)
@@ -274,49 +257,32 @@ def change(w: Any, r: Room, lo: Any, hi: Any, p: Phase, proof: float, worst: flo
     for k in range(r.m):
         if w[r.on + k] > 0:
             room = room and roomy(w[r.F + k + 1], w[r.S + k])
-    if room:
-        return _let_go(w, r, lo, hi, p)
-    if p.stage == 0 and stuck(pressure(w, r), p.rho, total, p.t):
-        return _press(w, r, lo, hi, p)
-    if p.stage == 1 and total < formulas.DONE and worst <= formulas.FEASIBLE:
-        for k in range(r.M):
-            w[r.L + k] *= formulas.LAST_PENALTY
-        target = p.target * formulas.LAST_PENALTY
-        return Phase(
-            p.t, formulas.LAST_PENALTY, 1.0, True, 2, p.short, 0, p.cautious, target, max(proof, 0.0)
-        )
-    return p
-
-
-@compiled
-def _let_go(w: Any, r: Room, lo: Any, hi: Any, p: Phase) -> Phase:
-    """Go on without t, after phase one with the objective."""
-    w[r.on + r.m], w[r.L + r.m], w[r.S + r.m] = 0.0, 0.0, 1.0
-    slacks(w, r, r.F, r.y, 0.0, lo, hi, r.S)
-    if p.stage != 1:
-        return Phase(0.0, p.rho, p.weight, False, p.stage, p.short, p.age, p.cautious, p.target, p.slight)
-    recentre(w, r, 1.0)
-    return Phase(0.0, p.rho, 1.0, False, 2, p.short, 0, p.cautious, 1.0, p.slight)
-
-
-@compiled
-def _press(w: Any, r: Room, lo: Any, hi: Any, p: Phase) -> Phase:
-    """Make t dearer; where it is dear already, set the objective aside."""
-    if p.rho < formulas.TOP_PENALTY:
+    presses = p.stage == 0 and (any_design or stuck(pressure(w, r), p.rho, total, p.t))
+    back = p.stage == 1 and total < formulas.DONE and worst <= formulas.FEASIBLE
+    if not room and (back or (presses and p.rho < formulas.TOP_PENALTY and not any_design)):
         # all products grow alike, so the iterate stays centred
+        dearer = formulas.LAST_PENALTY / p.rho if back else formulas.DEARER
         for k in range(r.M):
-            w[r.L + k] *= formulas.DEARER
-        target = formulas.DEARER * p.target
+            w[r.L + k] *= dearer
+        stage, age, slight = (2, 0, max(proof, 0.0)) if back else (0, p.age, p.slight)
         return Phase(
-            p.t, formulas.DEARER * p.rho, p.weight, True, 0, p.short, p.age, p.cautious, target, p.slight
+            p.t, dearer * p.rho, 1.0, True, stage, p.short, age, p.cautious, dearer * p.target, slight
         )
-    t = p.t + formulas.LIFT_AGAIN  # from close to the limits phase one would only creep
+    if not room and not presses:
+        return p
+    if room:
+        w[r.on + r.m], w[r.L + r.m] = 0.0, 0.0
+    # from close to the limits phase one would only creep
+    t = 0.0 if room else p.t + formulas.LIFT_AGAIN
     slacks(w, r, r.F, r.y, t, lo, hi, r.S)
-    shares = 0.0
-    for k in range(r.m):
-        if w[r.on + k] > 0:
-            shares += 1.0 / w[r.S + k]
+    if room and p.stage != 1:
+        return Phase(0.0, p.rho, p.weight, False, p.stage, p.short, p.age, p.cautious, p.target, p.slight)
+    shares = 1.0 if room else 0.0
+    for k in range(0 if room else r.m):
+        shares += 1.0 / w[r.S + k] if w[r.on + k] > 0 else 0.0
     recentre(w, r, 1.0 / shares)
+    if room:
+        return Phase(0.0, p.rho, 1.0, False, 2, p.short, 0, p.cautious, 1.0, p.slight)
     return Phase(t, 1.0, 0.0, True, 1, p.short, 0, p.cautious, 1.0 / shares, p.slight)
 
 
@@ -345,48 +311,42 @@ def iterate(
     enough: float,
 ) -> tuple[bool, bool, bool, float, int]:  # fmt: skip
     """Iterate from y until something is proved: infeasible, settled, penalised, slight, iterations."""
-    p = begin(A, b, ptr, dims, lo, hi, w, r, tol)
-    keep(w, r)
+    p = Phase(0.0, formulas.FIRST_PENALTY, 1.0, False, 0, 0, -1, False, 1.0, 0.0)
     score, late, penalised, slight, refuted, i = np.inf, 0, False, 0.0, False, 0
     while i <= limit:
+        if p.age < 0:
+            p = begin(A, b, ptr, dims, lo, hi, w, r, p)
         bound, proof, worst = certificates(w, r, dims, lo, hi)
-        if proof > formulas.FEASIBLE and worst > 0:
-            keep(w, r)
-            refuted = True
-            if tol < formulas.BARE or proof >= SHARE_OF_PROOF * worst:
-                break
-        if worst <= formulas.FEASIBLE and tol >= formulas.ANY:
-            keep(w, r)
-            return False, True, False, 0.0, i
         bound = min(bound, w[r.F]) if p.slight > 0 else bound
-        if bound >= enough:
-            keep(w, r)
-            return False, True, False, p.slight, i
-        gap, sum_limits = abs(w[r.F] - bound), pressure(w, r)
+        within, sum_limits, gap = worst <= formulas.FEASIBLE, pressure(w, r), abs(w[r.F] - bound)
+        proved = proof > formulas.FEASIBLE and worst > 0
+        ends = not proved and ((within and tol >= formulas.ANY) or bound >= enough)
         total, most, _ = products(w, r)
         # a smaller complementarity pins the variables down where the objective no longer can
-        now = 1.0 + gap
-        left = 0.0 if p.elastic else gap
+        now, left = 1.0 + gap, 0.0 if p.elastic else gap
         if close(w[r.F] - bound, sum_limits, tol):
-            now = gap + total + max(worst, 0.0)
-            left = 0.0
-        now = now if worst <= formulas.FEASIBLE else formulas.NOT_WITHIN + max(worst, 0.0)
+            now, left = gap + total + max(worst, 0.0), 0.0
+        now = now if within else formulas.NOT_WITHIN + max(worst, 0.0)
         falls = steady(now, score)
         late = 0 if now < 0.5 * score or now >= 1 else late + 1
-        if now < score and not refuted:
-            score = now
+        better = now < score and not refuted
+        if proved or ends or better:
             keep(w, r)
+        if ends:
+            return False, True, False, 0.0 if within and tol >= formulas.ANY else p.slight, i
+        refuted = refuted or proved
+        if proved and (tol < formulas.BARE or proof >= SHARE_OF_PROOF * worst):
+            break
+        if better and not proved:
+            score = now
             penalised, slight = p.elastic and artefact(sum_limits, p.rho), p.slight
-            if (
-                score < 1
-                and gap < formulas.SHARP
-                and most <= 2 * max(LEAST, formulas.LEAST_ELASTIC * p.rho if p.elastic else 0.0)
-            ):
+            least = formulas.LEAST_ELASTIC * p.rho if p.elastic else 0.0
+            if score < 1 and gap < formulas.SHARP and most <= 2 * max(LEAST, least):
                 break
         patience = formulas.LATE_CAUTIOUS if p.cautious else formulas.LATE
         if score < 1 and (late >= patience or not np.isnan(enough)):
             break
-        p = change(w, r, lo, hi, p, proof, worst)
+        p = change(w, r, lo, hi, p, proof, worst, tol >= formulas.ANY)
         going, p = advance(A, b, ptr, dims, lo, hi, w, r, p, left, falls)
         i += 1
         if not going:

@@ -222,14 +222,21 @@ def matrix(A: Any, ptr: Any, w: Any, r: Room, dims: Any, weight: float, elastic:
             wall(w, r, dims, k, w[r.L + k - 1] * w[r.V + k - 1], elastic)
     for v in range(n):
         lower, upper = m + 1 + v, m + 1 + n + v
-        if w[r.free + v] > 0:
-            w[r.H + v * (n + 2)] += w[r.L + lower] * w[r.V + lower] + w[r.L + upper] * w[r.V + upper]
-        else:
+        w[r.H + v * (n + 2)] += w[r.L + lower] * w[r.V + lower] + w[r.L + upper] * w[r.V + upper]
+    w[r.H + n * (n + 2)] += w[r.L + m] * w[r.V + m]
+    factor_free(w, r, n, elastic)
+
+
+@compiled
+def factor_free(w: Any, r: Room, n: int, elastic: bool) -> None:
+    """Factor the matrix in H without the variables that are fixed, and without t unless it takes part."""
+    for v in range(n):
+        if not w[r.free + v] > 0:
             for u in range(n + 1):
                 w[r.H + v * (n + 1) + u] = w[r.H + u * (n + 1) + v] = 0.0
             w[r.H + v * (n + 2)] = 1.0
-    last = r.H + n * (n + 2)
-    w[last] = w[last] + w[r.L + m] * w[r.V + m] if elastic else 1.0
+    if not elastic:
+        w[r.H + n * (n + 2)] = 1.0
     factor(w, r, n + 1)
 
 

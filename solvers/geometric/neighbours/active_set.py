@@ -19,11 +19,11 @@ from solvers.geometric.kernel.compiled_batch import UNROLLED
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.kernel.rows import Room, proven, slopes, values
 from solvers.geometric.neighbours import active_set_steps
-from solvers.geometric.neighbours.active_set_steps import (
+from solvers.geometric.neighbours.active_set_steps import Rest, begin, newton, put_at_ends, rooms
+from solvers.geometric.neighbours.known import (
     AS_BINDING,
     AT_HIGH,
     AT_LOW,
-    CONFLICT,
     FIXED_VALUE,
     FREE,
     NOTHING,
@@ -33,31 +33,9 @@ from solvers.geometric.neighbours.active_set_steps import (
     PINNED_LIMIT,
     PINNED_LOW,
     Known,
-    Rest,
-    begin,
-    newton,
-    put_at_ends,
-    rooms,
 )
 from solvers.geometric.programs import optimal_face
 from solvers.geometric.programs.optimal_face import FACE_TIGHT, FORCE
-
-__all__ = [
-    "AS_BINDING",
-    "AT_HIGH",
-    "AT_LOW",
-    "CONFLICT",
-    "FIXED_VALUE",
-    "FREE",
-    "NOTHING",
-    "OFF",
-    "OPTIMUM",
-    "PINNED_HIGH",
-    "PINNED_LIMIT",
-    "PINNED_LOW",
-    "Known",
-    "run",
-]
 
 STEPS_FROM_NEIGHBOUR = 6
 LONGEST = 2.0
@@ -307,6 +285,7 @@ _every = _proving_loop(
         optimal_face.__name__,
         rows.__name__,
         active_set_steps.__name__,
+        Known.__module__,
         __name__,
     )
 )

@@ -11,38 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvers.geometric.kernel.compiled import compiled
-from solvers.geometric.kernel.rows import Room, back, bend, factor, room, wall
-
-NOTHING, OPTIMUM, CONFLICT = 0, 1, 2
-OFF, AS_BINDING, PINNED_LIMIT = 0, 1, 2
-FREE, AT_LOW, AT_HIGH, PINNED_LOW, PINNED_HIGH, FIXED_VALUE = 0, 1, 2, 3, 4, 5
+from solvers.geometric.kernel.rows import Room, back, bend, factor_free, room, wall
+from solvers.geometric.neighbours.known import (
+    AT_HIGH,
+    AT_LOW,
+    FIXED_VALUE,
+    FREE,
+    OFF,
+    PINNED_HIGH,
+    PINNED_LOW,
+)
 
 FLOOR = 1e-9
 """Curvature below which nothing tells where to go."""
 DEPENDENT = 1e-12
-
-
-class Known(NamedTuple):
-    """What is known at some points (first dimension) of m limits, n variables and K terms.
-
-    ``kind``: NOTHING, OPTIMUM or CONFLICT. ``y``, ``multipliers``: the design, or where the proof of a conflict was
-    made, and its weights. ``rows`` (m): OFF, AS_BINDING, or PINNED_LIMIT: only the tie rule holds the design at this
-    limit. ``ends`` (n): FREE, at an end of the box (pushed there, or pinned by the tie rule), FIXED_VALUE. ``matter``
-    (K): terms that may not change among the optima; ``flat`` (n): the direction in which these extend (zeros: there
-    is one optimum), ``stage``: number of the goal that decides along it, -1 for none. ``members`` (names): a
-    conflict; ``witness`` (names, n): a design that meets all limits but those of one name.
-    """
-
-    kind: Any
-    y: Any
-    multipliers: Any
-    rows: Any
-    ends: Any
-    matter: Any
-    flat: Any
-    stage: Any
-    members: Any
-    witness: Any
 
 
 class Rest(NamedTuple):
@@ -130,23 +112,10 @@ def newton(A: Any, ptr: Any, dims: Any, w: Any, r: Room, s: Rest, weight: float)
 
     Returns how far; NaN where the limits that are to bind depend on each other.
     """
-    n = len(dims)
     least = weight == 0.0
     _matrix(A, ptr, dims, w, r, weight, least)
-    for v in range(n):
-        w[r.rhs + v] = -weight * w[r.G + v]
-    w[r.rhs + n] = -1.0 if least else 0.0
-    for i in range(r.m):
-        if w[r.on + i] > 0:
-            for v in range(n):
-                w[r.rhs + v] -= w[r.F + i + 1] * w[r.G + (i + 1) * n + v]
-            w[r.rhs + n] += w[r.F + i + 1] if least else 0.0
-    for v in range(n):
-        w[r.rhs + v] = w[r.rhs + v] if w[r.free + v] > 0 else 0.0
-    back(w, r, n + 1)
-    for v in range(n + 1):
-        w[s.answers + v] = w[r.d + v]
-    count = _answers(dims, w, r, s, least)
+    count = _answers(dims, w, r, s, weight, least)
+    _system(dims, w, r, s, least, count)
     if not _multipliers_solved(w, s, count):
         return np.nan
     return _longest_step(dims, w, r, s, count)
@@ -164,31 +133,38 @@ def _matrix(A: Any, ptr: Any, dims: Any, w: Any, r: Room, weight: float, least: 
         if i > 0 and w[r.on + i - 1] > 0:
             wall(w, r, dims, i, 1.0, least)
     for v in range(n):
-        if w[r.free + v] > 0:
-            w[r.H + v * (n + 2)] += FLOOR
-        else:
-            for u in range(n + 1):
-                w[r.H + v * (n + 1) + u] = w[r.H + u * (n + 1) + v] = 0.0
-            w[r.H + v * (n + 2)] = 1.0
-    last = r.H + n * (n + 2)
-    w[last] = w[last] if least else 1.0
-    factor(w, r, n + 1)
+        w[r.H + v * (n + 2)] += FLOOR
+    factor_free(w, r, n, least)
 
 
 @compiled
-def _answers(dims: Any, w: Any, r: Room, s: Rest, least: bool) -> int:
-    """Answer to the slope of each limit that is to bind, and what these make of the equations; how many there are."""
+def _answers(dims: Any, w: Any, r: Room, s: Rest, weight: float, least: bool) -> int:
+    """Answer to the equations, and to the slope of each limit that is to bind; how many limits these are."""
+    n, count = len(dims), -1
+    for i in range(-1, r.m):
+        if i >= 0 and not w[r.on + i] > 0:
+            continue
+        count += 1
+        for v in range(n):
+            w[r.rhs + v] = -weight * w[r.G + v] if i < 0 else w[r.G + (i + 1) * n + v]
+        w[r.rhs + n] = -1.0 if least else 0.0
+        for k in range(r.m if i < 0 else 0):
+            if w[r.on + k] > 0:
+                for v in range(n):
+                    w[r.rhs + v] -= w[r.F + k + 1] * w[r.G + (k + 1) * n + v]
+                w[r.rhs + n] += w[r.F + k + 1] if least else 0.0
+        for v in range(n):
+            w[r.rhs + v] = w[r.rhs + v] if w[r.free + v] > 0 else 0.0
+        back(w, r, n + 1)
+        for v in range(n + 1):
+            w[s.answers + count * (n + 1) + v] = w[r.d + v]
+    return count
+
+
+@compiled
+def _system(dims: Any, w: Any, r: Room, s: Rest, least: bool, count: int) -> None:
+    """Put what the answers make of the equations of the limits that are to bind."""
     n = len(dims)
-    count = 0
-    for i in range(r.m):
-        if w[r.on + i] > 0:
-            count += 1
-            for v in range(n):
-                w[r.rhs + v] = w[r.G + (i + 1) * n + v] if w[r.free + v] > 0 else 0.0
-            w[r.rhs + n] = -1.0 if least else 0.0
-            back(w, r, n + 1)
-            for v in range(n + 1):
-                w[s.answers + count * (n + 1) + v] = w[r.d + v]
     place = 0
     for i in range(r.m):
         if w[r.on + i] > 0:
@@ -201,7 +177,6 @@ def _answers(dims: Any, w: Any, r: Room, s: Rest, least: bool) -> int:
                 # the right-hand side comes last
                 w[own + (c - 1 if c > 0 else count)] = a if c > 0 else a + w[r.F + i + 1]
             place += 1
-    return count
 
 
 @compiled

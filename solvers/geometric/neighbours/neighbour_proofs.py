@@ -19,6 +19,21 @@ from formulations.grids.over_grid import Region
 from formulations.tolerances import BINDS, SLACK
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
+from solvers.geometric.neighbours.known import (
+    AS_BINDING,
+    AT_HIGH,
+    AT_LOW,
+    CONFLICT,
+    FIXED_VALUE,
+    FREE,
+    NOTHING,
+    OFF,
+    OPTIMUM,
+    PINNED_HIGH,
+    PINNED_LIMIT,
+    PINNED_LOW,
+    Known,
+)
 from solvers.geometric.programs import geometric_conflicts, optimal_face
 from solvers.geometric.programs.optimal_face import Stages
 from solvers.patterns import Bools, groups
@@ -117,16 +132,14 @@ def known(
     conflict: Bools,
     settled: tuple[Anchors, Found] | None = None,
 ) -> Any:
-    """Return what neighbours need to know of answered points (``active_set.Known``).
+    """Return what neighbours need to know of answered points (``Known``).
 
     ``best``: points with an optimum, at the designs ``y`` with ``multipliers``; ``conflict``: names (points, names)
     of limits in conflict at the others. ``settled``: what was settled of them from anchors farther away.
     """
-    from solvers.geometric.neighbours import active_set
-
     batch, t = rule.batch, rule.batch.table
     size, n, m = batch.size, t.exponents.shape[1], len(batch.keys)
-    found = active_set.Known(
+    found = Known(
         np.zeros(size, np.int8), np.where(np.isfinite(y), y, 0.0), np.zeros((size, m)), np.zeros((size, m), np.int8),
         np.zeros((size, n), np.int8), np.zeros((size, t.exponents.shape[0]), np.int8), np.zeros((size, n)),
         np.full(size, -1, np.int64), np.ascontiguousarray(conflict, np.int8),
@@ -137,7 +150,7 @@ def known(
     if settled is not None:
         farther, n = settled
         fresh[n.conflicting] = False
-        found.kind[n.conflicting], found.y[n.conflicting] = active_set.CONFLICT, n.at
+        found.kind[n.conflicting], found.y[n.conflicting] = CONFLICT, n.at
         found.multipliers[n.conflicting] = n.weights
         for now, then in zip(found[3:], farther.known[3:], strict=True):
             now[n.conflicting] = then[n.source]
@@ -146,8 +159,6 @@ def known(
 
 
 def _optima(found: Any, rule: Stages, points: NDArray[np.intp], multipliers: Array) -> None:
-    from solvers.geometric.neighbours import active_set
-
     batch = rule.batch
     t, y, low, high = batch.table.take(points), found.y[points], batch.low[points], batch.high[points]
     force = np.where(multipliers[points] > NO_FORCE, multipliers[points], 0.0)
@@ -156,23 +167,19 @@ def _optima(found: Any, rule: Stages, points: NDArray[np.intp], multipliers: Arr
     tilt = slopes[:, 0] + (force[:, :, None] * slopes[:, 1:]).sum(1)
     rows = np.where(
         force > 0,
-        active_set.AS_BINDING,
-        np.where(values[:, 1:] > -BINDS, active_set.PINNED_LIMIT, active_set.OFF),
+        AS_BINDING,
+        np.where(values[:, 1:] > -BINDS, PINNED_LIMIT, OFF),
     )
     ends = np.where(
         high - y < BINDS,
-        np.where(tilt < -NO_FORCE, active_set.AT_HIGH, active_set.PINNED_HIGH),
-        active_set.FREE,
+        np.where(tilt < -NO_FORCE, AT_HIGH, PINNED_HIGH),
+        FREE,
     )
-    ends = np.where(
-        y - low < BINDS, np.where(tilt > NO_FORCE, active_set.AT_LOW, active_set.PINNED_LOW), ends
-    )
-    ends = np.where(high - low < 1e-13, active_set.FIXED_VALUE, ends)
+    ends = np.where(y - low < BINDS, np.where(tilt > NO_FORCE, AT_LOW, PINNED_LOW), ends)
+    ends = np.where(high - low < 1e-13, FIXED_VALUE, ends)
     matter = optimal_face.matter(t, y, force)
-    held = np.isin(ends, (active_set.AT_LOW, active_set.AT_HIGH, active_set.FIXED_VALUE))
-    pins = (rows == active_set.PINNED_LIMIT).sum(1) + np.isin(
-        ends, (active_set.PINNED_LOW, active_set.PINNED_HIGH)
-    ).sum(1)
+    held = np.isin(ends, (AT_LOW, AT_HIGH, FIXED_VALUE))
+    pins = (rows == PINNED_LIMIT).sum(1) + np.isin(ends, (PINNED_LOW, PINNED_HIGH)).sum(1)
     basis = np.concatenate([t.exponents, np.eye(y.shape[1])])
     for which, kind in groups(np.concatenate([matter, held], axis=1)):
         flat = optimal_face.null(basis[kind])
@@ -180,28 +187,22 @@ def _optima(found: Any, rule: Stages, points: NDArray[np.intp], multipliers: Arr
         if depth > 1 or (depth and stage is None):
             continue
         at = points[which[pins[which] == depth]]
-        found.kind[at], found.stage[at] = active_set.OPTIMUM, -1 if stage is None else stage
+        found.kind[at], found.stage[at] = OPTIMUM, -1 if stage is None else stage
         found.flat[at] = flat[:, 0] if depth else 0.0
     found.multipliers[points], found.rows[points] = force, rows
     found.ends[points], found.matter[points] = ends, matter
 
 
 def _keep_conflict_proofs(found: Any, rule: Stages, points: NDArray[np.intp], conflict: Bools) -> None:
-    from solvers.geometric.neighbours import active_set
-
     batch = rule.batch
     if not points.size:
         return
     p = geometric_conflicts.proofs(batch, points, conflict[points], rule.solve)
-    ends = np.where(
-        p.tilt > PULLS, active_set.AT_LOW, np.where(p.tilt < -PULLS, active_set.AT_HIGH, active_set.FREE)
-    )
-    found.kind[points] = np.where(p.sure, active_set.CONFLICT, active_set.NOTHING)
+    ends = np.where(p.tilt > PULLS, AT_LOW, np.where(p.tilt < -PULLS, AT_HIGH, FREE))
+    found.kind[points] = np.where(p.sure, CONFLICT, NOTHING)
     found.y[points], found.multipliers[points], found.witness[points] = p.y, p.shares, p.witness
-    found.rows[points] = np.where(p.shares > 0, active_set.AS_BINDING, active_set.OFF)
-    found.ends[points] = np.where(
-        batch.high[points] - batch.low[points] < 1e-13, active_set.FIXED_VALUE, ends
-    )
+    found.rows[points] = np.where(p.shares > 0, AS_BINDING, OFF)
+    found.ends[points] = np.where(batch.high[points] - batch.low[points] < 1e-13, FIXED_VALUE, ends)
 
 
 def settled(rule: Stages, anchors: Anchors) -> Found:
@@ -222,9 +223,7 @@ def settled(rule: Stages, anchors: Anchors) -> Found:
         geometric_conflicts.whose(batch, geometric_conflicts.limit_names(batch.problem)),
         out,
     )
-    best, conflicting = (
-        np.flatnonzero(out[:, 0] == kind) for kind in (active_set.OPTIMUM, active_set.CONFLICT)
-    )
+    best, conflicting = (np.flatnonzero(out[:, 0] == kind) for kind in (OPTIMUM, CONFLICT))
     source = out[conflicting, 1].astype(np.int64)
     members = anchors.known.members[source] > 0
     (y, weights), (at, shares) = ((out[p, 3 : 3 + n], out[p, 3 + n :]) for p in (best, conflicting))
