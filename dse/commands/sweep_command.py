@@ -15,7 +15,7 @@ import scenarios
 from dse.commands.answering import mistakes_as_json
 from dse.commands.store_commands import audit_record, left_over, show_audit, tell_status
 from dse.commands.terminal import sweep_summary
-from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, complain, folder_for
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, complain, draw, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO, depth
 from dse.commands.terminal.options.machine_option import BASELINE_MACHINE, MACHINE
@@ -144,11 +144,7 @@ def sweep(
     except KeyboardInterrupt:
         complain(f"interrupted; {output} keeps what is done, and the same command continues")
         return INTERRUPTED
-    for picture in pictures:
-        from results import plot
-
-        folder_for(picture)
-        plot.save(plot.sweep(dataset), Path(picture))
+    draw(pictures, "sweep", dataset, dataset.attrs)
     return _print_sweep(dataset, output, summary, as_json)
 
 

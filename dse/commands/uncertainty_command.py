@@ -12,7 +12,7 @@ import click
 from dse.commands import matters_command, sweep_command
 from dse.commands.answering import RECORD, mistakes_as_json
 from dse.commands.terminal import sketch, sweep_summary
-from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, folder_for
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, draw, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
@@ -113,11 +113,7 @@ def uncertainty(
         kept = f"; {output} keeps what is done, and the same command continues" if output else ""
         complain(f"interrupted{kept}")
         return INTERRUPTED
-    for picture in pictures:
-        from results import plot
-
-        folder_for(picture)
-        plot.save(plot.worlds(found), Path(picture), found.samples.attrs)
+    draw(pictures, "worlds", found, found.samples.attrs)
     if statistics is not None:
         folder_for(statistics)
         formats.write(found.to_dataset(), Path(statistics))
