@@ -31,12 +31,16 @@ def write(path: str | Path, text: str) -> None:
 
 def runs_file(found: Measured) -> str:
     """Return every repetition as CSV; comments above say what ``header`` reads again."""
-    told = {"name": found.name, "date": found.date, "meter": found.meter}
-    told |= {f"fact {k}": v for k, v in found.facts.items()}
-    told |= {f"condition {k}": v for k, v in found.conditions.facts.items()}
-    told |= {"condition others": repr(found.conditions.others)}
-    told |= {"condition neighbours": ", ".join(found.conditions.neighbours)}
-    told |= {"whole": "yes" if found.whole else "no"}
+    told = {
+        "name": found.name,
+        "date": found.date,
+        "meter": found.meter,
+        **{f"fact {k}": v for k, v in found.facts.items()},
+        **{f"condition {k}": v for k, v in found.conditions.facts.items()},
+        "condition others": repr(found.conditions.others),
+        "condition neighbours": ", ".join(found.conditions.neighbours),
+        "whole": "yes" if found.whole else "no",
+    }
     return csv_text(found.runs, [f"{_NOTE}: {k} = {v}" for k, v in told.items() if v])
 
 
