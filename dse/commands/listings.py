@@ -32,7 +32,7 @@ def models(name: str | None, as_json: bool) -> int:
         found = [*catalogue.every(), *map(catalogue.get, catalogue.fitted_names())]
         record = {m.name: {"title": m.title, "source": m.source} for m in found}
         rows = [(m.name, m.title, m.source) for m in found]
-        return _listed(as_json, record, ("model", "title", "source"), rows, catalogue.broken())
+        return _show_listing(as_json, record, ("model", "title", "source"), rows, catalogue.broken())
     from dse.commands.terminal.model_pages import as_record, page
 
     model = catalogue.get(name)
@@ -43,7 +43,7 @@ def models(name: str | None, as_json: bool) -> int:
     return ANSWERED
 
 
-def _listed(
+def _show_listing(
     as_json: bool,
     record: Mapping[str, Any],
     head: Sequence[str],
@@ -93,7 +93,7 @@ def machines(names: tuple[str, ...], columns: str | None, as_json: bool) -> int:
         found = [(m, serving.serves(m)) for m in catalogue.every()]
         told = {m.name: {"title": m.title, "source": m.source, "serves": n} for m, n in found}
         rows = [(m.name, m.title, " ".join(n) or "no model as it is") for m, n in found]
-        return _listed(as_json, told, ("machine", "title", "serves"), rows, catalogue.broken())
+        return _show_listing(as_json, told, ("machine", "title", "serves"), rows, catalogue.broken())
     from dse.commands.terminal.machine_pages import as_record, page
 
     machine = catalogue.get(names[0])
@@ -145,7 +145,7 @@ def workloads(name: str | None, as_json: bool) -> int:
         found = list(catalogue.every())
         record = {w.name: {"title": w.title, "unit": w.unit, "source": w.source} for w in found}
         every = [(w.name, w.title, w.unit) for w in found]
-        return _listed(as_json, record, ("workload", "title", "counted for"), every)
+        return _show_listing(as_json, record, ("workload", "title", "counted for"), every)
     asked = catalogue.get(name)
     rows = [(model, n, v) for model, given in asked.given.items() for n, v in given.items()]
     if as_json:
@@ -215,7 +215,7 @@ def scenarios(name: str | None, as_json: bool) -> int:
     read = {n: tomllib.loads(f.read_text(encoding="utf-8")) for n, f in files.items()}
     record = {n: {"title": d.get("title", ""), "command": _command(d)} for n, d in read.items()}
     rows = [(n, str(d.get("title", "")), _command(d)) for n, d in read.items()]
-    return _listed(as_json, record, ("scenario", "title", "command"), rows)
+    return _show_listing(as_json, record, ("scenario", "title", "command"), rows)
 
 
 def _call(name: str, command: str) -> Sequence[str]:

@@ -60,12 +60,14 @@ def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
     for place, front in found.places():
         if front is None:
             continue
-        told: dict[str, Any] = {"at": plain({c.of.name: c.of.values[place[c.along]] for c in changes})}
-        told["status"] = front.refusal.status.value if front.refusal else "answered"
-        told |= _front_record(front)
-        told["dominated"] = [bool(d) for d in dataset["dominated"].values[place][: len(front.points)]]
-        if front.refusal is not None:
-            told["refusal"] = {k: v for k, v in to_json(front.refusal).items() if k != "scenario"}
+        why = {} if front.refusal is None else to_json(front.refusal)
+        told = {
+            "at": plain({c.of.name: c.of.values[place[c.along]] for c in changes}),
+            "status": front.refusal.status.value if front.refusal else "answered",
+            **_front_record(front),
+            "dominated": [bool(d) for d in dataset["dominated"].values[place][: len(front.points)]],
+            **({"refusal": {k: v for k, v in why.items() if k != "scenario"}} if why else {}),
+        }
         places.append(told)
     return {
         "title": question.title,
