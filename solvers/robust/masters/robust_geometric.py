@@ -105,6 +105,8 @@ class Master:
                 self.rows.append((CERTAIN, robust.row_at(self.asked, row, 0, x)))
             elif row.key not in fixed:
                 ratio = at.counted(row.key, self.left_out)
+                if not (ratio > -np.inf).any():
+                    continue
                 i = _hardest_world(row, ratio) if first else None
                 i = int(np.nan_to_num(ratio, nan=np.inf).argmax()) if i is None else i
                 if first or not ratio[i] <= 1 + WORLD_BROKEN:
@@ -194,8 +196,8 @@ def minimise(
 ) -> Found:
     """Find the design whose objective has the least measure over the worlds, with every limit held in each of them.
 
-    ``tied``: settle ties by the question's rule, at the nominal numbers. ``left_out``: of a limit the worlds in which
-    it need not hold. Raises NotPosynomial where the measure cannot be cut: a mean of ratios of sums.
+    ``tied``: settle ties by the rule, at the nominal numbers, and weigh limits. ``left_out``: of a limit the worlds in
+    which it need not hold. Raises NotPosynomial where the measure cannot be cut: a mean of ratios of sums.
     """
     exact = robust.exact_goal(asked, measure)
     master = Master(asked, measure, left_out or {})
@@ -219,8 +221,9 @@ def minimise(
     else:
         words = f"{MASTER_ROUNDS} rounds of cuts did not close the gap"
         return Found(dataclasses.replace(found.outcome, status=Status.FEASIBLE, x=x, message=words))
-    if tied:
-        found, x = _settled_ties(master, searched, found, x, exact)
+    if not tied:
+        return Found(dataclasses.replace(found.outcome, x=x), needed=needed_worlds(master.worlds()))
+    found, x = _settled_ties(master, searched, found, x, exact)
     outcome = dataclasses.replace(found.outcome, x=x, solver="dse cuts over samples")
     elasticities, why = _weights_of_limits(master, problem, found)
     return Found(
