@@ -76,7 +76,24 @@ def _evaluated(wanted: Wanted) -> Found:
 def _by_boxes(wanted: Wanted, held: Found | None, why: list[str]) -> Found:
     """Search boxes of designs where nothing else closed a question; ``held``: what is known, ``why``: refusals."""
     try:
-        found = robust_boxes.minimise(wanted)
+        found = _endless(wanted) or robust_boxes.minimise(wanted)
     except (NotPosynomial, CannotTake) as refusal:
         found = robust_boxes.searched(wanted, "; ".join(dict.fromkeys([*why, str(refusal)])))
     return found if held is None else robust_boxes.better(wanted, held, found)
+
+
+def _endless(wanted: Wanted) -> Found | None:
+    """What is said where exponents tell that the objective improves for ever, and some design holds the limits."""
+    try:
+        gone = robust_geometric.endless(robust.kept(robust.posed(wanted.worlds), wanted.kept))
+    except (NotPosynomial, CannotTake):
+        return None
+    if gone is None:
+        return None
+    loose = wanted.worlds.changed(lambda q: replace(q, objectives=()))
+    there = robust_boxes.minimise(replace(wanted, worlds=loose)).outcome
+    if there.x is None:
+        return None
+    outcome = Outcome(Status.UNBOUNDED, there.x, solver=there.solver, runaway=gone[0], falls=gone[1])
+    text = f"in every {wanted.worlds.word} the objective keeps improving as {outcome.endless}"
+    return Found(replace(outcome, certificate=text))
