@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import field, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +58,7 @@ FRONT = "the exact front along a limit"
 NO_REASON = "no reason was kept"
 SIDE_BY_SIDE = 64
 """Points that are answered side by side: from there on the kernel's calls cost what their programs cost."""
+STUDIES_KEPT = 4
 _one_at_a_time = threading.Lock()
 _unwritable: dict[str, results.stores.store.StoreError] = {}
 
@@ -87,6 +88,9 @@ class Ready:
     def kind(self) -> str:
         """How the grid is cut into chunks (see ``results.stores.chunks.chunk_shape``)."""
         return "point" if self.path is None else self.path.kind
+
+
+_ready: dict[Study, Ready] = {}
 
 
 def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool = False) -> Ready:
@@ -138,12 +142,24 @@ def read(study: Study) -> scenarios.Scenario:
     return scenarios.from_text(study.text, study.file, tables)
 
 
-@lru_cache(maxsize=4)
 def prepared(study: Study) -> Ready:
-    """Read a study's scenario in this process, and decide how its grid is answered."""
-    found = of_scenario(asked := read(study), scenarios.grid(asked), study.only, study.by, full=study.full)
-    old = study.extends
-    return found if old is None else replace(found, before=grown.before(old, found.plan, study.damaged))
+    """Read a study's scenario in this process, and decide how its grid is answered, unless that is known."""
+    found = _ready.get(study)
+    if found is None:
+        found = of_scenario(
+            asked := read(study), scenarios.grid(asked), study.only, study.by, full=study.full
+        )
+        if study.extends is not None:
+            found = replace(found, before=grown.before(study.extends, found.plan, study.damaged))
+        know(study, found)
+    return found
+
+
+def know(study: Study, at: Ready) -> None:
+    """Keep how the grid of a study is answered, for its chunks that this process computes."""
+    while len(_ready) >= STUDIES_KEPT:
+        _ready.pop(next(iter(_ready)), None)
+    _ready[study] = at
 
 
 def part(at: Ready, places: Sequence[Places]) -> Ready:
