@@ -27,7 +27,7 @@ from solvers.geometric.kernel.gp_terms import (
     terms,
 )
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
-from solvers.patterns import Rows
+from solvers.patterns import Rows, groups
 
 __all__ = [
     "FAILED",
@@ -118,7 +118,7 @@ def solve(
     )  # fmt: skip
     with np.errstate(all="ignore"):
         free = hi - lo > FIXED
-        for which in _patterns(free) if apart else [np.arange(N)]:
+        for which in (own for own, _ in groups(free)) if apart else [np.arange(N)]:
             together = max(1, min(BLOCK, EXPONENTS_AT_ONCE // max(T.A.shape[-2] * n, 1)))
             for k in range(0, len(which), together):
                 block = which[k : k + together]
@@ -138,15 +138,6 @@ def of_first(r: Result, n: int) -> Result:
     """What there is of the first n variables; the others are fixed and stand in no term."""
     lower, upper = r.lower_multipliers[:, :n], r.upper_multipliers[:, :n]
     return replace(r, y=r.y[:, :n], lower_multipliers=lower, upper_multipliers=upper)
-
-
-def _patterns(free: Bools) -> list[NDArray[np.int64]]:
-    """Instances grouped by which variables are free."""
-    if free.all():
-        return [np.arange(len(free))] if len(free) else []
-    kinds, where = np.unique(free, axis=0, return_inverse=True)
-    where = where.reshape(-1)
-    return [np.flatnonzero(where == k) for k in range(len(kinds))]
 
 
 def _solve_block(
