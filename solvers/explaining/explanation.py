@@ -80,7 +80,12 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
         if together is not None:
             return _changed(solution, {evaluation.label(k, keys): v for k, v in together.items()})
 
-    def change(key: RowKey) -> tuple[float, float] | None:
+    def change(key: RowKey) -> tuple[float, float | None] | None:
+        if problem.program is not None and solution.objective:
+            from solvers.linear import programs
+
+            ratio = solution.objective**problem.program.sign
+            return programs.next_change(problem.program, ratio, key)
         if solution.solver == ENUMERATION or (problem.rows is None and not problem.cases):
             assert solution.objective is not None, "there is an objective"
             return listed_change(problem.question, solution.objective, key)
@@ -91,7 +96,7 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     return _changed(solution, {evaluation.label(k, keys): v for k, v in zip(keys, found, strict=True)})
 
 
-def _changed(solution: Solution, found: Mapping[str, tuple[float, float] | None]) -> Solution:
+def _changed(solution: Solution, found: Mapping[str, tuple[float, float | None] | None]) -> Solution:
     limits = dict(solution.limits)
     for label, changed in found.items():
         if changed is not None:
