@@ -217,9 +217,7 @@ def _blocks(dataset: xr.Dataset, shape: tuple[int, ...]) -> tuple[int, ...]:
     if height * slab <= MOST_BLOCK:
         # as many whole chunks as one block of rows has room for
         return (min(shape[0], height * max(1, BLOCK_ROWS // (height * slab))), *shape[1:])
-    if chunks:
-        return chunks
-    return _c_order(shape)
+    return chunks or _c_order(shape)
 
 
 def stored_chunks(dataset: xr.Dataset, shape: tuple[int, ...]) -> tuple[int, ...] | None:

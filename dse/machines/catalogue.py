@@ -68,8 +68,7 @@ class Machine:
 @lru_cache(maxsize=1)
 def _packaged_machine_files() -> Mapping[str, Path]:
     """Return the files of this package by the names of their machines."""
-    entries = {e.name: e for e in Path(__file__).parent.iterdir() if e.name.endswith(_SUFFIX)}
-    return {name.removesuffix(_SUFFIX): entries[name] for name in sorted(entries)}
+    return {file.stem: file for file in sorted(Path(__file__).parent.glob(f"*{_SUFFIX}"))}
 
 
 def names() -> tuple[str, ...]:

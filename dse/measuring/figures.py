@@ -35,14 +35,15 @@ class Figure:
 
     def against(self) -> list[str]:
         """Say what forbids to call it measured."""
-        found = []
-        if self.spread > MOST_SPREAD:
-            found.append(f"repetitions lie {self.spread:.0%} apart (at most {MOST_SPREAD:.0%})")
-        if self.doubt > MOST_DOUBT:
-            found.append(f"the median is uncertain by {self.doubt:.0%} (at most {MOST_DOUBT:.0%})")
-        if self.own < LEAST_OWN:
-            found.append(f"its threads had a processor {self.own:.0%} of the time (at least {LEAST_OWN:.0%})")
-        return found
+        apart = f"repetitions lie {self.spread:.0%} apart (at most {MOST_SPREAD:.0%})"
+        unsure = f"the median is uncertain by {self.doubt:.0%} (at most {MOST_DOUBT:.0%})"
+        shared = f"its threads had a processor {self.own:.0%} of the time (at least {LEAST_OWN:.0%})"
+        wrong = {
+            apart: self.spread > MOST_SPREAD,
+            unsure: self.doubt > MOST_DOUBT,
+            shared: self.own < LEAST_OWN,
+        }
+        return [told for told, is_so in wrong.items() if is_so]
 
 
 @dataclass(frozen=True, slots=True)

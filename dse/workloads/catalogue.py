@@ -54,8 +54,7 @@ class Workload:
 
 @cache
 def _packaged_workload_files() -> Mapping[str, Path]:
-    entries = {e.name: e for e in Path(__file__).parent.iterdir() if e.name.endswith(_SUFFIX)}
-    return {name.removesuffix(_SUFFIX): entries[name] for name in sorted(entries)}
+    return {file.stem: file for file in sorted(Path(__file__).parent.glob(f"*{_SUFFIX}"))}
 
 
 def names() -> tuple[str, ...]:

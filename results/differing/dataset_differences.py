@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,11 +43,8 @@ class _Tally:
     where: str = ""
 
 
-@dataclass(slots=True)
-class _Changes:
-    """Which codes became which, with how many points, and the first of them."""
-
-    found: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
+_Changes = dict[tuple[str, str], list[Any]]
+"""Which codes became which, with how many points, and the first of them."""
 
 
 def differences(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iterator[Row]:
@@ -150,7 +146,7 @@ def _variable_differences(first: xr.Dataset, second: xr.Dataset, tolerance: floa
     theirs = {c.label: c for c in flat.columns(second) if not c.axis}
     both = [n for n in columns if n in theirs]
     tallies = {n: _Tally() for n in both}
-    changes = {n: _Changes() for n in both}
+    changes: dict[str, _Changes] = {n: {} for n in both}
     dims = flat.points(first)
     for piece in flat.pieces(first):
         other = second.isel(_indexers_in_other(second, piece, dims)).load() if dims else second.load()
@@ -169,7 +165,7 @@ def _variable_differences(first: xr.Dataset, second: xr.Dataset, tolerance: floa
                 _tally_pair(tallies[name], a, b, tolerance, floor, piece, dims)
     for name in both:
         section = STATUSES if columns[name].name in {"status", "binding", "message"} else VALUES
-        told = list(changes[name].found.items())
+        told = list(changes[name].items())
         # codes are few, free text may differ at every point
         most = MOST_PAIRS_OF_TEXTS if columns[name].words is None else len(told)
         for (one, two), (points, where) in told[:most]:
@@ -212,11 +208,8 @@ def _rows_without_points(
 
 def _indexers_in_other(second: xr.Dataset, piece: xr.Dataset, dims: tuple[str, ...]) -> dict[str, Any]:
     """Return where the points of a piece stand in the other dataset."""
-    found: dict[str, Any] = {}
-    for d in dims:
-        places = {v: i for i, v in enumerate(second[d].values.tolist())}
-        found[d] = [places[v] for v in piece[d].values.tolist()]
-    return found
+    places = {d: {v: i for i, v in enumerate(second[d].values.tolist())} for d in dims}
+    return {d: [places[d][v] for v in piece[d].values.tolist()] for d in dims}
 
 
 def _tally_pair(
@@ -253,7 +246,7 @@ def _count_changes(
         return
     for place, (x, y) in enumerate(zip(one, two, strict=True)):
         if x != y:
-            told = changes.found.setdefault((str(x) or NOTHING, str(y) or NOTHING), [0, ""])
+            told = changes.setdefault((str(x) or NOTHING, str(y) or NOTHING), [0, ""])
             told[1] = told[1] or _point_text(piece, dims, place)
             told[0] += 1
 
@@ -280,20 +273,15 @@ def _provenance(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iter
 
 
 def _parsed_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in attributes.items():
-        if name in ELSEWHERE:
-            continue
-        told = _parsed(value)
-        found |= _flat_attributes(name, told) if isinstance(told, dict) else {name: told}
-    return {n: (v if v != "" else None) for n, v in found.items()}
+    told = {name: _parsed(value) for name, value in attributes.items() if name not in ELSEWHERE}
+    return {n: (v if v != "" else None) for n, v in _flat_attributes("", told).items()}
 
 
 def _flat_attributes(prefix: str, told: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in told.items():
-        inner = f"{prefix}.{name}"
-        found |= _flat_attributes(inner, value) if isinstance(value, dict) else {inner: value}
+        inner = prefix + name
+        found |= _flat_attributes(f"{inner}.", value) if isinstance(value, dict) else {inner: value}
     return found
 
 

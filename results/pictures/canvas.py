@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from dse.system.pictures import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from dse.system.records import dataclass
 from dse.system.streams import visible
@@ -191,10 +193,10 @@ def colour_scale(array: xr.DataArray) -> tuple[float, Any, str]:
     from matplotlib.colors import LogNorm, Normalize
 
     log = axes.wide(array.values)
-    if log:
-        return 1.0, LogNorm(), axes.shared_unit(array.values, array)
-    factor, unit = axes.prefix(array.values, array)
-    return factor, Normalize(), unit
+    factor, unit = (1.0, axes.shared_unit(array.values, array)) if log else axes.prefix(array.values, array)
+    norm = LogNorm() if log else Normalize()
+    norm.autoscale_None(array.values[np.isfinite(array.values)] * factor)
+    return factor, norm, unit
 
 
 def colour_bar(figure: Figure, panels: Sequence[Axes], drawn: Any, array: xr.DataArray, label: str) -> None:

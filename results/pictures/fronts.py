@@ -113,7 +113,6 @@ def _coloured(figure: Figure, panel: Axes, across: Any, up: Any, proved: Any, th
     """Draw designs of which a third objective is told by colour; a design without proof is a triangle."""
     factor, norm, unit = colour_scale(third)
     values = np.asarray(third.values, float) * factor
-    norm.autoscale_None(values[np.isfinite(values)])
     drawn = None
     for mask, marker, text in ((proved, "o", PROVED), (~proved, "^", UNPROVED)):
         if mask.any():

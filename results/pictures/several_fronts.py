@@ -91,7 +91,6 @@ def _curves(dataset: xr.Dataset, outer: list[str], scaled: bool) -> Iterator[_Cu
         part = dataset.isel(at)
         if scaled:
             factor, norm, _ = colour_scale(dataset[outer[0]])
-            norm.autoscale(dataset[outer[0]].values * factor)
             shade = norm(float(part[outer[0]]) * factor)
             yield _Curve(part, "", to_hex(colormaps[COLOURS](shade)), "o")
         else:
@@ -152,8 +151,7 @@ def _refusal(part: xr.Dataset) -> str:
 def _scale(paper: Sheet, axis: xr.DataArray) -> None:
     from matplotlib.cm import ScalarMappable
 
-    factor, norm, unit = colour_scale(axis)
-    norm.autoscale(axis.values * factor)
+    _, norm, unit = colour_scale(axis)
     mapped = ScalarMappable(norm, COLOURS)
     colour_bar(paper.figure, paper.panels, mapped, axis, axes.title(str(axis.name), unit))
 

@@ -261,7 +261,6 @@ def _map(drawing: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str) -> di
     whole = drawing.whole
     if np.isfinite(whole.values).any():
         factor, norm, unit = colour_scale(whole)
-        norm.autoscale(whole.values[np.isfinite(whole.values)] * factor)
         numbers = _answered_only(dataset, variable).transpose(down, along).values * factor
         mesh = panel.pcolormesh(*borders, numbers, norm=norm, cmap=COLOURS, rasterized=True)
         if panel is drawing.paper.panels[0]:

@@ -124,10 +124,8 @@ class Comparison:
         """The name of the objective that all questions share; empty where they do not."""
         goals = {(s.solution.objective_name, s.solution.maximize) for s in self.sides}
         name, _ = next(iter(goals))
-        return name if len(goals) == 1 and name and len(self._goal_units()) == 1 else ""
-
-    def _goal_units(self) -> set[str]:
-        return {s.solution.units.get(s.solution.objective_name, "") for s in self.sides}
+        units = {s.solution.units.get(s.solution.objective_name, "") for s in self.sides}
+        return name if len(goals) == 1 and name and len(units) == 1 else ""
 
     def _objective(self) -> Row | None:
         if not self.goal:
@@ -197,8 +195,8 @@ class Comparison:
             ["proved", *(self._proved(s.solution) for s in self.sides)],
             *([["measure", *(_measure(s.solution) for s in self.sides)]] if self._measured() else []),
         ]
-        if any(s.solution.outside for s in self.sides):
-            facts.append(["outside the model's range", *(_beyond(s.solution) for s in self.sides)])
+        beyond = [_beyond(s.solution) for s in self.sides]
+        facts += [["outside the model's range", *beyond]] if set(beyond) != {NOTHING} else []
         found = [(SIDE_BY_SIDE, facts)]
         for section in (SIDE_BY_SIDE, DESIGN, METRICS):
             rows = [[r.name, *self._cells(r)] for r in self.rows if r.section == section]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dse.system.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from dse.models.model import Model
     from dse.quantities import Quantity
@@ -58,20 +58,14 @@ def collect(questions: Iterable[Question]) -> dict[Key, Family]:
     found: dict[Key, dict[str, Quantity]] = {}
     told: dict[Key, None] = {}
     for question in questions:
-        metrics = [q for q in question.model.metrics if q.index]
         decided = {d.name for d in question.decide if d.choices is None}
+        answered = decided | {q.name for q in question.model.metrics}
         # inputs first: the last of a list may be a metric only
-        for q in _family_inputs(question, decided):
-            found.setdefault(_family_key(q), {}).setdefault(q.name, q)
-            told |= {_family_key(q): None} if q.name in decided else {}
-        for q in metrics:
-            found.setdefault(_family_key(q), {}).setdefault(q.name, q)
-            told[_family_key(q)] = None
+        for q in (*question.model.inputs, *question.model.metrics):
+            if q.index and (q.name in answered or q.name in question.given):
+                found.setdefault(_family_key(q), {}).setdefault(q.name, q)
+                told |= {_family_key(q): None} if q.name in answered else {}
     return {key: _family(key, list(found[key].values())) for key in found if key in told}
-
-
-def _family_inputs(question: Question, decided: set[str]) -> Iterator[Quantity]:
-    return (q for q in question.model.inputs if q.index and (q.name in decided or q.name in question.given))
 
 
 def _family_key(q: Quantity) -> Key:

@@ -94,7 +94,11 @@ def read(record: Mapping[str, Any]) -> Fresh:
         int(record["samples"]),
         int(record["seed"]),
         tuple(
-            Kept(tuple(map(str, k["limits"])), _float_or_none(k["asked"]), _estimate(k["held"]))
+            Kept(
+                tuple(map(str, k["limits"])),
+                None if k["asked"] is None else float(k["asked"]),
+                _estimate(k["held"]),
+            )
             for k in record["limits"]
         ),
         None if mean is None else _estimate(mean),
@@ -106,10 +110,6 @@ def read(record: Mapping[str, Any]) -> Fresh:
 
 def _estimate(record: Mapping[str, Any]) -> Estimate:
     return Estimate(float(record["value"]), float(record["low"]), float(record["high"]))
-
-
-def _float_or_none(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 def percent(share: float) -> str:

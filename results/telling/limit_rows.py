@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from results.telling import division, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from results.telling.facts import Facts, LimitState
 
@@ -38,16 +38,11 @@ def rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
 def _families(solution: Facts) -> Mapping[str, Mapping[str, LimitState]]:
     """Return the limits of which nothing needs to be told one by one, by family."""
     found: dict[str, dict[str, LimitState]] = {}
-    for name, state in _held_family_limits(solution):
-        found.setdefault(_family(name), {})[name] = state
-    return {family: limits for family, limits in found.items() if len(limits) >= FAMILY_LIMITS}
-
-
-def _held_family_limits(solution: Facts) -> Iterator[tuple[str, LimitState]]:
     for name, state in solution.limits.items():
         holds = state.binding or state.slack >= 0
         if words.own(solution, name) and "." in name and holds and not words.buys(solution, name, state):
-            yield name, state
+            found.setdefault(_family(name), {})[name] = state
+    return {family: limits for family, limits in found.items() if len(limits) >= FAMILY_LIMITS}
 
 
 def _family(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,11 +23,13 @@ def rows(sources: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 def of_solutions(solutions: Sequence[Facts]) -> list[tuple[str, str]]:
     """Say it of several answers, as (label, text): how many were checked near them, and the kinds of numbers."""
-    each = [(s.metrics[n], s.flags[n]) for s in solutions for n in s.flags if s.sources and n in s.metrics]
-    counts: dict[str, int] = {}
-    for value, flags in each:
-        counts[flags[round(value)]] = counts.get(flags[round(value)], 0) + 1
-    return told(counts, len(each), {n: k for s in solutions for n, k in s.sources.items()})
+    held = [
+        flags[round(s.metrics[n])]
+        for s in solutions
+        for n, flags in s.flags.items()
+        if s.sources and n in s.metrics
+    ]
+    return told(Counter(held), len(held), {n: k for s in solutions for n, k in s.sources.items()})
 
 
 def told(counts: Mapping[str, int], points: int, sources: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from dse.measuring.errors import MeasuringError
@@ -29,24 +30,19 @@ def place(library: Library, *, quick: bool, most: int = _MOST_BYTES) -> Place:
     side = 1 << ((room // 24).bit_length() - 1) // 2
     orders = [side] if quick else [side >> i for i in range(5) if side >> i >= 64][::-1]
     for precision in _PRECISIONS:
-        plan += [partial(_matmul_task, precision=precision, order=n) for n in orders]
+        plan += [partial(_matrices, kernel="matmul", precision=precision, order=n, inner=n) for n in orders]
         if library.polynomial is None:
-            plan += [partial(_outer, precision=precision, order=side, width=min(w, side)) for w in _WIDTHS]
+            outer = partial(_matrices, kernel=OUTER, precision=precision, order=side)
+            plan += [partial(outer, inner=min(w, side)) for w in _WIDTHS]
         else:
             plan += [partial(_polynomial, precision=precision, degree=d, size=room) for d in _DEGREES]
-    return Place(1, partial(_Opened, library), plan)
+    return Place(1, partial(_opened, library), plan)
 
 
-class _Opened:
-    def __init__(self, library: Library) -> None:
-        self._library, self._device = library, library.device()
-
-    def __enter__(self) -> Library:
-        self._device.__enter__()
-        return self._library
-
-    def __exit__(self, *problem: object) -> None:
-        self._device.__exit__(*problem)
+@contextmanager
+def _opened(library: Library) -> Iterator[Library]:
+    with library.device():
+        yield library
 
 
 def _task(
@@ -81,14 +77,6 @@ def _polynomial(library: Library, precision: str, degree: int, size: int) -> Tas
     return _task(
         library, "polynomial", precision, size, (2.0 * degree * n, 2.0 * width * n), lambda: loop(x, y)
     )
-
-
-def _matmul_task(library: Library, precision: str, order: int) -> Task:
-    return _matrices(library, "matmul", precision, order, order)
-
-
-def _outer(library: Library, precision: str, order: int, width: int) -> Task:
-    return _matrices(library, OUTER, precision, order, width)
 
 
 def _matrices(library: Library, kernel: str, precision: str, order: int, inner: int) -> Task:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -52,9 +53,7 @@ _DECORATIONS = (
 
 def behaviour_options(command: Command) -> Command:
     """Give a command the options."""
-    for decorate in reversed(_DECORATIONS):
-        command = decorate(command)
-    return command
+    return functools.reduce(lambda done, option: option(done), reversed(_DECORATIONS), command)
 
 
 @dataclass(frozen=True, slots=True)

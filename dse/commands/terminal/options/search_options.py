@@ -40,6 +40,4 @@ def searching(command: Command) -> Command:
         search = {key: options.pop(key) for key in KEYS}
         return command(**options, search={key: v for key, v in search.items() if v is not None})
 
-    for option in reversed(_OPTIONS):
-        run = option(run)
-    return cast("Command", run)
+    return cast("Command", functools.reduce(lambda done, option: option(done), reversed(_OPTIONS), run))
