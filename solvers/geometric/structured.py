@@ -173,7 +173,8 @@ def settle(s: Searched, *, tied: bool = True) -> Optimum:
         return Optimum(_without_design(s, solver))
     # of any feasible design nobody is told how far the others range
     geometric_answers.settle(a, s.part, side_by_side.solve, ranged=s.stated, tied=tied)
-    x = _values_in_si(problem, a.y[0])
+    # lists of powers go on in a farther box
+    x = _values_in_si(s.part.batch.problem, a.y[0])
     if goal is None:
         text = "all limits hold; nothing was to be optimised"
         return Optimum(Outcome(Status.FEASIBLE, x, certificate=text, solver=solver))
