@@ -68,6 +68,9 @@ TIED = "designs equally good between which the tie rule did not decide"
 OTHER_TIES = "a tie rule that asks for what is not a posynomial"
 WHOLE = "whole numbers that one branching does not settle"
 MISSED = "a design that misses a limit, or a gap that is not closed"
+BEATEN = "a bound that proves it worse than what is known beside it"
+WORSE = 2e-6
+"""Of the objective: what is worse by this is no part of the answer, whatever ties are granted."""
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
 
@@ -119,6 +122,11 @@ class Part:
     found: Searched
     known: gp.Result | None
 
+    def take(self, good: Bools) -> Part:
+        """Return some of the optima."""
+        known = None if self.known is None else self.known.take(good)
+        return replace(self, points=self.points[good], found=self.found.take(good), known=known)
+
 
 def answered(
     batch: Batch,
@@ -130,12 +138,16 @@ def answered(
     strained: float = STRAINED,
     ranged: bool = False,
     alone: bool = True,
+    below: Array | None = None,
+    tied: bool = True,
 ) -> Answers | None:
     """Answer the points of a block; None where the tie rule asks for what is not a posynomial over a monomial.
 
     ``why``: find out for points without a design which limits are in conflict. ``rule``: the tie rule, if it is at
     hand. ``near``: points that are settled already. ``strained``: see ``optima.settled``. ``ranged``: find out how far
     variables range that are not unique. ``alone``: not one of several cases, whose optimum a design may better.
+    ``below`` (N,): objectives that something else reaches (NaN: none); what is surely worse is left with its bound.
+    ``tied``: hand out the design that the tie rule wants, otherwise any of the best.
     """
     rule = rule or ties.of_batch(batch, solve)
     if rule is None:
@@ -147,8 +159,10 @@ def answered(
         s.y[near.best], s.value[near.best], s.multipliers[near.best] = near.y, near.bound, near.multipliers
         s.elasticity[near.best] = near.multipliers
     points = np.flatnonzero(np.isfinite(batch.table.logc).all(1) & (s.status == 0))
-    part, none = searched(s, batch, rule, points, solve)
-    settle(s, part, solve, strained, ranged=ranged)
+    part, none = searched(s, batch, rule, points, solve, tied=tied)
+    if below is not None:
+        part = _unbeaten(s, part, below)
+    settle(s, part, solve, strained, ranged=ranged, tied=tied)
     s.names, s.conflict = _refuted(batch, none, solve, s.status, why=why)
     if near is not None:
         s.conflict[near.conflicting] = near.members
@@ -158,7 +172,8 @@ def answered(
         far = of_problem(optima.eased(batch.problem), batch.problem.goal, batch.shape, fits)
         there = None if far is None else ties.of_batch(far, solve)
         if far is not None and there is not None:
-            settle(s, searched(s, far, there, again, solve, last=True)[0], solve, strained, ranged=ranged)
+            part, _ = searched(s, far, there, again, solve, last=True, tied=tied)
+            settle(s, part, solve, strained, ranged=ranged, tied=tied)
             s.plain[again] = False
     judge_designs(batch, s, alone=alone)
     return s
@@ -192,19 +207,20 @@ def searched(
     *,
     last: bool = False,
     stated: bool = True,
+    tied: bool = True,
     reached: Reached | None = None,
 ) -> tuple[Part, Indices]:
     """Search points; note in ``s`` what has no end or is in doubt. Returns the optima, and points without a design.
 
     ``last``: the ends of the search box are as far away as they go. ``stated``: the goal is the user's, not only what
-    ties go to. ``reached``: see ``branch.closely``, of one question.
+    ties go to. ``tied``: see ``answered``. ``reached``: see ``branch.closely``, of one question.
     """
     c = divided.take(batch.arrays, points)
     if rule is None:
         r = branch.closely(c, reached=reached)
         met = ~np.isnan(r.y[:, 0])
     else:
-        r = branch.search(c if c.divisors else replace(c, allowed={}), solve)
+        r = branch.search(c if c.divisors else replace(c, allowed={}), solve, value_only=not tied)
         met = r.status == gp.OPTIMAL
     s.nodes[points], s.why[points] = r.nodes, np.where(r.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     none: Indices = points[r.status == gp.INFEASIBLE]
@@ -214,9 +230,7 @@ def searched(
         known = multipliers.at(c, r.y, solve)[0]
     part = Part(batch, rule, points[met], r, known)
     if stated and met.any():
-        good = ~_without_end(s, part, c, solve, last=last)
-        known = None if known is None else known.take(good)
-        part = Part(batch, rule, part.points[good], r.take(good), known)
+        part = part.take(~_without_end(s, part, c, solve, last=last))
     return part, none
 
 
@@ -269,7 +283,7 @@ def settle(
     there = optima.settled(
         batch, best, found.y, solve, part.known,
         rule=part.rule, sharp=searched or one, tied=tied, after=0 if ranged else None, strained=strained,
-        within=(found.low, found.high) if searched and not one else None,
+        within=(found.low, found.high) if searched and tied and not one else None,
     )  # fmt: skip
     known, chosen, sure = there.known, there.chosen, there.crossed
     if searched and not one:
@@ -290,6 +304,16 @@ def settle(
         STATUS_CODES[Status.FEASIBLE],
     )
     s.status[best[good]] = code[good]
+
+
+def _unbeaten(s: Answers, part: Part, below: Array) -> Part:
+    """Leave out the optima whose bound (in logs) proves that every design is worse than an objective."""
+    goal, points, bound = part.batch.problem.goal, part.points, part.found.bound
+    assert goal is not None, "a batch has a goal"
+    sign = -1.0 if part.batch.question.objectives[0].maximize else 1.0
+    beaten = sign * (goal.to_user(bound) - below[points]) > WORSE * np.abs(below[points])
+    s.value[points[beaten]], s.why[points[beaten]] = bound[beaten], BEATEN
+    return part.take(~beaten)
 
 
 def _put_whole(s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float) -> None:
