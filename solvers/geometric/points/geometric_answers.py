@@ -162,7 +162,7 @@ def answered(
     part, none = searched(s, batch, rule, points, solve, tied=tied)
     if below is not None:
         part = _unbeaten(s, part, below)
-    settle(s, part, solve, strained, ranged=ranged, tied=tied)
+    none = np.concatenate([none, settle(s, part, solve, strained, ranged=ranged, tied=tied)])
     s.names, s.conflict = _refuted(batch, none, solve, s.status, why=why)
     if near is not None:
         s.conflict[near.conflicting] = near.members
@@ -268,17 +268,17 @@ def settle(
     *,
     ranged: bool = False,
     tied: bool = True,
-) -> None:
+) -> Indices:
     """Put designs by the tie rule, bounds and multipliers of optima into place, or why there are none.
 
-    ``strained``, ``tied``: see ``optima.settled``. ``ranged``: see ``answered``.
+    Returns the points that have none with an allowed value. ``strained``, ``tied``: see ``optima.settled``.
+    ``ranged``: see ``answered``.
     """
     batch, best, found, one = part.batch, part.points, part.found, part.rule is None
     if not best.size:
-        return
+        return best
     if part.rule is not None and found.alone is not None and batch.arrays.allowed:
-        _put_whole(s, part.rule, best, found.alone, strained)
-        return
+        return _put_whole(s, part.rule, best, found.alone, strained)
     own, searched = divided.take(batch.arrays, best), found.alone is None
     there = optima.settled(
         batch, best, found.y, solve, part.known,
@@ -304,6 +304,7 @@ def settle(
         STATUS_CODES[Status.FEASIBLE],
     )
     s.status[best[good]] = code[good]
+    return best[:0]
 
 
 def _unbeaten(s: Answers, part: Part, below: Array) -> Part:
@@ -316,15 +317,16 @@ def _unbeaten(s: Answers, part: Part, below: Array) -> Part:
     return part.take(~beaten)
 
 
-def _put_whole(s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float) -> None:
+def _put_whole(s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float) -> Indices:
     """Put designs and bounds of optima with a whole number into place, or why there are none; it has no ranges."""
     free = regular.penalised | (regular.multipliers.max(1, initial=0.0) > strained)
     s.why[best] = np.where(free, NO_COMMON_INTERIOR, WHOLE)
     best, regular = best[~free], regular.take(~free)
-    s.y[best], value, clear = geometric_whole.settled(rule, best, regular)
+    s.y[best], value, clear, none = geometric_whole.settled(rule, best, regular)
     # what one branching does not settle is not below its relaxation
     s.value[best] = np.where(clear, value, regular.bound)
     s.status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
+    return best[none]
 
 
 def _multipliers_at_designs(c: Canonical, y: Array, solve: Solver) -> tuple[gp.Result, Bools]:
