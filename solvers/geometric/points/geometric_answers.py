@@ -69,7 +69,7 @@ OTHER_TIES = "a tie rule that asks for what is not a posynomial"
 WHOLE = "whole numbers that one branching does not settle"
 MISSED = "a design that misses a limit, or a gap that is not closed"
 BEATEN = "a bound that proves it worse than what is known beside it"
-WORSE = 2e-6
+SURELY_WORSE = 2e-6
 """Of the objective: what is worse by this is no part of the answer, whatever ties are granted."""
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
@@ -312,7 +312,7 @@ def _unbeaten(s: Answers, part: Part, below: Array) -> Part:
     goal, points, bound = part.batch.problem.goal, part.points, part.found.bound
     assert goal is not None, "a batch has a goal"
     sign = -1.0 if part.batch.question.objectives[0].maximize else 1.0
-    beaten = sign * (goal.to_user(bound) - below[points]) > WORSE * np.abs(below[points])
+    beaten = sign * (goal.to_user(bound) - below[points]) > SURELY_WORSE * np.abs(below[points])
     s.value[points[beaten]], s.why[points[beaten]] = bound[beaten], BEATEN
     return part.take(~beaten)
 
