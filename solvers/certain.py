@@ -26,7 +26,7 @@ from solvers.designs import Grid
 from solvers.explaining import explanation, wider
 from solvers.explaining.wider import Tried
 from solvers.geometric import cases, structured
-from solvers.geometric.programs import geometric_conflicts, ties
+from solvers.geometric.programs import relaxed_limits, ties
 from solvers.mechanisms.why import Why, explained, remembered
 from solvers.nonlinear import methods
 from solvers.outcome import Conflicts, Outcome
@@ -238,7 +238,7 @@ def why_without_design(problem: Problem) -> Why:
     if not _is_structured(problem, cases.scanned(problem)):
         return subsets.why(problem.question)
     if problem.program is None:
-        return geometric_conflicts.why(problem)
+        return relaxed_limits.why(problem)
     from solvers.linear import milp_conflicts
 
     return milp_conflicts.why(problem.program, wider.ended(problem) if problem.program.open else ())

@@ -24,8 +24,8 @@ from solvers.boxes import Array
 from solvers.designs import Grid, Table
 from solvers.enumeration import ONE
 from solvers.explaining import next_changes
-from solvers.geometric import kinks
-from solvers.geometric.structured import Optimum, Place
+from solvers.geometric.programs import kinks
+from solvers.geometric.structured import Optimum
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import ENUMERATION
 
@@ -51,14 +51,11 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
         return solution
     if any(v.discrete for v in problem.variables):
         return _with_next_changes(problem, solution) if neighbours else solution
-    places = found.places
-    if problem.rows is not None and found.y is not None and not places:
-        places = (Place(problem, found.y, found.known),)
-    if not places and not all(_variable_values(solution).values()):
+    if not found.places and not all(_variable_values(solution).values()):
         # percent of nothing is not a rate
         return solution
     judged = judgement.judge(problem.question, _variable_values(solution))
-    told = kinks.of_places(judged, places) if places else kinks.without_structure(judged)
+    told = kinks.of_places(judged, found.places) if found.places else kinks.without_structure(judged)
     return told.beside(solution, 0)
 
 

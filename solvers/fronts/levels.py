@@ -29,12 +29,11 @@ from results.telling.limits import base_name
 from scenarios.question import Objective, Question
 from solvers.certain import called_by_name, checked, units
 from solvers.fronts.asking import at_level, in_logs
-from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
-from solvers.geometric.kinks import Attained, Sensitivities
-from solvers.geometric.points.geometric_answers import Answers, answered
-from solvers.geometric.structured import PROOFS
+from solvers.geometric.points.geometric_answers import PROOFS, Answers, answered
+from solvers.geometric.programs import kinks
+from solvers.geometric.programs.kinks import Attained, Sensitivities
 from solvers.judgement import Judged, judge
 from solvers.outcome import Outcome
 

@@ -9,17 +9,18 @@ from functools import partial
 
 import numpy as np
 
-from formulations import evaluation
 from formulations.problem import Problem
 from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios.question import Question
-from solvers import designs, enumeration, side_by_side
+from solvers import designs, enumeration, judgement, side_by_side
 from solvers.designs import Grid
 from solvers.geometric import structured
+from solvers.geometric.points import best_cases
 from solvers.geometric.programs import branch
 from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
-from solvers.geometric.structured import Optimum, Place, Searched
+from solvers.geometric.structured import Optimum, Searched
+from solvers.judgement import Judged
 from solvers.nonlinear import methods
 from solvers.outcome import Outcome
 
@@ -55,16 +56,16 @@ def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
 def _settled_over_cases(problem: Problem, searches: Sequence[Searched], ties: bool) -> Optimum:
     question = problem.question
     for one in searches:
-        if one.outcome.status is Status.UNBOUNDED:
-            return Optimum(one.outcome)
-    alive = [one for one in searches if one.outcome.status is not Status.INFEASIBLE]
+        if one.status is Status.UNBOUNDED:
+            return structured.settle(one)
+    alive = [one for one in searches if one.status is not Status.INFEASIBLE]
     if not alive:
-        outcome = searches[0].outcome
+        outcome = structured.settle(searches[0]).outcome
         return Optimum(
             dataclasses.replace(outcome, certificate=_proof_of_cases(outcome.certificate, len(searches)))
         )
     best = _winning_case(question, alive, len(searches), ties)
-    if best is None or not _is_settled_by(question, best.outcome):
+    if best is None or not _is_closed(question, best.outcome):
         return _with_other(question, best, methods.unstructured(question))
     return best
 
@@ -76,7 +77,8 @@ def _with_other(question: Question, best: Optimum | None, other: Outcome) -> Opt
     sign = -1.0 if question.objectives[0].maximize else 1.0
     bounds = [sign * b for b in (best.outcome.bound, other.bound) if b is not None]
     bound = sign * max(bounds) if bounds else None
-    if sign * _objective_at(question, other.x) < sign * _objective_at(question, best.outcome.x or {}):
+    there, here = (_of_outcome(question, outcome).objective[0] for outcome in (other, best.outcome))
+    if sign * there < sign * here:
         return Optimum(dataclasses.replace(other, bound=bound))
     return dataclasses.replace(best, outcome=dataclasses.replace(best.outcome, bound=bound))
 
@@ -100,77 +102,62 @@ def _winning_case(question: Question, alive: Sequence[Searched], count: int, tie
         return None
     close = [one for one in alive if not question.objectives or one.value - least <= CASE_TIED]
     settle = partial(structured.settle, tied=ties)
-    optima = side_by_side.run([partial(settle, one) for one in close])
-    settled = [(one.problem, there) for one, there in zip(close, optima, strict=True)]
-    good = [(case, one, _decided_numbers(case, one)) for case, one in settled if one.outcome.x is not None]
+    settled = side_by_side.run([partial(settle, one) for one in close])
+    good = [one for one in settled if one.outcome.x is not None]
     if not good:
         return None
-    reached = [_objective_at(question, x) * sign for *_, x in good]
-    tied = [d for d, v in zip(good, reached, strict=True) if v - min(reached) <= CASE_TIED * abs(v)]
-    numbers = [{n: np.array([v]) for n, v in {**x, **_metrics(question, x)}.items()} for *_, x in tied]
-    every = np.ones((len(tied), 1), bool)
-    _, one, x = tied[int(designs.first_by_rule(question, numbers, every, EQUAL_DESIGNS)[0])]
-    bounds = [o.outcome.bound for _, o in settled] + [_losing_bound(s) for s in alive if s not in close]
+    judged = [_of_outcome(question, one.outcome) for one in good]
+    values = np.stack([sign * j.objective if question.objectives else np.zeros(1) for j in judged])
+    which, tied, there = (found[..., 0] for found in best_cases.handed_out(question, judged, values))
+    if which < 0:
+        return None
+    best, x = good[which].outcome, {n: float(v) for n, v in judged[which].x.items()}
+    bounds = [one.outcome.bound for one in settled] + [_losing_bound(s) for s in alive if s not in close]
     known = [b for b in bounds if b is not None]
-    bound = sign * min(sign * b for b in known) if len(known) == len(bounds) else None
-    sure = all(o.outcome.status is not Status.ERROR for o in alive) and len(known) == len(bounds)
+    closed = len(known) == len(bounds)
+    sure = closed and all(one.status is not Status.ERROR for one in alive)
     outcome = dataclasses.replace(
-        one.outcome,
-        status=one.outcome.status if sure else Status.FEASIBLE,
+        best,
+        status=best.status if sure else Status.FEASIBLE,
         x=x,
-        bound=bound,
-        certificate=_proof_of_cases(one.outcome.certificate, count),
+        bound=sign * min(sign * b for b in known) if closed else None,
+        certificate=_proof_of_cases(best.certificate, count),
     )
-    places = tuple(
-        Place(c, o.y, o.known)
-        for c, o, there in tied
-        if o.y is not None and all(math.isclose(there[n], x[n], rel_tol=EQUAL_DESIGNS) for n in x)
-    )
-    return Optimum(outcome, one.y, _ranges_over_cases(tied, x), None, places)
+    places = tuple(place for one, at in zip(good, there, strict=True) if at for place in one.places)
+    every = [(one.ranges or {}, j.x) for one, j, at in zip(good, judged, tied, strict=True) if at]
+    return Optimum(outcome, _ranges_over_cases(every, x), places)
 
 
 def _losing_bound(s: Searched) -> float | None:
     """The bound of a case that does not win, in the user's sense."""
-    if s.found is None or s.goal is None or not math.isfinite(s.found.bound):
-        return s.outcome.bound
-    return float(s.goal.to_user(s.found.bound))
-
-
-def _decided_numbers(case: Problem, one: Optimum) -> dict[str, float]:
-    """The decided numbers, without what stands for maxima."""
-    x = one.outcome.x or {}
-    return {v.name: x[v.name] for v in case.variables if not v.auxiliary}
+    if s.done is not None:
+        return s.done.outcome.bound
+    bound, goal = np.inf if s.part is None else s.part.found.bound.min(initial=np.inf), s.problem.goal
+    return float(goal.to_user(bound)) if goal is not None and math.isfinite(bound) else None
 
 
 def _ranges_over_cases(
-    tied: Sequence[tuple[Problem, Optimum, Mapping[str, float]]], x: Mapping[str, float]
+    tied: Sequence[tuple[Mapping[str, tuple[float, float]], Mapping[str, float]]], x: Mapping[str, float]
 ) -> dict[str, tuple[float, float]]:
-    """Lowest and highest optimal value of what is not unique, over all cases that are equally good."""
+    """Lowest and highest optimal value of what is not unique, over the ranges and designs of cases equally good."""
     found: dict[str, tuple[float, float]] = {}
     for n in x:
-        ends = [(one.ranges or {}).get(n, (there[n], there[n])) for _, one, there in tied]
+        ends = [ranges.get(n, (float(there[n]), float(there[n]))) for ranges, there in tied]
         low, high = min(e[0] for e in ends), max(e[1] for e in ends)
         if high > low * (1 + EQUAL_DESIGNS):
             found[n] = (low, high)
     return found
 
 
-def _metrics(question: Question, x: Mapping[str, float]) -> dict[str, float]:
-    with np.errstate(all="ignore"):
-        return evaluation.metrics(question, {n: np.float64(v) for n, v in x.items()})
+def _is_closed(question: Question, outcome: Outcome) -> bool:
+    """Whether the gap is closed, as the re-evaluation will see it."""
+    return not question.objectives or (
+        outcome.bound is not None and bool(_of_outcome(question, outcome).closed[0])
+    )
 
 
-def _objective_at(question: Question, x: Mapping[str, float]) -> float:
-    if not question.objectives:
-        return 0.0
-    return float(evaluation.objective(question, x, _metrics(question, x)))
-
-
-def _is_settled_by(question: Question, outcome: Outcome) -> bool:
-    """Whether the outcome settles the question, as the re-evaluation will see it."""
-    if not question.objectives:
-        return True
-    if outcome.bound is None or outcome.x is None:
-        return False
-    value = _objective_at(question, outcome.x)
-    return abs(value - outcome.bound) <= question.gap * max(abs(value), 1e-12)
+def _of_outcome(question: Question, outcome: Outcome) -> Judged:
+    """A design as the re-evaluation will see it."""
+    assert outcome.x is not None, "there is a design"
+    x = {d.name: np.float64(outcome.x[d.name]) for d in question.decide}
+    return judgement.judge(question, x, outcome.bound)

@@ -48,6 +48,23 @@ def test_whole_processors_are_those_of_an_enumeration():
     assert (arrays["bound"][sure] <= best[sure] * (1 + 1e-11)).all()
 
 
+def test_where_no_allowed_value_will_do_the_conflict_is_told_with_all_others():
+    """At the longer deadlines some number between 3 and 5000 would do, and neither of the two does."""
+    asked = grid(
+        {"limits.time.max": log("1 ms", "10 s", 16)},
+        decide="processors = { values = [3, 5000] }\nmemory = {}",
+        limits='time = { max = "1 s" }\nprocessors = { max = 1000 }',
+    )
+    _, arrays, left = at_once(asked)
+    assert not left.any()
+    assert share(arrays, Status.INFEASIBLE) == 1.0
+    for i in (0, 15):
+        alone = answer(asked.question((i,)), neighbours=False)
+        assert alone.conflicts == (("time", "processors"),)
+        assert (arrays["binding"][i, :2] == 2).all()
+        np.testing.assert_allclose(arrays["would_do"][i, :2], list(alone.conflict.values()), rtol=1e-6)
+
+
 WHOLE = {
     "whole processors": grid(
         {

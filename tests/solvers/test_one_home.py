@@ -15,6 +15,7 @@ from solvers import boxes, enumeration, judgement
 from solvers.answer import answer
 from solvers.explaining import subsets
 from solvers.geometric.kernel import formulas, gp
+from solvers.geometric.points import best_cases, geometric_answers
 from solvers.geometric.programs import crossover, geometric_conflicts, optimal_face, ties, tree, unbounded
 from solvers.linear import linear_program, milp_conflicts
 from solvers.mechanisms import conflicts, sensitivity
@@ -118,6 +119,8 @@ RATED = ["geometric program", "ratios of sums", "one decided number"]
         (unbounded, "_is_listed_by_user", ["geometric program", "ratios of sums"]),
         (ties, "tie_goals", ["geometric program", "ratios of sums"]),
         (sensitivity, "duals", ["geometric program", "ratios of sums"]),
+        (geometric_answers, "searched", ["geometric program", "ratios of sums"]),
+        (geometric_answers, "settle", ["geometric program", "ratios of sums"]),
     ],
     ids=[
         "optimal face",
@@ -132,6 +135,8 @@ RATED = ["geometric program", "ratios of sums", "one decided number"]
         "ends of a search box",
         "order of ties",
         "multipliers that are not unique",
+        "optimum and bound before ties",
+        "from an optimum to the answer",
     ],
 )
 def test_an_idea_has_one_home(home: Any, name: str, kinds: list[str], monkeypatch: pytest.MonkeyPatch):
@@ -211,6 +216,7 @@ def test_branch_and_bound_by_intervals_has_one_home(home: Any, name: str, monkey
         (search, "_examined", "one decided number"),
         (subsets.Known, "met", "table"),
         (geometric_conflicts.Oracle, "feasible", "geometric program"),
+        (geometric_conflicts.Oracle, "feasible", "ratios of sums"),
     ],
 )
 def test_what_conflicts_rest_on_has_one_home(
@@ -231,6 +237,27 @@ def test_what_conflicts_rest_on_has_one_home(
     assert GONE in alone.message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, MANY),))
+
+
+def test_the_choice_among_cases_of_a_maximum_has_one_home(monkeypatch: pytest.MonkeyPatch):
+    axis = {"path": "limits.peak_power.max", "start": 100.0, "stop": 400.0, "num": MANY, "spacing": "log"}
+    source = {
+        "model": "roofline",
+        "machine": "gtx580-choi2014",
+        "given": {"flops": 1e12, "intensity": 4},
+        "decide": {"throttle": {"max": 50}, "machine.usable_power": {"min": 20, "max": 300}},
+        "objective": {"maximize": "efficiency"},
+        "limits": {"peak_power": {"max": 200}, "time": {"max": 10}},
+        "sweep": {"cap": axis},
+    }
+    grid = scenarios.grid(dse.load(source))
+    question, at = grid.question((MANY - 1,)), chunk_work.ready(grid)
+    assert at.path is not None
+    assert answer(question, neighbours=False).status is Status.OPTIMAL
+    monkeypatch.setattr(best_cases, "handed_out", _gone)
+    assert GONE in answer(question, neighbours=False).message
+    with pytest.raises(RuntimeError, match=GONE):
+        at.path.solve(at.plan, (slice(0, 12),))
 
 
 LINEAR = PARTITION | {

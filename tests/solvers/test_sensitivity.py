@@ -12,8 +12,8 @@ from make_expected import LIBRARY
 import dse
 from formulations.row_keys import RowKey
 from results.solution import Status
-from solvers.geometric import kinks
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs import kinks
 from solvers.mechanisms import sensitivity
 
 KEYS = tuple(RowKey(name, "max") for name in ("x", "y", "both"))

@@ -13,11 +13,10 @@ from formulations.grids.divided import take
 from formulations.problem import Kind
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers.geometric import kinks
-from solvers.geometric.points.geometric_answers import Answers, Bools
-from solvers.geometric.programs.geometric_conflicts import Oracle, Searches, oracle
+from solvers.geometric.points.geometric_answers import NO_DESIGN, PROOFS, Answers, Bools, of_search
+from solvers.geometric.programs import kinks
+from solvers.geometric.programs.geometric_conflicts import Oracle
 from solvers.geometric.programs.optimal_face import Solver
-from solvers.geometric.structured import NO_DESIGN, PROOFS, of_search
 from solvers.judgement import ends_that_hold
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms.conflicts import minimal_conflicts
@@ -35,12 +34,12 @@ def put(answers: BlockAnswers, points: Points, batch: Batch, a: Answers, solve: 
     _put_optima(answers, points, batch, a, best)
     none = np.flatnonzero(a.status == STATUS_CODES[Status.INFEASIBLE])
     best[none] = _put_conflicts(
-        answers, points[none], batch.problem.kind, oracle(batch, none, a.names, solve)
+        answers, points[none], batch.problem.kind, Oracle(batch, none, a.names, solve)
     )
     return best
 
 
-def _put_conflicts(answers: BlockAnswers, points: Points, kind: Kind, ask: Oracle | Searches) -> Bools:
+def _put_conflicts(answers: BlockAnswers, points: Points, kind: Kind, ask: Oracle) -> Bools:
     """Name every minimal conflict of some points; tells where all of them are known."""
     found = minimal_conflicts(points.size, len(ask.names), ask.feasible, every=True, few=ask.few)
     sets: list[list[tuple[str, ...]]] = [[] for _ in points]

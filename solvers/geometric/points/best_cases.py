@@ -6,22 +6,23 @@ conflict if they do in every case, and a limit is worth what it is worth where i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations.grids.batch import Batch
-from results.dataset import STATUS_CODES
 from results.solution import Status
+from results.variables import STATUS_CODES
+from scenarios.question import Question
 from solvers import designs
 from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.points.geometric_answers import CONFLICT, Answers, Bools, asked, judge_designs
-from solvers.geometric.programs import geometric_conflicts
-from solvers.geometric.programs.geometric_conflicts import OfCases, first_minimal
+from solvers.geometric.programs.geometric_conflicts import Oracle, first_minimal
 from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
 from solvers.geometric.programs.optimal_face import Solver
+from solvers.judgement import Judged
 from solvers.mechanisms.conflicts import common_conflicts
 
 
@@ -38,20 +39,17 @@ def best_case(cases: Sequence[Batch], each: Sequence[Answers], solve: Solver) ->
     # what is least in a case that loses is no optimum, though its design may be as good
     bounds = np.where(states == optimal, [a.value for a in each], np.inf)
     values = np.where(bounds <= bounds.min(axis=0) + CASE_TIED, values, np.inf)
-    tied = np.isfinite(values) & (values <= designs.as_good_as(values.min(axis=0), CASE_TIED))
-    numbers = [{n: a.judged.full(v) for n, v in {**a.judged.x, **a.judged.at}.items()} for a in each]
+    which, _, there = handed_out(question, [a.judged for a in each], values)
     names = [d.name for d in question.decide]
-    which = designs.first_by_rule(question, numbers, tied, EQUAL_DESIGNS)
     clash, apart = common_conflicts([a.conflict for a in each], (states == none).all(axis=0))
     conflict = _of(clash, [a.conflict for a in each])
     some = np.flatnonzero(apart)
     if some.size:
-        asked_of = (geometric_conflicts.oracle(b, some, first.names, solve) for b in cases)
-        conflict[some], found = first_minimal(OfCases(tuple(asked_of)))
+        conflict[some], found = first_minimal([Oracle(b, some, first.names, solve) for b in cases])
         apart[some] = ~found
     left = ~(states != 0).all(axis=0) | apart
     first.why = np.where(apart, CONFLICT, _of((states == 0).argmax(axis=0), [a.why for a in each]))
-    first.elasticity = _worth(cases, each, numbers, tied, which)
+    first.elasticity = _worth(cases, each, there)
     # a case without a design has no say in the bound
     first.value = np.where(states == none, np.inf, [a.value for a in each]).min(axis=0)
     first.y[:, : len(names)] = _of(which, [a.y[:, : len(names)] for a in each])
@@ -63,18 +61,24 @@ def best_case(cases: Sequence[Batch], each: Sequence[Answers], solve: Solver) ->
     return first
 
 
-def _worth(
-    cases: Sequence[Batch],
-    each: Sequence[Answers],
-    numbers: Sequence[Mapping[str, Array]],
-    tied: Bools,
-    which: NDArray[np.int64],
-) -> Array:
-    """The elasticities of the first case's rows: the largest of all cases that attain the optimum at one design."""
-    decided = [d.name for d in cases[0].question.decide]
-    x = np.stack([[own[n] for n in decided] for own in numbers])
+def handed_out(
+    question: Question, every: Sequence[Judged], values: Array
+) -> tuple[NDArray[np.int64], Bools, Bools]:
+    """Which case's design is handed out at each of N points (-1: none), and which (cases, N) are tied with it.
+
+    Of these also which attain the optimum at the very design. ``every``: the designs of each case; ``values``
+    (cases, N): what is minimised there, infinite where a case does not count.
+    """
+    tied = np.isfinite(values) & (values <= designs.as_good_as(values.min(axis=0), CASE_TIED))
+    numbers = [{n: j.full(v) for n, v in {**j.x, **j.at}.items()} for j in every]
+    which = designs.first_by_rule(question, numbers, tied, EQUAL_DESIGNS)
+    x = np.stack([[own[d.name] for d in question.decide] for own in numbers])
     chosen = np.take_along_axis(x, which[None, None], axis=0)
-    there = tied & np.isclose(x, chosen, rtol=EQUAL_DESIGNS, atol=0.0).all(axis=1)
+    return which, tied, tied & np.isclose(x, chosen, rtol=EQUAL_DESIGNS, atol=0.0).all(axis=1)
+
+
+def _worth(cases: Sequence[Batch], each: Sequence[Answers], there: Bools) -> Array:
+    """The elasticities of the first case's rows: the largest of all cases that attain the optimum at one design."""
     found = np.zeros_like(each[0].elasticity)
     for k in np.flatnonzero(asked(cases[0].keys)):
         rates = [a.elasticity[:, b.keys.index(cases[0].keys[k])] for a, b in zip(each, cases, strict=True)]

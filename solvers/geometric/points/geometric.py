@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from formulations import handover
 from formulations.grids import batch
-from formulations.grids.batch import Batch
+from formulations.grids.batch import Batch, Maker
 from formulations.grids.over_grid import Region, Spread
 from formulations.problem import Problem
 from results.dataset import STATUS_CODES
 from results.solution import Status
+from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.geometric.kernel import gp
@@ -59,40 +60,45 @@ def way(grid: Grid) -> Offer:
 
 
 def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
-    """Return the way over a grid; ``compiled``: whether the kernel is, by default where that pays.
+    """Return the way over a grid; ``compiled``: see ``by_terms``."""
+    text = "{} over all points of a chunk, each with its own bound; what that leaves over one by one"
+    return by_terms(spread, batch.structure, batch.batch, "geometric {} {}", text, "batch", PIECE, compiled)
 
-    Its declared work is so much for each term of a point's program.
+
+def by_terms(
+    spread: Spread,
+    recognise: Callable[[Question], tuple[Problem, ...] | None],
+    maker: Maker,
+    name: str,
+    text: str,
+    kind: str,
+    most: int,
+    compiled: bool | None,
+) -> ByPiece:
+    """Return a way whose declared work is so much for each term of a point's program.
+
+    ``compiled``: whether the kernel is, by default where that pays. ``recognise``: see ``batch.of_first``. ``name``: of
+    the work that a term is, with places for the kernel's and for what it is called where some number is whole;
+    ``text``: what the way says, with a place for the kernel. ``maker``, ``kind``, ``most``: see ``ByPiece``.
     """
     first = tuple(slice(0, 1) for _ in spread.apart)
-    cases: tuple[Problem, ...] = batch.of_first(spread, first, batch.structure) or ()
+    cases: tuple[Problem, ...] = batch.of_first(spread, first, recognise) or ()
     whole = any(v.discrete for case in cases for v in case.variables)
-    name = "geometric {} whole term" if whole else "geometric {} term"
-    compiled, how, each = kernel(spread, name, sum(map(work.terms, cases)), compiled)
+    term, terms = "whole term" if whole else "term", sum(map(work.terms, cases))
+    in_numpy, by_compiler = (work.seconds(name.format(how, term), terms) for how in ("numpy", "compiled"))
+    compiled = pays(in_numpy, spread.grid) if compiled is None else compiled
     return ByPiece(
         spread,
-        batch.batch,
+        maker,
         partial(answer, compiled=compiled),
-        PIECE,
-        f"{how} over all points of a chunk, each with its own bound; what that leaves over one by one",
-        "batch",
-        each,
+        most,
+        text.format("compiled interior point" if compiled else "interior point"),
+        kind,
+        by_compiler if compiled else in_numpy,
         threads=True,
         # of whole numbers a single answer tells where they next change, of cases what each of them says
         explains=not whole and len(cases) == 1,
     )
-
-
-def kernel(spread: Spread, name: str, terms: int, compiled: bool | None) -> tuple[bool, str, float]:
-    """Return whether the kernel is compiled, by default where that pays, what it is called, and a point's work.
-
-    ``name``: of the work that a term is, with a place for the kernel's.
-    """
-    in_numpy, by_compiler = (work.seconds(name.format(how), terms) for how in ("numpy", "compiled"))
-    if compiled is None:
-        compiled = pays(in_numpy, spread.grid)
-    if compiled:
-        return True, "compiled interior point", by_compiler
-    return False, "interior point", in_numpy
 
 
 def answer(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:

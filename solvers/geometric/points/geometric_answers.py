@@ -1,14 +1,17 @@
 """The answers of a block of geometric programs or ratios of sums: status, design, bound and sensitivities, as arrays.
 
 The kernel or a branch and bound over it minimises, ``optima`` settles the designs by the tie rule, ``judgement``
-evaluates them and ``sensitivity`` has the elasticities of limits, as for a single question. What the end of the search
-box alone holds or forbids is solved again in a far larger box. What stays in doubt (a limit about to bind) is left
-over, with the reason.
+evaluates them and ``sensitivity`` has the elasticities of limits. What the end of the search box alone holds or
+forbids is solved again in a far larger box. Of many points, what stays in doubt (a limit about to bind) is left over,
+with the reason. A single question is a block of one (``solvers.geometric.structured``): it has nobody to be left over
+to, is searched more closely, and what it would leave in doubt is told as the feasible design that it is.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,32 +20,44 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
 from formulations.canonical import Canonical
+from formulations.evaluation import LARGEST_CALCULABLE
 from formulations.grids import divided
 from formulations.grids.batch import Batch, of_problem, without_divisors
 from formulations.grids.divided import Indices
+from formulations.problem import Kind
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS
-from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers.geometric import kinks
+from results.variables import STATUS_CODES
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
-from solvers.geometric.neighbours.neighbour_proofs import Found
 from solvers.geometric.points import geometric_whole
-from solvers.geometric.programs import branch, geometric_conflicts, multipliers, optima, ties
-from solvers.geometric.programs.branch import Searched
+from solvers.geometric.programs import branch, geometric_conflicts, kinks, multipliers, optima, ties
+from solvers.geometric.programs.branch import Reached, Searched
 from solvers.geometric.programs.crossover import doubtful
-from solvers.geometric.programs.geometric_conflicts import first_minimal
+from solvers.geometric.programs.geometric_conflicts import Oracle, first_minimal
 from solvers.geometric.programs.optima import STRAINED
 from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.geometric.programs.polishing import UNCLEAR
-from solvers.geometric.programs.unbounded import held_by_box, runaway
+from solvers.geometric.programs.unbounded import at_open_ends, held_by_box, runaway
 from solvers.judgement import Judged, judge
 from solvers.mechanisms import sensitivity
+
+if TYPE_CHECKING:
+    from solvers.geometric.neighbours.neighbour_proofs import Found
 
 Bools = NDArray[np.bool_]
 Reasons = NDArray[np.object_]
 
+PROOFS = {
+    Kind.LP: "convex in log variables; lower bound from Lagrangian duality, independent of any solver's tolerance",
+    Kind.GP: "convex in log variables; lower bound from Lagrangian duality, independent of any solver's tolerance",
+    Kind.MILP: "branch and bound on discrete values; lower bounds from Lagrangian duality",
+    Kind.MIGP: "branch and bound on discrete values; lower bounds from Lagrangian duality",
+    Kind.NLP: "branch and bound, monomial secants; lower bounds from Lagrangian duality",
+    Kind.MINLP: "branch and bound on discrete values, monomial secants; lower bounds from Lagrangian duality",
+}
+NO_DESIGN = "no design meets all limits; "
 NOT_FINITE = "a coefficient that is not a finite number"
 UNSOLVED = "the interior point ended without a proof"
 CONFLICT = "a conflict that was not proved to be minimal, or that an end of the search box has part in"
@@ -54,10 +69,15 @@ OTHER_TIES = "a tie rule that asks for what is not a posynomial"
 WHOLE = "whole numbers that one branching does not settle"
 MISSED = "a design that misses a limit, or a gap that is not closed"
 BEATEN = "a bound that proves it worse than what is known beside it"
-WORSE = 2e-6
+SURELY_WORSE = 2e-6
 """Of the objective: what is worse by this is no part of the answer, whatever ties are granted."""
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
+
+
+def of_search(proof: str, nodes: int) -> str:
+    """Return what proves an optimum, with the nodes that it took if it was searched for."""
+    return proof + (f"; {nodes} nodes" if nodes > 1 else "")
 
 
 @dataclass(slots=True)
@@ -68,9 +88,9 @@ class Answers:
     in logs (N, n), a bound ``value`` in logs, and ``multipliers`` (N, limits); ``elasticity``: of the user's limits the
     least of these where they are not unique, NaN where they have no end. ``plain``: where the bound follows from these
     multipliers and the limits as they stand. ``ranges`` (2, N, n): ends in logs of what is not unique, NaN elsewhere.
-    ``nodes``: how many the search took. ``why``: for what reason a point is left over. ``conflict``: (N, names) the
-    limits of ``names`` that stand in the conflict of an infeasible point. ``judged``: the designs by the model's own
-    equations.
+    ``nodes``: how many the search took. ``why``: for what reason a point is left over. ``runs``: where a number runs
+    away, which one, and whether it falls. ``conflict``: (N, names) the limits of ``names`` that stand in the conflict
+    of an infeasible point. ``judged``: the designs by the model's own equations.
     """
 
     status: NDArray[np.int8]
@@ -82,9 +102,30 @@ class Answers:
     ranges: Array
     nodes: NDArray[np.int64]
     why: Reasons
+    runs: Reasons
     names: tuple[str, ...] = field(init=False)
     conflict: Bools = field(init=False)
     judged: Judged = field(init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Optima that are ``found`` of some ``points`` of a batch, before it is settled which designs are handed out.
+
+    ``rule``: the tie rule of many points (None: of one question, whose stages may divide by sums). ``known``: what the
+    kernel says of the optima, where that was asked.
+    """
+
+    batch: Batch
+    rule: Stages | None
+    points: Indices
+    found: Searched
+    known: gp.Result | None
+
+    def take(self, good: Bools) -> Part:
+        """Return some of the optima."""
+        known = None if self.known is None else self.known.take(good)
+        return replace(self, points=self.points[good], found=self.found.take(good), known=known)
 
 
 def answered(
@@ -111,132 +152,181 @@ def answered(
     rule = rule or ties.of_batch(batch, solve)
     if rule is None:
         return None
-    t, n, m = batch.table, batch.low.shape[1], len(batch.keys)
-    s = Answers(
-        np.zeros(batch.size, np.int8), np.full((batch.size, n), np.nan), np.full(batch.size, np.nan),
-        np.zeros((batch.size, m)), np.zeros((batch.size, m)), np.ones(batch.size, bool),
-        np.full((2, batch.size, n), np.nan), np.ones(batch.size, np.int64), np.full(batch.size, NOT_FINITE, object),
-    )  # fmt: skip
+    s = blank(batch)
     if near is not None:
         s.status[near.conflicting] = STATUS_CODES[Status.INFEASIBLE]
         s.status[near.best] = STATUS_CODES[Status.OPTIMAL]
         s.y[near.best], s.value[near.best], s.multipliers[near.best] = near.y, near.bound, near.multipliers
         s.elasticity[near.best] = near.multipliers
-    points = np.flatnonzero(np.isfinite(t.logc).all(1) & (s.status == 0))
-    none = _put_optima(s, rule, points, strained, ranged=ranged, below=below, tied=tied)
+    points = np.flatnonzero(np.isfinite(batch.table.logc).all(1) & (s.status == 0))
+    part, none = searched(s, batch, rule, points, solve, tied=tied)
+    if below is not None:
+        part = _unbeaten(s, part, below)
+    none = np.concatenate([none, settle(s, part, solve, strained, ranged=ranged, tied=tied)])
     s.names, s.conflict = _refuted(batch, none, solve, s.status, why=why)
     if near is not None:
         s.conflict[near.conflicting] = near.members
-    again = points[(s.why[points] == AT_EDGE) | ((s.why[points] == CONFLICT) & (s.status[points] == 0))]
+    again = to_ask_farther(s, points)
     if again.size and batch.discrete is None:
         fits = divided.by_few_forms if batch.arrays.divisors else without_divisors
         far = of_problem(optima.eased(batch.problem), batch.problem.goal, batch.shape, fits)
         there = None if far is None else ties.of_batch(far, solve)
-        if there is not None:
-            _put_optima(s, there, again, strained, ranged=ranged, last=True, tied=tied)
+        if far is not None and there is not None:
+            part, _ = searched(s, far, there, again, solve, last=True, tied=tied)
+            settle(s, part, solve, strained, ranged=ranged, tied=tied)
             s.plain[again] = False
     judge_designs(batch, s, alone=alone)
     return s
 
 
-def _put_optima(
-    s: Answers,
-    rule: Stages,
-    points: Indices,
-    strained: float,
-    *,
-    ranged: bool,
-    last: bool = False,
-    below: Array | None = None,
-    tied: bool,
-) -> Indices:
-    """Solve points and put what is optimal or unbounded into place; returns the points that have no design.
+def blank(batch: Batch) -> Answers:
+    """Nothing is known yet of the points of a block."""
+    t, n, m = batch.table, batch.low.shape[1], len(batch.keys)
+    count = len(t.logc)
+    return Answers(
+        np.zeros(count, np.int8), np.full((count, n), np.nan), np.full(count, np.nan),
+        np.zeros((count, m)), np.zeros((count, m)), np.ones(count, bool), np.full((2, count, n), np.nan),
+        np.ones(count, np.int64), np.full(count, NOT_FINITE, object), np.full(count, None, object),
+    )  # fmt: skip
 
-    ``last``: the ends of the search box are as far away as they go.
+
+def to_ask_farther(s: Answers, points: Indices) -> Indices:
+    """Points of which an end of the search box alone holds the optimum, or forbids a design for all that is known."""
+    found: Indices = points[
+        (s.why[points] == AT_EDGE) | ((s.why[points] == CONFLICT) & (s.status[points] == 0))
+    ]
+    return found
+
+
+def searched(
+    s: Answers,
+    batch: Batch,
+    rule: Stages | None,
+    points: Indices,
+    solve: Solver,
+    *,
+    last: bool = False,
+    stated: bool = True,
+    tied: bool = True,
+    reached: Reached | None = None,
+) -> tuple[Part, Indices]:
+    """Search points; note in ``s`` what has no end or is in doubt. Returns the optima, and points without a design.
+
+    ``last``: the ends of the search box are as far away as they go. ``stated``: the goal is the user's, not only what
+    ties go to. ``tied``: see ``answered``. ``reached``: see ``branch.closely``, of one question.
     """
-    b, c = rule.batch, divided.take(rule.batch.arrays, points)
-    r = branch.search(c if c.divisors else replace(c, allowed={}), rule.solve, value_only=not tied)
+    c = divided.take(batch.arrays, points)
+    if rule is None:
+        r = branch.closely(c, reached=reached)
+        met = ~np.isnan(r.y[:, 0])
+    else:
+        r = branch.search(c if c.divisors else replace(c, allowed={}), solve, value_only=not tied)
+        met = r.status == gp.OPTIMAL
     s.nodes[points], s.why[points] = r.nodes, np.where(r.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     none: Indices = points[r.status == gp.INFEASIBLE]
-    good = r.status == gp.OPTIMAL
-    best, c, r = points[good], divided.take(c, good), r.take(good)
-    if not c.divisors and runaway(b.arrays, b.problem.variables):
-        s.status[best] = STATUS_CODES[Status.UNBOUNDED]
-    elif best.size:
-        known = r.alone or multipliers.at(multipliers.held_whole(c, r.y), r.y, rule.solve)[0]
-        pull = np.maximum(known.lower_multipliers, known.upper_multipliers)
-        if c.divisors:
-            # what is held at a whole number is pulled by nothing else
-            pull[:, list(c.allowed)] = np.inf
-        held = held_by_box(b.problem.variables, (c.low, c.high), r.y, pull).any(1)
-        s.why[best] = np.where(held, AT_EDGE, "")
-        if last:
-            s.status[best[held]] = STATUS_CODES[Status.UNBOUNDED]
-        kept = ~held
-        if below is not None:
-            beaten = kept & _beaten(b, r.bound, below[best])
-            s.value[best[beaten]], s.why[best[beaten]] = r.bound[beaten], BEATEN
-            kept &= ~beaten
-        best, regular = best[kept], known.take(kept)
-        if c.allowed and not c.divisors:
-            _put_whole(s, rule, best, regular, strained)
-        else:
-            _put_settled(s, rule, best, r.take(kept), regular, strained, ranged=ranged, tied=tied)
-    return none
+    c, r = divided.take(c, met), r.take(met)
+    known = r.alone
+    if known is None and met.any() and not c.allowed:
+        known = multipliers.at(c, r.y, solve)[0]
+    part = Part(batch, rule, points[met], r, known)
+    if stated and met.any():
+        part = part.take(~_without_end(s, part, c, solve, last=last))
+    return part, none
 
 
-def _beaten(batch: Batch, bound: Array, below: Array) -> Bools:
-    """Where a bound (in logs) proves that every design is worse than an objective."""
-    goal = batch.problem.goal
+def _without_end(s: Answers, part: Part, c: Canonical, solve: Solver, *, last: bool) -> Bools:
+    """Which optima are none: their goal has no end, or is held by an end of the search box alone. ``s`` takes which."""
+    variables, points, y, box = part.batch.problem.variables, part.points, part.found.y, (c.low, c.high)
+    way = None if c.divisors else runaway(part.batch.arrays, variables)
+    if way is not None:
+        s.status[points] = STATUS_CODES[Status.UNBOUNDED]
+        for i in points:
+            s.runs[i] = way
+        return np.ones(points.size, bool)
+    held = np.zeros(y.shape, bool)
+    if at_open_ends(variables, box, y).any():
+        r = part.known or multipliers.at(c, y, solve)[0]
+        held = held_by_box(variables, box, y, np.maximum(r.lower_multipliers, r.upper_multipliers))
+    # of what ran away before a design where floats end tells nothing
+    before = np.array([run is not None for run in s.runs[points]])
+    lost = before & last & (np.abs(y) > math.log(LARGEST_CALCULABLE)).any(1)
+    gone = held.any(1) | lost
+    s.why[points[gone]] = AT_EDGE
+    for i in np.flatnonzero(gone & ~lost):
+        k = int(held[i].argmax())
+        s.runs[points[i]] = (c.names[k], bool(y[i, k] - c.low[i, k] < c.high[i, k] - y[i, k]))
+    if last:
+        s.status[points[gone]] = STATUS_CODES[Status.UNBOUNDED]
+    return gone
+
+
+def settle(
+    s: Answers,
+    part: Part,
+    solve: Solver,
+    strained: float = STRAINED,
+    *,
+    ranged: bool = False,
+    tied: bool = True,
+) -> Indices:
+    """Put designs by the tie rule, bounds and multipliers of optima into place, or why there are none.
+
+    Returns the points that have none with an allowed value. ``strained``, ``tied``: see ``optima.settled``.
+    ``ranged``: see ``answered``.
+    """
+    batch, best, found, one = part.batch, part.points, part.found, part.rule is None
+    if not best.size:
+        return best
+    if part.rule is not None and found.alone is not None and batch.arrays.allowed:
+        return _put_whole(s, part.rule, best, found.alone, strained)
+    own, searched = divided.take(batch.arrays, best), found.alone is None
+    there = optima.settled(
+        batch, best, found.y, solve, part.known,
+        rule=part.rule, sharp=searched or one, tied=tied, after=0 if ranged else None, strained=strained,
+        within=(found.low, found.high) if searched and tied and not one else None,
+    )  # fmt: skip
+    known, chosen, sure = there.known, there.chosen, there.crossed
+    if searched and not one:
+        known, sure = _multipliers_at_designs(own, chosen.y, solve)
+    s.y[best], s.multipliers[best], s.plain[best] = chosen.y, known.multipliers, ~there.pinned
+    s.value[best] = np.where(there.pinned, chosen.first, found.bound if searched else known.bound)
+    s.ranges[:, best] = chosen.low, chosen.high
+    if not (own.allowed or one):
+        proved = sure if searched else None
+        _, d = kinks.at_rows(own, chosen.y, known.multipliers, wanted=asked(batch.keys), proved=proved)
+        s.elasticity[best] = np.where(d.known[:, None], d.value, np.nan)
+    s.why[best] = np.where(sure | there.pinned, TIED, IN_DOUBT)
+    # one question has nobody to be left over to
+    good = (sure | there.pinned) & chosen.sure | one
+    code = np.where(
+        (found.status == gp.OPTIMAL) | there.pinned,
+        STATUS_CODES[Status.OPTIMAL],
+        STATUS_CODES[Status.FEASIBLE],
+    )
+    s.status[best[good]] = code[good]
+    return best[:0]
+
+
+def _unbeaten(s: Answers, part: Part, below: Array) -> Part:
+    """Leave out the optima whose bound (in logs) proves that every design is worse than an objective."""
+    goal, points, bound = part.batch.problem.goal, part.points, part.found.bound
     assert goal is not None, "a batch has a goal"
-    sign = -1.0 if batch.question.objectives[0].maximize else 1.0
-    return np.asarray(sign * (goal.to_user(bound) - below) > WORSE * np.abs(below))
+    sign = -1.0 if part.batch.question.objectives[0].maximize else 1.0
+    beaten = sign * (goal.to_user(bound) - below[points]) > SURELY_WORSE * np.abs(below[points])
+    s.value[points[beaten]], s.why[points[beaten]] = bound[beaten], BEATEN
+    return part.take(~beaten)
 
 
-def _put_whole(s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float) -> None:
+def _put_whole(s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float) -> Indices:
     """Put designs and bounds of optima with a whole number into place, or why there are none; it has no ranges."""
     free = regular.penalised | (regular.multipliers.max(1, initial=0.0) > strained)
     s.why[best] = np.where(free, NO_COMMON_INTERIOR, WHOLE)
     best, regular = best[~free], regular.take(~free)
-    s.y[best], value, clear = geometric_whole.settled(rule, best, regular)
+    s.y[best], value, clear, none = geometric_whole.settled(rule, best, regular)
     # what one branching does not settle is not below its relaxation
     s.value[best] = np.where(clear, value, regular.bound)
     s.status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
-
-
-def _put_settled(
-    s: Answers,
-    rule: Stages,
-    best: Indices,
-    found: Searched,
-    regular: gp.Result,
-    strained: float,
-    *,
-    ranged: bool,
-    tied: bool,
-) -> None:
-    """Put designs by the tie rule, bounds and multipliers of the optima ``best`` into place, or why there are none."""
-    own = divided.take(rule.batch.arrays, best)
-    searched = bool(own.divisors)
-    there = optima.settled(
-        rule.batch, best, found.y, rule.solve, regular,
-        rule=rule, sharp=searched, tied=tied, after=0 if ranged else None, strained=strained,
-        within=(found.low, found.high) if searched and tied else None,
-    )  # fmt: skip
-    known, chosen, sure = there.known, there.chosen, there.crossed
-    if searched:
-        known, sure = _multipliers_at_designs(own, chosen.y, rule.solve)
-    s.y[best], s.multipliers[best], s.plain[best] = chosen.y, known.multipliers, ~there.pinned
-    bound = found.bound if searched else known.bound
-    s.value[best] = np.where(there.pinned, chosen.first, bound)
-    s.ranges[:, best] = chosen.low, chosen.high
-    if not own.allowed:
-        proved = sure if searched else None
-        _, d = kinks.at_rows(own, chosen.y, known.multipliers, wanted=asked(rule.batch.keys), proved=proved)
-        s.elasticity[best] = np.where(d.known[:, None], d.value, np.nan)
-    settled = sure | there.pinned
-    s.why[best] = np.where(settled, TIED, IN_DOUBT)
-    s.status[best[settled & chosen.sure]] = STATUS_CODES[Status.OPTIMAL]
+    return best[none]
 
 
 def _multipliers_at_designs(c: Canonical, y: Array, solve: Solver) -> tuple[gp.Result, Bools]:
@@ -258,7 +348,9 @@ def _refuted(
 ) -> tuple[tuple[str, ...], Bools]:
     """Call points infeasible that are so with the slack limits are granted, and without the edges of the box."""
     names = geometric_conflicts.limit_names(batch.problem)
-    members, found = first_minimal(geometric_conflicts.oracle(batch, points, names, solve), why=why)
+    if not points.size:
+        return names, np.zeros((batch.size, len(names)), bool)
+    members, found = first_minimal([Oracle(batch, points, names, solve)], why=why)
     conflict = np.zeros((batch.size, len(names)), bool)
     status[points[found]] = STATUS_CODES[Status.INFEASIBLE]
     conflict[points[found]] = members[found]

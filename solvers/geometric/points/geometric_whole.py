@@ -27,10 +27,10 @@ EQUAL_OPTIMUM = 3e-9
 """How far (in logs) the design handed out may lie above the best: a tie, and the slack of two solves."""
 
 
-def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple[Array, Array, Bools]:
+def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple[Array, Array, Bools, Bools]:
     """Return design and bound (logs) of ``points`` by the tie rule, and for which of them that is certain.
 
-    ``relaxed``: their optima if the variable were continuous.
+    And which have no design with an allowed value. ``relaxed``: their optima if the variable were continuous.
     """
     batch = rule.batch
     v = batch.discrete
@@ -40,6 +40,7 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     y, sure = first.y, first.sure
     below, above = values_beside(batch.arrays.allowed[v], y[:, v], low[:, v], high[:, v])
     cut = above - below > 1e-13
+    none = cut.copy()
     values, bounds = np.full((2, points.size), np.inf), np.full((2, points.size), np.inf)
     neighbour = [below, above]
     some = np.flatnonzero(cut)
@@ -48,6 +49,7 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
         ends[1 - side][:, v] = neighbour[side][some]
         r = rule.solve(batch.table.exponents, batch.table.logc[points[some]], batch.table.ptr, *ends)
         sure[some] &= r.status != gp.FAILED
+        none[some] &= r.status == gp.INFEASIBLE
         good = r.status == gp.OPTIMAL
         values[side, some[good]], bounds[side, some[good]] = r.value[good], r.bound[good]
     sure &= ~cut | np.isfinite(values).any(0)
@@ -69,7 +71,7 @@ def settled(rule: Stages, points: NDArray[np.intp], relaxed: gp.Result) -> tuple
     y[good] = settled.y
     sure[good] &= settled.sure & known
     y[:, v] = chosen
-    return y, np.minimum(bound, r.value), sure
+    return y, np.minimum(bound, r.value), sure, none
 
 
 def _by_rule(rule: Stages, points: NDArray[np.intp], below: Array, above: Array) -> Array:

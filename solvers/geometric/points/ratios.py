@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from formulations.grids import batch, divided
+from formulations.grids import divided
 from formulations.grids.over_grid import Spread
-from formulations.problem import Problem
 from scenarios.sweep.grids import Grid
-from solvers import work
 from solvers.geometric.points import geometric
 from solvers.many_points import by_piece
 from solvers.many_points.by_piece import ByPiece
@@ -30,22 +28,9 @@ def way(grid: Grid) -> Offer:
 
 
 def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
-    """Return the way over a grid; ``compiled``: whether the kernel is, by default where that pays.
-
-    Its declared work is so much for each term of a point's relaxations.
-    """
-    first = tuple(slice(0, 1) for _ in spread.apart)
-    cases: tuple[Problem, ...] = batch.of_first(spread, first, divided.structure) or ()
-    compiled, how, each = geometric.kernel(spread, "divided {} term", sum(map(work.terms, cases)), compiled)
-    return ByPiece(
-        spread,
-        divided.divided,
-        partial(geometric.answer, compiled=compiled),
-        DIVIDED_TOGETHER,
-        f"branch and bound with monomial secants, {how} over all nodes of all points of a chunk",
-        "search",
-        each,
-        threads=True,
-        # of whole numbers a single answer tells where they next change
-        explains=len(cases) == 1 and not any(v.discrete for v in cases[0].variables),
+    """Return the way over a grid; ``compiled``: see ``geometric.by_terms``."""
+    text = "branch and bound with monomial secants, {} over all nodes of all points of a chunk"
+    structure, most = divided.structure, DIVIDED_TOGETHER
+    return geometric.by_terms(
+        spread, structure, divided.divided, "divided {} term", text, "search", most, compiled
     )

@@ -27,6 +27,7 @@ __all__ = [
     "Found",
     "Reached",
     "Searched",
+    "closely",
     "minimise",
     "search",
 ]
@@ -35,6 +36,8 @@ MOST_NODES = 12000
 """Nodes of one problem."""
 MOST_NODES_PER_POINT = 400
 """Nodes of one of many points: what is not closed by then is left over."""
+CLOSE_OF_ONE = 1e-10
+"""In logs of the goal, of one problem: what is closed to this is closed."""
 NODE_GAP = 1e-8
 """In logs of the goal, at many points: what is closed to this is closed."""
 PART_FOR_NODES = 0.1
@@ -46,32 +49,38 @@ NODE_GAP all the same), and elsewhere."""
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A minimum in log variables: ``status`` (0 optimal, 2 infeasible, 3 not closed), point, log value, log bound.
-
-    ``alone``: what the kernel says, where the problem is a single geometric program.
-    """
+    """A minimum in log variables: ``status`` (0 optimal, 2 infeasible, 3 not closed), point, log value, nodes."""
 
     status: int
     y: Array | None
     value: float
-    bound: float
     nodes: int
-    alone: gp.Result | None = None
 
 
 def minimise(
-    c: Canonical, *, gap: float = 1e-10, reached: Reached | None = None, most: int = MOST_NODES
+    c: Canonical, *, gap: float = CLOSE_OF_ONE, reached: Reached | None = None, most: int = MOST_NODES
 ) -> Found:
-    """Minimise the goal of one problem: of arrays of one point.
+    """Minimise the goal of one problem: of arrays of one point; see ``closely``."""
+    f = closely(c, gap=gap, reached=reached, most=most)
+    y = None if np.isnan(f.y[0]).any() else f.y[0]
+    return Found(int(f.status[0]), y, float(f.value[0]), int(f.nodes[0]))
+
+
+def closely(
+    c: Canonical,
+    *,
+    gap: float = CLOSE_OF_ONE,
+    reached: Reached | None = None,
+    most: int = MOST_NODES,
+) -> Searched:
+    """Minimise the goal of one problem as closely as single questions are asked.
 
     ``gap``: absolute, in the logarithm of the goal. ``reached``: what this search and those beside it have found; only
     the best of all is looked for, so that what this one finds need not be its own best, but its bound holds up to the
     level that is reached. ``most``: nodes after which the search ends where it is.
     """
     solve = side_by_side.solve
-    f = search(c, solve, value_only=True, gap=gap, reached=reached, most=most)
-    y = None if np.isnan(f.y[0]).any() else f.y[0]
-    return Found(int(f.status[0]), y, float(f.value[0]), float(f.bound[0]), int(f.nodes[0]), f.alone)
+    return search(c, solve, value_only=True, gap=gap, reached=reached, most=most)
 
 
 def search(
@@ -89,7 +98,7 @@ def search(
 
     ``any_design``: the first design found ends its search, proof or none. ``value_only``: nobody asks how far the
     designs reach that are as good as the best.
-    ``start``: a feasible design of every point. ``reached``: see ``minimise``, of one point.
+    ``start``: a feasible design of every point. ``reached``: see ``closely``, of one point.
     """
     if not c.divisors and not c.allowed:
         return _programs(

@@ -1,13 +1,10 @@
-"""Whether limits of geometric programs can hold together, for one point and for many, and why there is no design.
-
-Limits are set aside by making their terms nothing.
-"""
+"""Whether limits of geometric programs and ratios of sums can hold together, for one point and for many."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,62 +13,54 @@ from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE, UP
 from formulations.canonical import Canonical
 from formulations.grids import divided
-from formulations.grids.batch import Batch, alone
+from formulations.grids.batch import Batch
 from formulations.problem import Problem
 from formulations.tolerances import SLACK
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.formulas import ANY, BARE, FEASIBLE
+from solvers.geometric.kernel.formulas import BARE, FEASIBLE
 from solvers.geometric.kernel.gp_terms import Array, lagrangian, terms
-from solvers.geometric.programs import branch, relaxed_limits
-from solvers.geometric.programs.nodes import values_beside
+from solvers.geometric.programs import branch
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
-from solvers.mechanisms.why import Why, any_of, of_each
+from solvers.mechanisms.why import any_of
 from solvers.patterns import groups
 
 Bools = NDArray[np.bool_]
+Boxed = tuple[Canonical, Canonical]
+"""The limits of some points: in the box of what has to be whole, and in one without the user's bounds."""
 COUNTS = (1e-3, 3e-2)
 """Shares of a proof below which a limit may play no part in it."""
 
 
-def first_minimal(ask: Oracle | Searches | OfCases, *, why: bool = True) -> tuple[Bools, Bools]:
+def first_minimal(cases: Sequence[Oracle], *, why: bool = True) -> tuple[Bools, Bools]:
     """Find the first minimal conflict of each point, by size and then by the order of the limits.
 
-    Returns which names (points, names) are in the conflict, and for which points one was found: it holds with the slack
-    that limits are granted, and has nothing to do with the edges of the search box. Without ``why`` it is only told
-    that there is one.
+    Limits can hold together where they can in one of several cases. Returns which names (points, names) are in the
+    conflict, and for which points one was found: it holds with the slack that limits are granted, and has nothing to do
+    with the edges of the search box. Without ``why`` it is only told that there is one.
     """
-    sure, within, designs = ask.refuted(why=why)
-    members = np.zeros((sure.size, len(ask.names)), bool)
+    alone, names = len(cases) == 1, cases[0].names
+    refuted = [ask.refuted(why=why and alone) for ask in cases]
+    sure: Bools = np.all([told for told, *_ in refuted], axis=0)
+    members = np.zeros((sure.size, len(names)), bool)
     if not why:
         return members, sure
-    some = np.flatnonzero(sure)
-
-    def feasible(own: NDArray[np.intp], kept: Bools) -> Any:
-        return ask.feasible(some[own], kept)
-
-    inside = None if within is None else within[some]
-    met = [held[some] for held in designs]
+    some, met = np.flatnonzero(sure), any_of([ask.feasible for ask in cases])
+    _, within, designs = refuted[0]
     clash = conflicts.minimal_conflicts(
-        some.size, len(ask.names), feasible, every=False, within=inside, met=met, few=ask.few
+        some.size,
+        len(names),
+        lambda own, kept: met(some[own], kept),
+        every=False,
+        within=within[some] if alone and within is not None else None,
+        met=[held[some] for held in designs],
+        few=min(ask.few for ask in cases),
     )
     found = np.zeros(sure.size, bool)
     found[some[clash.owner[clash.sure[clash.owner]]]] = True
     members[some[clash.owner]] = clash.members
     return members, found
-
-
-def why(problem: Problem) -> Why:
-    """What tells why a structured problem, or one with cases, has no design."""
-    names = limit_names(problem)
-    every = [alone(case, None) for case in problem.cases or (problem,)]
-    searched = any(b.arrays.divisors or b.arrays.allowed for b in every)
-    met = any_of([oracle(b, conflicts.ONE, names, side_by_side.solve).feasible for b in every])
-    ended = set[str]()
-    values = of_each(partial(relaxed_limits.of_cases, problem, ended=ended))
-    few = conflicts.FEW_SEARCHED if searched else conflicts.FEW_LIMITS
-    return Why(names, met, values, lambda _: problem.question, few, ended=lambda: frozenset(ended))
 
 
 def limit_names(problem: Problem) -> tuple[str, ...]:
@@ -159,122 +148,47 @@ def proofs(batch: Batch, points: NDArray[np.intp], members: Bools, solve: Solver
     return Proofs(r.y, share, tilt, witness, sure)
 
 
-def oracle(
-    batch: Batch, points: NDArray[np.intp], names: tuple[str, ...], solve: Solver
-) -> Oracle | Searches:
-    """Return what says whether limits of some points can hold together."""
-    if not batch.arrays.divisors and len(batch.arrays.allowed) <= 1:
-        return Oracle(batch, points, names, solve)
-    return Searches(batch, points, names, solve)
-
-
-@dataclass(frozen=True, slots=True)
-class OfCases:
-    """What ``Oracle`` says of a problem with cases: limits can hold together if they can in some case."""
-
-    each: tuple[Oracle | Searches, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all limits."""
-        return self.each[0].names
-
-    @property
-    def few(self) -> int:
-        """See ``conflicts.FEW_LIMITS``."""
-        return min(ask.few for ask in self.each)
-
-    def refuted(self, *, why: bool) -> tuple[Bools, None, tuple[()]]:
-        """Whether all limits conflict in every case (see ``Searches.refuted``)."""
-        return np.all([ask.refuted(why=False)[0] for ask in self.each], axis=0), None, ()
-
-    def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
-        """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
-        return np.asarray(any_of([ask.feasible for ask in self.each])(points, kept))
-
-
-@dataclass(frozen=True, slots=True)
-class Searches:
-    """What ``Oracle`` says, where something divides by sums, or several numbers are whole: each time by a search."""
-
-    batch: Batch
-    points: NDArray[np.intp]
-    names: tuple[str, ...]
-    solve: Solver
-    few: int = conflicts.FEW_SEARCHED
-
-    def refuted(self, *, why: bool) -> tuple[Bools, None, tuple[()]]:
-        """Whether all limits conflict also with the slack that they are granted, and far out of the box."""
-        every = np.ones(len(self.names), bool)
-        return self._met(self.batch.farther(), self.points, every, slack=SLACK) == gp.INFEASIBLE, None, ()
-
-    def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
-        """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
-        near, far = partial(self._searched, self.batch), partial(self._searched, self.batch.farther())
-        return np.asarray(conflicts.in_both(near, far)(points, kept))
-
-    def _searched(self, box: Batch, own: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
-        sets, found = list(groups(kept)), np.zeros(len(kept), np.int8)
-        asked = [partial(self._met, box, self.points[own[which]], kind) for which, kind in sets]
-        for (which, _), status in zip(sets, side_by_side.run(asked), strict=True):
-            found[which] = conflicts.codes(status)
-        return found
-
-    def _met(self, b: Batch, points: NDArray[np.intp], kept: Bools, *, slack: float = 0.0) -> Any:
-        """Whether the limits kept can hold together with some slack, whatever the objective and the user's bounds."""
-        wanted = {n for n, k in zip(self.names, kept, strict=True) if k}
-        c = divided.any_design(divided.take(b.arrays, points))
-        c = divided.kept(c, [key.name in wanted or key.side == SIDE for key in c.keys])
-        whole = {i: logs for i, logs in c.allowed.items() if c.names[i] in wanted}
-        low, high = (end[points] for end in b.box(own=False))
-        low[:, list(whole)], high[:, list(whole)] = c.low[:, list(whole)], c.high[:, list(whole)]
-        c = divided.eased(c, np.log1p(slack)) if slack else c
-        c = replace(c, low=low, high=high, allowed=whole)
-        return branch.search(c, self.solve, any_design=True).status
-
-
 class Oracle:
-    """Says whether some limits can hold together, whatever the objective and the bounds of the box."""
+    """Says whether some limits can hold together at points, whatever the objective and the bounds of the box.
 
-    few = conflicts.FEW_LIMITS
+    Limits are set aside by making their terms nothing. Where something has to be whole, or divides by a sum, a search
+    tells it.
+    """
 
     def __init__(self, batch: Batch, points: NDArray[np.intp], names: tuple[str, ...], solve: Solver) -> None:
-        c = divided.any_design(divided.take(batch.arrays, points))
-        self._c, self._exponents, self._logc, self._ptr = c, c.exponents, c.logc, c.ptr
-        self.names = names
+        self.names, self._solve, self._problem = names, solve, batch.problem
         self._whose = whose(batch, names)
-        # what says which number a maximum is stays exact: slack there would come on top of the limits' own
-        self._slack = np.where(self._whose < 0, 0.0, np.log1p(SLACK))
-        self._limit_of_term = c.row_of_term[1:] - 1
-        self._low, self._high = (end[points] for end in batch.box(own=False))
-        self._batch, self._batch_far = batch, batch.farther()
-        low, high = self._batch_far.box(own=False)
-        self._far = low[points], high[points]
-        self._solve = solve
-        self._points, self._discrete = points, batch.discrete
-        self._own = (
-            None if self._discrete is None else names.index(batch.problem.variables[self._discrete].name)
-        )
+        self._near, self._far = (_boxed(b, points) for b in (batch, batch.farther()))
+        c = self._near[0]
+        self._whole = np.array([n in {c.names[i] for i in c.allowed} for n in names], dtype=bool)
+        self._searched = bool(c.divisors or c.allowed)
+        self.few = conflicts.FEW_SEARCHED if self._searched else conflicts.FEW_LIMITS
 
-    def refuted(self, *, why: bool) -> tuple[Bools, Bools, tuple[Bools, ...]]:
-        """Whether all limits conflict (see ``Searches.refuted``), and names (points, names) that do so alone.
+    def refuted(self, *, why: bool) -> tuple[Bools, Bools | None, tuple[Bools, ...]]:
+        """Whether all limits conflict also with the slack that they are granted, and far out of the box.
 
-        Besides returns, where it is asked ``why``, which names are met at some designs.
+        And names (points, names) that do so alone; and where it is asked ``why``, which names are met at some designs.
+        None where a search told it.
         """
-        count = len(self._logc)
-        everyone, every = np.arange(count), np.ones((count, len(self.names)), bool)
-        r = self._eased(everyone, every, BARE)
+        everyone = np.arange(len(self._near[0].logc))
+        every = np.ones((everyone.size, len(self.names)), bool)
+        if self._near[0].divisors:
+            return self._search(self._far, everyone, every, SLACK).status == gp.INFEASIBLE, None, ()
+        c = self._asked(self._far, everyone, every, SLACK, whole=False)
+        r = self._solve(c.exponents, c.logc, c.ptr, c.low, c.high, tol=BARE)
         sure: Bools = r.status == gp.INFEASIBLE
         share = r.multipliers / np.maximum(r.multipliers.sum(1, keepdims=True), 1e-300)
-        members = every
-        T = terms(self._exponents, self._lowered(everyone, every), self._ptr)
+        members, T = every, terms(c.exponents, c.logc, c.ptr)
         for least in COUNTS:
             # the proof is tried with fewer and fewer limits; it is checked, so any share will do
             lam = np.where(share > least, share, 0.0)
             with np.errstate(all="ignore"):
-                proved = lagrangian(T, *self._far, r.y, lam, 0.0) > 0
+                proved = lagrangian(T, c.low, c.high, r.y, lam, 0.0) > 0
             named = np.stack([(lam > 0)[:, self._whose == i].any(1) for i in range(len(self.names))], axis=1)
             members = np.where((sure & proved)[:, None], named, members)
+        rest = np.flatnonzero(~sure)
+        if self._whole.any() and rest.size:
+            sure[rest] = self._search(self._far, rest, every[rest], SLACK).status == gp.INFEASIBLE
         return sure, members, self._met(r.y) if why else ()
 
     def _met(self, y: Array) -> tuple[Bools, ...]:
@@ -282,68 +196,68 @@ class Oracle:
 
         None, where a design does not meet what is no limit. At the ends alone a discrete variable has allowed values.
         """
-        found = []
-        for k, design in enumerate((y, *corners(self._c, self._batch.problem))):
-            held = gp.evaluate(self._exponents, self._logc, self._ptr, design)[:, 1:] <= FEASIBLE
+        found, c = [], self._near[0]
+        for k, design in enumerate((y, *corners(c, self._problem))):
+            held = gp.evaluate(c.exponents, c.logc, c.ptr, design)[:, 1:] <= FEASIBLE
             met = np.stack([held[:, self._whose == i].all(1) for i in range(len(self.names))], axis=1)
-            if self._own is not None:
-                met[:, self._own] &= k > 1
+            met[:, self._whole] &= k > 1
             found.append(met & held[:, self._whose < 0].all(1, keepdims=True))
         return tuple(found)
 
     def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
         """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
-        near = partial(self._feasible_in, self._batch, (self._low, self._high))
-        far = partial(self._feasible_in, self._batch_far, self._far)
+        near, far = (partial(self._feasible_in, box) for box in (self._near, self._far))
         return np.asarray(conflicts.in_both(near, far)(points, kept))
 
-    def _feasible_in(
-        self, b: Batch, wide: tuple[Array, Array], points: NDArray[np.intp], kept: Bools
-    ) -> conflicts.Codes:
-        """The same in a box, without the user's bounds that of ``wide``; ``b``: with the ends of that box."""
-        logc, low, high = self._kept(points, kept), wide[0][points], wide[1][points]
-        v = self._discrete
-        if v is None:
-            r = self._solve(self._exponents, logc, self._ptr, low, high, tol=ANY)
-            return conflicts.codes(r.status)
-        whole, own = np.flatnonzero(kept[:, self._own]), self._points[points]
-        ends = b.low[own, v], b.high[own, v]
-        low[whole, v], high[whole, v] = ends[0][whole], ends[1][whole]
-        # the least value of the variable, and where it has to be an allowed one the greatest as well
-        rows = np.concatenate([np.arange(points.size), whole])
-        exponents = np.repeat(self._exponents[None], rows.size, axis=0)
-        exponents[:, 0, v] = np.repeat([1.0, -1.0], [points.size, whole.size])
-        r = self._solve(exponents, logc[rows], self._ptr, low[rows], high[rows])
-        found = conflicts.codes(r.status[: points.size])
-        reached = np.where(np.isfinite(r.bound), r.bound, r.value)
-        logs, least, greatest = b.arrays.allowed[v], reached[whole], -reached[points.size :]
-        held = values_beside(logs, least, ends[0][whole], ends[1][whole])[1] <= greatest + 1e-9
-        found[whole[(found[whole] == conflicts.CAN_HOLD) & ~held]] = conflicts.CANNOT_HOLD
+    def _feasible_in(self, box: Boxed, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
+        # a search goes over the limits of one set
+        sets = [which for which, _ in groups(kept)] if self._searched else [np.arange(len(kept))]
+        asked = [partial(self._search, box, points[which], kept[which]) for which in sets]
+        found = np.zeros(len(kept), np.int8)
+        for which, r in zip(sets, side_by_side.run(asked), strict=True):
+            found[which] = conflicts.codes(r.status)
         return found
+
+    def _search(
+        self, box: Boxed, points: NDArray[np.intp], kept: Bools, slack: float = 0.0
+    ) -> branch.Searched:
+        return branch.search(self._asked(box, points, kept, slack), self._solve, any_design=True)
+
+    def _asked(
+        self,
+        box: Boxed,
+        points: NDArray[np.intp],
+        kept: Bools,
+        slack: float = 0.0,
+        *,
+        whole: bool = True,
+    ) -> Canonical:
+        """Limits kept (points, names), with some slack, of the same numbers that have to be ``whole``."""
+        c, wide = (divided.take(limits, points) for limits in box)
+        held = [i for i in c.allowed if whole and kept[0, self.names.index(c.names[i])]]
+        low, high, logc = wide.low, wide.high, c.logc.copy()
+        low[:, held], high[:, held] = c.low[:, held], c.high[:, held]
+        place = self._whose[c.row_of_term[1:] - 1]
+        # what says which number a maximum is stays exact: slack there would come on top of the limits' own
+        logc[:, 1:] -= np.where(place < 0, 0.0, np.log1p(slack))
+        logc[:, 1:][(place >= 0) & ~kept[:, place]] = -np.inf
+        c = replace(c, logc=logc, low=low, high=high, allowed={i: c.allowed[i] for i in held})
+        return divided.kept(c, [i < 0 or bool(kept[0, i]) for i in self._whose]) if self._searched else c
 
     def proof(self, kept: Bools) -> tuple[gp.Result, Array]:
         """Return the proofs that the limits kept (points, names) conflict, and the limits' slopes where they stand."""
-        everyone = np.arange(len(self._logc))
-        r = self._eased(everyone, kept, BARE)
-        return r, gp.gradients(self._exponents, self._kept(everyone, kept), self._ptr, r.y)[:, 1:]
+        c = self._asked(self._far, np.arange(len(kept)), kept, SLACK)
+        r = self._solve(c.exponents, c.logc, c.ptr, c.low, c.high, tol=BARE)
+        return r, gp.gradients(c.exponents, c.logc, c.ptr, r.y)[:, 1:]
 
     def inside(self, points: NDArray[np.intp], kept: Bools) -> tuple[Array, Bools]:
         """Return designs well within the limits kept, and whether they meet them."""
-        logc = self._kept(points, np.broadcast_to(kept, (points.size, kept.size)))
-        r = self._solve(self._exponents, logc, self._ptr, self._low[points], self._high[points])
+        c = self._asked(self._near, points, np.broadcast_to(kept, (points.size, kept.size)))
+        r = self._solve(c.exponents, c.logc, c.ptr, c.low, c.high)
         return r.y, np.asarray(r.status == gp.OPTIMAL)
 
-    def _eased(self, points: NDArray[np.intp], kept: Bools, tol: float = ANY) -> gp.Result:
-        low, high = self._far[0][points], self._far[1][points]
-        return self._solve(self._exponents, self._lowered(points, kept), self._ptr, low, high, tol=tol)
 
-    def _lowered(self, points: NDArray[np.intp], kept: Bools) -> Array:
-        logc = self._kept(points, kept)
-        logc[:, 1:] -= self._slack[self._limit_of_term]
-        return logc
-
-    def _kept(self, points: NDArray[np.intp], kept: Bools) -> Array:
-        logc: Array = self._logc[points].copy()
-        place = self._whose[self._limit_of_term]
-        logc[:, 1:][(place >= 0) & ~kept[:, place]] = -np.inf
-        return logc
+def _boxed(batch: Batch, points: NDArray[np.intp]) -> Boxed:
+    c = divided.any_design(divided.take(batch.arrays, points))
+    low, high = (end[points] for end in batch.box(own=False))
+    return c, replace(c, low=low, high=high)

@@ -1,4 +1,4 @@
-"""How far one limit would have to give, the others kept: geometric programs and ratios of sums.
+"""Why there is no design, and how far one limit would have to give, the others kept: geometric programs and ratios.
 
 Of many points together, and of one question, which may have cases.
 
@@ -26,11 +26,11 @@ from formulations.problem import Problem
 from scenarios.question import Question
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import branch, geometric_conflicts
 from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
+from solvers.mechanisms.why import Why, any_of, of_each
 from solvers.patterns import groups
 
 Bools = NDArray[np.bool_]
@@ -61,14 +61,21 @@ class _Rows:
     ended: set[str] | None = None
 
 
-def of_cases(problem: Problem, name: str, ended: set[str]) -> float | None:
+def why(problem: Problem) -> Why:
+    """What tells why a structured problem, or one with cases, has no design."""
+    names, solve, ended = geometric_conflicts.limit_names(problem), side_by_side.solve, set[str]()
+    cases = [batch.alone(case, None) for case in batch.cases(problem)]
+    every = [geometric_conflicts.Oracle(b, conflicts.ONE, names, solve) for b in cases]
+    values = of_each(partial(_of_cases, [_rows(b, conflicts.ONE, solve, ended) for b in cases]))
+    met, few = any_of([ask.feasible for ask in every]), min(ask.few for ask in every)
+    return Why(names, met, values, lambda _: problem.question, few, ended=lambda: frozenset(ended))
+
+
+def _of_cases(parts: Sequence[_Rows], name: str) -> float | None:
     """The feasible value of a limit of one question, over all its cases; None where another conflict remains.
 
-    For a model's limit the factor by which it is missed. ``ended``: takes the name where a search ended before it had
-    proved that nothing less is feasible.
+    For a model's limit the factor by which it is missed.
     """
-    every = [batch.alone(case, None) for case in batch.cases(problem)]
-    parts = [_rows(b, conflicts.ONE, side_by_side.solve, ended) for b in every]
     found = float(_of_rows(parts, name)[0])
     return found if math.isfinite(found) else None
 
@@ -115,24 +122,13 @@ def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     name = rows.c.keys[which].name
     own = rows.c.names.index(name) if name in rows.c.names else -1
     goal = divided.aimed(rows.c, which)
-    found = _constant_log_goal(rows, goal)
-    open_ones = np.flatnonzero(np.isposinf(found))
+    found, open_ones = np.full(len(goal.logc), np.inf), np.arange(len(goal.logc))
     for any_value in (False, True):
         found[open_ones] = _least_log_goal(rows, goal, open_ones, own, name, any_value=any_value)
         open_ones = open_ones[np.isposinf(found[open_ones])]
         if own not in rows.c.allowed or not open_ones.size:
             break
     return np.asarray(np.exp(found))
-
-
-def _constant_log_goal(rows: _Rows, goal: Canonical) -> Array:
-    """The log goal where it depends on nothing and a corner of the box meets the limits, else infinite."""
-    found = np.full(len(goal.logc), np.inf)
-    if not (goal.divisors or goal.exponents[: goal.ptr[1]].any()):
-        for design in geometric_conflicts.corners(goal, rows.near.problem)[1:]:
-            F = gp.evaluate(goal.exponents, goal.logc, goal.ptr, design)
-            found = np.where((F[:, 1:] <= FEASIBLE).all(1), F[:, 0], found)
-    return found
 
 
 def _least_value(rows: _Rows, name: str) -> Array:

@@ -21,7 +21,7 @@ from scenarios.sweep.grids import Grid
 from solvers import boxes, designs, enumeration, work
 from solvers.boxes import Array
 from solvers.explaining import subsets
-from solvers.geometric import kinks
+from solvers.geometric.programs import kinks
 from solvers.judgement import judge
 from solvers.many_points import by_piece
 from solvers.many_points.block_answers import BlockAnswers, Mask

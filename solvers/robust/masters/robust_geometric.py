@@ -32,7 +32,9 @@ from formulations.uncertainty.robust import Posed, folded
 from formulations.uncertainty.worlds import Array, Judged, Worlds, judged
 from results.solution import Status
 from scenarios.question import Decision, Question
-from solvers.geometric import kinks, structured
+from solvers.geometric import structured
+from solvers.geometric.points.geometric_answers import PROOFS
+from solvers.geometric.programs import kinks
 from solvers.geometric.programs.unbounded import runaway
 from solvers.outcome import Outcome
 from solvers.robust.masters import robust_caps
@@ -331,7 +333,7 @@ def _answer_of_empty_master(outcome: Outcome, master: Master) -> Outcome:
         worlds = {i for _, i in master.worlds()}
         text = "no design meets all limits"
         text += f" in {some_worlds(master.asked.worlds, worlds)}" if worlds else ""
-        return dataclasses.replace(outcome, certificate=f"{text}; {structured.PROOFS[Kind.GP]}")
+        return dataclasses.replace(outcome, certificate=f"{text}; {PROOFS[Kind.GP]}")
     return outcome
 
 
@@ -359,9 +361,9 @@ def _weights_of_limits(
     goal = master.goal
     if any(v.discrete for v in master.asked.variables):
         return {}, DISCRETE
-    if found.y is None or goal is None or goal.log2:
+    if not found.places or goal is None or goal.log2:
         return {}, "the objective is a logarithm" if goal is not None and goal.log2 else UNKNOWN
-    _, duals = kinks.duals(structured.Place(problem, found.y, found.known))
+    duals = kinks.attained(found.places[0]).duals
     if not duals.known.all():
         return {}, UNKNOWN
     elasticities: dict[RowKey, Elasticity] = {}

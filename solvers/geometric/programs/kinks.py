@@ -25,13 +25,21 @@ from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import multipliers
-from solvers.geometric.structured import Place
 from solvers.judgement import Judged
 from solvers.mechanisms import sensitivity
 from solvers.mechanisms.sensitivity import Duals, Optima
 
 GAP_OF_MULTIPLIERS = 1e-8
 """Gap, in logs, of an optimum whose multipliers are told though the kernel gave up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a case of one question attains its optimum, in log variables (n,); ``force``: its multipliers, if known."""
+
+    case: Problem
+    y: Array
+    force: Array | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class Sensitivities:
 
 def of_places(judged: Judged, places: Sequence[Place]) -> Sensitivities:
     """Weigh the optimum of one question, which one or more cases attain at the same design."""
-    return weighed(judged, [Attained(place.case, place.y[None], *duals(place)) for place in places])
+    return weighed(judged, [attained(place) for place in places])
 
 
 def weighed(judged: Judged, attained: Sequence[Attained], *, numbers: bool = True) -> Sensitivities:
@@ -102,11 +110,13 @@ def without_structure(judged: Judged, *, numbers: bool = True) -> Sensitivities:
     return _sensitivities(judged, d, sensitivity.felt(judged, straight, straight))
 
 
-def duals(place: Place) -> tuple[Optima, Duals]:
-    """Multipliers of a case's rows where it attains its optimum, and what the one-sided ones follow from."""
-    c, y = canon.canonical(place.case, place.case.goal), place.y[None]
-    r = place.known or multipliers.at(c, y, side_by_side.solve)[0]
-    return at_rows(c, y, r.multipliers, proved=proved(r))
+def attained(place: Place) -> Attained:
+    """A case where it attains the optimum, with the multipliers of its rows."""
+    c, y, force, sure = canon.canonical(place.case, place.case.goal), place.y[None], place.force, None
+    if force is None:
+        r, _ = multipliers.at(c, y, side_by_side.solve)
+        force, sure = r.multipliers, proved(r)
+    return Attained(place.case, y, *at_rows(c, y, force, proved=sure))
 
 
 def proved(r: gp.Result) -> sensitivity.Bools:
