@@ -29,7 +29,6 @@ from scenarios.uncertainty.drawing import correlated
 
 AXIS = "sample"
 """The axis along which a question is asked in each world."""
-MOST_SAMPLES = 10_000_000
 _NUMBERS = {"normal": 2, "lognormal": 2, "uniform": 2, "loguniform": 2, "triangular": 3, "beta": 4}
 _WAYS = (*CONTINUOUS, "values", "table", "from_")
 _EXAMPLES = {

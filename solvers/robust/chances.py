@@ -36,7 +36,7 @@ from solvers.robust.masters.robust_geometric import Found
 
 MOST_NAMES = 64
 FEW_DECIDED = 2
-"""Decided quantities up to which boxes need no more time than sets of samples do."""
+"""Decided real numbers up to which boxes need no more time than sets of samples do."""
 TRIES = 4
 """Sets of samples that are left out in turn, each what the best design of the one before misses most."""
 FEW_SAMPLES = 16
@@ -170,7 +170,8 @@ def found(wanted: Wanted, *, tied: bool) -> Found:
     Raises Undecided where equations are not for boxes.
     """
     known = _failures_left_out(wanted, None, tied=tied)
-    if known is not None and len(wanted.worlds.nominal.decide) > FEW_DECIDED:
+    real, _, others = _sizes_of_decisions(wanted.worlds.nominal)
+    if known is not None and real > FEW_DECIDED and not others:
         known = robust_boxes.better(wanted, known, _one_set_must_hold(wanted, known))
         if known.outcome.status is Status.OPTIMAL:
             return known
@@ -204,7 +205,8 @@ def _failures_left_out(wanted: Wanted, x: Mapping[str, float] | None, *, tied: b
     What limits are worth is then for these samples: relaxing one buys at least as much, since others may fail then.
     """
     names = [n for c in wanted.chances for n in c.names]
-    if not wanted.aims or isinstance(wanted.measure, Quantile) or len(set(names)) < len(names):
+    several, goals = len(set(names)) < len(names), wanted.worlds.nominal.objectives
+    if not goals or isinstance(wanted.measure, Quantile) or several:
         return None
     best, out = None, dict[str, frozenset[int]]()
     try:

@@ -212,9 +212,8 @@ def _added_up(a: Array, b: Array, at: Array) -> tuple[Array, Array]:
     it ``at`` one point: with exponents that spread by s its logarithm loses s² (y - at)² / 2 beside it.
     """
     kind = np.floor((a[:, 0] - a[:, 0].min(0)) / SPREAD + 0.5)
-    _, kind = np.unique(kind, axis=0, return_inverse=True)
-    order = np.argsort(kind.ravel(), kind="stable")
-    starts = np.flatnonzero(np.diff(kind.ravel()[order], prepend=-1))
+    order = np.lexsort(kind.T[::-1])
+    starts = np.flatnonzero(np.diff(kind[order], axis=0, prepend=-1.0).any(1))
     a, level = a[order], (b + a @ at)[order]
     top = np.maximum.reduceat(level, starts)
     size = np.diff(starts, append=len(order))
