@@ -22,7 +22,7 @@ from formulations import handover
 from formulations.arithmetics.many import Array, Points
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region
-from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, blank
+from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, blank, layout, only
 from results.solution import Status
 from results.telling.limits import base_name
 from scenarios.axes.axes import Target
@@ -48,12 +48,14 @@ SURE = 1e-7
 """What is missed by less is left to the single path."""
 OPEN = "a choice among names of which one is neither proved best nor impossible"
 
-TIED = "listed values that are equally good: the order of ties decides, which is done point by point"
+TIED = "listed values of which it is not certain whether they are equally good"
 WORSE = 1e-6
 """Of the objective: a combination is out of question whose bound is worse by this."""
 AS_GOOD = 1e-8
 """Of the objective: as good as this, in doubt, is tied."""
 MORE_THAN_ONE = 2
+DESIGNS = ("metric", "decided")
+"""Roles of variables by which ties are settled."""
 Choice = Mapping[str, float | str]
 Listed = Mapping[str, tuple[float, ...]]
 """The values from which decided numbers are chosen, by name."""
@@ -91,11 +93,7 @@ def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
             offers.append(offer)
         else:
             return Offer(reason=next((f"{KIND}: {o.reason}" for o in offers if o.reason), ""))
-    found = ByChoice(grid, tuple(parts))
-    if all(isinstance(v, str) for names, listed in made for v in (*names.values(), *listed.values())):
-        return Offer(found)
-    # listed values that are tied leave a point over, though each has its answer
-    return blocks.offered(found, found.part(blocks.middle_and_name_ends(grid)))
+    return Offer(ByChoice(grid, tuple(parts)))
 
 
 def _choices(question: Question, *, apart: bool) -> list[tuple[Choice, Listed]]:
@@ -228,7 +226,7 @@ class ByChoice:
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
         """Answer a block."""
         with handover.collected() as inside:
-            every = list(self._every(plan, region))
+            every = list(self._every(wide := self._with_ties(plan), region))
         chosen, answered = [c for c, _, _ in every], [a for _, a, _ in every]
         missed = np.stack([own for _, _, own in every])
         optimal, none = (STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
@@ -246,9 +244,9 @@ class ByChoice:
         open_ones = ~left & ~(np.isin(states, (optimal, none)) | worse).all(axis=0)
         handover.hand_over(OPEN, int(np.count_nonzero(open_ones)))
         left |= open_ones
-        tied = ~left & _tied(chosen, which, values)
-        handover.hand_over(TIED, int(np.count_nonzero(tied)))
-        left |= tied
+        doubtful = self._settle_ties(wide, chosen, answered, values, which) & ~left
+        handover.hand_over(TIED, int(np.count_nonzero(doubtful)))
+        left |= doubtful
         nowhere = ~left & (states == none).all(axis=0)
         if nowhere.any() and "binding" in answered[0]:
             clash, apart = common_conflicts([a["binding"] == CONFLICTING for a in answered], nowhere)
@@ -269,6 +267,46 @@ class ByChoice:
         if nowhere.any() and "would_do" in arrays:
             self._loosest(plan, region, arrays, answered, nowhere)
         return arrays, left
+
+    def _with_ties(self, plan: Layout) -> Layout:
+        """The layout with all that ties go to, where listed values may be tied."""
+        if not any(p.listed or any(not isinstance(v, str) for v in p.names.values()) for p in self.parts):
+            return plan
+        first = next(iter(self.grid.bases.values()))
+        order = {*first.tie_order, *(d.name for d in first.decide)}
+        more = [v for v in layout(self.grid).variables if v.key in order and v.role in DESIGNS]
+        kept = {v.name for v in plan.variables}
+        if kept.issuperset(v.name for v in more):
+            return plan
+        return only(layout(self.grid), {*kept, *(v.name for v in more)})
+
+    def _settle_ties(
+        self,
+        plan: Layout,
+        chosen: Sequence[Choice],
+        answered: Sequence[Arrays],
+        values: Array,
+        which: NDArray[np.intp],
+    ) -> Mask:
+        """Choose of listed values that are as good, beside the same names, by the order of ties.
+
+        ``which`` of the choices is best is put right. Tells where it is not certain what is tied.
+        """
+        best = np.take_along_axis(values, which[None], axis=0)
+        with np.errstate(invalid="ignore"):
+            near = values <= designs.as_good_as(best, AS_GOOD)
+            doubtful = near & (values > designs.as_good_as(best))
+        near &= np.isfinite(values) & np.moveaxis(_names_alike(chosen)[which], -1, 0)
+        some = near.sum(axis=0) > 1
+        if some.any():
+            numbers = [
+                {v.key: a[v.name][some] for v in plan.variables if v.role in DESIGNS}
+                | {n: np.full(int(some.sum()), v) for n, v in c.items() if not isinstance(v, str)}
+                for c, a in zip(chosen, answered, strict=True)
+            ]
+            first = next(iter(self.grid.bases.values()))
+            which[some] = designs.first_by_rule(first, numbers, near[:, some], AS_GOOD)
+        return np.asarray(some & (doubtful & near).any(axis=0))
 
     def _every(self, plan: Layout, region: Region) -> Iterator[tuple[Choice, Arrays, Mask]]:
         """Answer a block under every choice; what is surely worse than under those before may be left over."""
@@ -303,14 +341,10 @@ class ByChoice:
                     values[some, i] = loosest(base_name(label), [(asked, v) for v in own])
 
 
-def _tied(chosen: Sequence[Choice], which: NDArray[np.intp], values: Array) -> Mask:
-    """Tell where other listed values beside the same names are as good: the order of ties decides between them."""
-    names = [tuple(v for v in c.values() if isinstance(v, str)) for c in chosen]
-    alike = np.array([[a == b for b in names] for a in names]) & ~np.eye(len(names), dtype=bool)
-    best = np.take_along_axis(values, which[None], axis=0)
-    with np.errstate(invalid="ignore"):
-        near = np.abs(values - best) <= AS_GOOD * np.abs(best)
-    return np.asarray((near & np.moveaxis(alike[which], -1, 0)).any(axis=0))
+def _names_alike(chosen: Sequence[Choice]) -> Mask:
+    """Which choices have the same names, and differ in listed values at most."""
+    names = [[v for v in c.values() if isinstance(v, str)] for c in chosen]
+    return np.array([[a == b for b in names] for a in names])
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers import paths
-from solvers.many_points import by_choice
+from solvers.answer import answer
 from solvers.many_points.by_anchor import ByAnchor
 from solvers.many_points.by_choice import ByChoice
 
@@ -62,7 +62,8 @@ def test_voltages_from_a_list_are_what_each_point_is_by_itself(name: str, limit:
     assert voltages <= {0.7, 0.9, 1.1, 1.3}
 
 
-def test_where_listed_values_are_tied_each_point_decides_by_the_order_of_ties():
+@pytest.mark.parametrize("kept", [None, {"status", "objective", "bound", "gap", "machine.voltage"}])
+def test_listed_values_that_are_tied_are_chosen_by_the_order_of_ties(kept: set[str] | None):
     """The voltage makes no difference to the least time at a clock that all of them allow."""
     decide = {
         "machine": {"values": ["platform-atom", "platform-server-x86"]},
@@ -72,13 +73,15 @@ def test_where_listed_values_are_tied_each_point_decides_by_the_order_of_ties():
     }
     work = {"given.instructions": np.geomspace(0.1, 10.0, 12).tolist()}
     of = ready("platforms_least_power", work, decide=decide, objective={"minimize": "time"}, limits={})
-    with handover.collected() as tally:
-        offer = by_choice.way(of, paths.WAYS)
-    assert isinstance(offer.path, ByChoice)
-    assert offer.share == 0
-    assert by_choice.TIED in tally.reasons
-    assert by_choice.TIED in offer.reason
-    assert paths.chosen(of).path is None
+    way, plan = paths.chosen(of).path, results.dataset.layout(of)
+    assert isinstance(way, ByChoice)
+    arrays, left = way.solve(plan if kept is None else results.dataset.only(plan, kept), over_grid.whole(of))
+    assert not left.any()
+    assert (arrays["status"] == OPTIMAL).all()
+    alone = answer(of.question((3,)), neighbours=False)
+    assert (arrays["machine.voltage"] == alone.variables["machine.voltage"]).all()
+    if kept is None:
+        points_alone.assert_same(of, plan, arrays, [(3,)], rtol=1e-6)
 
 
 STATION = {
