@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -20,11 +21,13 @@ from dse.system.records import dataclass
 from formulations import handover
 from formulations.arithmetics.many import Array, Points
 from formulations.grids import over_grid
-from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, blank
+from formulations.grids.over_grid import Region
+from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, blank, layout, only
 from results.solution import Status
 from results.telling.limits import base_name
+from scenarios.axes.axes import Target
 from scenarios.question import Question, combinations, fixed
-from scenarios.sweep.grids import Grid
+from scenarios.sweep.grids import Grid, GridAxis
 from solvers import designs
 from solvers.judgement import judge
 from solvers.many_points import blocks
@@ -45,13 +48,17 @@ SURE = 1e-7
 """What is missed by less is left to the single path."""
 OPEN = "a choice among names of which one is neither proved best nor impossible"
 
-TIED = "listed values that are equally good: the order of ties decides, which is done point by point"
+TIED = "listed values of which it is not certain whether they are equally good"
 WORSE = 1e-6
 """Of the objective: a combination is out of question whose bound is worse by this."""
 AS_GOOD = 1e-8
 """Of the objective: as good as this, in doubt, is tied."""
 MORE_THAN_ONE = 2
+DESIGNS = ("metric", "decided")
+"""Roles of variables by which ties are settled."""
 Choice = Mapping[str, float | str]
+Listed = Mapping[str, tuple[float, ...]]
+"""The values from which decided numbers are chosen, by name."""
 
 APART = "no design under any choice, for reasons that differ between choices"
 
@@ -64,51 +71,48 @@ def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
     refused = too_many_choices(KIND, grid, MOST_CHOICES_ANSWERED)
     if refused is not None:
         return refused
-    made = _choices(first)
-    if not any(made) or any(_choices(q) != made for q in grid.bases.values()):
+    # optima that limits are tied to are known along the grid's own axes alone
+    apart = grid.tied is not None
+    made = _choices(first, apart=apart)
+    if made == [({}, {})] or any(_choices(q, apart=apart) != made for q in grid.bases.values()):
         return OTHER_KIND
-    if len(made) > MOST_CHOICES_ANSWERED:
+    if sum(math.prod(map(len, listed.values())) for _, listed in made) > MOST_CHOICES_ANSWERED:
         return Offer(
             reason=f"{KIND}: there are more than {MOST_CHOICES_ANSWERED} combinations with listed values"
         )
     parts = []
-    for chosen in made:
-        part = replace(grid, bases={k: _with_choice(q, chosen) for k, q in grid.bases.items()})
-        if not _same_questions_left(grid, part, chosen):
+    for names, listed in made:
+        part = _with_axes(grid, names, listed)
+        if not _same_questions_left(grid, part, names, listed):
             return Offer(reason=f"{KIND}: an axis changes what the choice brings with it")
         offers: list[Offer] = []
         for offer in (w(part) for w in ways):
             if offer.path is not None and offer.share >= SHARE_OF_TRIED:
-                parts.append(Part(chosen, offer.path))
+                parts.append(Part(names, listed, offer.path))
                 break
             offers.append(offer)
         else:
             return Offer(reason=next((f"{KIND}: {o.reason}" for o in offers if o.reason), ""))
-    found = ByChoice(grid, tuple(parts))
-    if all(isinstance(v, str) for chosen in made for v in chosen.values()):
-        return Offer(found)
-    # listed values that are tied leave a point over, though each has its answer
-    return blocks.offered(found, found.part(blocks.middle_and_name_ends(grid)))
+    return Offer(ByChoice(grid, tuple(parts)))
 
 
-def _choices(question: Question) -> list[Choice]:
-    """Every combination of names, and of listed values where otherwise several numbers had gaps between their values.
+def _choices(question: Question, *, apart: bool) -> list[tuple[Choice, Listed]]:
+    """Every combination of names, with the lists chosen from beforehand, where otherwise several numbers had gaps.
 
-    One such number is left: the one with the most values.
+    One such number is left: the one with the most values. ``apart``: each listed value is a choice like a name.
     """
-    found: list[Choice] = []
+    found: list[tuple[Choice, Listed]] = []
     for names, asked in combinations(question):
         listed = _listed_beforehand(asked)
-        found += [
-            {**names, **dict(zip(listed, values, strict=True))}
-            for values in itertools.product(*listed.values())
-        ]
-        if len(found) > MOST_CHOICES_ANSWERED:
-            break
+        if not apart:
+            found.append((names, listed))
+            continue
+        every = itertools.product(*listed.values())
+        found += [({**names, **dict(zip(listed, values, strict=True))}, {}) for values in every]
     return found
 
 
-def _listed_beforehand(question: Question) -> Mapping[str, tuple[float, ...]]:
+def _listed_beforehand(question: Question) -> Listed:
     """The numbers to be chosen from their lists before anything else, by name; none where that does not help."""
     gaps = [d for d in question.decide if d.integer or d.values is not None]
     if designs.free(question) == 0 or len(gaps) < MORE_THAN_ONE or not designs.plain(question):
@@ -137,18 +141,54 @@ def _with_choice(question: Question, chosen: Choice) -> Question:
     return replace(left, given=given, decide=tuple(d for d in left.decide if d.name not in chosen))
 
 
-def _same_questions_left(grid: Grid, part: Grid, chosen: Choice) -> bool:
+def _with_axes(grid: Grid, names: Choice, listed: Listed) -> Grid:
+    """The grid with names chosen, and listed values along axes of their own before the others."""
+    first: Choice = {**names, **{n: values[0] for n, values in listed.items()}}
+    axes = (GridAxis(n, n, "", "", values) for n, values in listed.items())
+    return replace(
+        grid,
+        axes=(*axes, *grid.axes),
+        targets=(*(Target("given", n) for n in listed), *grid.targets),
+        bases={k: _with_choice(q, first) for k, q in grid.bases.items()},
+    )
+
+
+def _same_questions_left(grid: Grid, part: Grid, names: Choice, listed: Listed) -> bool:
     """Whether a choice that is made beforehand leaves the questions that it leaves at each point."""
-    ends: Iterator[tuple[int, ...]] = iter([tuple(0 for _ in grid.shape), tuple(n - 1 for n in grid.shape)])
-    return all(_with_choice(grid.question(end), chosen) == part.question(end) for end in ends)
+    for end in (0, -1):
+        place = tuple(end % n for n in part.shape)
+        chosen: Choice = {**names, **{n: values[end] for n, values in listed.items()}}
+        if _with_choice(grid.question(place[len(listed) :]), chosen) != part.question(place):
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One combination of names and listed values, and what answers its grid."""
+    """One combination of names, and what answers its grid, in which ``listed`` values are axes before all others."""
 
-    chosen: Choice
+    names: Choice
+    listed: Listed
     path: Path
+
+    @property
+    def count(self) -> int:
+        """Number of combinations of the listed values."""
+        return math.prod(map(len, self.listed.values()))
+
+    def solve(self, plan: Layout, region: Region, below: Array) -> Iterator[tuple[Choice, Arrays, Mask]]:
+        """Answer a block for each of them; ``below``: what other parts reach, see ``by_piece.Piece``."""
+        lengths = tuple(map(len, self.listed.values()))
+        known = (np.broadcast_to(below, (*lengths, *below.shape)),) if isinstance(self.path, ByPiece) else ()
+        arrays, left = self.path.solve(plan, (*(slice(0, n) for n in lengths), *region), *known)
+        for at in np.ndindex(lengths):
+            values = {n: v[i] for (n, v), i in zip(self.listed.items(), at, strict=True)}
+            yield {**self.names, **values}, {n: a[at] for n, a in arrays.items()}, left[at]
+
+    def part(self, places: Sequence[NDArray[np.int64]]) -> Part:
+        """Return the same for some places along each axis of the grid."""
+        own = (np.arange(len(values)) for values in self.listed.values())
+        return replace(self, path=self.path.part((*own, *places)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +202,7 @@ class ByChoice:
     def method(self) -> str:
         """How, in words."""
         every = dict.fromkeys(p.path.method for p in self.parts)
-        return f"the best of {len(self.parts)} choices, each: {'; or '.join(every)}"
+        return f"the best of {sum(p.count for p in self.parts)} choices, each: {'; or '.join(every)}"
 
     @property
     def kind(self) -> str:
@@ -172,7 +212,7 @@ class ByChoice:
     @property
     def work(self) -> float:
         """Declared seconds of a point: those of all combinations."""
-        return sum(p.path.work for p in self.parts)
+        return sum(p.count * p.path.work for p in self.parts)
 
     @property
     def threads(self) -> bool:
@@ -181,22 +221,22 @@ class ByChoice:
 
     def part(self, places: Sequence[NDArray[np.int64]]) -> ByChoice:
         """Return the same way for some places along each axis of its grid."""
-        parts = tuple(replace(p, path=p.path.part(places)) for p in self.parts)
-        return replace(self, grid=self.grid.part(places), parts=parts)
+        return ByChoice(self.grid.part(places), tuple(p.part(places) for p in self.parts))
 
-    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
         """Answer a block."""
         with handover.collected() as inside:
-            answered = list(self._every(plan, region))
-        missed = np.stack([own for _, own in answered])
+            every = list(self._every(wide := self._with_ties(plan), region))
+        chosen, answered = [c for c, _, _ in every], [a for _, a, _ in every]
+        missed = np.stack([own for _, _, own in every])
         optimal, none = (STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
         first = next(iter(self.grid.bases.values()))
         sign = -1.0 if first.objectives[0].maximize else 1.0
-        states = np.where(missed, 0, np.stack([a["status"] for a, _ in answered]))
-        values = np.where(states == optimal, sign * np.stack([a["objective"] for a, _ in answered]), np.inf)
+        states = np.where(missed, 0, np.stack([a["status"] for a in answered]))
+        values = np.where(states == optimal, sign * np.stack([a["objective"] for a in answered]), np.inf)
         which, best = values.argmin(axis=0), values.min(axis=0)
         # what is worse for certain needs no answer
-        worse = sign * np.stack([a["bound"] for a, _ in answered]) > best + WORSE * np.abs(best)
+        worse = sign * np.stack([a["bound"] for a in answered]) > best + WORSE * np.abs(best)
         worse &= missed & np.isfinite(best)
         left = (missed & ~worse).any(axis=0)
         if left.any() or inside.unexpected:
@@ -204,52 +244,82 @@ class ByChoice:
         open_ones = ~left & ~(np.isin(states, (optimal, none)) | worse).all(axis=0)
         handover.hand_over(OPEN, int(np.count_nonzero(open_ones)))
         left |= open_ones
-        tied = ~left & self._tied(which, values)
-        handover.hand_over(TIED, int(np.count_nonzero(tied)))
-        left |= tied
+        doubtful = self._settle_ties(wide, chosen, answered, values, which) & ~left
+        handover.hand_over(TIED, int(np.count_nonzero(doubtful)))
+        left |= doubtful
         nowhere = ~left & (states == none).all(axis=0)
-        if nowhere.any() and "binding" in answered[0][0]:
-            clash, apart = common_conflicts([a["binding"] == CONFLICTING for a, _ in answered], nowhere)
+        if nowhere.any() and "binding" in answered[0]:
+            clash, apart = common_conflicts([a["binding"] == CONFLICTING for a in answered], nowhere)
             handover.hand_over(APART, int(np.count_nonzero(apart)))
             left |= apart
             which = np.where(nowhere, clash, which)
         arrays = blank(plan, left.shape)
-        for k, (part, (own, _)) in enumerate(zip(self.parts, answered, strict=True)):
+        for k, (values_chosen, own) in enumerate(zip(chosen, answered, strict=True)):
             here = which == k
             for v in plan.variables:
                 arrays[v.name][here] = own[v.name][here]
-                if v.role == "decided" and v.key in part.chosen:
-                    value = part.chosen[v.key]
+                if v.role == "decided" and v.key in values_chosen:
+                    value = values_chosen[v.key]
                     if isinstance(value, str):
                         value = json.loads(v.attributes["choices"]).index(value)
                     arrays[v.name][here & (states[k] == optimal)] = value
         nowhere &= ~left
         if nowhere.any() and "would_do" in arrays:
-            self._loosest(plan, region, arrays, [a for a, _ in answered], nowhere)
+            self._loosest(plan, region, arrays, answered, nowhere)
         return arrays, left
 
-    def _every(self, plan: Layout, region: tuple[slice, ...]) -> Iterator[tuple[Arrays, Mask]]:
+    def _with_ties(self, plan: Layout) -> Layout:
+        """The layout with all that ties go to, where listed values may be tied."""
+        if not any(p.listed or any(not isinstance(v, str) for v in p.names.values()) for p in self.parts):
+            return plan
+        first = next(iter(self.grid.bases.values()))
+        order = {*first.tie_order, *(d.name for d in first.decide)}
+        more = [v for v in layout(self.grid).variables if v.key in order and v.role in DESIGNS]
+        kept = {v.name for v in plan.variables}
+        if kept.issuperset(v.name for v in more):
+            return plan
+        return only(layout(self.grid), {*kept, *(v.name for v in more)})
+
+    def _settle_ties(
+        self,
+        plan: Layout,
+        chosen: Sequence[Choice],
+        answered: Sequence[Arrays],
+        values: Array,
+        which: NDArray[np.intp],
+    ) -> Mask:
+        """Choose of listed values that are as good, beside the same names, by the order of ties.
+
+        ``which`` of the choices is best is put right. Tells where it is not certain what is tied.
+        """
+        best = np.take_along_axis(values, which[None], axis=0)
+        with np.errstate(invalid="ignore"):
+            near = values <= designs.as_good_as(best, AS_GOOD)
+            doubtful = near & (values > designs.as_good_as(best))
+        near &= np.isfinite(values) & np.moveaxis(_names_alike(chosen)[which], -1, 0)
+        some = near.sum(axis=0) > 1
+        if some.any():
+            numbers = [
+                {v.key: a[v.name][some] for v in plan.variables if v.role in DESIGNS}
+                | {n: np.full(int(some.sum()), v) for n, v in c.items() if not isinstance(v, str)}
+                for c, a in zip(chosen, answered, strict=True)
+            ]
+            first = next(iter(self.grid.bases.values()))
+            which[some] = designs.first_by_rule(first, numbers, near[:, some], AS_GOOD)
+        return np.asarray(some & (doubtful & near).any(axis=0))
+
+    def _every(self, plan: Layout, region: Region) -> Iterator[tuple[Choice, Arrays, Mask]]:
         """Answer a block under every choice; what is surely worse than under those before may be left over."""
         below = np.full(over_grid.sides(region), np.nan)
         best = np.fmax if next(iter(self.grid.bases.values())).objectives[0].maximize else np.fmin
         for p in self.parts:
-            known = (below,) if isinstance(p.path, ByPiece) else ()
-            arrays, left = p.path.solve(plan, region, *known)
-            there = ~left & (arrays["status"] == STATUS_CODES[Status.OPTIMAL])
-            below = best(below, np.where(there, arrays["objective"], np.nan))
-            yield arrays, left
-
-    def _tied(self, which: NDArray[np.intp], values: Array) -> Mask:
-        """Tell where other listed values beside the same names are as good: the order of ties decides between them."""
-        names = [tuple(v for v in p.chosen.values() if isinstance(v, str)) for p in self.parts]
-        alike = np.array([[a == b for b in names] for a in names]) & ~np.eye(len(names), dtype=bool)
-        best = np.take_along_axis(values, which[None], axis=0)
-        with np.errstate(invalid="ignore"):
-            near = np.abs(values - best) <= AS_GOOD * np.abs(best)
-        return np.asarray((near & np.moveaxis(alike[which], -1, 0)).any(axis=0))
+            for chosen, arrays, left in p.solve(plan, region, below):
+                there = ~left & (arrays["status"] == STATUS_CODES[Status.OPTIMAL])
+                below = best(below, np.where(there, arrays["objective"], np.nan))
+                yield chosen, arrays, left
 
     def _loosest(
-        self, plan: Layout, region: tuple[slice, ...], into: Arrays, answered: Sequence[Arrays], nowhere: Mask
+        self, plan: Layout, region: Region, into: Arrays, answered: Sequence[Arrays], nowhere: Mask
     ) -> None:
         """Put in the loosest of the feasible values, where no combination has a design.
 
@@ -269,6 +339,12 @@ class ByChoice:
                         np.where(c[some, i], v[some, i], np.inf) for c, v in zip(clash, found, strict=True)
                     ]
                     values[some, i] = loosest(base_name(label), [(asked, v) for v in own])
+
+
+def _names_alike(chosen: Sequence[Choice]) -> Mask:
+    """Which choices have the same names, and differ in listed values at most."""
+    names = [[v for v in c.values() if isinstance(v, str)] for c in chosen]
+    return np.array([[a == b for b in names] for a in names])
 
 
 @dataclass(frozen=True, slots=True)

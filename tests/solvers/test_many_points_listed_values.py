@@ -17,7 +17,8 @@ from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers import paths
-from solvers.many_points import by_choice
+from solvers.answer import answer
+from solvers.many_points.by_anchor import ByAnchor
 from solvers.many_points.by_choice import ByChoice
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
@@ -61,7 +62,8 @@ def test_voltages_from_a_list_are_what_each_point_is_by_itself(name: str, limit:
     assert voltages <= {0.7, 0.9, 1.1, 1.3}
 
 
-def test_where_listed_values_are_tied_each_point_decides_by_the_order_of_ties():
+@pytest.mark.parametrize("kept", [None, {"status", "objective", "bound", "gap", "machine.voltage"}])
+def test_listed_values_that_are_tied_are_chosen_by_the_order_of_ties(kept: set[str] | None):
     """The voltage makes no difference to the least time at a clock that all of them allow."""
     decide = {
         "machine": {"values": ["platform-atom", "platform-server-x86"]},
@@ -71,10 +73,45 @@ def test_where_listed_values_are_tied_each_point_decides_by_the_order_of_ties():
     }
     work = {"given.instructions": np.geomspace(0.1, 10.0, 12).tolist()}
     of = ready("platforms_least_power", work, decide=decide, objective={"minimize": "time"}, limits={})
-    with handover.collected() as tally:
-        offer = by_choice.way(of, paths.WAYS)
-    assert isinstance(offer.path, ByChoice)
-    assert offer.share == 0
-    assert by_choice.TIED in tally.reasons
-    assert by_choice.TIED in offer.reason
-    assert paths.chosen(of).path is None
+    way, plan = paths.chosen(of).path, results.dataset.layout(of)
+    assert isinstance(way, ByChoice)
+    arrays, left = way.solve(plan if kept is None else results.dataset.only(plan, kept), over_grid.whole(of))
+    assert not left.any()
+    assert (arrays["status"] == OPTIMAL).all()
+    alone = answer(of.question((3,)), neighbours=False)
+    assert (arrays["machine.voltage"] == alone.variables["machine.voltage"]).all()
+    if kept is None:
+        points_alone.assert_same(of, plan, arrays, [(3,)], rtol=1e-6)
+
+
+STATION = {
+    "machine": {"values": ["platform-atom", "platform-cortex-a8"]},
+    "machine.count.rack": {"integer": True, "max": 1e6},
+    "machine.voltage": {"values": [0.9, 1.1, 1.3]},
+    "machine.frequency": {"min": 1e7, "max": 5e9},
+}
+
+
+def test_listed_values_are_axes_of_the_grid_of_each_choice_among_names():
+    """One run of the model's arithmetic and one call of the kernel do for all voltages of a machine."""
+    of = ready(
+        "platforms_least_power", {"given.instructions": np.geomspace(0.3, 3.0, 12).tolist()}, decide=STATION
+    )
+    way = paths.chosen(of).path
+    assert isinstance(way, ByChoice)
+    assert [part.names for part in way.parts] == [{"machine": n} for n in STATION["machine"]["values"]]
+    assert [part.count for part in way.parts] == [3, 3]
+    assert "the best of 6 choices" in way.method
+
+
+def test_listed_values_beside_a_limit_near_an_optimum():
+    limits = {"performance": {"min": 1e12}, "power": {"within": 0.2}}
+    axes = {"given.instructions": np.geomspace(0.3, 3.0, 12).tolist()}
+    changed = {"decide": STATION, "objective": {"minimize": "time"}, "limits": limits}
+    of = ready("platforms_least_power", axes, **changed)
+    way, plan = paths.chosen(of).path, results.dataset.layout(of)
+    assert isinstance(way, ByAnchor)
+    assert isinstance(way.last, ByChoice)
+    arrays, left = way.solve(plan, over_grid.whole(of))
+    assert (arrays["status"][~left] == OPTIMAL).sum() > 6
+    points_alone.assert_same(of, plan, arrays, [(3,)], rtol=1e-6)
