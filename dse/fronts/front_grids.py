@@ -21,6 +21,8 @@ LEVEL_HALVINGS = 6
 DISCRETE_HALVINGS = 2
 """The same where the designs found give levels that leave none out."""
 NEXT_LEVEL = 2.0 * COINCIDENT
+FREE = math.inf
+"""The level of no limit: some designs of a front are worse in one objective than all that are best in another."""
 ALL_FOUND = "complete non-dominated set"
 
 
@@ -33,7 +35,7 @@ def grid(search: Search, most: int) -> Front:
     """
     state, discrete = _Grid(search, most), search.discrete
     for power in range(1, (DISCRETE_HALVINGS if discrete else LEVEL_HALVINGS) + 1):
-        state.fill([[i / 2**power for i in range(2**power + 1)]] * (len(search.goals) - 1))
+        state.fill([[*(i / 2**power for i in range(2**power)), FREE]] * (len(search.goals) - 1))
         if state.full:
             break
     names = ", ".join(g.name for g in search.goals[1:])
@@ -83,7 +85,7 @@ class _Grid:
     def next_to_found(self) -> list[list[float]]:
         """Levels for each objective but the first: none, and just better than each design found."""
         return [
-            sorted({1.0, *(s.coordinate(value(s.objective, x)) - NEXT_LEVEL for x in self.found)})
+            sorted({FREE, *(s.coordinate(value(s.objective, x)) - NEXT_LEVEL for x in self.found)})
             for s in self.search.scales[1:]
         ]
 
@@ -102,20 +104,24 @@ class _Grid:
         """The limits farthest from all designs found, and from each other."""
         scales = self.search.scales[1:]
         near = [tuple(s.coordinate(value(s.objective, x)) for s in scales) for x in self.found]
-        distance = [min(math.dist(at, x) for x in near) for at in waiting]
+        spots = [tuple(1.0 if x == FREE else x for x in at) for at in waiting]
+        distance = [min(math.dist(at, x) for x in near) for at in spots]
         chosen: list[Spot] = []
         while len(chosen) < min(count, len(waiting)):
             k = max(range(len(waiting)), key=distance.__getitem__)
             chosen.append(waiting[k])
             distance = [
-                min(d, math.dist(at, waiting[k])) if at not in chosen else -1.0
-                for d, at in zip(distance, waiting, strict=True)
+                min(d, math.dist(spot, spots[k])) if at not in chosen else -1.0
+                for d, at, spot in zip(distance, waiting, spots, strict=True)
             ]
         return chosen
 
     def _ask(self, chosen: list[Spot]) -> None:
         first, *others = self.search.scales
-        limits = {s.objective.name: [s.value(at[i]) for at in chosen] for i, s in enumerate(others)}
+        limits = {
+            s.objective.name: [math.inf if at[i] == FREE else s.value(at[i]) for at in chosen]
+            for i, s in enumerate(others)
+        }
         for at, answer in zip(chosen, self.search.ask_all(first.objective, limits), strict=True):
             if answer.status not in ANSWERED:
                 # no answer says nothing of stricter limits

@@ -164,17 +164,22 @@ class Search:
         return found
 
     def ask_all(self, goal: Objective, at_worst: Mapping[str, Sequence[float]]) -> list[Solution]:
-        """Answer for one objective at many limits on all the others, together where that is possible."""
+        """Answer for one objective at many limits on the others (infinite: none), together where that is possible."""
         return [found.solution for found in self._all(goal, at_worst)]
 
     def _all(self, goal: Objective, at_worst: Mapping[str, Sequence[float]]) -> list[Found]:
         """Do so, and tell what is known beside the answers."""
         limits = {n: np.asarray(v, float) for n, v in at_worst.items()}
         way = self.way(goal)
-        together = way.at(limits) if way is not None else [None] * len(next(iter(limits.values())))
+        together: list[Found | None] = [None] * len(next(iter(limits.values())))
+        all_limited = np.flatnonzero(np.isfinite(list(limits.values())).all(axis=0))
+        if way is not None and all_limited.size:
+            answers = way.at({n: v[all_limited] for n, v in limits.items()})
+            for i, one in zip(all_limited.tolist(), answers, strict=True):
+                together[i] = one
         found: list[Found] = []
         for i, one in enumerate(together):
-            here = {n: float(v[i]) for n, v in limits.items()}
+            here = {n: float(v[i]) for n, v in limits.items() if math.isfinite(v[i])}
             if one is None or not self._settled_there(goal, one):
                 found.append(Found(self.ask(goal, here), None))
                 continue

@@ -146,3 +146,18 @@ def test_some_points_of_a_large_set_are_spread_and_on_the_front(
     # no gap is wider than one that halving had to leave: the widest steps of the set itself, or half of all
     widest = max(gaps(every, ("energy", "time")))
     assert max(gaps(found, ("energy", "time"))) <= max(widest, 1.0)
+
+
+def test_designs_worse_in_one_objective_than_the_best_of_all_others_are_on_the_front():
+    """Every number from 1 to 9 is on the front; the middle ones are worse in the third objective than either end."""
+    asked = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10, "processors": 100, "memory": 5000},
+        "decide": {"share": {"min": 1, "max": 9, "integer": True}},
+        "define": {"low": "share", "high": "10 - share", "middle": "1 + share * (10 - share)"},
+        "objective": {"minimize": ["low", "high", "middle"], "front": {"points": 20}},
+    }
+    front = dse.front(dse.load(asked))
+    assert front["low"].values.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert front.attrs["method"].startswith("complete non-dominated set")
