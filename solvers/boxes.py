@@ -6,7 +6,7 @@ certain: they come from intervals rounded outwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -18,6 +18,7 @@ from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.slopes import Slope
+from formulations.grids.divided import at
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question
@@ -335,47 +336,66 @@ def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Arra
         )
 
 
-def tighten(
-    question: Question, where: Space, *, target: float = np.inf, rounds: int = 30
-) -> tuple[Array, Array] | None:
-    """Shrink the box of a question to what its limits leave; None: nothing is left, certainly.
+def tighten(question: Question, where: Space, *, rounds: int = 30) -> tuple[Array, Array] | None:
+    """Shrink the box of a question to what its limits leave (see ``tightened``); None: nothing is left, certainly."""
+    one = replace(where, low=where.low[None], high=where.high[None])
+    low, high = (ends[0] for ends in tightened(question, one, rounds=rounds))
+    return None if np.any(low > high) else (low, high)
 
-    ``target``: designs where what is minimised exceeds this are let go as well. Slabs at both ends of each
-    variable that certainly break a limit are cut off, again and again until little changes.
+
+def tightened(
+    question: Question,
+    where: Space,
+    *,
+    target: float = np.inf,
+    given_up: Sequence[RowKey] = (),
+    rounds: int = 30,
+) -> tuple[Array, Array]:
+    """Shrink boxes (N, variables) to what limits leave; where nothing is left, certainly, some low is above its high.
+
+    ``target``: designs where what is minimised exceeds this are let go as well. ``given_up``: a limit of each box that
+    counts for nothing. Slabs of each variable that certainly break a limit are cut off, again and again until little
+    changes.
     """
     low, high = where.low.copy(), where.high.copy()
-    if np.any(low > high):
-        return None
+    left = np.flatnonzero(np.all(low <= high, axis=1))
     for _ in range(rounds):
-        before = where.width(low, high)
-        for j in range(low.size):
-            kept = _kept_slabs(question, where, low, high, j, target)
-            if kept is None:
-                return None
-            low[j], high[j] = kept
-        after = where.width(low, high)
-        if np.all(before - after <= 0.05 * before):
+        if not left.size:
             break
+        here = where.at(left)
+        before = here.width(low[left], high[left])
+        own = [given_up[int(k)] for k in left] if given_up else []
+        low[left], high[left] = _kept_slabs(at(question, left), here, low[left], high[left], target, own)
+        some = np.all(low[left] <= high[left], axis=1)
+        after = here.width(low[left], np.maximum(low[left], high[left]))
+        left = left[some & np.any(before - after > 0.05 * before, axis=1)]
     return low, high
 
 
 def _kept_slabs(
-    question: Question, where: Space, low: Array, high: Array, j: int, target: float
-) -> tuple[float, float] | None:
-    edges = _edges(float(low[j]), float(high[j]), bool(where.integer[j]))
-    lo, hi = np.tile(low, (SLABS, 1)), np.tile(high, (SLABS, 1))
-    lo[:, j], hi[:, j] = edges[:-1], edges[1:]
-    lo, hi = where.snap(lo, hi)
+    question: Question, where: Space, low: Array, high: Array, target: float, given_up: Sequence[RowKey]
+) -> tuple[Array, Array]:
+    """The ends of what is left of each box: of its slabs along one variable, and along every other one, too."""
+    count, n = low.shape
+    lo, hi = (np.tile(end[:, None, None], (1, n, SLABS, 1)) for end in (low, high))
+    for k, j in np.ndindex(count, n):
+        edges = _edges(float(low[k, j]), float(high[k, j]), bool(where.integer[j]))
+        lo[k, j, :, j], hi[k, j, :, j] = edges[:-1], edges[1:]
+    lo, hi = where.snap(lo.reshape(-1, n), hi.reshape(-1, n))
     some = np.flatnonzero(np.all(lo <= hi, axis=1))
-    if not some.size:
-        return None
-    lo, hi = lo[some], hi[some]
-    e = enclose(question, lo, hi)
-    lo, hi = where.snap(*contract(e, lo, hi, cutoffs(question, e, target)))
-    alive = np.flatnonzero(np.all(lo <= hi, axis=1) & ~np.any(e.low[: len(e.keys)] > 1 + HOLDS, axis=0))
-    if not alive.size:
-        return None
-    return float(lo[alive, j].min()), float(hi[alive, j].max())
+    lo, hi, family = lo[some], hi[some], some // SLABS
+    least, most = np.full((count * n, n), np.inf), np.full((count * n, n), -np.inf)
+    if some.size:
+        e = enclose(at(question, family // n), lo, hi)
+        cut = np.tile(cutoffs(question, e, target)[:, None], some.size)
+        for k, key in enumerate(given_up):
+            if key in e.keys:
+                cut[e.keys.index(key), family // n == k] = np.inf
+        lo, hi = where.snap(*contract(e, lo, hi, cut))
+        alive = np.all(lo <= hi, axis=1) & ~np.any(e.low > cut, axis=0)
+        np.minimum.at(least, family[alive], lo[alive])
+        np.maximum.at(most, family[alive], hi[alive])
+    return least.reshape(count, n, n).max(axis=1), most.reshape(count, n, n).min(axis=1)
 
 
 def _edges(low: float, high: float, integer: bool) -> Array:

@@ -22,6 +22,7 @@ from results.telling.division import divisions
 from results.telling.limits import base_name
 from scenarios.question import Question, machine_key
 from solvers import anchors, choices, designs, enumeration, judgement
+from solvers.designs import Grid
 from solvers.explaining import explanation, wider
 from solvers.explaining.wider import Tried
 from solvers.geometric import cases, structured
@@ -201,8 +202,9 @@ def _ties_told(problem: Problem, solution: Solution) -> Solution:
 
 def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
     """Search a problem in its own box."""
-    if not _is_structured(problem):
-        outcome = methods.unstructured(problem.question)
+    every = cases.scanned(problem)
+    if not _is_structured(problem, every):
+        outcome = methods.unstructured(problem.question, every)
         return Tried(problem, structured.Optimum(outcome, ranges=dict(outcome.ranges)))
     if problem.program is not None:
         # imported where it is taken: a first answer waits for what it needs
@@ -218,18 +220,22 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
     return Tried(problem, dataclasses.replace(found, tied=lambda: found))
 
 
-def _is_structured(problem: Problem) -> bool:
-    """Whether a problem is solved by its program, its rows or those of its cases, not from its equations alone."""
+def _is_structured(problem: Problem, scanned: Grid | None) -> bool:
+    """Whether a problem is solved by its program, its rows or those of its cases, not from its equations alone.
+
+    ``scanned``: the designs that are tried in place of its cases (see ``cases.scanned``).
+    """
     if not problem.question.decide or designs.few(problem.question) is not None:
         return False
-    return problem.program is not None or problem.rows is not None or cases.apply_to(problem)
+    rows = problem.program is not None or problem.rows is not None
+    return rows or (bool(problem.cases) and scanned is None)
 
 
 def why_without_design(problem: Problem) -> Why:
     """What tells why a question has no design, in which nothing is chosen by name."""
     from solvers.explaining import subsets
 
-    if not _is_structured(problem):
+    if not _is_structured(problem, cases.scanned(problem)):
         return subsets.why(problem.question)
     if problem.program is None:
         return geometric_conflicts.why(problem)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations.arithmetics.many import Points
 from formulations.grids import divided
+from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from scenarios.question import HALVINGS, Question, combinations
 from solvers import boxes
@@ -114,16 +115,33 @@ def grid(question: Question, target: float = math.inf) -> Grid | None:
     """
     if not question.decide or any(d.choices is not None for d in question.decide):
         return None
-    where = boxes.space(question)
-    if not np.all(where.discrete):
-        return None
-    every = _every(where)
-    if every is not None and every.size <= OUTRIGHT:
-        return every
-    kept = boxes.tighten(question, where, target=target)
-    return (
-        Grid(where.names, (range(0),) * len(where.names)) if kept is None else _all_combinations(where, *kept)
-    )
+    where = boxes.spaces(question, 1)
+    return _grids(question, where, target)[0] if np.all(where.discrete) else None
+
+
+def each_without(
+    question: Question, keys: Sequence[RowKey], opened: Sequence[Question], target: float
+) -> list[Grid]:
+    """All combinations that may meet a target and all limits but one, for each of ``keys``; ``opened``: without it.
+
+    None of them where a decided variable is continuous.
+    """
+    every = [boxes.spaces(q, 1) for q in opened]
+    if not every or not np.all(every[0].discrete):
+        return []
+    low, high = (np.concatenate([getattr(where, end) for where in every]) for end in ("low", "high"))
+    return _grids(question, replace(every[0], low=low, high=high), target, keys)
+
+
+def _grids(question: Question, where: Space, target: float, given_up: Sequence[RowKey] = ()) -> list[Grid]:
+    """The combinations of several boxes, where they are many those that limits leave (see ``boxes.tightened``)."""
+    low, high = where.low.copy(), where.high.copy()
+    known = [_every(where, *ends) for ends in zip(low, high, strict=True)]
+    large = np.array([k for k, g in enumerate(known) if g is None or g.size > OUTRIGHT], dtype=int)
+    if large.size:
+        own = [given_up[int(k)] for k in large] if given_up else []
+        low[large], high[large] = boxes.tightened(question, where.at(large), target=target, given_up=own)
+    return [_all_combinations(where, *ends) for ends in zip(low, high, strict=True)]
 
 
 def few(question: Question) -> int | None:
@@ -156,17 +174,18 @@ def everything(question: Question) -> Grid | None:
     if any(own for _, own in where.ends):
         # an end that is only there to have one proves nothing
         return None
-    return _every(where)
+    return _every(where, where.low, where.high)
 
 
-def _every(where: Space) -> Grid | None:
-    """Every combination there is, whatever limits say; None where something has no end."""
-    ends = where.low, where.high
-    return _all_combinations(where, *ends) if np.isfinite(ends).all() else None
+def _every(where: Space, low: Array, high: Array) -> Grid | None:
+    """Every combination between two ends, whatever limits say; None where something has no end."""
+    return _all_combinations(where, low, high) if np.isfinite([low, high]).all() else None
 
 
 def _all_combinations(where: Space, low: Array, high: Array) -> Grid:
-    """Every combination between two ends."""
+    """Every combination between two ends; none where a lower one is above its upper one."""
+    if np.any(low > high):
+        return Grid(where.names, (range(0),) * len(where.names))
     return Grid(where.names, tuple(_axis(where, j, low, high) for j in range(len(where.names))))
 
 

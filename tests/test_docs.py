@@ -156,6 +156,22 @@ def test_every_file_that_the_page_names_exists(page: str) -> None:
     assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
 
 
+def test_every_folder_of_the_layout_in_the_readme_exists() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    layout = re.search(r"## Repository layout\n+```\n(.*?)```", readme, re.S)
+    assert layout
+    top, named = "", 0
+    for line in layout[1].splitlines():
+        first, *others = re.findall(r"(?<!\S)([a-z_]+)/", line)
+        if not line.startswith(" "):
+            top = first
+        for folder in [first, *others] if line.startswith(" ") else others:
+            named += 1
+            beside = [ROOT / folder, *(p / folder for p in (ROOT / top, *(ROOT / top).iterdir()))]
+            assert any(p.is_dir() for p in beside), f"{top}: {folder}/"
+    assert named > 25
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_extras_that_are_to_be_installed_exist(page: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -54,11 +54,12 @@ class Interval(Enclosure):
     answer (division by an interval around zero) the ends are infinite: wide, never wrong.
     """
 
-    __slots__ = ("hi", "lo")
+    __slots__ = ("_positive", "hi", "lo")
 
-    def __init__(self, lo: Any, hi: Any) -> None:
+    def __init__(self, lo: Any, hi: Any, positive: Any = None) -> None:
         self.lo: Array = np.asarray(lo, dtype=np.float64)
         self.hi: Array = np.asarray(hi, dtype=np.float64)
+        self._positive = positive
 
     @staticmethod
     def of(x: Any) -> Interval:
@@ -76,8 +77,10 @@ class Interval(Enclosure):
 
         What comes of an element must not depend on those beside it.
         """
-        found = self.lo >= 0
-        return True if found.all() else found
+        if self._positive is None:
+            found = self.lo >= 0
+            self._positive = True if found.all() else found
+        return self._positive
 
     def __neg__(self) -> Interval:
         return Interval(-self.hi, -self.lo)
@@ -145,7 +148,7 @@ def _even_power(x: Interval, ends: Interval) -> Interval:
 def _product_of_ends(a: Array, b: Array) -> Array:
     found = a * b
     # an end at infinity times zero is zero: no number inside is infinite
-    return np.where(np.isnan(found), 0.0, found) if np.isnan(found).any() else found
+    return np.where(np.isnan(found), 0.0, found) if np.isnan(found.min(initial=0.0)) else found
 
 
 def both(a: Any, b: Any) -> Any:
@@ -157,8 +160,8 @@ def _outward(lo: Array, hi: Array, positive: Any) -> Interval:
     """Round outwards; the lower ends of what is ``positive`` (True, or an array) do not fall below zero."""
     if positive is True:
         if np.size(lo) < MANY:
-            return Interval(np.nextafter(lo, 0.0), np.nextafter(hi, np.inf))
-        return Interval(towards_zero(lo), _away_from_zero(hi).view(np.float64))
+            return Interval(np.nextafter(lo, 0.0), np.nextafter(hi, np.inf), True)
+        return Interval(towards_zero(lo), _away_from_zero(hi).view(np.float64), True)
     if np.size(lo) < MANY:
         below, up = np.nextafter(lo, -np.inf), np.nextafter(hi, np.inf)
     else:

@@ -28,18 +28,28 @@ Slopes = tuple[Interval, ...]
 class Slope(Enclosure):
     """A quantity over a box: its ``value``, its value at the ``centre``, and its logarithmic ``slopes``.
 
-    Slopes hold for quantities of either sign in the sense dv/dlog x = v * slope; where v may be zero and the
-    slope is unknown it is infinite, and only ``value`` tells something. ``reach``: logarithmic distance from
-    the centre to the ends of the box, along every input.
+    ``at``: the first two as rows of one interval (2, boxes), which is worked out once for both; a constant, which has
+    one value everywhere, has no rows. Slopes hold for quantities of either sign in the sense dv/dlog x = v * slope;
+    where v may be zero and the slope is unknown it is infinite, and only ``value`` tells something. ``reach``:
+    logarithmic distance from the centre to the ends of the box, along every input.
     """
 
-    __slots__ = ("centre", "reach", "slopes", "value")
+    __slots__ = ("at", "reach", "slopes")
 
-    def __init__(self, value: Interval, centre: Interval, slopes: Slopes, reach: Slopes) -> None:
-        self.value = value
-        self.centre = centre
+    def __init__(self, at: Interval, slopes: Slopes, reach: Slopes) -> None:
+        self.at = at
         self.slopes = slopes
         self.reach = reach
+
+    @property
+    def value(self) -> Interval:
+        """What it is over the box."""
+        return _row(self.at, 0)
+
+    @property
+    def centre(self) -> Interval:
+        """What it is at the centre."""
+        return _row(self.at, 1)
 
     @staticmethod
     def inputs(lo: Array, centre: Array, hi: Array) -> list[Slope]:
@@ -48,8 +58,7 @@ class Slope(Enclosure):
         reach = tuple(_log_distances(lo[:, j], centre[:, j], hi[:, j]) for j in k)
         return [
             Slope(
-                Interval(lo[:, j], hi[:, j]),
-                Interval.of(centre[:, j]),
+                Interval(np.stack([lo[:, j], centre[:, j]]), np.stack([hi[:, j], centre[:, j]])),
                 tuple(ONE if i == j else ZERO for i in k),
                 reach,
             )
@@ -60,40 +69,39 @@ class Slope(Enclosure):
         """``x`` as a Slope over the same inputs: itself, or a constant."""
         if isinstance(x, Slope):
             return x
-        constant = Interval.of(x)
-        return Slope(constant, constant, (ZERO,) * len(self.slopes), self.reach)
+        return Slope(Interval.of(x), (ZERO,) * len(self.slopes), self.reach)
 
     def __neg__(self) -> Slope:
-        return Slope(-self.value, -self.centre, self.slopes, self.reach)
+        return Slope(-self.at, self.slopes, self.reach)
 
     def __add__(self, other: Any) -> Slope:
         if not isinstance(other, Slope) and np.all(np.asarray(other) == 0):
             return self
         b = self.of(other)
-        value, pairs = self.value + b.value, list(zip(self.slopes, b.slopes, strict=True))
-        positive = intervals.both(self.value.positive(), b.value.positive())
+        found, pairs = self.at + b.at, list(zip(self.slopes, b.slopes, strict=True))
+        positive = intervals.both(_where_positive(self.at), _where_positive(b.at))
         shares = positive is True or positive.any()
         if shares:
             share = _share_of_sum(self, b)
             slopes = tuple(_average(share, p, q) for p, q in pairs)
         if positive is not True:
+            value = _row(found, 0)
             moves = tuple(
                 ZERO if p is ZERO and q is ZERO else _relative_move(self.value * p + b.value * q, value)
                 for p, q in pairs
             )
             slopes = _chosen(positive, slopes, moves) if shares else moves
-        return Slope(value, self.centre + b.centre, slopes, self.reach)
+        return Slope(found, slopes, self.reach)
 
     def __mul__(self, other: Any) -> Slope:
         if not isinstance(other, Slope):
-            return Slope(self.value * other, self.centre * other, self.slopes, self.reach)
-        slopes = _added(self.slopes, other.slopes)
-        return Slope(self.value * other.value, self.centre * other.centre, slopes, self.reach)
+            return Slope(self.at * other, self.slopes, self.reach)
+        return Slope(self.at * other.at, _added(self.slopes, other.slopes), self.reach)
 
     def reciprocal(self) -> Slope:
         """One divided by the quantity."""
         slopes = tuple(s if s is ZERO else -s for s in self.slopes)
-        return Slope(self.value.reciprocal(), self.centre.reciprocal(), slopes, self.reach)
+        return Slope(self.at.reciprocal(), slopes, self.reach)
 
     def __truediv__(self, other: Any) -> Slope:
         return self * (other.reciprocal() if isinstance(other, Slope) else Interval.of(other).reciprocal())
@@ -103,7 +111,17 @@ class Slope(Enclosure):
             return exp(exponent * log(self))
         e = number(exponent)
         slopes = tuple(s if s is ZERO else s * e for s in self.slopes)
-        return Slope(self.value**e, self.centre**e, slopes, self.reach)
+        return Slope(self.at**e, slopes, self.reach)
+
+
+def _row(at: Interval, which: int) -> Interval:
+    """The values over boxes (0), or at their centres (1)."""
+    return Interval(at.lo[which], at.hi[which]) if at.lo.ndim > 1 else at
+
+
+def _where_positive(at: Interval) -> Any:
+    """Whether no value over a box reaches below zero: True, or an array of boxes."""
+    return True if at.positive() is True else _row(at, 0).positive()
 
 
 def _log_distances(lo: Array, centre: Array, hi: Array) -> Interval:
@@ -197,15 +215,15 @@ def _relative_move(move: Interval, value: Interval) -> Interval:
 @arithmetic.log.register(Slope)
 def log(x: Slope) -> Slope:
     """Natural logarithm."""
-    value = intervals.log(x.value)
-    return Slope(value, intervals.log(x.centre), tuple(_relative_move(s, value) for s in x.slopes), x.reach)
+    found = intervals.log(x.at)
+    return Slope(found, tuple(_relative_move(s, _row(found, 0)) for s in x.slopes), x.reach)
 
 
 @arithmetic.exp.register(Slope)
 def exp(x: Slope) -> Slope:
     """Exponential."""
     slopes = tuple(s if s is ZERO else x.value * s for s in x.slopes)
-    return Slope(intervals.exp(x.value), intervals.exp(x.centre), slopes, x.reach)
+    return Slope(intervals.exp(x.at), slopes, x.reach)
 
 
 @arithmetic.register_maximum(Slope)
@@ -213,7 +231,8 @@ def _maximum(a: Any, b: Any) -> Slope:
     """Take the larger of two; where either may be the larger, its slope is any between theirs."""
     first = a if isinstance(a, Slope) else b
     a, b = first.of(a), first.of(b)
-    above, below = a.value.lo >= b.value.hi, b.value.lo >= a.value.hi
+    one, other = a.value, b.value
+    above, below = one.lo >= other.hi, other.lo >= one.hi
     slopes = tuple(
         p
         if p is q
@@ -223,9 +242,7 @@ def _maximum(a: Any, b: Any) -> Slope:
         )
         for p, q in zip(a.slopes, b.slopes, strict=True)
     )
-    return Slope(
-        intervals.maximum(a.value, b.value), intervals.maximum(a.centre, b.centre), slopes, first.reach
-    )
+    return Slope(intervals.maximum(a.at, b.at), slopes, first.reach)
 
 
 for _reading in (arithmetic.at_most, arithmetic.at_least):
@@ -239,7 +256,7 @@ def _step_of(operation: Callable[..., Interval]) -> Callable[..., Slope]:
     def stepping(*given: Any) -> Slope:
         first = next(x for x in given if isinstance(x, Slope))
         of = [first.of(x) for x in given]
-        return _step_function(operation(*(x.value for x in of)), operation(*(x.centre for x in of)), *of)
+        return _step_function(operation(*(x.at for x in of)), *of)
 
     return stepping
 
@@ -250,32 +267,29 @@ arithmetic.uneven.register(Slope)(_step_of(arithmetic.uneven))
 arithmetic.some.register(Slope)(_step_of(arithmetic.some))
 
 
-def _step_function(value: Interval, centre: Interval, *of: Slope) -> Slope:
+def _step_function(at: Interval, *of: Slope) -> Slope:
     """A step function: flat where its value is certain and along inputs that its arguments do not have.
 
     Of its slope along others nothing is known.
     """
+    value = _row(at, 0)
     sure = value.lo >= value.hi
     slope = Interval(np.where(sure, 0.0, -np.inf), np.where(sure, 0.0, np.inf))
     pairs = zip(*(x.slopes for x in of), strict=True)
-    return Slope(
-        value, centre, tuple(ZERO if all(s is ZERO for s in k) else slope for k in pairs), of[0].reach
-    )
+    return Slope(at, tuple(ZERO if all(s is ZERO for s in k) else slope for k in pairs), of[0].reach)
 
 
 @arithmetic.pick.register(Slope)
 def _pick(which: Slope, values: Sequence[Any]) -> Any:
     entries = [which.of(v) for v in values]
-    value = arithmetic.pick(which.value, [e.value for e in entries])
-    centre = arithmetic.pick(which.centre, [e.centre for e in entries])
+    found = arithmetic.pick(which.at, [e.at for e in entries])
     if all(not isinstance(v, Slope) for v in values):
-        return _step_function(value, centre, which)
+        return _step_function(found, which)
     # the entries move, too: as much as any of those that may be picked
-    single = np.floor(which.value.hi + intervals.MENU_ROUNDING) <= np.ceil(
-        which.value.lo - intervals.MENU_ROUNDING
-    )
+    value = which.value
+    single = np.floor(value.hi + intervals.MENU_ROUNDING) <= np.ceil(value.lo - intervals.MENU_ROUNDING)
     slopes = []
     for k in range(len(which.slopes)):
-        own = arithmetic.pick(which.value, [e.slopes[k] for e in entries])
+        own = arithmetic.pick(value, [e.slopes[k] for e in entries])
         slopes.append(Interval(np.where(single, own.lo, -np.inf), np.where(single, own.hi, np.inf)))
-    return Slope(value, centre, tuple(slopes), which.reach)
+    return Slope(found, tuple(slopes), which.reach)

@@ -34,6 +34,8 @@ MOST_LISTED_DESIGNS = 4_000_000
 
 Change = tuple[float, float]
 """Value of a limit at which the answer changes, and the objective there."""
+Told = tuple[float, float | None]
+"""A change, of which the objective may not be known."""
 
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
@@ -75,15 +77,22 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
         if end
     ]
     effort = next_changes.Effort()
-    if solution.solver == ENUMERATION and solution.objective is not None:
-        together = listed_changes(problem.question, solution.objective, keys)
-        if together is not None:
-            return _changed(solution, {evaluation.label(k, keys): v for k, v in together.items()})
+    assert solution.objective is not None, "there is an objective"
+    program = problem.program if solution.objective else None
+    without_structure = problem.rows is None and not problem.cases and program is None
+    if solution.solver == ENUMERATION or without_structure:
+        listed = listed_changes(problem.question, solution.objective, keys)
+        if listed is None and program is None:
+            listed = searched_changes(problem.question, solution.objective, keys)
+        if listed is not None:
+            return _changed(solution, {evaluation.label(k, keys): v for k, v in listed.items()})
 
-    def change(key: RowKey) -> tuple[float, float] | None:
-        if solution.solver == ENUMERATION or (problem.rows is None and not problem.cases):
-            assert solution.objective is not None, "there is an objective"
-            return listed_change(problem.question, solution.objective, key)
+    def change(key: RowKey) -> Told | None:
+        if program is not None:
+            from solvers.linear import programs
+
+            assert solution.objective is not None, "asserted above"
+            return programs.next_change(program, solution.objective**program.sign, key)
         state = limits[evaluation.label(key, keys)]
         return next_changes.next_change(problem, solution, state, key, effort)
 
@@ -91,7 +100,7 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     return _changed(solution, {evaluation.label(k, keys): v for k, v in zip(keys, found, strict=True)})
 
 
-def _changed(solution: Solution, found: Mapping[str, tuple[float, float] | None]) -> Solution:
+def _changed(solution: Solution, found: Mapping[str, Told | None]) -> Solution:
     limits = dict(solution.limits)
     for label, changed in found.items():
         if changed is not None:
@@ -113,19 +122,24 @@ def listed_changes(
     return _changes_among(every, question, now, keys)
 
 
-def listed_change(question: Question, now: float, key: RowKey) -> Change | None:
-    """Return the same of one limit of a question of so many designs that intervals have to leave some out."""
-    wanted, step = question.objectives[0], question.gap * max(abs(now), 1e-12)
-    better = (
-        Limit(wanted.name, minimum=now + step) if wanted.maximize else Limit(wanted.name, maximum=now - step)
-    )
-    free = with_limit(question, key, None)
-    aim = Objective(key.name, maximize=key.side == "min")
-    asked = dataclasses.replace(free, limits=(*free.limits, better), objectives=(aim,))
-    every = designs.grid(asked)
-    if every is None or every.size > enumeration.MOST_ENUMERATED:
-        return None
-    return _changes_among(enumeration.promising(asked, every)[0], question, now, [key])[key]
+def searched_changes(question: Question, now: float, keys: Sequence[RowKey]) -> dict[RowKey, Change | None]:
+    """Return the same of a question of so many designs that intervals have to leave some out."""
+    goal, step = question.objectives[0], question.gap * max(abs(now), 1e-12)
+    end = now + step if goal.maximize else now - step
+    better = Limit(goal.name, minimum=end) if goal.maximize else Limit(goal.name, maximum=end)
+    opened = [with_limit(question, key, None) for key in keys]
+    # in the terms of ``boxes.enclose``
+    target = 1.0 / end if goal.maximize else end
+    found: dict[RowKey, Change | None] = {}
+    for key, free, every in zip(
+        keys, opened, designs.each_without(question, keys, opened, target), strict=False
+    ):
+        if every.size > enumeration.MOST_ENUMERATED:
+            continue
+        aim = Objective(key.name, maximize=key.side == "min")
+        asked = dataclasses.replace(free, limits=(*free.limits, better), objectives=(aim,))
+        found |= _changes_among(enumeration.promising(asked, every)[0], question, now, [key])
+    return found
 
 
 def _changes_among(

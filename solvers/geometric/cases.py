@@ -15,6 +15,7 @@ from formulations.tolerances import TIE
 from results.solution import Status
 from scenarios.question import Question
 from solvers import designs, enumeration, side_by_side
+from solvers.designs import Grid
 from solvers.geometric import structured
 from solvers.geometric.programs import branch
 from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
@@ -26,12 +27,13 @@ from solvers.outcome import Outcome
 EQUAL = 2 * TIE
 
 
-def apply_to(problem: Problem) -> bool:
-    """Whether the cases are the way: there are some, and a scan of all designs is not the shorter one."""
-    if not problem.cases:
-        return False
+def scanned(problem: Problem) -> Grid | None:
+    """All designs of a problem that has cases, where a scan of them is the shorter way; None of others."""
+    known = problem.program is not None or problem.rows is not None
+    if not problem.cases or known or designs.few(problem.question) is not None:
+        return None
     every = designs.grid(problem.question)
-    return every is None or every.size > enumeration.MOST_ENUMERATED
+    return every if every is not None and every.size <= enumeration.MOST_ENUMERATED else None
 
 
 def optimise(problem: Problem, *, ties: bool = True) -> Optimum:

@@ -11,14 +11,18 @@ from formulations.programs.program import is_linear, product
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes, designs, enumeration
+from solvers.designs import Grid
 from solvers.outcome import Outcome
 
 FEW_FREE, SHORT_SEARCH = 3, 3000
 
 
-def unstructured(question: Question) -> Outcome:
-    """Enumeration where all is discrete, interval branch and bound where a proof is within reach, else a sampler."""
-    every = designs.grid(question)
+def unstructured(question: Question, every: Grid | None = None) -> Outcome:
+    """Enumeration where all is discrete, interval branch and bound where a proof is within reach, else a sampler.
+
+    ``every``: what ``designs.grid`` says of the question, where that is known.
+    """
+    every = designs.grid(question) if every is None else every
     count = None if every is None else every.size
     if count is not None and count <= designs.OUTRIGHT:
         return enumeration.optimum(question, every)

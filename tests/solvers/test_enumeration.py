@@ -124,13 +124,13 @@ def test_without_an_objective_any_design_that_holds_is_feasible() -> None:
 
 def test_what_limits_leave_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     # once for the count and the designs, once more for those that may beat what a sample reaches
-    asked, tighten = [], boxes.tighten
+    asked, tighten = [], boxes.tightened
 
     def counted(*values: Any, **named: Any) -> Any:
         asked.append(named.get("target", math.inf))
         return tighten(*values, **named)
 
-    monkeypatch.setattr(boxes, "tighten", counted)
+    monkeypatch.setattr(boxes, "tightened", counted)
     found = methods.unstructured(fft("energy_delay"))
     assert found.x == {"processors": 1211.0}
     assert [math.isfinite(target) for target in asked] == [False, True]
