@@ -45,7 +45,7 @@ FEWEST_COMPILED = 300
 """Points of a grid below which loading the compiled code takes longer than solving them one by one."""
 PROGRAMS_TOGETHER = 16_384
 """Points written and solved together."""
-MOST_WHOLE, WHOLE_TOGETHER, NODES = 32, 1024, 30.0
+MOST_WHOLE, MIXED_TOGETHER, NODES_AS_A_RULE = 32, 1024, 30.0
 """Whole numbers of a program, points with such that are solved together, and nodes that these take as a rule."""
 MOST_BRANCHES_SOLVED = 16
 """Ways in which maxima may be held that are still all tried."""
@@ -69,10 +69,10 @@ def over(grid: Grid) -> ByGroup:
     return ByGroup(
         over_grid.spread(grid),
         answered,
-        WHOLE_TOGETHER if whole else PROGRAMS_TOGETHER,
+        MIXED_TOGETHER if whole else PROGRAMS_TOGETHER,
         MIXED if whole else METHOD,
         "batch",
-        work.seconds("linear number", numbers * (NODES if whole else 1.0)),
+        work.seconds("linear number", numbers * (NODES_AS_A_RULE if whole else 1.0)),
     )
 
 

@@ -23,11 +23,12 @@ from solvers.linear.points.lp import Mask, Vertices
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.patterns import Rows, joined
 
-AT_ONCE = 4
+NODES_OF_A_POINT = 4
 """Nodes of a point that are solved in a round."""
-MOST_NODES = 200
+MOST_LINEAR_NODES = 200
 """Nodes after which a point is left to another method."""
-WHOLE = 1e-9
+NODE_WHOLE = 1e-9
+"""So far from whole a number of a relaxation may be to count as whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def solved(
     waiting = _Nodes(np.arange(count), low, high, np.full(count, -np.inf))
     leaves = [_Leaves(np.zeros(0, np.int64), np.zeros((0, rows.shape[-1])))]
     while waiting.point.size:
-        now, waiting = _front(waiting, taken)
+        now, waiting = _most_promising(waiting, taken)
         p = now.point
         found = lp.solved(rows[p], equal, now.low, now.high, [a[p] for a in aims], len(p))
         nothing = weak_duality(rows[p], equal, now.low, now.high, np.zeros_like(cost[p]), found.y) > 0.0
@@ -81,7 +82,7 @@ def solved(
         bound = np.maximum(now.bound, weak_duality(rows[p], equal, now.low, now.high, cost[p], found.y))
         now, u = replace(now, bound=bound), found.u
         off = np.abs(u - np.round(u))[:, :-1] * integer
-        whole = (found.end == OPTIMAL) & (off.max(axis=1) <= WHOLE)
+        whole = (found.end == OPTIMAL) & (off.max(axis=1) <= NODE_WHOLE)
         leaves.append(_Leaves(p[whole], u[whole]))
         np.minimum.at(least, p[whole], (cost[p] * u).sum(axis=1)[whole])
         np.minimum.at(closed, p[whole], bound[whole])
@@ -90,16 +91,16 @@ def solved(
         gone = (waiting.bound > designs.as_good_as(least)[waiting.point]) | unsure[waiting.point]
         gone |= (len(aims) == 0) & np.isfinite(least[waiting.point])
         np.minimum.at(closed, waiting.point[gone], waiting.bound[gone])
-        many = taken[waiting.point] > MOST_NODES
+        many = taken[waiting.point] > MOST_LINEAR_NODES
         unsure[waiting.point[many]] = True
         waiting = waiting.take(~gone & ~many)
     return _best(rows, equal, (low, high), integer, aims, joined(leaves), closed, unsure)
 
 
-def _front(nodes: _Nodes, taken: NDArray[np.int64]) -> tuple[_Nodes, _Nodes]:
+def _most_promising(nodes: _Nodes, taken: NDArray[np.int64]) -> tuple[_Nodes, _Nodes]:
     """The most promising nodes of every point, and the rest."""
     nodes = nodes.take(np.lexsort((nodes.bound, nodes.point)))
-    first = np.arange(nodes.point.size) - np.searchsorted(nodes.point, nodes.point) < AT_ONCE
+    first = np.arange(nodes.point.size) - np.searchsorted(nodes.point, nodes.point) < NODES_OF_A_POINT
     np.add.at(taken, nodes.point[first], 1)
     return nodes.take(first), nodes.take(~first)
 
