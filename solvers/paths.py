@@ -44,8 +44,8 @@ SEVERAL_OBJECTIVES = (
 )
 IDLE = "how long processors idle is searched for at each point; without idle it may go at once"
 MIXED = (
-    "whole numbers and numbers that can be divided are decided together in a linear program, which is searched at each "
-    "point; with whole numbers only, or none, it may go at once"
+    "many whole numbers and numbers that can be divided are decided together in a linear program, which is searched at "
+    "each point; with few whole numbers, or with these only, it may go at once"
 )
 SEVERAL_GAPS = (
     "{} of the decided numbers are whole or from lists, beside others that can be divided; with one such number, or "

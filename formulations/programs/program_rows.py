@@ -179,17 +179,17 @@ class Rows:
                 self.rows += [(None, left, right, False) for left, right in self._difference(atom)]
         amounts = [atom for atom in self.columns if isinstance(atom, Some)]
         self.amounts: list[tuple[int, int, float]] = []
-        if amounts and any(isinstance(c, Many) for c in self._numbers()):
-            raise NotPosynomial("whether there is any of an amount, at many points at once")
-        widest, ends = (self._own_ends(), self._implied()) if amounts else (np.zeros(0), np.zeros(0))
+        widest = ends = self._own_ends() if amounts else []
+        if amounts and not any(isinstance(c, Many) for c in self._numbers()):
+            ends = list(self._implied())
         self.open = False
         for atom in amounts:
             most, alone = (self._most(atom.amount, e) for e in (ends, widest))
-            self.open |= not math.isfinite(alone)
-            if not math.isfinite(most) and ends[self.place[atom]] < 1.0:
+            self.open |= not many.finite(alone)
+            if not many.finite(most) and ends[self.place[atom]] < 1.0:
                 # what a limit forbids altogether is as little as anything
                 most = 1.0
-            if math.isfinite(most) or self.question.reach == 1.0:
+            if many.finite(most) or self.question.reach == 1.0:
                 self.amounts.append((len(self.rows), self.place[atom], min(alone, self._big)))
                 self.rows.append((None, *self._there(atom, most), False))
             if atom in pulled:
@@ -218,7 +218,7 @@ class Rows:
     def _big(self) -> float:
         return BIG * self.question.reach * max(evaluation.SEARCH_REACH, 1.0)
 
-    def _there(self, atom: Some, most: float) -> tuple[Affine, Affine]:
+    def _there(self, atom: Some, most: Any) -> tuple[Affine, Affine]:
         """The row that says that there is some of an amount, which is at most ``most``."""
         if not most <= self._big:
             text = "whether there is any of an amount without an upper limit: give each of its parts a max"
@@ -232,20 +232,21 @@ class Rows:
         least = 1.0 if whole and atom.amount.constant >= 0 else arithmetic.AMOUNT_ROUNDING * (1.0 + 1e-3)
         return Affine({atom: least}), atom.amount
 
-    def _own_ends(self) -> Array:
+    def _own_ends(self) -> list[Any]:
         """Upper ends of all columns, those of a maximum from its arguments."""
-        high = np.array(self.high)
+        high = list(self.high)
         for i, atom in enumerate(self.columns):
             if isinstance(atom, Maximum):
-                high[i] = max(self._range(f)[1] for f in atom.arguments)
+                high[i] = many.largest(self._range(f)[1] for f in atom.arguments)
         return high
 
     def _implied(self) -> Array:
         """Upper ends of all columns, with what the limits say of those that have none of their own."""
         rows = matrix([n.plus(d, -1.0) for _, n, d, _ in self.rows], self.place)
-        return upper_ends(rows, np.array(self.low), self._own_ends(), self.integer, passes=PRESOLVE_PASSES)
+        high = np.array(self._own_ends())
+        return upper_ends(rows, np.array(self.low), high, self.integer, passes=PRESOLVE_PASSES)
 
-    def _most(self, form: Affine, high: Array) -> float:
+    def _most(self, form: Affine, high: Sequence[Any]) -> Any:
         """Upper bound of a form where the columns have these upper ends."""
         terms = [(c, self.place[a]) for a, c in form.terms.items()]
-        return form.constant + sum(float(c * (high[i] if c > 0 else self.low[i])) for c, i in terms)
+        return form.constant + sum(many.number(c * (high[i] if c > 0 else self.low[i])) for c, i in terms)

@@ -14,7 +14,7 @@ from results.solution import Status
 from solvers import outcome, paths
 from solvers.linear import highs
 from solvers.linear.linear_program import Numbers, weak_duality
-from solvers.linear.points import linear, lp
+from solvers.linear.points import linear, lp, mixed
 
 OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 
@@ -144,6 +144,41 @@ def test_random_programs_beside_highs(seed: int):
         assert ((rows[p] @ found.u[p]) / size).max() < 1e-9
     assert (found.end == outcome.OPTIMAL).any()
     assert (found.end == outcome.INFEASIBLE).any()
+
+
+def test_random_mixed_programs_beside_highs():
+    """Optima, their bounds, and proofs that there is none, where half of the numbers are whole."""
+    generator = np.random.default_rng(5)
+    count, m, n = 40, 4, 8
+    rows = generator.normal(size=(count, m, n + 1))
+    rows[..., -1] += generator.uniform(-4, 2, (count, 1))
+    cost = np.append(generator.normal(size=(count, n)), np.zeros((count, 1)), axis=1)
+    low, high = np.zeros(n), np.full(n, 4.0)
+    equal, whole = np.zeros(m, dtype=bool), np.arange(n) % 2 == 0
+    found = mixed.solved(rows, equal, low, high, whole, [cost], count)
+    assert found.bound is not None
+    for p in range(count):
+        best = highs.minimise(Numbers(rows[p], equal, low, high, whole), cost[p])
+        assert found.end[p] == (outcome.INFEASIBLE if best.u is None else outcome.OPTIMAL)
+        if best.u is None:
+            assert found.bound[p] == np.inf
+            continue
+        value = float(cost[p] @ found.u[p])
+        assert value == pytest.approx(best.value, abs=1e-8)
+        assert found.bound[p] == pytest.approx(value, abs=1e-8)
+        assert (found.u[p, :-1][whole] % 1.0 == 0.0).all()
+        assert (rows[p] @ found.u[p]).max() < 1e-9
+    assert (found.end == outcome.OPTIMAL).any()
+    assert (found.end == outcome.INFEASIBLE).any()
+
+
+def test_whole_regions_beside_shared_ones(as_alone: Any):
+    """A branch and bound at all points together is what each point is by itself, cases of a maximum included."""
+    asked = partition(3, "energy", {"power": {"max": 40.0}}, points=3)
+    for place in (0, 2):
+        asked["given"]["regions"][place]["divisible"] = False
+    _, left = as_alone(asked, linear.over)
+    assert left.mean() < 0.2
 
 
 def test_later_aims_settle_what_earlier_ones_leave_open():

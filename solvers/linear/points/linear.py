@@ -18,16 +18,17 @@ from numpy.typing import NDArray
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
 from formulations.grids import over_grid
+from formulations.programs import row_ends
 from formulations.programs.program import Program, branch_count, branches, is_linear, linear_cost, program
 from formulations.tolerances import SLACK
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
-from solvers import work
+from solvers import designs, work
 from solvers.judgement import judge
 from solvers.linear import milp, milp_conflicts, milp_ties
-from solvers.linear.linear_program import least_ratios, weak_duality
+from solvers.linear.linear_program import PROPORTIONAL, constant_column, least_ratios, weak_duality
 from solvers.linear.milp_explained import RATE_ROUNDING
-from solvers.linear.points import lp
+from solvers.linear.points import mixed
 from solvers.linear.points.lp import PROGRAM_GAP, NotLinear, Rows, Vertices, along, to_user
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
@@ -39,10 +40,13 @@ from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 KIND = "linear program"
 METHOD = "linear programs solved together by the dual simplex method; bounds from their multipliers"
+MIXED = "linear programs of the parts of a branch and bound, solved together; bounds from their multipliers"
 FEWEST_COMPILED = 300
 """Points of a grid below which loading the compiled code takes longer than solving them one by one."""
 PROGRAMS_TOGETHER = 16_384
 """Points written and solved together."""
+MOST_WHOLE, MIXED_TOGETHER, NODES_AS_A_RULE = 32, 1024, 30.0
+"""Whole numbers of a program, points with such that are solved together, and nodes that these take as a rule."""
 MOST_BRANCHES_SOLVED = 16
 """Ways in which maxima may be held that are still all tried."""
 AWAY = 1e-7
@@ -61,13 +65,14 @@ def over(grid: Grid) -> ByGroup:
     problem = work.first_problem(grid)
     p = None if problem is None else problem.program
     numbers = 1.0 if p is None else math.prod(p.rows.shape[-2:]) * branch_count(p)
+    whole = p is not None and bool(p.integer.any())
     return ByGroup(
         over_grid.spread(grid),
         answered,
-        PROGRAMS_TOGETHER,
-        METHOD,
+        MIXED_TOGETHER if whole else PROGRAMS_TOGETHER,
+        MIXED if whole else METHOD,
         "batch",
-        work.seconds("linear number", numbers),
+        work.seconds("linear number", numbers * (NODES_AS_A_RULE if whole else 1.0)),
     )
 
 
@@ -75,7 +80,7 @@ def is_program(question: Question) -> bool:
     """Whether a question is a linear program at all, told before anything is compiled."""
     if not question.decide or question.idle:
         return False
-    if any(d.choices is not None or d.values is not None or d.integer for d in question.decide):
+    if any(d.choices is not None for d in question.decide):
         return False
     if not is_linear(question):
         return False
@@ -83,7 +88,7 @@ def is_program(question: Question) -> bool:
         p = program(question)
     except (ValueError, ArithmeticError):
         return False
-    return not p.integer.any() and branch_count(p) <= MOST_BRANCHES_SOLVED
+    return bool(p.integer.sum() <= MOST_WHOLE) and branch_count(p) <= MOST_BRANCHES_SOLVED
 
 
 def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
@@ -91,7 +96,7 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
     p = program(question)
     _check(p)
     made = [_with_rows(p, extra) for extra in branches(p)] if p.exact else [p]
-    found = [lp.solved(b.rows, b.equal, b.low, b.high, _aims(b), len(points)) for b in made]
+    found = [mixed.solved(b.rows, b.equal, b.low, b.high, b.integer, _aims(b), len(points)) for b in made]
     which, least = (
         _best_branches(made, found) if p.exact else (np.where(found[0].end == OPTIMAL, 0, -1), None)
     )
@@ -99,29 +104,51 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
     for k, (b, f) in enumerate(zip(made, found, strict=True)):
         own = which == k
         if own.any():
-            bound = None if least is None else least[own]
+            tree = f.bound if least is None else least
+            bound = None if tree is None else tree[own]
             good[own] = _optimal(answers, b, question, points, f, own, bound, len(p.keys))
     none = np.all([f.end == INFEASIBLE for f in found], axis=0)
-    if none.any():
-        good[none] = _tell_conflicts(answers, question, made, points, found, none)
+    names = milp_conflicts.limit_names(p.question, p.keys)
+    # that a number is whole may be a part of why there is no design
+    if none.any() and all(any(k is not None and k.name == n for k in p.keys) for n in names):
+        good[none] = _tell_conflicts(answers, question, made, points, none)
     return good
 
 
 def _check(p: Program) -> None:
     """Raise NotLinear where a program is of another kind."""
-    if p.integer.any() or p.others or branch_count(p) > MOST_BRANCHES_SOLVED:
-        raise NotLinear("whole numbers, or too many terms of which one must be the largest")
+    if p.integer.sum() > MOST_WHOLE or p.others or branch_count(p) > MOST_BRANCHES_SOLVED:
+        raise NotLinear("many whole numbers, or too many terms of which one must be the largest")
     if p.goal is None or p.under is None:
         raise NotLinear("nothing is to be least")
-    ratios = [under for _, _, under in p.ties]
-    if any(r[..., :-1].any() for r in ratios) or (p.under[..., :-1].any() and p.goal[..., :-1].any()):
+    if p.under[..., :-1].any() and p.goal[..., :-1].any():
         raise NotLinear("a ratio of two things that are decided")
 
 
 def _aims(p: Program) -> list[Array]:
-    """What is minimised, what settles ties, and every decided quantity, in order of importance."""
-    steps = (linear_cost(goal, under) for goal, under, _ in milp_ties.tie_steps(p))
-    return [linear_cost(*milp.objective(p)), *steps]
+    """What is minimised, what settles ties, and every decided quantity, in order of importance.
+
+    Raises NotLinear where a ratio settles ties, unless one of its two forms has one value where the objective is least.
+    """
+    cost = linear_cost(*milp.objective(p))
+    aims = [cost]
+    for goal, under, _ in milp_ties.tie_steps(p):
+        if not (goal[..., :-1].any() and under[..., :-1].any()) or _is_multiple(under, cost):
+            aims.append(linear_cost(goal, under, 0.0))
+        elif _is_multiple(goal, cost):
+            aims.append(-under)
+        else:
+            raise NotLinear("a ratio of two things that are decided settles ties")
+    return aims
+
+
+def _is_multiple(form: Array, of: Array) -> bool:
+    """Whether the terms of one form are the same multiple of another's, at each point."""
+    one, other = np.broadcast_arrays(form[..., :-1], of[..., :-1])
+    first = np.abs(other).argmax(axis=-1)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        same = np.take_along_axis(one, first, -1) / np.take_along_axis(other, first, -1) * other
+    return bool((np.abs(one - same) <= PROPORTIONAL * np.abs(one)).all())
 
 
 def _best_branches(made: Sequence[Program], found: Sequence[Vertices]) -> tuple[NDArray[np.intp], Array]:
@@ -137,7 +164,8 @@ def _best_branches(made: Sequence[Program], found: Sequence[Vertices]) -> tuple[
         nothing = weak_duality(n.rows, n.equal, n.low, far, np.zeros_like(n.cost), f.y) > 0.0
         values[k], bounds[k], _ = n.bounded(f.u, f.y)
         values[k] = np.where(met, values[k], np.inf)
-        bounds[k] = np.where(met, bounds[k], np.where(none & nothing, np.inf, -np.inf))
+        proved = np.where(met, bounds[k], np.where(none & nothing, np.inf, -np.inf))
+        bounds[k] = proved if f.bound is None else f.bound
     low, which = values.min(axis=0), values.argmin(axis=0)
     u = np.stack([f.u for f in found])
     apart = np.abs(u - u[which, np.arange(len(which))]).max(axis=2) > AWAY
@@ -181,8 +209,10 @@ def _optimal(
     """
     u, y = found.u[mask], found.y[mask]
     n = Rows(p, mask)
-    value, bound, good = n.bounded(u, y, least)
-    good &= ~milp.at_searched_end(p, u, n.high).any(axis=1)
+    good = ~milp.at_searched_end(p, u, n.high).any(axis=1)
+    n.keep(p.integer, u)
+    value, bound, closed = n.bounded(u, y, least)
+    good &= closed & _enclosed(p, n, mask, value, rows)
     rates, sure = _rates(p, n, u, y, value, rows)
     good &= sure
     place = {c: i for i, c in enumerate(p.columns)}
@@ -194,6 +224,31 @@ def _optimal(
     return good
 
 
+def _enclosed(p: Program, n: Rows, mask: Mask, value: Array, count: int) -> Mask:
+    """Of which points no better design of whole numbers is beyond an end that only a search has.
+
+    The first ``count`` rows hold whichever term of a maximum is the largest.
+    """
+    boxed = p.boxed
+    if not (p.integer.any() and boxed.any()):
+        return np.ones(len(value), dtype=bool)
+    # such an end bounds amounts as well
+    stays = [i for i in range(count) if i not in {row for row, *_ in p.amounts}]
+    low, high, own = (along(e, mask, 1) for e in (p.low, p.endless, p.high))
+    found = np.zeros(len(value), dtype=bool)
+    for k, (rows, cost) in enumerate(zip(n.rows[:, stays], n.cost, strict=True)):
+        as_good = cost - float(designs.as_good_as(value[k])) * constant_column(len(cost))
+        ends = row_ends.sufficient_ends(
+            np.vstack([rows, as_good]),
+            np.append(n.equal[stays], False),
+            low[k],
+            high[k],
+            p.integer,
+        )
+        found[k] = (ends <= own[k])[boxed].all()
+    return found
+
+
 def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Mask]:
     """Elasticities of the objective by limit (see ``solvers.linear.milp_explained.rates``), and where they are certain.
 
@@ -201,12 +256,26 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
     the first ``own`` turn others of them round.
     """
     keys = [k for k in p.keys if k is not None]
+    whole = bool(p.integer.any())
+    if whole and not any(isinstance(c, str) and not i for c, i in zip(p.columns, p.integer, strict=True)):
+        return {}, np.ones(len(u), dtype=bool)
     parts = np.abs(n.rows * u[:, None, :]).max(axis=2)
     left = np.abs(np.einsum("pij,pj->pi", n.rows, u)) / np.maximum(parts, 1e-300)
     size = np.maximum(np.abs(u[:, :-1]), 1e-3)
     at_end = (u[:, :-1] - n.low <= AWAY * size) | (n.high - u[:, :-1] <= AWAY * size)
+    held = left[:, :own] <= AWAY
+    if whole:
+        # rows that only say again what whole numbers leave of others
+        high = np.stack(
+            [
+                row_ends.upper_ends(*one, np.zeros_like(p.integer))
+                for one in zip(n.rows, n.low, n.high, strict=True)
+            ]
+        )
+        free = high - n.low > AWAY * size
+        held &= ((n.rows[:, :own, :-1] != 0.0) & free[:, None]).any(axis=2)
     # as many rows and ends hold with equality as there are numbers: no more, or the vertex is degenerate
-    tight = (left[:, :own] <= AWAY).sum(axis=1) + at_end.sum(axis=1)
+    tight = held.sum(axis=1) + at_end.sum(axis=1)
     simple = tight == u.shape[1] - 1
     found: dict[str, Array] = {}
     by = -value if milp.objective(p)[1][..., :-1].any() else value
@@ -219,7 +288,8 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
         denominators = np.einsum("pj,pj->p", n.denominators[:, i], u)
         change = -y[:, i] * denominators
         rate = (-1.0 if key.side == "min" else 1.0) * p.sign * change / by
-        found[evaluation.label(key, keys)] = np.where(active & (np.abs(rate) >= RATE_ROUNDING), rate, 0.0)
+        told = active & (np.abs(rate) >= RATE_ROUNDING)
+        found[evaluation.label(key, keys)] = np.where(told, rate, np.nan if whole else 0.0)
         sure &= ~active | simple
         sure &= active | (left[:, i] > AWAY)
     return found, sure
@@ -230,13 +300,12 @@ def _tell_conflicts(
     question: Question,
     made: Sequence[Program],
     points: Points,
-    found: Sequence[Vertices],
     mask: Mask,
 ) -> Mask:
     """Prove that points have no design in any branch, and tell which limits are in conflict."""
     sure = np.ones(np.count_nonzero(mask), dtype=bool)
-    for p, f in zip(made, found, strict=True):
-        sure &= _least_violation_at_points(p, f, mask, len(made) > 1) > SLACK
+    for p in made:
+        sure &= _least_violation_at_points(p, mask, len(made) > 1) > SLACK
     own = np.flatnonzero(mask)[sure]
     good = np.zeros(len(mask), dtype=bool)
     good[own] = True
@@ -266,29 +335,30 @@ def _tell_conflicts(
     return good[mask]
 
 
-def _least_violation_at_points(p: Program, found: Vertices, mask: Mask, turned: bool) -> Array:
+def _least_violation_at_points(p: Program, mask: Mask, turned: bool) -> Array:
     """By how much of its size every design breaks some limit at least (see ``milp_conflicts.least_violation``).
 
     ``turned``: rows that are not limits and have no denominator choose the term of a maximum; these may give as well.
     """
-    n = Rows(p, mask)
+    n, (sizes, share) = Rows(p, mask), milp_conflicts.sizes_of_rows(p)
     named = np.array([k is not None for k in p.keys], dtype=bool)
-    y = found.y[mask]
-    # an end that is only there to have one proves nothing
-    high = np.where(p.boxed, np.inf, n.high)
-    missed = weak_duality(n.rows, n.equal, n.low, high, np.zeros_like(n.cost), y)
-    sizes = along(milp_conflicts.sizes_of_rows(p)[0], mask, 1)
+    sizes, loose = (along(a, mask, 1) for a in (sizes, np.where((sizes > 0.0) & ~share, SLACK, 0.0)))
     choosing = (np.abs(n.denominators).max(axis=2, initial=0.0) == 0.0) & ~named & turned
     give = np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), sizes)
-    weight = np.where(n.equal, np.abs(y), np.maximum(y, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(missed > 0.0, missed / (weight * give).sum(axis=1), 0.0))
+    rows = np.insert(n.rows - loose[..., None] * np.abs(n.denominators), -1, -give, axis=2)
+    # an end that is only there to have one proves nothing
+    low = np.insert(n.low, n.low.shape[1], 0.0, axis=1)
+    high = np.insert(along(p.endless, mask, 1), n.low.shape[1], milp_conflicts.LARGEST_MISS, axis=1)
+    cost = np.eye(rows.shape[2])[-2]
+    found = mixed.solved(rows, n.equal, low, high, np.append(p.integer, False), [cost], len(rows))
+    missed = weak_duality(rows, n.equal, low, high, cost, found.y) if found.bound is None else found.bound
+    return np.select(
+        [found.end == OPTIMAL, found.end == INFEASIBLE], [missed, milp_conflicts.LARGEST_MISS], 0.0
+    )
 
 
 def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
     """The least ratio of a limit (see ``conflicts.Factor``) at the points asked for."""
-    if p.amounts:
-        return np.full(int(asked.sum()), np.nan)
     stays = np.arange(len(p.keys)) != which
     fewer = replace(
         p,
@@ -309,8 +379,9 @@ def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
 
 def _least_cost(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
     n = Rows(p, asked)
-    found = lp.solved(n.rows, n.equal, n.low, n.high, [n.cost], len(n.rows))
-    value, _, closed = n.bounded(found.u, found.y)
+    found = mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [n.cost], len(n.rows))
+    n.keep(p.integer, found.u)
+    value, _, closed = n.bounded(found.u, found.y, found.bound)
     return found, to_user(p, n, value), (found.end == OPTIMAL) & closed
 
 
@@ -319,7 +390,7 @@ def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
     n = Rows(p, asked, p.goal)
 
     def solved(cost: Array) -> Vertices:
-        return lp.solved(n.rows, n.equal, n.low, n.high, [cost], len(n.rows))
+        return mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [cost], len(n.rows))
 
     first = last = solved(goal)
 
@@ -329,7 +400,7 @@ def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
         return last.u, last.end == OPTIMAL
 
     u, ratio, cost = least_ratios(least, goal, under, first.u)
-    bound = weak_duality(n.rows, n.equal, n.low, n.high, cost, last.y)
+    bound = weak_duality(n.rows, n.equal, n.low, n.high, cost, last.y) if last.bound is None else last.bound
     closed = bound >= -PROGRAM_GAP * np.abs((goal * u).sum(axis=1))
     met = (first.end == OPTIMAL) & (last.end == OPTIMAL) & ((under * u).sum(axis=1) > 0.0)
     return Vertices(first.end, u, first.y), ratio, met & closed
@@ -344,4 +415,4 @@ def _ends_with_limits_kept(
     rows = p.rows[..., stays, :]
     rows = rows[own] if rows.ndim == 3 else rows
     low, high = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.endless))
-    return lp.solved(rows, p.equal[stays], low, high, [], len(own)).end
+    return mixed.solved(rows, p.equal[stays], low, high, p.integer, [], len(own)).end

@@ -29,12 +29,14 @@ class NotLinear(CannotTake):
 class Vertices:
     """How every program ended (OPTIMAL, INFEASIBLE, FAILED), where, and the multipliers of its rows.
 
-    ``u`` (points, columns) ends with 1; the multipliers of a program without a design prove that.
+    ``u`` (points, columns) ends with 1; the multipliers of a program without a design prove that. ``bound``: what is
+    proved of the least value where multipliers alone do not tell (whole numbers).
     """
 
     end: NDArray[np.int64]
     u: Array
     y: Array
+    bound: Array | None = None
 
 
 def solved(rows: Array, equal: Mask, low: Array, high: Array, aims: Sequence[Array], count: int) -> Vertices:
@@ -67,6 +69,11 @@ class Rows:
         self.rows, self.low, self.high = along(p.rows, mask, 2), along(p.low, mask, 1), along(p.high, mask, 1)
         self.denominators, self.equal = along(p.denominators, mask, 2), p.equal
         self.cost = along(linear_cost(*milp.objective(p)) if cost is None else cost, mask, 1)
+
+    def keep(self, integer: Mask, u: Array) -> None:
+        """Hold whole numbers at what they are at designs."""
+        whole = np.round(u[:, :-1])
+        self.low, self.high = (np.where(integer, whole, end) for end in (self.low, self.high))
 
     def bounded(self, u: Array, y: Array, least: Array | None = None) -> tuple[Array, Array, Mask]:
         """What is minimised at designs, its lower bound by multipliers (and ``least``), and where the two meet."""
