@@ -10,14 +10,13 @@ import numpy as np
 import scenarios
 from results.provenance import DRAWN_FROM
 from results.variables import COLUMNS, TABLE
+from scenarios import Grid, Scenario
 from scenarios.language.tables import Cells, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import xarray as xr
-
-    from scenarios import Scenario
 
 
 def question(dataset: xr.Dataset, name: str = "scenario") -> Scenario:
@@ -26,6 +25,19 @@ def question(dataset: xr.Dataset, name: str = "scenario") -> Scenario:
     Raises KeyError where a dataset has none, and ScenarioError where it can no longer be read.
     """
     return scenarios.from_text(str(dataset.attrs["scenario"]), name, tables(dataset.coords, dataset.attrs))
+
+
+def grid(text: str, rows: Sequence[Table] = ()) -> Grid | None:
+    """Return the grid of a question, with the tables that its axes go through; None where it can no longer be read."""
+    try:
+        return scenarios.grid(scenarios.from_text(text, "scenario", rows))
+    except (KeyError, ValueError, scenarios.ScenarioError):
+        return None
+
+
+def grid_of(dataset: xr.Dataset) -> Grid | None:
+    """Return the grid that a dataset answers; None where its question can no longer be read."""
+    return grid(str(dataset.attrs.get("scenario", "")), tables(dataset.coords, dataset.attrs))
 
 
 def tables(coordinates: Mapping[Any, Any], attributes: Mapping[Any, Any]) -> list[Table]:

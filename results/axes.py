@@ -269,6 +269,12 @@ def edges(middles: Any, log: bool) -> Any:
     return np.exp(found) if log else found
 
 
+def runs(inside: Any) -> list[tuple[int, int]]:
+    """Find the stretches of True, as (first, one past the last)."""
+    steps = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))
+    return list(zip(steps[::2].tolist(), steps[1::2].tolist(), strict=True))
+
+
 def undrawable(sizes: Mapping[str, int]) -> str:
     """Say why there is no picture of a sweep over axes of these lengths; empty where there is one."""
     outer = sorted(n for n in sizes.values() if n > 1)[:-2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,6 @@ from results.dataset import objectives
 from results.telling.facts import Facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import xarray as xr
 
     from dse.models.shared.sums import Sum

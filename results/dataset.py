@@ -33,7 +33,7 @@ from results.variables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     import xarray as xr
 
@@ -226,28 +226,22 @@ def _message(solution: Solution) -> str | None:
 def _reader(plan: Layout, variable: Variable) -> Any:
     """Make a function from a solution to the variable's value (None: the fill value stays)."""
     role, key = variable.role, variable.key
-    if role in {"objective", "bound", "gap", "seconds"}:
-        return lambda s: getattr(s, role)
-    if role == "status":
-        return lambda s: STATUS_CODES[s.status]
-    if role == fresh_layout.ROLE:
-        labels = plan.labels.get(PROMISE, ())
-        return lambda s: fresh_layout.value(s.fresh, key, labels)
     if role == explained_layout.ROLE:
         return explained_layout.reader(key, plan.limits, plan.labels)
-    if role == "message":
-        return _message
-    if role == "metric":
-        return lambda s: s.metrics.get(key)
-    if role == "elasticity":
-        return lambda s: [_elasticity(s, name) for name in plan.limits]
-    if role == "binding":
-        return lambda s: [_binding(s, name) for name in plan.limits]
-    if role == "would_do":
-        return lambda s: [_feasible_value(s, name) for name in plan.limits]
-    if role == "family":
-        shape = plan.beyond(variable)
-        return lambda s: _family_values(s, variable.elements, shape)
+    labels, shape = plan.labels.get(PROMISE, ()), plan.beyond(variable)
+    known: dict[str, Callable[[Solution], Any]] = {
+        "status": lambda s: STATUS_CODES[s.status],
+        "message": _message,
+        "metric": lambda s: s.metrics.get(key),
+        "elasticity": lambda s: [_elasticity(s, name) for name in plan.limits],
+        "binding": lambda s: [_binding(s, name) for name in plan.limits],
+        "would_do": lambda s: [_feasible_value(s, name) for name in plan.limits],
+        "family": lambda s: _family_values(s, variable.elements, shape),
+        fresh_layout.ROLE: lambda s: fresh_layout.value(s.fresh, key, labels),
+        **dict.fromkeys(("objective", "bound", "gap", "seconds"), lambda s: getattr(s, role)),
+    }
+    if role in known:
+        return known[role]
     if variable.dtype == "float64":
         return lambda s: s.variables.get(key)
     codes = {c: i for i, c in enumerate(json.loads(variable.attributes["choices"]))}

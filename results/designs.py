@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import scenarios
-from dse.models import PluginError
 from results import asked, flat, provenance
 from results.dataset import objectives
 
@@ -38,8 +36,5 @@ def _is_one(dataset: xr.Dataset, name: str, decided: set[str]) -> bool:
 
 def decided_in(dataset: xr.Dataset) -> set[str] | None:
     """Return the names of what the question of a dataset decides; None where it can no longer be read."""
-    try:
-        grid = scenarios.grid(asked.question(dataset))
-    except (KeyError, scenarios.ScenarioError, PluginError):
-        return None
-    return {d.name for _, q in provenance.questions(grid) for d in q.decide}
+    grid = asked.grid_of(dataset)
+    return None if grid is None else {d.name for _, q in provenance.questions(grid) for d in q.decide}

@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scenarios
-from dse.names import UnknownName
 from dse.system.records import dataclass
 from results import asked, flat
 from results.axes import ANSWERED
 from results.dataset import layout
-from scenarios.question import fixed
+from scenarios.question import Question, fixed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     import xarray as xr
 
     from results.telling.facts import Facts
-    from scenarios.language.tables import Table
-    from scenarios.question import Question
-    from scenarios.sweep.grids import Change
 
 Array = np.ndarray[Any, Any]
 
@@ -49,7 +45,7 @@ class Designs:
 
 def of_solution(solution: Facts) -> Designs | None:
     """Return the design of an answer; None where there is none, or its question can no longer be read."""
-    grid = _grid_of_text(solution.scenario) if solution.metrics else None
+    grid = asked.grid(solution.scenario) if solution.metrics else None
     if grid is None:
         return None
     question = _question_with_choices(grid.question((0,) * len(grid.axes)), solution.variables)
@@ -64,12 +60,12 @@ def of_dataset(dataset: xr.Dataset) -> Iterator[Designs]:
 
     Nothing where the question of the dataset can no longer be read, or its axes are not those of the question.
     """
-    grid = _grid_of_text(str(dataset.attrs.get("scenario", "")), asked.tables(dataset.coords, dataset.attrs))
+    grid = asked.grid_of(dataset)
     if grid is None:
         return
     dims = flat.points(dataset)
     shape = tuple(dataset.sizes[d] for d in dims)
-    places = np.flatnonzero(_answered_points(dataset, dims))
+    places = np.flatnonzero(flat.with_status(dataset)["status"].transpose(*dims).isin(ANSWERED))
     indices = dict(zip(dims, np.unravel_index(places, shape), strict=True)) if dims else {}
     at = [_positions(dataset, axis, indices.get(axis.name), places.size) for axis in grid.axes]
     if not places.size or any(a is None for a in at):
@@ -86,7 +82,9 @@ def of_dataset(dataset: xr.Dataset) -> Iterator[Designs]:
         first = tuple(int(a[own[0]]) for a in at)
         chosen = {n: texts[n][int(c[own[0]])] for n, c in choices.items() if c[own[0]] >= 0}
         on_axes = {
-            _name_in_dataset(grid, c): str(values[own[0]]) for c, values in changes if not c.of.numeric
+            (c.of.name if grid.axes[c.along].columns else grid.axes[c.along].name): str(values[own[0]])
+            for c, values in changes
+            if not c.of.numeric
         }
         numbers: dict[str, Any] = {
             c.target.name: values[own] for c, values in changes if c.target.kind == "given" and not c.apart
@@ -97,27 +95,9 @@ def of_dataset(dataset: xr.Dataset) -> Iterator[Designs]:
         )
 
 
-def _name_in_dataset(grid: scenarios.Grid, change: Change) -> str:
-    """Return the name under which a dataset has what changes along an axis."""
-    return change.of.name if grid.axes[change.along].columns else grid.axes[change.along].name
-
-
-def _grid_of_text(text: str, tables: Sequence[Table] = ()) -> scenarios.Grid | None:
-    try:
-        return scenarios.grid(scenarios.from_text(text, "scenario", tables)) if text else None
-    except (scenarios.ScenarioError, UnknownName, ValueError):
-        return None
-
-
 def _question_with_choices(question: Question, variables: Mapping[str, Any]) -> Question:
     named = {d.name for d in question.decide if d.choices is not None}
     return fixed(question, {n: str(v) for n, v in variables.items() if n in named})
-
-
-def _answered_points(dataset: xr.Dataset, dims: tuple[str, ...]) -> Array:
-    if "status" not in dataset:
-        return np.ones([dataset.sizes[d] for d in dims], bool)
-    return np.isin(dataset["status"].transpose(*dims).values, ANSWERED)
 
 
 def _positions(dataset: xr.Dataset, axis: scenarios.GridAxis, index: Any, count: int) -> Any:

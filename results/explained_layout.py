@@ -24,12 +24,11 @@ from results.variables import (
     flags,
     unit_of_limit,
 )
-from scenarios.question import combinations, fixed
+from scenarios.question import Question, combinations, fixed
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from scenarios.question import Question
 
 ROLE = "explained"
 PARAMETER, ALTERNATIVE = "given_number", "alternative"
@@ -102,37 +101,47 @@ def laid_out(
     goal = first.objectives[0].name if first.objectives else ""
     unit = (quantity(first.model, goal).unit or "1") if goal else "1"
 
-    def made(key: str, what: str, more: str = "", dtype: str = "float64", **about: Any) -> Variable:
-        own = (*dims, more) if more else dims
-        return Variable(key, dtype, own, {"long_name": what, **about}, ROLE, key)
-
-    if limits:
-        units = json.dumps({name: unit_of_limit(questions, name) for name in limits})
-        text = "whether an elasticity holds for relaxing the limit only"
-        yield made("elasticity_one_sided", text, LIMIT, "int8", **flags([0, 1], _sides("relaxing")))
-        text = "value of the limit at which the answer next changes, of whole numbers and lists"
-        yield made("next_change", text, LIMIT, **{LIMIT_UNITS: units})
-        yield made("next_objective", "objective at that value of the limit", LIMIT, units=unit)
-    if NUMBER in along:
-        own = {n: _unit(questions, n) for n in along[NUMBER]}
-        yield made("range_low", _RANGE.format("least"), NUMBER, **{NUMBER_UNITS: json.dumps(own)})
-        yield made("range_high", _RANGE.format("greatest"), NUMBER, **{NUMBER_UNITS: json.dumps(own)})
-        text = "end of its domain that alone bounds a number"
-        yield made("held", text, NUMBER, "int8", **flags(range(1 + len(HELD_BY)), ("not held", *HELD_BY)))
-        text = "best design that is worse than the answer, where every design was tried"
-        yield made("next_best_design", text, NUMBER, **{NUMBER_UNITS: json.dumps(own)})
-        yield made("next_best", "objective of the best design that is worse", units=unit)
-    if PARAMETER in along:
-        yield made("sensitivity", "percent of the objective per percent of the number", PARAMETER, units="1")
-        text = "whether a sensitivity holds for the change that improves the objective only"
-        yield made("sensitivity_one_sided", text, PARAMETER, "int8", **flags([0, 1], _sides("improving")))
-    if ALTERNATIVE in along:
-        codes = flags([0, *STATUS_CODES.values()], ["not computed", *(s.value for s in STATUS_CODES)])
-        yield made("alternative_status", "status of the answer under a choice", ALTERNATIVE, "int8", **codes)
-        yield made("alternative_objective", "objective under a choice", ALTERNATIVE, units=unit)
-    yield made("conflicts", "minimal sets of limits in conflict, as JSON", dtype="text")
-    yield made("runaway", "number that an unbounded question sends to infinity or zero", dtype="text")
-    yield made("certificate", "what the answer rests on", dtype="text")
+    limit_units = json.dumps({name: unit_of_limit(questions, name) for name in limits})
+    number_units = json.dumps({n: _unit(questions, n) for n in along.get(NUMBER, ())})
+    of_limit, of_number = {LIMIT_UNITS: limit_units}, {NUMBER_UNITS: number_units}
+    reached: dict[str, Any] = {"units": unit}
+    ends = flags(range(1 + len(HELD_BY)), ("not held", *HELD_BY))
+    codes = flags([0, *STATUS_CODES.values()], ["not computed", *(s.value for s in STATUS_CODES)])
+    relaxing, improving = flags([0, 1], _sides("relaxing")), flags([0, 1], _sides("improving"))
+    found: list[tuple[str, str, str, str, Mapping[str, Any]]] = [
+        (
+            LIMIT,
+            "elasticity_one_sided",
+            "int8",
+            "whether an elasticity holds for relaxing the limit only",
+            relaxing,
+        ),
+        (LIMIT, "next_change", "float64", _NEXT_CHANGE, of_limit),
+        (LIMIT, "next_objective", "float64", "objective at that value of the limit", reached),
+        (NUMBER, "range_low", "float64", _RANGE.format("least"), of_number),
+        (NUMBER, "range_high", "float64", _RANGE.format("greatest"), of_number),
+        (NUMBER, "held", "int8", "end of its domain that alone bounds a number", ends),
+        (NUMBER, "next_best_design", "float64", _NEXT_BEST, of_number),
+        *([("", "next_best", "float64", _NEXT_OBJECTIVE, reached)] if NUMBER in along else []),
+        (
+            PARAMETER,
+            "sensitivity",
+            "float64",
+            "percent of the objective per percent of the number",
+            {"units": "1"},
+        ),
+        (PARAMETER, "sensitivity_one_sided", "int8", _ONE_SIDED, improving),
+        (ALTERNATIVE, "alternative_status", "int8", "status of the answer under a choice", codes),
+        (ALTERNATIVE, "alternative_objective", "float64", "objective under a choice", reached),
+        ("", "conflicts", "text", "minimal sets of limits in conflict, as JSON", {}),
+        ("", "runaway", "text", "number that an unbounded question sends to infinity or zero", {}),
+        ("", "certificate", "text", "what the answer rests on", {}),
+    ]
+    there = {*along, *([LIMIT] if limits else [])}
+    for dim, key, dtype, what, about in found:
+        if not dim or dim in there:
+            own = (*dims, dim) if dim else dims
+            yield Variable(key, dtype, own, {"long_name": what, **about}, ROLE, key)
 
 
 def _sides(which: str) -> tuple[str, str]:
@@ -140,6 +149,10 @@ def _sides(which: str) -> tuple[str, str]:
 
 
 _RANGE = "{} optimal value of a number that is not unique (NaN: it is)"
+_NEXT_CHANGE = "value of the limit at which the answer next changes, of whole numbers and lists"
+_NEXT_BEST = "best design that is worse than the answer, where every design was tried"
+_NEXT_OBJECTIVE = "objective of the best design that is worse"
+_ONE_SIDED = "whether a sensitivity holds for the change that improves the objective only"
 
 
 def _unit(questions: Sequence[Question], name: str) -> str:

@@ -16,8 +16,9 @@ import numpy as np
 from dse.system.records import dataclass
 from results.along_fronts.variable_names import FRONT, PLACE_STATUS
 from results.axes import codes
-from results.dataset import LIMIT
+from results.dataset import LIMIT, STATUS_CODES
 from results.explained_layout import ALTERNATIVE, PARAMETER
+from results.solution import Status
 from results.stores.chunks import block, chunk_slices
 from results.telling import sizes
 from results.variables import COLUMNS, LIMIT_UNITS, NUMBER, NUMBER_UNITS
@@ -93,6 +94,15 @@ def points(dataset: xr.Dataset) -> tuple[str, ...]:
     if "status" in dataset:
         return tuple(str(d) for d in dataset["status"].dims)
     return tuple(str(d) for d in dataset.dims if d in dataset.coords and is_axis(dataset[d]))
+
+
+def with_status(dataset: xr.Dataset) -> xr.Dataset:
+    """Return a dataset with a status at each point: of one that was only evaluated every point is."""
+    if "status" in dataset:
+        return dataset
+    dims = points(dataset)
+    code = np.full([dataset.sizes[d] for d in dims], STATUS_CODES[Status.EVALUATED], np.int8)
+    return dataset.assign(status=(dims, code))
 
 
 def is_axis(coordinate: xr.DataArray) -> bool:
@@ -249,14 +259,12 @@ def values(piece: xr.Dataset, column: Column) -> np.ndarray[Any, Any]:
     dims = points(piece)
     array = piece[column.name]
     if column.labels:
-        array = array.isel({d: _index_of_label(piece, d, label) for d, label in column.labels.items()})
+        array = array.isel(
+            {d: [str(v) for v in piece[d].values].index(label) for d, label in column.labels.items()}
+        )
     shape = xr.DataArray(np.empty(tuple(piece.sizes[d] for d in dims)), dims=dims)
     spread = xr.broadcast(array.drop_vars(list(array.coords)), shape)[0].transpose(*dims)
     return np.asarray(spread.values).ravel()
-
-
-def _index_of_label(piece: xr.Dataset, dim: str, label: str) -> int:
-    return [str(v) for v in piece[dim].values].index(label)
 
 
 def in_words(array: np.ndarray[Any, Any], column: Column, nothing: Any) -> list[Any]:

@@ -15,7 +15,7 @@ from results.solution import Status
 from results.telling import sizes
 from results.telling.limits import base_name
 from scenarios.language.machine_files import shown_names
-from scenarios.question import HALVINGS
+from scenarios.question import HALVINGS, Decision, Question
 from scenarios.sizes import size
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from dse.quantities import Quantity
     from results.telling.families import Dimension, Family
-    from scenarios.question import Decision, Question
 
 STATUS_CODES = {
     Status.OPTIMAL: 1,

@@ -84,7 +84,8 @@ def decision(
         return _halving_decision(reader, key, name, entry, base)
     if q.menu:
         return _picked(reader, key, name, entry, q)
-    asked, counts = entry.integer, q.whole and (entry.integer or "integer" not in entry.model_fields_set)
+    whole = q.whole or name in reader.whole
+    asked, counts = entry.integer, whole and (entry.integer or "integer" not in entry.model_fields_set)
     entry = entry.model_copy(update={"integer": True}) if counts else entry
     low, high = bounds(reader, key, entry, q, word_size)
     made = Decision(name, low, high, entry.integer, base=base if base else None, count=counts)

@@ -44,22 +44,19 @@ def anchored(question: Question, solve: Callable[[Question], Solution]) -> Ancho
     """Find the optimum of each metric that a limit is tied to, by ``solve``, and write the limits with numbers."""
     if not has_anchors(question):
         return Anchored(question)
-    found: list[Limit] = []
+    found: dict[str, float] = {}
     words: list[str] = []
     proved = True
-    for limit in question.limits:
-        if limit.within is None:
-            found.append(limit)
-            continue
+    for limit in (x for x in question.limits if x.within is not None):
         maximize = larger(question, limit.name)
         best = solve(alone(question, limit.name))
         value = best.objective
         if best.status not in (*PROVED, Status.FEASIBLE) or value is None or not math.isfinite(value):
             return Anchored(question, refusal=_answer_without_anchor(limit, maximize, best))
         proved &= best.status in PROVED
-        found.append(limit_within(limit, value, maximize))
+        found[limit.name] = value
         words.append(_anchor_text(question, limit, value, maximize, best))
-    return Anchored(dataclasses.replace(question, limits=tuple(found)), "; ".join(words), proved)
+    return Anchored(written(question, found.__getitem__), "; ".join(words), proved)
 
 
 def alone(question: Question, name: str) -> Question:
@@ -70,8 +67,16 @@ def alone(question: Question, name: str) -> Question:
     )
 
 
-def limit_within(limit: Limit, value: Any, maximize: bool) -> Limit:
-    """Write a limit with numbers, or with arrays of them; ``value``: the optimum that it is tied to."""
+def written(question: Question, optimum: Callable[[str], Any]) -> Question:
+    """Return a question with the optima that its limits are tied to, numbers or arrays of them, in these limits."""
+    limits = (
+        x if x.within is None else _limit_within(x, optimum(x.name), larger(question, x.name))
+        for x in question.limits
+    )
+    return dataclasses.replace(question, limits=tuple(limits))
+
+
+def _limit_within(limit: Limit, value: Any, maximize: bool) -> Limit:
     assert limit.within is not None, "only such limits are tied"
     own, other = (limit.minimum, limit.maximum) if maximize else (limit.maximum, limit.minimum)
     end = value - limit.within * abs(value) if maximize else value + limit.within * abs(value)

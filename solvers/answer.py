@@ -1,10 +1,29 @@
-"""From a question to its answer: of certain numbers, or of uncertain ones that are decided now."""
+"""From questions to answers: of one question, or of the points of a block of a grid.
+
+A block is first given to the way that answers many points at once (``solvers.paths`` chooses it). What that leaves over
+is answered as single questions are.
+"""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from results.solution import Solution
 from scenarios.question import Question
 from solvers import certain
+
+if TYPE_CHECKING:
+    from formulations import handover
+    from results.dataset import Arrays, Layout
+    from scenarios.sweep.grids import Grid
+    from solvers.many_points import Path
+    from solvers.patterns import Bools
+
+NO_REASON = "no reason was kept"
 
 
 def answer(question: Question, *, neighbours: bool = True, brief: bool = False) -> Solution:
@@ -21,3 +40,44 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False) 
 
         return decide_now.answer_now(question, fresh=not brief)
     return certain.answer(question, neighbours=neighbours, brief=brief)
+
+
+def answers(
+    grid: Grid,
+    plan: Layout,
+    region: tuple[slice, ...],
+    path: Path | None,
+    apart: Callable[[Bools], Sequence[Solution]],
+) -> tuple[Arrays, int, handover.Tally]:
+    """Answer the points of a block of a grid; also says how many points its way left over, and why.
+
+    ``plan``: what is kept of an answer. ``path``: the way that answers whole blocks; None: each point is answered by
+    itself. ``apart``: answers the points of the block that are left, in C order.
+    """
+    from formulations import handover
+    from results import dataset
+    from solvers import feasible_values
+
+    shape = tuple(s.stop - s.start for s in region)
+    arrays, left, alone = dataset.blank(plan, shape), np.ones(shape, bool), 0
+    with handover.collected() as why:
+        if path is not None:
+            began = time.perf_counter()
+            with handover.guarded(path.method, left.size):
+                arrays, left = path.solve(plan, region)
+            if "seconds" in arrays:
+                arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
+            feasible_values.complete(grid, plan, region, arrays, left)
+            alone = int(np.count_nonzero(left))
+            why.complete(alone, NO_REASON)
+        if left.any():
+            put_alone(plan, arrays, left, apart(left))
+    return arrays, alone, why
+
+
+def put_alone(plan: Layout, arrays: Arrays, left: Bools, solutions: Sequence[Solution]) -> None:
+    """Put the answers of the points that are ``left`` into the arrays of their block."""
+    from results import dataset
+
+    for name, values in dataset.to_arrays(plan, solutions, (len(solutions),)).items():
+        arrays[name][left] = values

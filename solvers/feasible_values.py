@@ -18,8 +18,7 @@ from results.solution import Status
 from results.telling.limits import base_name
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
-from solvers.answer import answer
-from solvers.certain import why_without_design
+from solvers.certain import answer, why_without_design
 from solvers.mechanisms.conflicts import ONE
 from solvers.mechanisms.why import over_choices
 from solvers.patterns import Bools

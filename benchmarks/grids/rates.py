@@ -13,9 +13,11 @@ gone on with: what stands in it is left out, so that it can be made in pieces.
 from __future__ import annotations
 
 import argparse
+import copy
 import csv
 import itertools
 import json
+import math
 import os
 import resource
 import signal
@@ -57,6 +59,15 @@ GOALS = {
 }
 WHOLE = (20, 60)
 """Two or more whole numbers beside real ones."""
+FEW_WHOLE = (200, 2000)
+"""Mixed-integer programs with a limit as an axis, or whose whole numbers have few combinations."""
+COMBINATIONS = 20_000
+TABLE_OF = 300
+"""Designs of a table that is to reach its goal at 1000 points; a larger one in proportion."""
+TABLES = (1000, 20_000)
+CELLS = {"exabounds": 1.5e6}
+"""Designs evaluated a second at 40 000 points, by model; ``MOST_CELLS`` of cheap ones."""
+MOST_CELLS = 2e7
 
 
 def main() -> None:
@@ -75,7 +86,8 @@ def main() -> None:
     parser.add_argument("--row", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.row:
-        print(json.dumps(_measured(*json.loads(asked.row), asked.most)))
+        name, machine, side = json.loads(asked.row)
+        print(json.dumps(_measured(name, machine, side, asked.most)))
         return
     began, done = time.perf_counter(), _read(asked.table)
     with asked.table.open("a", newline="") as file:
@@ -154,12 +166,10 @@ def _measured(name: str, machine: str, side: int, most: float) -> dict[str, Any]
     import dse
 
     asked = dse.load(name, machine or None)
-    data = asked.model_dump(exclude_none=True, exclude_defaults=True)
-    if (
-        isinstance(data.get("objective", {}).get("minimize"), tuple)
-        and len(data["objective"]["minimize"]) > 1
-    ):
+    several = asked.objective.minimize if asked.objective is not None else None
+    if isinstance(several, tuple) and len(several) > 1:
         return {}
+    data = _without_sweep(asked)
     axes = next((two for two in _axes(data) if _can_be_asked(data, two)), ())
     if not axes:
         return {"status": "no two numbers to sweep"}
@@ -187,15 +197,10 @@ def _warm(question: Any) -> None:
 
 
 def _told(question: Any, swept: Any, axes: Sequence[str], spent: float) -> dict[str, Any]:
-    from formulations.problem import formulate
     from scenarios import grid
 
-    first = grid(question).question((0, 0))
-    choices = any(d.choices is not None for d in first.decide)
-    kind = "choices" if choices else str(formulate(first).kind)
+    kind, goal = _class_and_goal(grid(question).question((0, 0)), axes)
     points = swept["status"].size
-    whole = sum(d.integer for d in first.decide)
-    goal = WHOLE if kind in ("MIGP", "MINLP") and whole > 1 else GOALS.get(kind, ("", ""))
     left = swept.attrs.get("left_over", "{}")
     reasons: Mapping[str, int] = json.loads(left) if isinstance(left, str) else left
     return {
@@ -203,12 +208,52 @@ def _told(question: Any, swept: Any, axes: Sequence[str], spent: float) -> dict[
         "axes": " x ".join(axes),
         "seconds": round(spent, 3),
         "rate": round(points / spent, 1),
-        "goal": goal[points > 10_000],
+        "goal": goal[points > 10_000] or "",
         "way": str(swept.attrs.get("method", ""))[:80],
         "singly": sum(reasons.values()),
         "why": "; ".join(f"{n}: {why}" for why, n in reasons.items())[:160],
         "status": " ".join(_counts(swept)),
     }
+
+
+def _class_and_goal(first: Any, axes: Sequence[str]) -> tuple[str, tuple[float, ...]]:
+    """Return the class, and points a second to reach at 1000 points and at 40 000 (0: not said).
+
+    Of a choice among names they are those of one of them, over their number.
+    """
+    from formulations.problem import formulate
+    from scenarios.question import combinations
+    from solvers.designs import tables
+
+    limited = any(path.startswith("limits.") for path in axes)
+    listed = tables(first) if first.decide else None
+    choices = [asked for _, asked in itertools.islice(combinations(first), 1000)]
+    kind = str(formulate(choices[0]).kind)
+    whole = sum(d.integer for d in first.decide)
+    goal: tuple[float, ...] = GOALS.get(kind, (0, 0))
+    if kind in ("MIGP", "MINLP") and whole > 1:
+        goal = WHOLE
+    elif kind == "MILP" and (limited or _combinations(choices[0]) <= COMBINATIONS):
+        goal = FEW_WHOLE
+    if len(choices) > 1:
+        kind, goal = "choices", tuple(round(g / len(choices), 1) for g in goal)
+    if listed is not None:
+        size = sum(t.size for t in listed)
+        cells = CELLS.get(first.model.name, MOST_CELLS) / size
+        most = TABLES[1] if limited else min(cells, TABLES[1])
+        few = TABLES[0] * min(1.0, TABLE_OF / size)
+        return f"table of {size}", tuple(round(max(x, g)) for x, g in zip((few, most), goal, strict=True))
+    return kind, goal
+
+
+def _combinations(question: Any) -> float:
+    """Count the combinations of what is whole or listed, whatever limits say."""
+    from solvers import boxes
+
+    where = boxes.space(question)
+    ends = zip(where.low, where.high, where.values, where.discrete, strict=True)
+    counts = [high - low + 1 if some is None else len(some) for low, high, some, gaps in ends if gaps]
+    return float(math.prod(counts))
 
 
 def _counts(swept: Any) -> Iterator[str]:
@@ -219,18 +264,86 @@ def _counts(swept: Any) -> Iterator[str]:
     yield from (f"{words[int(v)]}:{n}" for v, n in zip(values, counts, strict=True))
 
 
+def _without_sweep(asked: Any) -> dict[str, Any]:
+    """Return a scenario as a mapping, with the middle value of each axis that it sweeps."""
+    import scenarios
+
+    data: dict[str, Any] = asked.model_dump(exclude_none=True, exclude_defaults=True)
+    data.pop("sweep", None)
+    for axis in scenarios.grid(asked).axes if asked.sweep else ():
+        for part in axis.parts:
+            more = copy.deepcopy(data)
+            _put(more, part.path, part.values[len(part.values) // 2])
+            if _mistakes(more) <= _mistakes(data):
+                data = more
+    return data
+
+
+def _mistakes(data: Mapping[str, Any]) -> int:
+    import dse
+    import scenarios
+
+    try:
+        scenarios.grid(dse.Scenario(**data))
+    except scenarios.ScenarioError as error:
+        return len(error.problems)
+    return 0
+
+
+def _put(data: dict[str, Any], path: str, value: float | str) -> None:
+    """Write the value of an axis where the file would have it."""
+    section, _, name = path.partition(".")
+    if section in ("limits", "decide"):
+        name, _, end = name.rpartition(".")
+        _table(_table(data, section), name)[end] = value
+    elif path == "machine":
+        data["machine"] = value
+    elif section == "machine":
+        machine, (entry, _, parameter) = _table(data, section), name.partition(".")
+        if entry not in machine or not parameter:
+            machine[name] = value
+        else:
+            _table(machine, entry)[parameter] = value
+    elif section != "objective":
+        _table(data, "given")[path.removeprefix("given.")] = value
+
+
+def _table(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return an entry as a mapping of its own; a machine's name is its base."""
+    found = data.get(name, {})
+    data[name] = {"base": found} if isinstance(found, str) else dict(found)
+    changed: dict[str, Any] = data[name]
+    return changed
+
+
 def _axes(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Go through pairs of a limit (else a machine parameter) and a given number."""
+    """Go through pairs of numbers that are not 0.
+
+    A limit, else a machine parameter, and a given number; then a limit and a machine parameter, two machine parameters,
+    two given numbers, two limits. Numbers of rows and of machines of a map have names with dots.
+    """
+    import dse
+    import scenarios
+
+    question = scenarios.grid(dse.Scenario(**data)).question(())
     limits = [
-        f"limits.{name}.{end}"
-        for name, ends in data.get("limits", {}).items()
-        for end in ("max", "min")
-        if end in ends
+        f"limits.{x.name}.{end}"
+        for x in question.limits
+        for end, value in (("max", x.maximum), ("min", x.minimum))
+        if value
     ]
-    machine = data.get("machine")
-    parameters = _parameters(machine) if isinstance(machine, str) else []
-    given = [f"given.{n}" for n, value in data.get("given", {}).items() if _number(value)]
-    return itertools.product(limits or parameters, given)
+    numbers = [n for n, value in question.given.items() if not isinstance(value, str) and value > 0]
+    machine = [n for n in numbers if n.startswith("machine.")]
+    machine.sort(key=lambda n: not n.rpartition(".")[2].startswith("energy"))
+    # what the file says before what it leaves to the model
+    given = [f"given.{n}" for n in numbers if n not in machine]
+    given.sort(
+        key=lambda n: "." not in n.partition(".")[2] and n.partition(".")[2] not in data.get("given", {})
+    )
+    for one, other in ((limits, given), (machine, given), (limits, machine)):
+        yield from itertools.product(one, other)
+    for some in (machine, given, limits):
+        yield from itertools.combinations(some, 2)
 
 
 def _swept_over(data: Mapping[str, Any], axes: Sequence[str], n: int) -> Any:
@@ -251,17 +364,6 @@ def _can_be_asked(data: Mapping[str, Any], axes: Sequence[str]) -> bool:
     except (scenarios.ScenarioError, ValueError):
         return False
     return True
-
-
-def _parameters(machine: str) -> list[str]:
-    from dse import machines
-
-    found = machines.get(machine).parameters
-    return [f"machine.{n}" for n in found if n.startswith("energy") and found[n]]
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) or (isinstance(value, str) and value[:1].isdigit())
 
 
 def _factors(n: int) -> list[float]:

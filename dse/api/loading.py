@@ -38,10 +38,9 @@ def one_answer(asked: Scenario) -> None:
     """Refuse a question of many answers: axes, several objectives, worlds without a measure."""
     from dse.uncertain import worlds
 
-    goal = asked.objective
     if asked.uncertain is not None:
         worlds.measured(asked)
-    several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
+    several = len(asked.goals) > 1
     if several and asked.sweep:
         wrong = f"this scenario has several objectives, and sweeps {', '.join(asked.sweep)}"
         _refuse_question(asked, "objective", wrong, "front FILE")

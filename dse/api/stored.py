@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.api.loading import Source, load, pictured
+from scenarios import Scenario
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -147,33 +148,23 @@ def report(
     number sets the rows. Raises ScenarioError, StoreError (also if the page cannot be written), and ValueError for
     indices of an answer.
     """
-    import xarray as xr
-
     from dse.reporting import reports
     from results import page
-    from results.export import answer_files, reading
+    from results.export.reading import opened
     from results.solution import Solution
     from results.stores.files.storage import local
     from results.stores.store import explained
 
-    target = local(file)
-    answered = isinstance(source, xr.Dataset | Solution) or (
-        isinstance(source, str | Path)
-        and (reading.is_stored(source) or Path(source).suffix == answer_files.SUFFIX)
-    )
-    if answered and indices:
+    target, found = local(file), opened(source)
+    if indices and not isinstance(found, Scenario):
         raise ValueError("indices need answers in samples of their own: give the scenario, not an answer")
-    if isinstance(source, xr.Dataset):
-        made = reports.of_dataset(source)
-    elif isinstance(source, Solution):
-        made = reports.of_solution(source)
-    elif isinstance(source, str | Path) and reading.is_stored(source):
-        made = reports.of_store(source)
-    elif isinstance(source, str | Path) and Path(source).suffix == answer_files.SUFFIX:
-        made = reports.of_solution(answer_files.read(source))
+    if isinstance(found, Solution):
+        made = reports.of_solution(found)
+    elif not isinstance(found, Scenario):
+        made = reports.of_dataset(found, reports.command(source) if isinstance(source, str | Path) else "")
     elif indices:
-        made = reports.with_indices(load(source), points, None if indices is True else indices)
+        made = reports.with_indices(found, points, None if indices is True else indices)
     else:
-        made = reports.of_scenario(load(source), points)
+        made = reports.of_scenario(found, points)
     with explained(target, "write"):
         return page.save(made, target)

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from dse.commands.terminal.door import ANSWERED, NO_ANSWER, WRONG, complain, folder_for
+from dse.commands.terminal.door import WRONG, complain
 from dse.commands.terminal.options.behaviour_options import (
     Wanted,
     behaviour_options,
     fit_behaviour,
     refuse_behaviour,
+    write_and_tell,
 )
-from dse.commands.terminal.printing import say, say_json
 from dse.system.pictures import PICTURES
 from results.stores.files.storage import local
 
@@ -107,10 +107,9 @@ def fit(
     if output and Path(output).exists() and not force:
         complain(f"dse: {output} exists; choose another name with -o, or replace it with --force")
         return WRONG
+    wanted = Wanted(output, plot, force, as_json)
     if others:
-        return fit_behaviour(
-            measurements, name, folds, mapped(columns), behaviour, Wanted(output, plot, force, as_json)
-        )
+        return fit_behaviour(measurements, name, folds, mapped(columns), behaviour, wanted)
     from dse import fitting
 
     found = fitting.fit(
@@ -125,35 +124,7 @@ def fit(
         keep_outliers=keep_outliers,
         word_size=word_size,
     )
-    output = None if found.distrust and not force else output
-    if output:
-        folder_for(output)
-        found.save(output, force=force)
-    if plot:
-        folder_for(plot)
-        from results.plot import save
-
-        save(found.plot(), plot)
-    if as_json:
-        say_json(found.record())
-        return trusted(found.distrust, force)
-    say(str(found))
-    for written in (output, plot):
-        if written:
-            say(f"Wrote {written}")
-    if output:
-        path = output if "/" in output else f"./{output}"
-        look = "dse models" if found.form else "dse machines"
-        say(f'In a scenario: {"model" if found.form else "machine"} = "{path}"; to look at it: {look} {path}')
-    return trusted(found.distrust, force)
-
-
-def trusted(distrust: str, force: bool) -> int:
-    """Return the exit code of a fit, and say why it is not a model of the runs, if it is none."""
-    if not distrust:
-        return ANSWERED
-    complain(f"dse: {distrust}{'' if force else '; no machine file is written without --force'}")
-    return ANSWERED if force else NO_ANSWER
+    return write_and_tell(found, wanted, "model" if found.form else "machine")
 
 
 def mapped(columns: Iterable[str]) -> dict[str, str]:

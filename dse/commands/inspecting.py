@@ -312,19 +312,9 @@ def _files(asked: Scenario, grid: Grid, first: Question, file: Path, form: str) 
         for line in said.warnings:
             click.echo(line, err=True)
     if len(every) > 1:
-        say(
-            "The least of their optima is the optimum: each file is one choice."
-            if not _is_maximised(first)
-            else MOST_OF_ALL
-        )
+        most = "greatest" if first.objectives and first.objectives[0].maximize else "least"
+        say(f"The {most} of their optima is the optimum: each file is one choice.")
     return ANSWERED
-
-
-MOST_OF_ALL = "The greatest of their optima is the optimum: each file is one choice."
-
-
-def _is_maximised(question: Question) -> bool:
-    return bool(question.objectives) and question.objectives[0].maximize
 
 
 def _in_a_name(choice: str) -> str:

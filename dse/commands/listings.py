@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,22 +30,33 @@ def models(name: str | None, as_json: bool) -> int:
 
     if name is None:
         found = [*catalogue.every(), *map(catalogue.get, catalogue.fitted_names())]
-        if as_json:
-            say_json({m.name: {"title": m.title, "source": m.source} for m in found})
-        else:
-            show(table(("model", "title", "source"), [(m.name, m.title, m.source) for m in found]))
-        for message in catalogue.broken():
-            complain(f"dse: {message}")
-        return ANSWERED
+        record = {m.name: {"title": m.title, "source": m.source} for m in found}
+        rows = [(m.name, m.title, m.source) for m in found]
+        return _show_listing(as_json, record, ("model", "title", "source"), rows, catalogue.broken())
+    from dse.commands.terminal.model_pages import as_record, page
+
     model = catalogue.get(name)
     if as_json:
-        from dse.commands.terminal.model_pages import as_record
-
         say_json(as_record(model))
     else:
-        from dse.commands.terminal.model_pages import page
-
         show(page(model))
+    return ANSWERED
+
+
+def _show_listing(
+    as_json: bool,
+    record: Mapping[str, Any],
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    broken: Iterable[str] = (),
+) -> int:
+    """Print what there is, as JSON or as a table, and complain of what cannot be used."""
+    if as_json:
+        say_json(record)
+    else:
+        show(table(head, rows))
+    for message in broken:
+        complain(f"dse: {message}")
     return ANSWERED
 
 
@@ -80,15 +91,9 @@ def machines(names: tuple[str, ...], columns: str | None, as_json: bool) -> int:
         from dse.machines import serving
 
         found = [(m, serving.serves(m)) for m in catalogue.every()]
-        if as_json:
-            told = {m.name: {"title": m.title, "source": m.source, "serves": n} for m, n in found}
-            say_json(told)
-        else:
-            rows = [(m.name, m.title, " ".join(n) or "no model as it is") for m, n in found]
-            show(table(("machine", "title", "serves"), rows))
-        for message in catalogue.broken():
-            complain(f"dse: {message}")
-        return ANSWERED
+        told = {m.name: {"title": m.title, "source": m.source, "serves": n} for m, n in found}
+        rows = [(m.name, m.title, " ".join(n) or "no model as it is") for m, n in found]
+        return _show_listing(as_json, told, ("machine", "title", "serves"), rows, catalogue.broken())
     from dse.commands.terminal.machine_pages import as_record, page
 
     machine = catalogue.get(names[0])
@@ -138,11 +143,9 @@ def workloads(name: str | None, as_json: bool) -> int:
 
     if name is None:
         found = list(catalogue.every())
-        if as_json:
-            say_json({w.name: {"title": w.title, "unit": w.unit, "source": w.source} for w in found})
-        else:
-            show(table(("workload", "title", "counted for"), [(w.name, w.title, w.unit) for w in found]))
-        return ANSWERED
+        record = {w.name: {"title": w.title, "unit": w.unit, "source": w.source} for w in found}
+        every = [(w.name, w.title, w.unit) for w in found]
+        return _show_listing(as_json, record, ("workload", "title", "counted for"), every)
     asked = catalogue.get(name)
     rows = [(model, n, v) for model, given in asked.given.items() for n, v in given.items()]
     if as_json:
@@ -210,12 +213,9 @@ def scenarios(name: str | None, as_json: bool) -> int:
             hints.tell(lambda: _call(name, _command(tomllib.loads(text))))
         return ANSWERED
     read = {n: tomllib.loads(f.read_text(encoding="utf-8")) for n, f in files.items()}
-    if as_json:
-        say_json({n: {"title": d.get("title", ""), "command": _command(d)} for n, d in read.items()})
-    else:
-        rows = [(n, str(d.get("title", "")), _command(d)) for n, d in read.items()]
-        show(table(("scenario", "title", "command"), rows))
-    return ANSWERED
+    record = {n: {"title": d.get("title", ""), "command": _command(d)} for n, d in read.items()}
+    rows = [(n, str(d.get("title", "")), _command(d)) for n, d in read.items()]
+    return _show_listing(as_json, record, ("scenario", "title", "command"), rows)
 
 
 def _call(name: str, command: str) -> Sequence[str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.commands.terminal.door import ANSWERED, NO_ANSWER, folder_for
+from dse.commands.terminal.door import ANSWERED, NO_ANSWER, draw
 from dse.commands.terminal.printing import say, say_json, show, table
 
 if TYPE_CHECKING:
@@ -30,11 +29,7 @@ def tell(
 
     with client_at(place) as client:
         found = api.what_matters(asked, rows, design, client, place.workers, True, place.patience)
-    for picture in pictures:
-        from results import plot
-
-        folder_for(picture)
-        plot.save(plot.matters(found), Path(picture), found.samples.attrs)
+    draw(pictures, "matters", found, found.samples.attrs)
     if as_json:
         say_json(found.record() | {"written": list(pictures)})
     else:

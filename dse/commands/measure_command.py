@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +11,6 @@ from dse.commands.terminal.door import ANSWERED, NO_ANSWER, WRONG, complain, fol
 from dse.commands.terminal.printing import say, say_json
 from dse.system.streams import INTERRUPTED
 from results.stores.files.storage import local
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @click.command()

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dse.commands.answering import mistakes_as_json
-from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, complain
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, filling
 from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import say, say_json
 from dse.quantities import plural
 from dse.system.progress import span
-from dse.system.streams import INTERRUPTED
 from formulations import handover
 
 if TYPE_CHECKING:
@@ -52,13 +51,8 @@ def verify(store: str, scenario: str | None, audit: int, repair: bool, as_json: 
     """
     from dse import api
 
-    try:
+    with filling(store if repair else None):
         verdict = api.verify(store, scenario, audit, progress=True, repair=repair)
-    except KeyboardInterrupt:
-        if not repair:
-            raise
-        complain(f"interrupted; {store} keeps what is done, and the same command continues")
-        return INTERRUPTED
     if as_json:
         say_json(verdict.record())
     else:

@@ -15,14 +15,13 @@ import scenarios
 from dse.commands.answering import mistakes_as_json
 from dse.commands.store_commands import audit_record, left_over, show_audit, tell_status
 from dse.commands.terminal import sweep_summary
-from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, complain, folder_for
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, draw, filling, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO, depth
 from dse.commands.terminal.options.machine_option import BASELINE_MACHINE, MACHINE
 from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json
 from dse.system.pictures import PICTURES
-from dse.system.streams import INTERRUPTED
 from results.stores.files.storage import local, named
 
 if TYPE_CHECKING:
@@ -106,7 +105,8 @@ def sweep(
     if status is not None:
         return tell_status(status, as_json=as_json)
     if scenario is None and output is not None and summary:
-        return _summary(output, as_json)
+        # as it is, finished or not
+        return _print_sweep(api.open(output), output, True, as_json)
     if scenario is not None and output is None:
         raise click.UsageError(
             f"name the STORE to fill: dse sweep {shlex.quote(str(scenario))} -o {Path(scenario).stem}.zarr"
@@ -124,39 +124,24 @@ def sweep(
     if pictures:
         _check_picture(asked)
     folder_for(output)
-    try:
-        with client_at(place) as client:
-            dataset = api.sweep(
-                asked,
-                output,
-                client,
-                place.workers,
-                progress=True,
-                metrics=_names_in_list(metrics),
-                patience=place.patience,
-                audit=audit,
-                retry_failed=retry_failed,
-                extend=extend,
-                depth=depth,
-                **by,
-                baseline=None if baseline is None else api.load(baseline, baseline_machine),
-            )
-    except KeyboardInterrupt:
-        complain(f"interrupted; {output} keeps what is done, and the same command continues")
-        return INTERRUPTED
-    for picture in pictures:
-        from results import plot
-
-        folder_for(picture)
-        plot.save(plot.sweep(dataset), Path(picture))
+    with filling(output), client_at(place) as client:
+        dataset = api.sweep(
+            asked,
+            output,
+            client,
+            place.workers,
+            progress=True,
+            metrics=_names_in_list(metrics),
+            patience=place.patience,
+            audit=audit,
+            retry_failed=retry_failed,
+            extend=extend,
+            depth=depth,
+            **by,
+            baseline=None if baseline is None else api.load(baseline, baseline_machine),
+        )
+    draw(pictures, "sweep", dataset, dataset.attrs)
     return _print_sweep(dataset, output, summary, as_json)
-
-
-def _summary(store: str, as_json: bool) -> int:
-    """Tell of a store as it is, finished or not."""
-    from dse import api
-
-    return _print_sweep(api.open(store), store, True, as_json)
 
 
 def _print_sweep(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) -> int:
@@ -223,7 +208,8 @@ def _sweep_record(dataset: xr.Dataset, store: str) -> dict[str, Any]:
     return {
         "store": store,
         "title": dataset.attrs.get("title", ""),
-        **_axes_and_points(dataset, "status"),
+        "axes": {str(d): dataset.sizes[d] for d in dataset["status"].dims},
+        "points": int(dataset["status"].size),
         "statuses": {meant.value: n for meant, n in counts.items() if n},
         "solve_seconds": seconds,
         "audit": audit_record(dataset, store),
@@ -249,12 +235,6 @@ def _left_over(dataset: xr.Dataset) -> dict[str, Any]:
 
     reasons = json.loads(dataset.attrs.get(LEFT_OVER, "{}"))
     return {SINGLY: int(dataset.attrs.get(SINGLY, 0)), LEFT_OVER: reasons}
-
-
-def _axes_and_points(dataset: xr.Dataset, variable: str) -> dict[str, Any]:
-    """Axes and number of points, as a variable that has no other dimension tells them."""
-    array = dataset[variable]
-    return {"axes": {str(d): dataset.sizes[d] for d in array.dims}, "points": int(array.size)}
 
 
 def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
@@ -329,21 +309,17 @@ def evaluate(
     else:
         check_store(output)
         folder_for(output)
-        try:
-            with client_at(place) as client:
-                dataset = api.evaluate(
-                    asked,
-                    output,
-                    _names_in_list(metrics),
-                    client,
-                    place.workers,
-                    progress=True,
-                    patience=place.patience,
-                    extend=extend,
-                )
-        except KeyboardInterrupt:
-            complain(f"interrupted; {output} keeps what is done, and the same command continues")
-            return INTERRUPTED
+        with filling(output), client_at(place) as client:
+            dataset = api.evaluate(
+                asked,
+                output,
+                _names_in_list(metrics),
+                client,
+                place.workers,
+                progress=True,
+                patience=place.patience,
+                extend=extend,
+            )
     told = _evaluated_record(dataset, output, ranges=summary or output is None)
     if as_json:
         say_json(told)

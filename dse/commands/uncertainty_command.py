@@ -12,13 +12,12 @@ import click
 from dse.commands import matters_command, sweep_command
 from dse.commands.answering import RECORD, mistakes_as_json
 from dse.commands.terminal import sketch, sweep_summary
-from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, folder_for
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, draw, filling, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, table
 from dse.system.pictures import PICTURES
-from dse.system.streams import INTERRUPTED
 
 if TYPE_CHECKING:
     from results.uncertainty.worlds import Worlds
@@ -97,27 +96,18 @@ def uncertainty(
         return matters_command.tell(
             api.load(scenario, machine), samples, values, pictures, place, as_json=as_json
         )
-    try:
-        with client_at(place) as client:
-            found = api.uncertainty(
-                api.load(scenario, machine),
-                output,
-                samples,
-                fixed,
-                client,
-                place.workers,
-                True,
-                place.patience,
-            )
-    except KeyboardInterrupt:
-        kept = f"; {output} keeps what is done, and the same command continues" if output else ""
-        complain(f"interrupted{kept}")
-        return INTERRUPTED
-    for picture in pictures:
-        from results import plot
-
-        folder_for(picture)
-        plot.save(plot.worlds(found), Path(picture), found.samples.attrs)
+    with filling(output), client_at(place) as client:
+        found = api.uncertainty(
+            api.load(scenario, machine),
+            output,
+            samples,
+            fixed,
+            client,
+            place.workers,
+            True,
+            place.patience,
+        )
+    draw(pictures, "worlds", found, found.samples.attrs)
     if statistics is not None:
         folder_for(statistics)
         formats.write(found.to_dataset(), Path(statistics))

@@ -22,6 +22,7 @@ from results.dataset import STATUS_CODES
 from results.side_by_side.comparison import ANSWERED
 from results.side_by_side.crossings import CROSSING_WIDTH, Crossing, Curve, End, ends_of, pairs, spaced
 from results.solution import Solution, Status
+from scenarios import Grid, Scenario
 from scenarios.language.errors import meant, shown
 from scenarios.language.machine_files import pin_lines
 from scenarios.language.toml_text import to_toml
@@ -29,7 +30,6 @@ from scenarios.questions import question
 from solvers.answer import answer
 
 if TYPE_CHECKING:
-    from scenarios import Grid, Scenario
     from scenarios.question import Question
 
 AXIS = "over"
@@ -221,37 +221,28 @@ def _crossings(search: Search, pair: tuple[int, int], values: Sequence[float]) -
         if before == after or "unknown" in (before, after):
             continue
         apart = EQUAL_WITHIN if "equal" in (before, after) else 0.0
-        left, right = _enclosing_values(search, pair, (low, high), before, apart)
+        first, now = _crossing(search, pair, (low, high), before, apart)
+        found.append(first)
         # what lies between two grid points may be a third state; then each change is a crossing of its own
-        now = search.state(pair, right, apart)
-        ends = _proved(search, pair, (left, right), (low, high), (before, now))
-        found.append(
-            Crossing(
-                (search.names[pair[0]], search.names[pair[1]]),
-                search.words(pair, before),
-                search.words(pair, now),
-                search.end(pair, left),
-                search.end(pair, right),
-                ends,
-            )
-        )
-        if now != after:
-            found += _rest(search, pair, right, high, (now, after))
+        if now not in (after, "unknown"):
+            found.append(_crossing(search, pair, (first.high.at, high), now, 0.0)[0])
     return found
 
 
-def _rest(
-    search: Search, pair: tuple[int, int], low: float, high: float, states: tuple[str, str]
-) -> list[Crossing]:
-    """Return one more change, from what was met on the way to what stands at the next grid point."""
-    if "unknown" in states:
-        return []
-    left, right = _enclosing_values(search, pair, (low, high), states[0], 0.0)
-    now = search.state(pair, right)
-    ends = _proved(search, pair, (left, right), (low, high), (states[0], now))
-    names = (search.names[pair[0]], search.names[pair[1]])
-    before, after = (search.words(pair, s) for s in (states[0], now))
-    return [Crossing(names, before, after, search.end(pair, left), search.end(pair, right), ends)]
+def _crossing(
+    search: Search, pair: tuple[int, int], outer: tuple[float, float], before: str, apart: float
+) -> tuple[Crossing, str]:
+    """Return the change from the state ``before`` nearest to the first of two values, and the state behind it."""
+    left, right = _enclosing_values(search, pair, outer, before, apart)
+    now = search.state(pair, right, apart)
+    return Crossing(
+        (search.names[pair[0]], search.names[pair[1]]),
+        search.words(pair, before),
+        search.words(pair, now),
+        search.end(pair, left),
+        search.end(pair, right),
+        _proved(search, pair, (left, right), outer, (before, now)),
+    ), now
 
 
 def _enclosing_values(

@@ -16,13 +16,12 @@ from results.export import answer_files
 from results.side_by_side.comparison import ANSWERED
 from results.stores import baselines, remarks
 from results.stores.files.trouble import StoreError
+from scenarios import Scenario
 from scenarios.questions import question
 from solvers.answer import answer
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from scenarios import Scenario
 
 
 @dataclass(frozen=True, slots=True)

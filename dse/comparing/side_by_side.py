@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import scenarios
 from dse.comparing import break_even
@@ -14,13 +14,11 @@ from dse.machines import is_file
 from dse.system.progress import Report, reporting
 from dse.uncertain import worlds
 from results.side_by_side.comparison import Comparison, Side
+from scenarios import Scenario
 from scenarios.language.errors import meant, shown
 from scenarios.language.machine_files import held, shown_names
 from scenarios.questions import question
 from solvers.answer import answer
-
-if TYPE_CHECKING:
-    from scenarios import Scenario
 
 MOST_COMPARED = 12
 
@@ -147,8 +145,7 @@ def _place_of_baseline(labels: Sequence[str], names: Sequence[str], baseline: st
 
 def _one_answer(q: Scenario) -> None:
     worlds.measured(q)
-    goal = q.objective
-    if goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1:
+    if len(q.goals) > 1:
         right = "keep one objective; fronts are compared with `dse diff` of their stores"
         raise _comparison_mistake(q.file, "this scenario has several objectives", right, "objective")
     if q.sweep:

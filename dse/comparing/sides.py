@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import results.export.reading
 import scenarios
 from results.differing import answer_differences, dataset_differences, question_differences
 from results.differing.differences import Difference, without
-from results.export import answer_files
+from results.export import answer_files, reading
 from results.solution import Solution
 from results.stores.files.trouble import StoreError
 
@@ -20,12 +19,12 @@ NAMES = {"scenario": "a scenario", "answer": "an answer", "dataset": "a dataset"
 
 def diff(first: Any, second: Any, tolerance: float = TOLERANCE, ignore: Iterable[str] = ()) -> Difference:
     """Tell what differs between two things of one kind; see ``dse.diff``."""
-    sides = _opened(first), _opened(second)
-    kinds = [kind for kind, _ in sides]
-    if kinds[0] != kinds[1]:
-        told = " and ".join(NAMES[k] for k in kinds)
+    one: Any = reading.opened(first)
+    other: Any = reading.opened(second)
+    kind, other_kind = _kind(one), _kind(other)
+    if kind != other_kind:
+        told = f"{NAMES[kind]} and {NAMES[other_kind]}"
         raise StoreError(f"{told} cannot be compared: give two scenarios, two answers or two stores")
-    (kind, one), (_, other) = sides
     if kind == "scenario":
         rows = question_differences.differences(one, other, tolerance)
     elif kind == "answer":
@@ -48,18 +47,7 @@ def _answers(one: Solution, other: Solution, files: Sequence[str], tolerance: fl
     yield from answer_differences.differences(one, other, tolerance)
 
 
-def _opened(source: Any) -> tuple[str, Any]:
-    """Return what kind of thing a source is, and the thing."""
-    import xarray as xr
-
-    if isinstance(source, xr.Dataset):
-        return "dataset", source
-    if isinstance(source, Solution):
-        return "answer", source
-    if isinstance(source, scenarios.Scenario | Mapping):
-        return "scenario", source if isinstance(source, scenarios.Scenario) else scenarios.load(source)
-    if results.export.reading.is_stored(source):
-        return "dataset", results.export.reading.open(source)
-    if Path(source).suffix == answer_files.SUFFIX:
-        return "answer", answer_files.read(source)
-    return "scenario", scenarios.load(source)
+def _kind(thing: Any) -> str:
+    if isinstance(thing, scenarios.Scenario):
+        return "scenario"
+    return "answer" if isinstance(thing, Solution) else "dataset"

@@ -37,7 +37,6 @@ class Place(NamedTuple):
         return abs(self.a - other.a) <= within and abs(self.b - other.b) <= within
 
 
-Probe = Callable[[int, float], Place | None]
 Probes = Callable[[Sequence[tuple[int, float]]], list[Place | None]]
 
 

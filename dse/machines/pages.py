@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -141,18 +141,24 @@ def settings(menu: Sequence[Mapping[str, Any]]) -> Table:
     return ("setting", *(n.replace("_", " ") for n in names)), rows
 
 
+def tables(machine: Machine) -> Iterator[tuple[str, Table, frozenset[str]]]:
+    """Go through the tables of a machine's page: heading, table, and which of its columns are numbers."""
+    if (against := beside(machine)) is not None:
+        yield "Compared with the data sheet", against, frozenset(against[0][1:])
+    if stated := parameters(machine):
+        yield "Parameters", values("parameter", stated), frozenset({"value"})
+    if machine.figures:
+        yield "Figures", values("figure", machine.figures), frozenset({"value"})
+    if machine.settings:
+        menu = settings(machine.settings)
+        yield "Settings", menu, frozenset(menu[0][1:])
+
+
 def page(machine: Machine) -> str:
     """Return a machine's page in Markdown."""
     parts = [f"# {machine.name}: {machine.title}", *head(machine), *served(machine)]
-    if (against := beside(machine)) is not None:
-        parts += ["## Compared with the data sheet", _markdown(against)]
-    stated = parameters(machine)
-    if stated:
-        parts += ["## Parameters", _markdown(values("parameter", stated))]
-    if machine.figures:
-        parts += ["## Figures", _markdown(values("figure", machine.figures))]
-    if machine.settings:
-        parts += ["## Settings", _markdown(settings(machine.settings))]
+    for heading, table, _ in tables(machine):
+        parts += [f"## {heading}", _markdown(table)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -50,10 +50,12 @@ def starter(like: str = "") -> str:
     """
     if like:
         return _of_machine(catalogue.get(like))
-    lines = ['title  = "My machine"', 'source = "data sheet"', 'evidence = "data sheet"', "year   = 2026", ""]
-    lines += [*_ABOUT, "[figures]   # leave out what the data sheet does not say"]
-    lines += [_with_meaning(f'{name} = "{value}"', name) for name, value in _USUAL.items()]
-    lines += [_with_meaning(f'# {name} = "{value}"', name) for name, value in _MORE.items()]
+    lines = [
+        *('title  = "My machine"', 'source = "data sheet"', 'evidence = "data sheet"', "year   = 2026", ""),
+        *(*_ABOUT, "[figures]   # leave out what the data sheet does not say"),
+        *(_with_meaning(f'{name} = "{value}"', name) for name, value in _USUAL.items()),
+        *(_with_meaning(f'# {name} = "{value}"', name) for name, value in _MORE.items()),
+    ]
     return "\n".join(lines) + "\n"
 
 

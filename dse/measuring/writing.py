@@ -31,12 +31,16 @@ def write(path: str | Path, text: str) -> None:
 
 def runs_file(found: Measured) -> str:
     """Return every repetition as CSV; comments above say what ``header`` reads again."""
-    told = {"name": found.name, "date": found.date, "meter": found.meter}
-    told |= {f"fact {k}": v for k, v in found.facts.items()}
-    told |= {f"condition {k}": v for k, v in found.conditions.facts.items()}
-    told |= {"condition others": repr(found.conditions.others)}
-    told |= {"condition neighbours": ", ".join(found.conditions.neighbours)}
-    told |= {"whole": "yes" if found.whole else "no"}
+    told = {
+        "name": found.name,
+        "date": found.date,
+        "meter": found.meter,
+        **{f"fact {k}": v for k, v in found.facts.items()},
+        **{f"condition {k}": v for k, v in found.conditions.facts.items()},
+        "condition others": repr(found.conditions.others),
+        "condition neighbours": ", ".join(found.conditions.neighbours),
+        "whole": "yes" if found.whole else "no",
+    }
     return csv_text(found.runs, [f"{_NOTE}: {k} = {v}" for k, v in told.items() if v])
 
 
@@ -170,32 +174,19 @@ def question(found: Measured, machine: str) -> str:
     known = {c.name for c in found.costs}
     needed = {f"energy_per_flop{mark}": "0 J/flop", "energy_per_byte": "0 J/byte", "constant_power": "0 W"}
     absent = {k: v for k, v in needed.items() if k not in known}
-    lines = []
-    if absent:
-        lines += [
-            "# Energies were not measured. The model requires them, and they do not affect a time: the zeros",
-            "# below stand in for them. Only times, rates and intensities of the answer are meaningful.",
-        ]
-    named = {"base": machine, **absent} if absent else machine
-    lines.append(
-        to_toml(
-            {
-                "title": f"Least flops per byte at which a code reaches {_SHARE:.0%} of the peak of {found.name}",
-                "model": "roofline",
-                "machine": machine,
-                "given": {"flops": "1 Tflop", "precision": precision},
-                "decide": {"intensity": {"max": _MOST_INTENSITY}},
-                "objective": {"minimize": "intensity"},
-                "limits": {"performance": {"min": f"{peak / 1e9:.6g} Gflop/s"}},
-            }
-        )
+    note = (
+        "# Energies were not measured. The model requires them, and they do not affect a time: the zeros\n"
+        "# below stand in for them. Only times, rates and intensities of the answer are meaningful.\n"
     )
-    text = "\n".join(lines)
-    return text if named == machine else _supplied(text, machine, named)
-
-
-def _supplied(text: str, machine: str, named: Any) -> str:
-    """Name the machine by an inline table, which has to stand above the tables."""
-    plain = to_toml({"machine": machine})
-    words = ", ".join(to_toml({k: v}).strip() for k, v in named.items())
-    return text.replace(plain, f"machine = {{ {words} }}\n")
+    text = to_toml(
+        {
+            "title": f"Least flops per byte at which a code reaches {_SHARE:.0%} of the peak of {found.name}",
+            "model": "roofline",
+            "machine": {"base": machine, **absent} if absent else machine,
+            "given": {"flops": "1 Tflop", "precision": precision},
+            "decide": {"intensity": {"max": _MOST_INTENSITY}},
+            "objective": {"minimize": "intensity"},
+            "limits": {"performance": {"min": f"{peak / 1e9:.6g} Gflop/s"}},
+        }
+    )
+    return note + text if absent else text

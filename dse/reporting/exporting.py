@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import results.export.reading
 import scenarios
-from results.export import answer_files, formats
+from results.export import answer_files, formats, reading
 from results.solution import Solution
 from results.stores.files.trouble import StoreError
 from scenarios.questions import question
@@ -29,21 +28,10 @@ def dataset_of(source: Any) -> xr.Dataset:
 
     Raises ScenarioError, and StoreError where there is nothing that could be opened.
     """
-    import xarray as xr
-
-    if isinstance(source, xr.Dataset):
-        return source
-    if isinstance(source, Solution):
-        return answer_files.as_dataset(source)
-    if isinstance(source, scenarios.Scenario | Mapping):
-        return _answers_as_dataset(
-            source if isinstance(source, scenarios.Scenario) else scenarios.load(source)
-        )
-    if results.export.reading.is_stored(source):
-        return results.export.reading.open(source)
-    if Path(source).suffix == answer_files.SUFFIX:
-        return answer_files.as_dataset(answer_files.read(source), str(source))
-    return _answers_as_dataset(scenarios.load(source))
+    found = reading.opened(source)
+    if isinstance(found, Solution):
+        return answer_files.as_dataset(found, str(source) if isinstance(source, str | Path) else "")
+    return _answers_as_dataset(found) if isinstance(found, scenarios.Scenario) else found
 
 
 def _answers_as_dataset(asked: scenarios.Scenario) -> xr.Dataset:
@@ -51,8 +39,7 @@ def _answers_as_dataset(asked: scenarios.Scenario) -> xr.Dataset:
     from dse.fronts import swept_fronts
     from dse.sweeping import sweeps
 
-    goal = asked.objective
-    several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
+    several = len(asked.goals) > 1
     if asked.sweep:
         return swept_fronts.front(asked) if several else sweeps.sweep(asked)
     if not several:

@@ -14,7 +14,7 @@ import numpy as np
 
 import scenarios
 from dse import machines
-from dse.machines import MachineError
+from dse.machines import Machine, MachineError
 from dse.models import machine_parameter
 from dse.names import UnknownName
 from dse.quantities import in_bytes, show
@@ -23,15 +23,14 @@ from formulations.problem import formulate
 from results import asked as asked_of
 from results import axes, page, plot, provenance
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
-from results.export import reading
 from results.page import Page, Section
-from results.solution import Status
+from results.solution import Solution, Status
 from results.summaries import checked, headlines, outside, question_words
 from results.telling import render
 from results.uncertainty import kept, matters_text, worlds, worlds_text
-from scenarios import questions
+from scenarios import Scenario, questions
 from scenarios.language.machine_files import held, shown_names
-from scenarios.question import combinations
+from scenarios.question import Question, combinations
 from scenarios.uncertainty.chances import AXIS
 from solvers import designs
 
@@ -39,11 +38,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from dse.machines import Machine
-    from results.solution import Solution
-    from scenarios import Scenario
     from scenarios.language.tables import Table
-    from scenarios.question import Question
 
 Facts = list[tuple[str, str]]
 # of fronts at many places, how many ways of finding them are told
@@ -51,9 +46,9 @@ MOST_WAYS = 2
 _INDICES = "Sobol' indices of the objective with 95 % intervals, and what not knowing each number costs"
 
 
-def of_store(path: str | Path) -> Page:
-    """Make the page of a sweep's store, or of a dataset that was exported; raises StoreError."""
-    return of_dataset(reading.open(path), f"dse report {shlex.quote(str(path))} -o report.html")
+def command(source: str | Path) -> str:
+    """Return the command that makes the page of a store or a file again."""
+    return f"dse report {shlex.quote(str(source))} -o report.html"
 
 
 def of_scenario(asked: Scenario, points: int | None = None, progress: bool | None = None) -> Page:
@@ -67,26 +62,25 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
     from dse.uncertain import uncertainties
     from solvers.answer import answer
 
-    command = f"dse report {shlex.quote(asked.file)} -o report.html"
-    goal = asked.objective
-    several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
+    again = command(asked.file)
+    several = len(asked.goals) > 1
     if asked.uncertain is not None and not (several or asked.sweep or all_worlds.decided_now(asked)):
         found_worlds = uncertainties.uncertainty(asked, progress=progress)
-        return of_dataset(found_worlds.samples, command, found_worlds)
+        return of_dataset(found_worlds.samples, again, found_worlds)
     if asked.uncertain is not None and not several:
         if all_worlds.decided_now(asked):
             all_worlds.measured(asked)
         asked = all_worlds.decided_late(asked)
     if asked.sweep and several:
-        return of_dataset(swept_fronts.front(asked, points, None, progress), command)
+        return of_dataset(swept_fronts.front(asked, points, None, progress), again)
     if asked.sweep:
-        return of_dataset(sweeps.sweep(asked, progress=progress), command)
+        return of_dataset(sweeps.sweep(asked, progress=progress), again)
     if not several:
-        return of_solution(answer(questions.question(asked)), command)
+        return of_solution(answer(questions.question(asked)), again)
     found = fronts.find(asked, points, None, progress)
     if found.refusal is not None:
-        return of_solution(found.refusal, command)
-    return of_dataset(fronts.to_dataset(found), command)
+        return of_solution(found.refusal, again)
+    return of_dataset(fronts.to_dataset(found), again)
 
 
 def with_indices(asked: Scenario, points: int | None = None, rows: int | None = None) -> Page:
@@ -183,21 +177,19 @@ def _facts(dataset: xr.Dataset) -> Facts:
     # fronts are filled up to the length of the longest, which is nothing that is still to come
     missing = 0 if "front" in dataset.dims else int(np.count_nonzero(status == 0))
     told += [f"{missing} not computed yet"] if missing else []
+    gaps = dataset["gap"].values if "gap" in dataset else np.array([np.nan])
+    proven = gaps[np.isfinite(gaps) & (status == 1)] if gaps.shape == status.shape else np.zeros(0)
+    waived = str(dataset.attrs.get("waived_limits", ""))
+    answered = int(np.isin(status, axes.ANSWERED).sum())
     found = [
         ("points", ", ".join(told)),
         ("solved by", _method_text(dataset)),
+        ("proved", f"optimality gap of the optimal points ≤ {proven.max():.1g}" if proven.size else ""),
+        *_of_front(dataset, list(objectives(dataset))),
+        ("outside", outside.words(outside.counts([dataset]), answered)),
+        *checked.of_dataset([dataset]),
+        ("set aside", f"the model's own limits {waived} (as asked)" if waived else ""),
     ]
-    gaps = dataset["gap"].values if "gap" in dataset else np.array([np.nan])
-    proven = gaps[np.isfinite(gaps) & (status == 1)] if gaps.shape == status.shape else np.zeros(0)
-    if proven.size:
-        found.append(("proved", f"optimality gap of the optimal points ≤ {proven.max():.1g}"))
-    found += _of_front(dataset, list(objectives(dataset)))
-    answered = int(np.isin(status, axes.ANSWERED).sum())
-    found.append(("outside", outside.words(outside.counts([dataset]), answered)))
-    found += checked.of_dataset([dataset])
-    waived = str(dataset.attrs.get("waived_limits", ""))
-    if waived:
-        found.append(("set aside", f"the model's own limits {waived} (as asked)"))
     return [(name, text) for name, text in found if text]
 
 

@@ -19,13 +19,12 @@ from dse.system.progress import Report
 from formulations import evaluation, failures
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Array, Spread
-from results.dataset import Layout
+from results.dataset import Layout, Variable
 from scenarios import Grid, Scenario
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from results.dataset import Variable
 
 Metrics = Mapping[str, Any]
 

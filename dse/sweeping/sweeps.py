@@ -206,6 +206,7 @@ class _Todo:
                 by=self.by,
                 full=self.full,
             )
+            chunk_work.know(study, ready)
             count = audits.wanted(ready, self.audit) if where.todo() else 0
             with audits.beginning(ready, study, count) as ahead:
                 self._fill(ready, study, where)

@@ -52,6 +52,11 @@ class Wanted:
             return count - 1 - self.measure.place(count)
         return 0 if self.measure.share * count <= 1 else None
 
+    @property
+    def aims(self) -> bool:
+        """Whether something is to be best: an objective, or the factor by which a limit gives."""
+        return bool(self.worlds.nominal.objectives) or self.eased is not None
+
     def counts(self, name: str) -> bool:
         """Whether a limit is asked for."""
         return self.kept is None or name in self.kept
@@ -137,13 +142,23 @@ def _factor(wanted: Wanted, name: str, own: Array, together: list[list[Array]]) 
     return np.asarray(np.max(found, axis=0))
 
 
-def left_out(wanted: Wanted, x: Mapping[str, Any]) -> dict[str, frozenset[int]]:
-    """Of each limit that may fail the worlds in which one of its group does, at one design."""
-    at, found = judged(wanted.worlds, x), dict[str, frozenset[int]]()
+def left_out(
+    wanted: Wanted, x: Mapping[str, Any], *, all_that_may: bool = False
+) -> dict[str, frozenset[int]]:
+    """Of each limit that may fail the worlds in which one of its group does, at one design.
+
+    ``all_that_may``: those that come nearest to failing, too, as many as may fail.
+    """
+    found = dict[str, frozenset[int]]()
     for c in wanted.chances:
-        ratios = [r for key, r in at.ratios.items() if key.name in c.names]
-        if ratios:
-            fails = ~np.all([r <= 1.0 + HOLDS for r in ratios], axis=0)
-            out = frozenset(np.flatnonzero(fails).tolist())
-            found |= {n: found.get(n, frozenset()) | out for n in c.names}
+        ratio = missed(wanted.worlds, c, x)
+        fails = np.argsort(-ratio, kind="stable")[: c.may_fail]
+        out = frozenset((fails if all_that_may else np.flatnonzero(ratio > 1.0 + HOLDS)).tolist())
+        found |= {n: found.get(n, frozenset()) | out for n in c.names}
     return found
+
+
+def missed(worlds: Worlds, chance: Chance, x: Mapping[str, Any]) -> Array:
+    """Return the ratio that a design misses most, of the limits that may fail together, in each world."""
+    ratios = [r for key, r in judged(worlds, x).ratios.items() if key.name in chance.names]
+    return np.asarray(np.nan_to_num(np.max(ratios, axis=0), nan=np.inf))

@@ -14,7 +14,7 @@ from dse.quantities import plural, show
 from dse.system.records import dataclass
 from results import asked, flat
 from results.along_fronts.variable_names import FRONT, POINTS
-from results.axes import codes
+from results.axes import unit_of
 from results.differing import drawn_worlds, question_differences
 from results.differing.differences import Row, apart, compared, each
 from results.telling.words import NOTHING
@@ -157,7 +157,7 @@ def _variable_differences(first: xr.Dataset, second: xr.Dataset, tolerance: floa
         skipped = _rows_without_points(piece, other, dims)
         for name in both:
             a = flat.values(piece, columns[name])
-            b = flat.values(_as(other, dims), theirs[name])
+            b = flat.values(other.transpose(*dims, ...) if dims else other, theirs[name])
             if skipped is not None:
                 at = skipped[FRONT in piece[columns[name].name].dims]
                 b = b.copy()
@@ -219,10 +219,6 @@ def _indexers_in_other(second: xr.Dataset, piece: xr.Dataset, dims: tuple[str, .
     return found
 
 
-def _as(other: xr.Dataset, dims: tuple[str, ...]) -> xr.Dataset:
-    return other.transpose(*dims, ...) if dims else other
-
-
 def _tally_pair(
     tally: _Tally, a: Any, b: Any, tolerance: float, floor: float, piece: xr.Dataset, dims: tuple[str, ...]
 ) -> None:
@@ -274,8 +270,7 @@ def _point_text(piece: xr.Dataset, dims: tuple[str, ...], place: int) -> str:
 
 
 def _unit_of_array(array: xr.DataArray) -> str:
-    unit = str(array.attrs.get("units", ""))
-    return "" if unit == "1" or ("flag_values" in array.attrs and codes(array)) else unit
+    return "" if "flag_values" in array.attrs else unit_of(array)
 
 
 def _provenance(first: xr.Dataset, second: xr.Dataset, tolerance: float) -> Iterator[Row]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import math
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from dse.quantities import show
 from dse.system.records import dataclass
 from results.export.jsonable import plain
+from results.telling.parts import html_table
 from results.telling.words import NOTHING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 X = TypeVar("X")
 Y = TypeVar("Y")
@@ -76,14 +74,9 @@ class Difference:
 
     def _repr_html_(self) -> str:
         """Return the differences as an HTML table, for notebooks; all text is escaped."""
-        cells = [("where", "what", "A", "B", "remark")]
-        cells += [(r.section, r.name, r.first, r.second, r.note) for r in self.rows]
-        head, *body = (
-            "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in row)
-            for row, tag in zip(cells, ("th", *("td" for _ in self.rows)), strict=True)
-        )
-        rows = "".join(f"<tr>{r}</tr>" for r in (head, *body))
-        return f'<div class="dse-difference">{"" if self.rows else self.same()}<table>{rows}</table></div>'
+        rows = [(r.section, r.name, r.first, r.second, r.note) for r in self.rows]
+        table = html_table(("where", "what", "A", "B", "remark"), rows)
+        return f'<div class="dse-difference">{"" if self.rows else self.same()}{table}</div>'
 
 
 def both(function: Callable[[X], Y], first: X, second: X) -> tuple[Y, Y]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dse.quantities import show
 from results import flat
+from results.axes import unit_of
 from results.differing.differences import Row
 from scenarios.uncertainty.chances import AXIS
 
@@ -45,10 +46,8 @@ def differences(first: xr.Dataset, second: xr.Dataset, section: str) -> Iterator
         sides = first[name].values, second[name].values
         if np.array_equal(sides[0][:both], sides[1][:both]):
             continue
-        unit = str(first[name].attrs.get("units", ""))
-        unit = "" if unit == "1" else unit
         note = "another distribution: the draws are the same" if alike else "the draws differ"
-        told = [_values_text(x, unit) for x in sides]
+        told = [_values_text(x, unit_of(first[name])) for x in sides]
         yield Row(section, f"uncertain {name}", told[0], told[1], note, (told[0], told[1]))
 
 

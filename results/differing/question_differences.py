@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import scenarios
 from dse.models.shared.validity import is_within
 from results.differing.differences import Row, both, compared, each
+from scenarios import Grid, Scenario
 from scenarios.define.composed import definitions_of
 from scenarios.uncertainty import uncertain_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from scenarios import Grid, Scenario
     from scenarios.question import Question
     from scenarios.sweep.grids import Column, GridAxis
 
@@ -35,7 +35,14 @@ def differences(first: Scenario, second: Scenario, tolerance: float) -> Iterator
     units = _units(*asked)
     yield from _swept_differences(*grids, tolerance)
     swept = {c.of.path.removeprefix("given.") for g in grids for c in g.changes}
-    given = both(lambda q: {n: v for n, v in q.given.items() if not _is_swept(n, swept)}, *asked)
+    given = both(
+        lambda q: {
+            n: v
+            for n, v in q.given.items()
+            if not any(n == path or n.startswith(f"{path.removesuffix('.base')}.") for path in swept)
+        },
+        *asked,
+    )
     yield from each(SECTION, *given, tolerance, units)
     yield from _machine_differences(*asked, tolerance)
     told = both(_decision_entries, *asked)
@@ -59,11 +66,6 @@ def _units_of_sides(units: Mapping[str, str], told: tuple[Mapping[str, Any], ...
     """Return the units of entries such as "time.max"."""
     names = {n for record in told for n in record}
     return {n: units.get(n.removeprefix("decide.").rpartition(".")[0], "") for n in names}
-
-
-def _is_swept(name: str, swept: set[str]) -> bool:
-    """Tell whether a fixed number is one of an axis, or of a machine that is one as a whole."""
-    return any(name == path or name.startswith(f"{path.removesuffix('.base')}.") for path in swept)
 
 
 def _swept_differences(first: Grid, second: Grid, tolerance: float) -> Iterator[Row]:
@@ -110,13 +112,16 @@ def _machine_differences(first: Question, second: Question, tolerance: float) ->
 def _decision_entries(q: Question) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for d in q.decide:
-        ends = {"min": d.minimum, "max": d.maximum}
-        told: dict[str, Any] = {k: v for k, v in ends.items() if v is not None}
-        told |= {"integer": True} if d.integer else {}
-        told |= {"values": list(d.values)} if d.values is not None else {}
-        told |= {"choices": list(d.choices)} if d.choices is not None else {}
-        told |= {"base": d.base} if d.base is not None else {}
-        found |= {f"decide.{d.name}": "decided"} | {f"decide.{d.name}.{k}": v for k, v in told.items()}
+        told = {
+            "min": d.minimum,
+            "max": d.maximum,
+            "integer": d.integer or None,
+            "values": None if d.values is None else list(d.values),
+            "choices": None if d.choices is None else list(d.choices),
+            "base": d.base,
+        }
+        found[f"decide.{d.name}"] = "decided"
+        found |= {f"decide.{d.name}.{k}": v for k, v in told.items() if v is not None}
     return found
 
 

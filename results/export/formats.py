@@ -124,15 +124,14 @@ def aside(dataset: xr.Dataset, name: str, columns: Sequence[Column]) -> dict[str
     described = []
     for column in columns:
         number = column.words is None and not column.text
-        told = {"titles": column.heading, "datatype": "number" if number else "string"}
-        told |= (
-            {"dc:description": str(column.attributes["long_name"])}
-            if "long_name" in column.attributes
-            else {}
-        )
-        told |= {"schema:unitText": column.unit} if column.unit not in {"", "1"} else {}
-        told |= {"dc:source": str(column.attributes["source"])} if column.attributes.get("source") else {}
-        described.append(told)
+        told = {
+            "titles": column.heading,
+            "datatype": "number" if number else "string",
+            "dc:description": str(column.attributes.get("long_name", "")),
+            "schema:unitText": column.unit if column.unit != "1" else "",
+            "dc:source": str(column.attributes.get("source") or ""),
+        }
+        described.append({name: text for name, text in told.items() if text})
     return {
         "@context": "http://www.w3.org/ns/csvw",
         "url": name,

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 from results.telling import words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from results.solution import Alternative, LimitState, Solution
+    from results.solution import LimitState, Solution
 
 
 def to_json(solution: Solution) -> dict[str, Any]:
@@ -36,7 +34,15 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "ranges": {name: list(ends) for name, ends in solution.ranges.items()},
         "elasticities": dict(solution.parameters),
         "one_sided": list(solution.one_sided),
-        "alternatives": [_alternative(a) for a in solution.alternatives],
+        "alternatives": [
+            {
+                "choice": dict(a.choice),
+                "status": a.status.value,
+                "objective": a.objective,
+                "conflict": dict(a.conflict),
+            }
+            for a in solution.alternatives
+        ],
         "certificate": solution.certificate,
         "solver": solution.solver,
         "seconds": solution.seconds,
@@ -47,7 +53,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "outside": dict(solution.outside),
         **({"left_out": solution.left_out} if solution.left_out else {}),
         **({"sources": dict(solution.sources)} if solution.sources else {}),
-        "units": _units(solution),
+        "units": {name: state.unit for name, state in solution.limits.items()} | dict(solution.units),
         **({"bytes_per_word": dict(solution.bytes_per_word)} if solution.bytes_per_word else {}),
         "names": _named_numbers(solution),
         "scenario": solution.scenario,
@@ -80,19 +86,6 @@ def _limit_as_data(state: LimitState) -> dict[str, Any]:
         "next_change": state.next_change,
         "next_objective": state.next_objective,
     } | ({} if state.share is None else {"share": state.share})
-
-
-def _alternative(told: Alternative) -> dict[str, Any]:
-    return {
-        "choice": dict(told.choice),
-        "status": told.status.value,
-        "objective": told.objective,
-        "conflict": dict(told.conflict),
-    }
-
-
-def _units(solution: Solution) -> Mapping[str, str]:
-    return {name: state.unit for name, state in solution.limits.items()} | dict(solution.units)
 
 
 def _named_numbers(solution: Solution) -> dict[str, str]:

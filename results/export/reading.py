@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import scenarios
+from results.export import answer_files, netcdf
+from results.solution import Solution
 from results.stores import store
 from results.stores.files.storage import named, remote
 from results.stores.files.trouble import StoreError, decoded, explained
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     import os
 
     import xarray as xr
+
+    from scenarios import Scenario
 
 NETCDF = frozenset({".nc", ".nc4"})
 _STORED = frozenset({".zarr", *NETCDF})
@@ -34,12 +39,26 @@ def open(path: str | os.PathLike[str]) -> xr.Dataset:
     if target.is_dir() and _is_dataset(target):
         import xarray as xr
 
-        from results.export import netcdf
-
         with decoded(target):
             found = xr.open_zarr(str(target), consolidated=False, chunks=None).drop_encoding()
         return netcdf.in_order(found)
     return store.open(target)
+
+
+def opened(source: Any) -> xr.Dataset | Solution | Scenario:
+    """Return the dataset, the answer or the scenario that is meant: itself, or what a path or a name stands for.
+
+    Raises ScenarioError, and StoreError where a file or store cannot be read.
+    """
+    import xarray as xr
+
+    if isinstance(source, xr.Dataset | Solution):
+        return source
+    if isinstance(source, str | Path) and is_stored(source):
+        return open(source)
+    if isinstance(source, str | Path) and Path(source).suffix == answer_files.SUFFIX:
+        return answer_files.read(source)
+    return scenarios.load(source)
 
 
 def is_stored(source: str | Path) -> bool:
@@ -48,8 +67,6 @@ def is_stored(source: str | Path) -> bool:
 
 
 def _netcdf(target: Path) -> xr.Dataset:
-    from results.export import netcdf
-
     if not target.exists():
         raise StoreError(f"{target} does not exist")
     try:

@@ -18,9 +18,8 @@ from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objective
 from results.fresh_layout import KEPT, MEAN, PROMISED
 from results.page import fronts
 from results.page.fronts import Place, Progress
-from results.page.insides import Insides
+from results.page.insides import Insides, rounded
 from results.page.insides import of_dataset as insides_of
-from results.solution import Status
 from results.telling import sizes
 from results.variables import ENDS, LIMIT_UNITS
 from scenarios.uncertainty.chances import AXIS
@@ -87,7 +86,7 @@ def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = M
     value of the longest axes is taken, the first and the last among them. Fronts have no points where they are
     filled up to the length of the longest.
     """
-    whole = _with_status(dataset)
+    whole = flat.with_status(dataset)
     thin = _thinned(whole, most)
     dims = tuple(map(str, thin["status"].dims))
     front = FRONT in dims
@@ -108,15 +107,6 @@ def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = M
         insides=insides_of(thin, kept),
         rows={d: tuple(found) for d in dims if (found := flat.of_rows(thin, d))},
     )
-
-
-def _with_status(dataset: xr.Dataset) -> xr.Dataset:
-    """Return the dataset with a status: numbers that were only evaluated have none of their own."""
-    if "status" in dataset:
-        return dataset
-    dims = flat.points(dataset)
-    codes = np.full([dataset.sizes[d] for d in dims], STATUS_CODES[Status.EVALUATED], np.int8)
-    return dataset.assign(status=(dims, codes))
 
 
 def _number_of_points(dataset: xr.Dataset) -> int:
@@ -208,7 +198,7 @@ def _page_column(array: xr.DataArray, name: str, role: str, values: Array) -> Co
     factor, unit = _prefix(numbers, array)
     # the number of a world or of a row stands for nothing that has ratios
     log = axes.wide(numbers) and name != AXIS
-    return Column(name, label, unit, role, tuple(map(_rounded_for_column, numbers * factor)), (), log, about)
+    return Column(name, label, unit, role, tuple(rounded(numbers * factor, COLUMN_DIGITS)), (), log, about)
 
 
 def _prefix(numbers: Array, array: xr.DataArray) -> tuple[float, str]:
@@ -230,10 +220,6 @@ def _coded(array: xr.DataArray, numbers: Any) -> tuple[tuple[float | None, ...],
     texts = axes.shown_codes(array)
     places = {code: float(i) for i, code in enumerate(texts)}
     return tuple(places.get(float(v)) for v in numbers), tuple(texts.values())
-
-
-def _rounded_for_column(number: float) -> float | None:
-    return float(f"{number:.{COLUMN_DIGITS}g}") if math.isfinite(number) else None
 
 
 def _telling_limits(dataset: xr.Dataset, dims: Sequence[str], kept: Array) -> tuple[tuple[str, ...], ...]:

@@ -15,6 +15,7 @@ from results import axes
 from results.along_fronts import along, segments
 from results.along_fronts.variable_names import AT, FRONT, HYPERVOLUME, LOWER, TRIAL, UPPER
 from results.dataset import objectives
+from results.page.insides import rounded
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -110,14 +111,12 @@ def _singles(dataset: xr.Dataset) -> Iterator[tuple[tuple[str, ...], xr.Dataset]
         yield (), dataset
         return
     for index in itertools.product(*(range(dataset.sizes[d]) for d in dims)):
-        at = tuple(_value_without_axis(dataset[d], i) for d, i in zip(dims, index, strict=True))
+        at = tuple(
+            axes.value_label(dataset[d], i).partition(": ")[2] for d, i in zip(dims, index, strict=True)
+        )
         own = dataset.isel(dict(zip(dims, index, strict=True)))
         told = {n.removeprefix("front_"): own[n].item() for n in map(str, own.data_vars) if own[n].ndim == 0}
         yield at, own.assign_attrs(told | {"enclosure": told.get("enclosure_proof", "")})
-
-
-def _value_without_axis(axis: xr.DataArray, place: int) -> str:
-    return axes.value_label(axis, place).partition(": ")[2]
 
 
 def _front_at_place(
@@ -175,16 +174,10 @@ def _band(kept: xr.Dataset, scales: Mapping[str, float]) -> Iterator[Curve]:
     at = np.asarray(kept[AT].values, float) * scales[first]
     low, high = (np.asarray(kept[n].values, float) * scales[second] for n in (LOWER, UPPER))
     known = np.isfinite(at) & np.isfinite(low) & np.isfinite(high)
-    for piece in _runs(known):
+    for piece in (slice(a, b) for a, b in axes.runs(known) if b - a > 1):
         below = _finer(at[piece], low[piece], logarithmic)
         above = _finer(at[piece], high[piece], logarithmic)
         yield _rounded_curve(*(np.concatenate([b, a[::-1]]) for b, a in zip(below, above, strict=True)))
-
-
-def _runs(known: Array) -> Iterator[slice]:
-    """Go through the stretches without a gap that are longer than one."""
-    ends = np.flatnonzero(np.diff(np.concatenate([[0], known.astype(int), [0]])))
-    yield from (slice(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if b - a > 1)
 
 
 def _finer(x: Array, y: Array, logarithmic: Sequence[bool]) -> tuple[Array, Array]:
@@ -203,8 +196,4 @@ def _finer(x: Array, y: Array, logarithmic: Sequence[bool]) -> tuple[Array, Arra
 
 
 def _rounded_curve(x: Sequence[float] | Array, y: Sequence[float] | Array) -> Curve:
-    return [_rounded_or_none(v) for v in x], [_rounded_or_none(v) for v in y]
-
-
-def _rounded_or_none(v: float) -> float | None:
-    return float(f"{v:.{LINE_DIGITS}g}") if math.isfinite(v) else None
+    return rounded(x, LINE_DIGITS), rounded(y, LINE_DIGITS)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dse.system.records import dataclass
 from results import axes, breakdowns, rooflines
@@ -86,8 +87,8 @@ def _objectives_first(found: Sequence[Breakdown], goals: Sequence[str]) -> list[
 
 
 def _sum_of_designs(found: Breakdown, kept: Any) -> Sum:
-    factor, unit = _prefix(found.total, found.unit)
-    parts = {n: _rounded_numbers(np.ravel(v)[kept] * factor) for n, v in found.parts.items()}
+    factor, unit = axes.prefix_of(found.total, found.unit)
+    parts = {n: rounded(np.ravel(v)[kept] * factor) for n, v in found.parts.items()}
     return Sum(found.title, unit, parts)
 
 
@@ -95,20 +96,18 @@ def _roofs(found: Sequence[Roofline], number: Array) -> tuple[tuple[Roof, ...], 
     """Return rooflines in common units, ``number``: of each point its place on the page, -1: it is not there."""
     names = list(dict.fromkeys(n for r in found for n in r.curves))
     scales = {
-        n: _prefix(np.concatenate([r.curves[n] for r in found if n in r.curves]), found[0].units.get(n, "1"))
+        n: axes.prefix_of(
+            np.concatenate([r.curves[n] for r in found if n in r.curves]), found[0].units.get(n, "")
+        )
         for n in names
     }
     made = []
     for r in found:
         there = number[r.places] >= 0
-        curves = {n: _rounded_numbers(v * scales[n][0]) for n, v in r.curves.items()}
-        reached = {n: _rounded_numbers(v[there] * scales[n][0]) for n, v in r.reached.items()}
+        curves = {n: rounded(v * scales[n][0]) for n, v in r.curves.items()}
+        reached = {n: rounded(v[there] * scales[n][0]) for n, v in r.reached.items()}
         designs = number[r.places][there].tolist()
-        made.append(
-            Roof(
-                r.name, _rounded_numbers(r.intensity), curves, designs, _rounded_numbers(r.at[there]), reached
-            )
-        )
+        made.append(Roof(r.name, rounded(r.intensity), curves, designs, rounded(r.at[there]), reached))
     return tuple(made), {n: scales[n][1] for n in names}
 
 
@@ -120,17 +119,10 @@ def _elasticities(dataset: xr.Dataset, kept: Array) -> Mapping[str, Numbers]:
     values = dataset["elasticity"].transpose(*dims, LIMIT).values.reshape(-1, dataset.sizes[LIMIT])[kept]
     names = [str(n) for n in dataset[LIMIT].values]
     return {
-        n: _rounded_numbers(v)
-        for n, v in zip(names, values.T, strict=True)
-        if np.nanmax(abs(v), initial=0) > NO_SHARE
+        n: rounded(v) for n, v in zip(names, values.T, strict=True) if np.nanmax(abs(v), initial=0) > NO_SHARE
     }
 
 
-def _prefix(values: Array, unit: str) -> tuple[float, str]:
-    import xarray as xr
-
-    return axes.prefix(values, xr.DataArray(0.0, attrs={"units": unit}))
-
-
-def _rounded_numbers(values: Array) -> Numbers:
-    return [float(f"{v:.{INSIDE_DIGITS}g}") if math.isfinite(v) else None for v in np.ravel(values).tolist()]
+def rounded(values: ArrayLike, digits: int = INSIDE_DIGITS) -> list[float | None]:
+    """Return numbers with as many digits as a page has of them, None where there is none."""
+    return [float(f"{v:.{digits}g}") if math.isfinite(v) else None for v in np.ravel(values).tolist()]

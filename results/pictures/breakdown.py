@@ -49,7 +49,7 @@ def breakdown(
     """
     if not isinstance(source, Facts):
         single = [d for d in flat.points(source) if source.sizes[d] == 1]
-        source = forbidden.with_status(source.squeeze(single))
+        source = flat.with_status(source.squeeze(single))
         rows = _places_with_bar(source)
     found = taken_apart(source, metric, by)
     factor, unit = axes.prefix_of(found.total, found.unit)
@@ -67,7 +67,11 @@ def breakdown(
         return _draw_stacked_bars(source.title, told, [""], name, ax)
     if source["status"].ndim == 1 and source["status"].size > MOST_SUMS:
         return _areas(source, parts, found.metric, name, ax)
-    gaps = _missing_designs(source)
+    gaps = {
+        int(place): text
+        for text, where in forbidden.regions(source)
+        for place in np.flatnonzero(where.values.ravel())
+    }
     return _draw_stacked_bars(
         title_of(source),
         {n: np.ravel(v)[rows] for n, v in parts.items()},
@@ -143,15 +147,6 @@ def _axis_label(axis: xr.DataArray, place: int, alone: bool) -> str:
     text = axes.value_label(axis, place)
     bare = not alone and not axes.is_text(axis) and not axes.unit_of(axis)
     return text if bare else text.split(": ", 1)[1]
-
-
-def _missing_designs(dataset: xr.Dataset) -> dict[int, str]:
-    """Say of each design that is not there why."""
-    return {
-        int(place): text
-        for text, where in forbidden.regions(dataset)
-        for place in np.flatnonzero(where.values.ravel())
-    }
 
 
 def _draw_stacked_bars(

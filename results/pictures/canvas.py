@@ -129,6 +129,13 @@ def _style_panel(panel: Axes) -> None:
     panel.grid(visible=True, which="major", alpha=0.3)
 
 
+def label_bars(panel: Axes, names: Sequence[str], most: int) -> None:
+    """Name horizontal bars, the first on top, each with at most so many letters; names are no mathematics."""
+    panel.set_yticks(range(len(names)), [axes.shorten(n, most) for n in names], parse_math=False)
+    panel.set_ylim(max(2, len(names)) - 0.4, -0.6)
+    panel.grid(visible=False, axis="y")
+
+
 def title_of(dataset: xr.Dataset) -> str:
     """Return the title of a dataset."""
     return str(dataset.attrs.get("title", ""))

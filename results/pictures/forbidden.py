@@ -9,10 +9,9 @@ import numpy as np
 
 from dse.system.pictures import GREY
 from dse.system.records import dataclass
-from results import axes, flat
-from results.dataset import CONFLICTING, LIMIT, STATUS_CODES
+from results import axes
+from results.dataset import CONFLICTING, LIMIT
 from results.pictures.canvas import HATCHES
-from results.telling.facts import Status
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,15 +27,6 @@ class Hatches:
     def of(self, text: str) -> str:
         """Return the hatch of a region."""
         return self.used.setdefault(text, HATCHES[len(self.used) % len(HATCHES)])
-
-
-def with_status(dataset: xr.Dataset) -> xr.Dataset:
-    """Return a dataset with a status at each point: of one that was only evaluated every point is."""
-    if "status" in dataset:
-        return dataset
-    dims = flat.points(dataset)
-    code = np.full([dataset.sizes[d] for d in dims], STATUS_CODES[Status.EVALUATED], np.int8)
-    return dataset.assign(status=(dims, code))
 
 
 def regions(dataset: xr.Dataset, other: str | None = None) -> list[tuple[str, xr.DataArray]]:
@@ -75,7 +65,7 @@ def hatch_stretches(
     """Hatch where none of the lines has a design, each stretch by the limits that forbid it."""
     for text, mask in regions(dataset, other):
         hatch, label = hatches.of(text), text
-        for start, stop in _runs(mask.values):
+        for start, stop in axes.runs(mask.values):
             style: dict[str, Any] = {"facecolor": "none", "edgecolor": GREY, "hatch": hatch, "linewidth": 0.5}
             panel.axvspan(borders[start], borders[stop], label=label, **style)
             label = "_nolegend_"
@@ -93,16 +83,10 @@ def hatch_cells(
         style: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": hatch, "linewidth": 0.0}
         for row, cells in enumerate(mask.values):
             low, high = borders[1][row], borders[1][row + 1]
-            for start, stop in _runs(cells):
+            for start, stop in axes.runs(cells):
                 left, right = borders[0][start], borders[0][stop]
                 panel.add_patch(Rectangle((left, low), right - left, high - low, **style))
         marks[text] = Patch(**style, label=text)
     panel.set_xlim(borders[0].min(), borders[0].max())
     panel.set_ylim(borders[1].min(), borders[1].max())
     return marks
-
-
-def _runs(inside: Any) -> list[tuple[int, int]]:
-    """Find the stretches of True, as (first, one past the last)."""
-    steps = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))
-    return list(zip(steps[::2].tolist(), steps[1::2].tolist(), strict=True))

@@ -9,14 +9,13 @@ import numpy as np
 from dse.quantities import show
 from dse.system.pictures import BLUE, GREEN, GREY, VERMILLION
 from results import axes
-from results.pictures.canvas import MEDIUM, SMALL_POINTS, sheet
-from results.uncertainty.indices import ranked
+from results.pictures.canvas import MEDIUM, SMALL_POINTS, label_bars, sheet
+from results.uncertainty.indices import Indices, ranked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from results.uncertainty.indices import Indices
     from results.uncertainty.matters import Losses, Matters
 
 MOST_INDEX_BARS = 10
@@ -97,8 +96,5 @@ def _draw_losses(panel: Axes, found: Losses) -> dict[str, object]:
 
 
 def _label_rows(panel: Axes, names: list[str]) -> None:
-    told = [axes.shorten(n.removeprefix("machine."), 28) for n in names]
-    panel.set_yticks(range(len(told)), told, parse_math=False)
-    panel.set_ylim(max(2, len(told)) - 0.4, -0.6)
-    panel.grid(visible=False, axis="y")
+    label_bars(panel, [n.removeprefix("machine.") for n in names], 28)
     panel.tick_params(labelbottom=True)

@@ -52,7 +52,7 @@ def parallel(
     Returns the figure. Raises ValueError for unknown variables, where fewer than two vary over the points, and for
     more than 2000 designs (choose with ``dataset.isel``).
     """
-    here = _has_design(dataset)
+    here = flat.with_status(dataset)["status"].isin(axes.ANSWERED).values
     if not here.any():
         raise ValueError("there are no designs to draw")
     if here.sum() > MOST_DESIGN_LINES:
@@ -66,12 +66,6 @@ def parallel(
             f"parallel coordinates need two variables, and this has {', '.join(names) or 'none'}"
         )
     return _draw(dataset, columns, _shade(dataset, colour, names), here, ax)
-
-
-def _has_design(dataset: xr.Dataset) -> Any:
-    if "status" not in dataset:
-        return np.ones([dataset.sizes[d] for d in flat.points(dataset)], bool)
-    return dataset["status"].isin(axes.ANSWERED).values
 
 
 def _telling(dataset: xr.Dataset) -> list[str]:

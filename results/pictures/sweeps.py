@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.system.records import dataclass
-from results import axes, designs
+from results import axes, designs, flat
 from results.along_fronts.variable_names import FRONT
 from results.dataset import objectives
 from results.fresh_layout import QUANTILES
@@ -25,7 +25,7 @@ from results.pictures.canvas import (
     sheet,
     title_of,
 )
-from results.pictures.forbidden import Hatches, hatch_cells, hatch_stretches, with_status
+from results.pictures.forbidden import Hatches, hatch_cells, hatch_stretches
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -107,7 +107,7 @@ def _drawn_variable(dataset: xr.Dataset, name: str | None) -> str:
             return "objective"
         left_out = {*designs.LEFT_OUT, "objective", "status"}
         metrics = [str(n) for n in dataset.data_vars if n not in left_out]
-        at_points = set(with_status(dataset)["status"].dims)
+        at_points = set(flat.with_status(dataset)["status"].dims)
         # at full depth a store begins with what an answer tells beside its metrics, along axes of its own
         alone = (n for n in metrics if set(dataset[n].dims) == at_points and dataset[n].dtype.kind == "f")
         name = next(alone, next(iter(metrics), "objective"))
@@ -119,7 +119,7 @@ def _drawn_variable(dataset: xr.Dataset, name: str | None) -> str:
 
 def _prepared(dataset: xr.Dataset, kept: Sequence[str] = ()) -> xr.Dataset:
     """Return a dataset without axes of one value, but for those ``kept``, and with the others in rising order."""
-    drawn = with_status(dataset)
+    drawn = flat.with_status(dataset)
     single = [d for d in drawn["status"].dims if drawn.sizes[d] == 1 and d not in kept]
     drawn = drawn.squeeze(single[: drawn["status"].ndim - 1])
     dims = [str(d) for d in drawn["status"].dims]

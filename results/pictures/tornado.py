@@ -10,7 +10,7 @@ from dse.system.pictures import BLUE, VERMILLION
 from dse.system.records import dataclass
 from results import axes, flat
 from results.dataset import LIMIT, objectives
-from results.pictures.canvas import MEDIUM, SMALL_POINTS, sheet, title_of
+from results.pictures.canvas import MEDIUM, SMALL_POINTS, label_bars, sheet, title_of
 from results.telling.facts import Facts
 from results.telling.limits import base_name
 from results.telling.words import NOTICEABLE
@@ -115,13 +115,11 @@ def _draw(bars: list[_Bar], left_out: int, goal: str, about: str, ax: Axes | Non
         start, width = (bar.low, bar.high - bar.low) if ranges and bar.high > bar.low else (0.0, bar.high)
         panel.barh(place, width, left=start, height=0.65, zorder=3, **look)
         _say(panel, bar, place, reach)
-    panel.set_yticks(range(len(bars)), [axes.shorten(b.name, 44) for b in bars], parse_math=False)
-    panel.set_ylim(max(2, len(bars)) - 0.4, -0.6)
+    label_bars(panel, [b.name for b in bars], 44)
     panel.axvline(0, color="black", linewidth=1.0, zorder=4)
     low, high = min(0.0, *(b.low for b in bars)), max(0.0, *(b.high for b in bars))
     room = (2 * LABEL_ROOM if ranges else LABEL_ROOM) * (high - low)
     panel.set_xlim(low - room if low < 0 else 0.0, high + room if high > 0 else 0.0)
-    panel.grid(visible=False, axis="y")
     panel.set_xlabel(f"change of {axes.words(goal)} for 1 % more (%)", fontsize=MEDIUM)
     if left_out > 0:
         panel.annotate(

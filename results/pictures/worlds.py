@@ -10,7 +10,7 @@ import numpy as np
 from dse.system.pictures import BLUE, GREEN, GREY, VERMILLION
 from results import axes, flat
 from results.axes import ANSWERED
-from results.pictures.canvas import MEDIUM, SMALL_POINTS, sheet
+from results.pictures.canvas import MEDIUM, SMALL_POINTS, label_bars, sheet
 from results.uncertainty import worlds_text
 
 if TYPE_CHECKING:
@@ -150,16 +150,10 @@ def _draw_share_bars(panel: Axes, title: str, shares: tuple[Share, ...], found: 
             va="center",
             fontsize=SMALL_POINTS,
         )
-    panel.set_yticks(
-        range(len(shown)),
-        [axes.shorten(worlds_text.shown(found, s.name), 28) for s in shown],
-        parse_math=False,
-    )
-    panel.set_ylim(max(2, len(shown)) - 0.4, -0.6)
+    label_bars(panel, [worlds_text.shown(found, s.name) for s in shown], 28)
     panel.set_xlim(0, 125)
     panel.set_xticks([0, 25, 50, 75, 100])
     panel.set_xlabel(f"{title} (% of samples)", fontsize=MEDIUM)
-    panel.grid(visible=False, axis="y")
     panel.tick_params(labelbottom=True)
     if len(shares) > len(shown):
         panel.annotate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
@@ -12,17 +11,16 @@ from dse.quantities import in_bytes
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
-from results.side_by_side.crossings import coordinate
-from results.solution import Status
+from results.side_by_side.crossings import Curve, coordinate
+from results.solution import Solution, Status
 from results.stores.baselines import RATIO
 from results.telling import words
+from results.telling.parts import html_table, safe
 from results.telling.words import NOTHING
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from results.side_by_side.crossings import Curve
-    from results.solution import Solution
 
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)
 GAP_LEFT_OUT = 1e-6
@@ -240,20 +238,16 @@ class Comparison:
         head, sections = self.table()
         lines = ["  ".join(filter(None, head))]
         lines += ["  ".join(row) for _, rows in sections for row in rows]
-        return "\n".join(
-            [*lines, *self.not_shared(), *([] if self.curve is None else self.curve.sentences())]
-        )
+        return "\n".join([*lines, *self._notes()])
 
     def _repr_html_(self) -> str:
         """Return the comparison as HTML tables, for notebooks; all text is escaped."""
         head, sections = self.table()
-        rows = [("th", head), *(("td", row) for _, some in sections for row in some)]
-        body = "".join(
-            "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in row) + "</tr>" for tag, row in rows
-        )
-        notes = [*self.not_shared(), *([] if self.curve is None else self.curve.sentences())]
-        told = "".join(f"<p>{html.escape(n)}</p>" for n in notes)
-        return f'<div class="dse-comparison"><table>{body}</table>{told}</div>'
+        told = "".join(f"<p>{safe(note)}</p>" for note in self._notes())
+        return f'<div class="dse-comparison">{html_table(head, [r for _, some in sections for r in some])}{told}</div>'
+
+    def _notes(self) -> list[str]:
+        return [*self.not_shared(), *([] if self.curve is None else self.curve.sentences())]
 
     def to_dataset(self) -> xr.Dataset:
         """Return the comparison as a dataset along ``question``, with a ratio of every number that has one."""

@@ -8,21 +8,16 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from zarr.storage import LocalStore, WrapperStore
 
 from results.stores import markers, roots
 from results.stores.files import seals
-from results.stores.files.storage import folder, replaced
+from results.stores.files.storage import Folder, folder, replaced
 from results.stores.files.trouble import damaged, explained
 from results.stores.soundness import DATA
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from results.stores.files.storage import Folder
-
 
 LINGER = 5.0
 

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from results.stores.chunks import block
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from results.stores.chunks import ChunkIndex
+from results.stores.chunks import ChunkIndex, block
 
 UNSIGNED = frozenset({"seconds"})
 

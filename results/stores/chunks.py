@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 ROOM = {"point": 500, "search": 5_000, "batch": 100_000, "array": 1_000_000}
 BYTES = 64_000_000

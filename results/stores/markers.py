@@ -28,11 +28,9 @@ def name(index: ChunkIndex) -> str:
 
 def done(where: Folder) -> set[ChunkIndex]:
     """Return the indices of the chunks that have a marker, whatever it says."""
-    return {_index(n) for n in where.names(DONE) if _NAME.match(n)}
-
-
-def _index(file: str) -> ChunkIndex:
-    return tuple(int(i) for i in file.removesuffix(".json").split("-"))
+    return {
+        tuple(int(i) for i in n.removesuffix(".json").split("-")) for n in where.names(DONE) if _NAME.match(n)
+    }
 
 
 def notes(where: Folder, only: Iterable[ChunkIndex] | None = None) -> dict[ChunkIndex, dict[str, Any]]:

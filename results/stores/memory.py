@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from results.dataset import blank, to_dataset
+from results.dataset import Layout, blank, to_dataset
 from results.stores.chunks import ChunkIndex, block, chunk_shape
 
 if TYPE_CHECKING:
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     import xarray as xr
-
-    from results.dataset import Layout
 
 
 class Memory:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from results.stores import markers, roots
 from results.stores.files import seals
@@ -10,9 +11,6 @@ from results.stores.files.object_storage import ROOT
 from results.stores.files.seals import ATTRIBUTES
 from results.stores.files.storage import Place, folder
 from results.stores.files.trouble import explained
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def annotate(place: Place, attributes: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from results.stores import identities, markers
 from results.stores.files import seals
 from results.stores.files.object_storage import ROOT
 from results.stores.files.seals import ATTRIBUTES, FILES, SEAL
-from results.stores.files.storage import folder
+from results.stores.files.storage import Folder, Place, folder
 from results.stores.files.trouble import StoreError, damaged, explained
 from results.stores.markers import DONE
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from results.dataset import Layout, Variable
-    from results.stores.files.storage import Folder, Place
 
 COPY = f"{DONE}/root.copy"
 IDENTITY = "identity"

@@ -12,13 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from results.stores import markers, roots
-from results.stores.chunks import chunk_slices
+from results.stores.chunks import ChunkIndex, chunk_slices
 from results.stores.files import seals
 from results.stores.files.object_storage import ROOT
 from results.stores.files.trouble import damaged, explained
 
 if TYPE_CHECKING:
-    from results.stores.chunks import ChunkIndex
     from results.stores.files.storage import Folder
 
 AUDIT = "audit"

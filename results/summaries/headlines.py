@@ -10,12 +10,11 @@ from results import axes
 from results.along_fronts.variable_names import FRONT
 from results.dataset import STATUS_CODES, objectives
 from results.telling import sizes, words
-from results.telling.facts import Status
+from results.telling.facts import Facts, Status
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from results.telling.facts import Facts
 
 MOST_IN_SENTENCE = 4
 """Decided numbers that a sentence names; a list of more is a table."""

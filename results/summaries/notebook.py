@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import base64
-import html
 import io
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from results import page, plot
+from results.page.columns import Column
 from results.summaries import headlines
+from results.telling.parts import html_table, safe
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -23,17 +24,16 @@ MOST_NOTEBOOK_COLUMNS = 10
 def to_html(dataset: xr.Dataset, pictures: tuple[str, ...]) -> str:
     """Return a front or sweep as HTML; ``pictures``: the names of those that it can show. All text is escaped."""
     told = headlines.of_dataset(dataset)
-    parts = (
-        [f"<h4>{html.escape(str(dataset.attrs.get('title', '')))}</h4>"] if dataset.attrs.get("title") else []
-    )
-    parts += [f"<p><strong>{html.escape(told)}</strong></p>"] if told else []
+    title = str(dataset.attrs.get("title", ""))
+    parts = [f"<h4>{safe(title)}</h4>"] if title else []
+    parts += [f"<p><strong>{safe(told)}</strong></p>"] if told else []
     shown = next((n for n in pictures if n in {"front", "sweep"}), "")
     if shown:
         try:
             parts.append(_picture(getattr(plot, shown)(dataset)))
         except ValueError as problem:
             # more axes than a picture has: the message says what to choose
-            parts.append(f"<p>{html.escape(str(problem))}</p>")
+            parts.append(f"<p>{safe(str(problem))}</p>")
     if "status" in dataset:
         parts.append(_design_table(dataset))
     names = ", ".join(f"<code>.dse.{n}()</code>" for n in pictures) or "none"
@@ -59,15 +59,13 @@ def _design_table(dataset: xr.Dataset) -> str:
     )
     columns = found.columns[:MOST_NOTEBOOK_COLUMNS]
     heads = ["", "status", *(c.label + (f" ({c.unit})" if c.unit else "") for c in columns)]
-    lines = []
-    for i in rows.tolist():
-        cells = [str(i), found.status[i]]
-        for c in columns:
-            value = c.values[i]
-            cells.append("–" if value is None else c.labels[int(value)] if c.labels else f"{value:.6g}")
-        lines.append("".join(f"<td>{html.escape(t)}</td>" for t in cells))
+    lines = [[str(i), found.status[i], *(_cell(c, i) for c in columns)] for i in rows.tolist()]
     of = len(found.status) + found.left_out
-    more = f"<p>{len(rows)} of {of} designs</p>" if len(rows) < of else ""
-    head = "".join(f"<th>{html.escape(t)}</th>" for t in heads)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+    return html_table(heads, lines) + (f"<p>{len(rows)} of {of} designs</p>" if len(rows) < of else "")
+
+
+def _cell(column: Column, row: int) -> str:
+    value = column.values[row]
+    if value is None:
+        return "–"
+    return column.labels[int(value)] if column.labels else f"{value:.6g}"

@@ -5,17 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dse.models.described.fitted import RANGE
 from formulations import evaluation
 from formulations.row_keys import RowKey
-from scenarios.question import fixed, machine_key
-
-if TYPE_CHECKING:
-    from scenarios.question import Decision, Question
+from scenarios.question import Decision, Question, fixed, machine_key
 
 MOST_NAME_COMBINATIONS = 256
 """Combinations of names that are all gone through; beyond, it would take seconds."""
@@ -68,7 +65,7 @@ def _limit_keys(question: Question) -> Collection[RowKey]:
     Which there are does not depend on the values, so any point will do, and a number that overflows is infinite. A
     model that cannot be run even so (one of the user's, say) may have all of its own limits.
     """
-    x: dict[str, Any] = {d.name: _anywhere(d) for d in question.decide}
+    x: dict[str, Any] = {d.name: np.float64(d.values[0] if d.values else 2.0) for d in question.decide}
     try:
         with np.errstate(all="ignore"):
             at = evaluation.metrics(evaluation.unraised(question), x)
@@ -81,10 +78,6 @@ def _limit_keys(question: Question) -> Collection[RowKey]:
         at = dict.fromkeys((m.name for m in question.model.metrics), math.nan)
         at |= dict.fromkeys((own.name for own in question.model.limits), math.nan)
     return evaluation.ratios(question, x, at)
-
-
-def _anywhere(decision: Decision) -> Any:
-    return np.float64(decision.values[0] if decision.values else 2.0)
 
 
 def base_name(limit: str) -> str:

@@ -1,11 +1,18 @@
-"""The small tables that an answer is shown as, and how a table too wide for the page is cut."""
+"""Small tables: what an answer is shown as, how one too wide for the page is cut, and how all are drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dse.system.records import dataclass
+from dse.system.streams import visible
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
 
 # between two columns: their padding and the place of a line
 PADDING = 2
@@ -51,3 +58,49 @@ def cut(part: Part, width: int) -> Iterator[Part]:
             rows=tuple(tuple(row[i] for i in kept) for row in part.rows),
         )
         first = last
+
+
+def drawn(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset[str] = frozenset()) -> Table:
+    """Build a table that rich prints, columns named in ``numbers`` aligned to the right; no cell is read as markup.
+
+    The first column holds names, which keep their width; the others wrap.
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    found = Table(box=box.SIMPLE_HEAD, padding=(0, PADDING, 0, 0), pad_edge=False, show_edge=False)
+    for place, name in enumerate(head):
+        found.add_column(
+            Text(visible(name), overflow="fold"),
+            justify="right" if name in numbers else "left",
+            overflow="fold",
+            no_wrap=place == 0,
+        )
+    for row in rows:
+        # the others give way to the names; where even that is not enough names are broken, never cut off
+        found.add_row(*(Text(visible(cell), no_wrap=False, overflow="fold") for cell in row))
+    return found
+
+
+def as_text(what: RenderableType, width: int | None, *, colours: bool = False) -> str:
+    """Return what rich prints on ``width`` columns (None: those of the terminal), lines without blanks at their end."""
+    from rich.console import Console
+
+    page = io.StringIO()
+    Console(file=page, force_terminal=colours, width=width, highlight=False).print(what)
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+
+
+def safe(text: str) -> str:
+    """Return text as HTML: nothing in it becomes markup, and control characters are spelled out."""
+    import html  # its table of entities is not needed on a terminal
+
+    return html.escape(visible(text))
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as HTML."""
+    lines = [("th", head), *(("td", row) for row in rows)]
+    body = ("".join(f"<{tag}>{safe(cell)}</{tag}>" for cell in row) for tag, row in lines)
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in body)}</table>"

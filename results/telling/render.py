@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import TYPE_CHECKING
 
 from dse.system.streams import visible
 from results.telling import family_tables, limit_rows, sizes, sources, words
-from results.telling.facts import Status
+from results.telling.facts import Alternative, Facts, Status
 from results.telling.fresh import percent
 from results.telling.limits import of_range
-from results.telling.parts import PADDING, Part, cut
+from results.telling.parts import Part, as_text, cut, drawn, html_table, safe
 
 if TYPE_CHECKING:
-    from typing import TextIO
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
-
-    from results.telling.facts import Alternative, Facts
 
 _PROOF = dict.fromkeys((Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED), "proof")
 TEXT_WIDTH = 100
@@ -40,40 +36,33 @@ def head(solution: Facts) -> list[tuple[str, str]]:
     solution = sizes.as_asked(solution)
     goal = solution.objective_name
     least = "greatest" if solution.maximize else "least"
-    found = [("status", words.status(solution))]
-    if solution.objective is not None and goal:
-        label = goal if solution.status in {Status.EVALUATED, Status.INFEASIBLE} else f"{least} {goal}"
-        found.append((label, words.objective(solution)))
-    if solution.next_best is not None and goal:
-        found.append(("next best", words.next_best(solution, solution.next_best)))
-    if solution.measure:
-        found.append(("measure", solution.measure))
-    if solution.sampling:
-        found.append(("samples", solution.sampling))
-    if solution.runaway and solution.runaway not in solution.message:
-        found.append(("unbounded in", solution.runaway))
-    if solution.held:
-        found.append(
-            ("held by", "; ".join(words.end(solution, n, side) for n, side in solution.held.items()))
-        )
-    if reached := [n for n, x in solution.limits.items() if x.binding and of_range(n)]:
-        beyond = f"the range of the measurements ({', '.join(reached)}); outside it the model extrapolates"
-        found.append(("held by", beyond))
-    if solution.waived:
-        found.append(("set aside", f"the model's own limits {', '.join(solution.waived)} (as asked)"))
-    if any(map(of_range, solution.waived)):
-        found.append(("beware", "without the range of the measurements the model may extrapolate"))
-    if solution.outside:
-        beyond = ", ".join(f"{n} {v:.6g}" for n, v in solution.outside.items())
-        found.append(("outside", f"the range in which the model was derived: {beyond}, at most 1"))
-    found += [
-        ("left out", solution.left_out),
-        (_PROOF.get(solution.status, "method"), solution.certificate),
-        ("message", solution.message),
+    alone = solution.status in {Status.EVALUATED, Status.INFEASIBLE}
+    reached = ", ".join(n for n, x in solution.limits.items() if x.binding and of_range(n))
+    beyond = ", ".join(f"{n} {v:.6g}" for n, v in solution.outside.items())
+    waived = f"the model's own limits {', '.join(solution.waived)} (as asked)"
+    best = solution.next_best
+    facts = [
+        ("status", words.status(solution), True),
+        (goal if alone else f"{least} {goal}", words.objective(solution), goal),
+        ("next best", "" if best is None else words.next_best(solution, best), goal),
+        ("measure", solution.measure, True),
+        ("samples", solution.sampling, True),
+        ("unbounded in", solution.runaway, solution.runaway not in solution.message),
+        ("held by", "; ".join(words.end(solution, n, side) for n, side in solution.held.items()), True),
+        ("held by", f"the range of the measurements ({reached}); outside it the model extrapolates", reached),
+        ("set aside", waived, solution.waived),
+        (
+            "beware",
+            "without the range of the measurements the model may extrapolate",
+            any(map(of_range, solution.waived)),
+        ),
+        ("outside", f"the range in which the model was derived: {beyond}, at most 1", beyond),
+        ("left out", solution.left_out, True),
+        (_PROOF.get(solution.status, "method"), solution.certificate, True),
+        ("message", solution.message, True),
+        ("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}", solution.solver),
     ]
-    if solution.solver:
-        found.append(("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}"))
-    return [(label, text) for label, text in found if text]
+    return [(label, text) for label, text, there in facts if text and there]
 
 
 def parts(solution: Facts) -> list[Part]:
@@ -85,14 +74,25 @@ def parts(solution: Facts) -> list[Part]:
         *family_tables.decided(solution),
         _of_metrics(solution),
         *family_tables.reported(solution),
-        Part("in words", ("name", "text"), _sentences(solution)),
+        Part(
+            "in words",
+            ("name", "text"),
+            tuple(
+                (n, words.metric(solution, n, v))
+                for n, v in solution.metrics.items()
+                if _in_words(solution, n)
+            ),
+        ),
         Part("where the machine's numbers come from", ("kind", "numbers"), _sources(solution)),
         Part("limits", ("limit", "asked", "value", "slack", "sensitivity"), _limit_table_rows(solution)),
         *_fresh(solution),
         Part(
             _heading(solution),
             ("parameter", f"sensitivity of {solution.objective_name}"),
-            _parameter_rows(solution),
+            tuple(
+                (name, f"{e:+.3g} %/%{_side(solution, name, e)}")
+                for name, e in _parameters_that_matter(solution)[:TOP]
+            ),
         ),
         Part(_of_choices(solution), _heads_of_choices(solution), _choice_rows(solution)),
     ]
@@ -125,17 +125,13 @@ def _decided_table(solution: Facts) -> Part:
     return Part("variables", columns[:2], tuple(row[:2] for row in rows))
 
 
-def _metric_rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    return tuple(
+def _of_metrics(solution: Facts) -> Part:
+    """Return the table of metrics; of many worlds their means and where nine tenths of them lie."""
+    rows = tuple(
         (n, words.metric(solution, n, v))
         for n, v in solution.metrics.items()
         if n not in solution.index and not _in_words(solution, n)
     )
-
-
-def _of_metrics(solution: Facts) -> Part:
-    """Return the table of metrics; of many worlds their means and where nine tenths of them lie."""
-    rows = _metric_rows(solution)
     if not solution.spread:
         return Part("metrics", ("name", "value"), rows)
     told = [tuple(words.metric(solution, n, v) for v in solution.spread.get(n, ())) for n, *_ in rows]
@@ -181,13 +177,6 @@ def _of_measure(solution: Facts, name: str, v: float) -> str:
     return f"{percent(v)} no worse" if worst else words.metric(solution, name, v)
 
 
-def _sentences(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    """Return the metrics whose numbers stand for sentences, which need a wide column."""
-    return tuple(
-        (n, words.metric(solution, n, v)) for n, v in solution.metrics.items() if _in_words(solution, n)
-    )
-
-
 def _in_words(solution: Facts, name: str) -> bool:
     return any(" " in flag for flag in solution.flags.get(name, ()))
 
@@ -203,13 +192,6 @@ def _limit_table_rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
     if solution.status is Status.INFEASIBLE and not solution.metrics:
         return ()
     return limit_rows.rows(solution)
-
-
-def _parameter_rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
-    return tuple(
-        (name, f"{e:+.3g} %/%{_side(solution, name, e)}")
-        for name, e in _parameters_that_matter(solution)[:TOP]
-    )
 
 
 def _side(solution: Facts, name: str, elasticity: float) -> str:
@@ -299,60 +281,17 @@ class _Cut:
 
         for piece in cut(self.part, options.max_width - INDENT):
             yield Text("\n" + visible(piece.heading), style="bold")
-            yield Padding(_drawn(piece), (0, 0, 0, INDENT))
-
-
-def _drawn(part: Part) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, PADDING, 0, 0), pad_edge=False, show_edge=False)
-    for place, column in enumerate(part.columns):
-        side: JustifyMethod = "right" if column in part.numbers else "left"
-        table.add_column(
-            Text(visible(column), overflow="fold"), no_wrap=place == 0, justify=side, overflow="fold"
-        )
-    for row in part.rows:
-        # the others give way to the names; where even that is not enough names are broken, never cut off
-        table.add_row(*(Text(visible(cell), no_wrap=False, overflow="fold") for cell in row))
-    return table
+            yield Padding(drawn(piece.columns, piece.rows, piece.numbers), (0, 0, 0, INDENT))
 
 
 def to_text(solution: Facts, width: int = TEXT_WIDTH) -> str:
     """Write an answer as plain text of at most ``width`` columns, without colours."""
-    import io
-
-    from rich.console import Console
-
-    page = io.StringIO()
-    Console(file=page, width=width, color_system=None, force_terminal=False).print(renderable(solution))
-    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
-
-
-def show(solution: Facts, file: TextIO | None = None, console: Console | None = None) -> None:
-    """Print an answer to the terminal (colours only there), to a file, or through a rich console."""
-    from rich.console import Console
-
-    target = console or Console(file=file or sys.stdout, highlight=False)
-    target.print(renderable(solution))
+    return as_text(renderable(solution), width)
 
 
 def to_html(solution: Facts) -> str:
     """Write an answer as an HTML fragment; all text is escaped, nothing from a file becomes markup."""
-    title = f"<h4>{_safe(solution.title)}</h4>" if solution.title else ""
-    facts = "".join(f"<tr><th>{_safe(a)}</th><td>{_safe(b)}</td></tr>" for a, b in head(solution))
-    tables = "".join(_html_table(part) for part in parts(solution))
+    title = f"<h4>{safe(solution.title)}</h4>" if solution.title else ""
+    facts = "".join(f"<tr><th>{safe(a)}</th><td>{safe(b)}</td></tr>" for a, b in head(solution))
+    tables = "".join(f"<h5>{safe(p.heading)}</h5>{html_table(p.columns, p.rows)}" for p in parts(solution))
     return f'<div class="dse-solution">{title}<table>{facts}</table>{tables}</div>'
-
-
-def _html_table(part: Part) -> str:
-    names = "".join(f"<th>{_safe(c)}</th>" for c in part.columns)
-    rows = "".join("<tr>" + "".join(f"<td>{_safe(c)}</td>" for c in row) + "</tr>" for row in part.rows)
-    return f"<h5>{_safe(part.heading)}</h5><table><tr>{names}</tr>{rows}</table>"
-
-
-def _safe(text: str) -> str:
-    import html
-
-    return html.escape(visible(text), quote=True)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from dse.quantities import long_time, show, shown_unit
 from results.telling import division
-from results.telling.facts import Status
+from results.telling.facts import Facts, LimitState, NextBest, Status
 from results.telling.limits import base_name
 from scenarios.language.machine_files import shown_names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from results.telling.facts import Facts, LimitState, NextBest
 
 VALUE_DIGITS = 6
 NOTHING = "—"
@@ -28,18 +23,14 @@ def status(solution: Facts) -> str:
     """Say in words what the status promises."""
     words = {
         Status.OPTIMAL: "optimal" + _within(solution.gap),
-        Status.FEASIBLE: "feasible: all limits hold" + _unproven(solution),
+        Status.FEASIBLE: "feasible: all limits hold"
+        + ("; optimality is not proved" if solution.objective_name else ""),
         Status.INFEASIBLE: "infeasible: no design satisfies all limits",
         Status.UNBOUNDED: "unbounded: the objective has no bound",
         Status.EVALUATED: "evaluated: nothing was left to decide",
         Status.ERROR: "error: no answer",
     }
     return words[solution.status]
-
-
-def _unproven(solution: Facts) -> str:
-    """Warn that a better design may exist, where it was asked what is better."""
-    return "; optimality is not proved" if solution.objective_name else ""
 
 
 def _within(gap: float | None) -> str:
@@ -227,12 +218,10 @@ def _no_value(solution: Facts, name: str) -> str:
     others = [names for names in solution.conflicts if name not in names]
     if not others:
         return "no value of it alone was found"
-    return "no value of it alone: " + "; ".join(_in_the_way(names) for names in others[:3])
-
-
-def _in_the_way(names: tuple[str, ...]) -> str:
-    """Say of another conflict that it is one: limits that clash, or one that cannot be met by itself."""
-    return f"{' and '.join(names)} also conflict" if len(names) > 1 else f"{names[0]} cannot be met either"
+    return "no value of it alone: " + "; ".join(
+        (f"{' and '.join(names)} also conflict" if len(names) > 1 else f"{names[0]} cannot be met either")
+        for names in others[:3]
+    )
 
 
 def bound(state: LimitState) -> str:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from dse.quantities import show
 from dse.system.columns import aligned
-from results.uncertainty.indices import ranked
+from results.uncertainty.indices import Indices, ranked
 
 if TYPE_CHECKING:
     from results.telling.fresh import Estimate
-    from results.uncertainty.indices import Indices
     from results.uncertainty.matters import Losses, Matters
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]

@@ -24,7 +24,7 @@ from results.axes import ANSWERED
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.designs import LEFT_OUT
 from results.telling import estimates, sizes
-from results.telling.estimates import LEVELS
+from results.telling.estimates import LEVELS, Array
 from results.telling.facts import Status
 from results.telling.fresh import Estimate
 from results.uncertainty import worlds_dataset, worlds_text
@@ -34,7 +34,6 @@ from scenarios.uncertainty.chances import AXIS
 if TYPE_CHECKING:
     import xarray as xr
 
-    from results.telling.estimates import Array
     from scenarios.sweep.grids import Grid
 
 MOST_WINNERS = 16

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from dse.quantities import show, without_size
 from dse.system.columns import aligned
 from results import axes, flat
 from results.telling.estimates import LEVELS
+from results.telling.parts import html_table, safe
 from scenarios.language.machine_files import shown_names
 
 if TYPE_CHECKING:
@@ -162,14 +162,9 @@ def to_text(found: Worlds) -> str:
 
 def to_html(found: Worlds) -> str:
     """Return the study as HTML; all text is escaped."""
-    parts = [f"<h4>{html.escape(found.title)}</h4>"] if found.title else []
-    parts += [f"<p>{html.escape(s)}</p>" for s in sentences(found)]
-    for name, head, rows in tables(found):
-        cells = [("th", head), *(("td", row) for row in rows)]
-        body = "".join(
-            "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in row) + "</tr>" for tag, row in cells
-        )
-        parts.append(f"<h5>{html.escape(name)}</h5><table>{body}</table>")
+    parts = [f"<h4>{safe(found.title)}</h4>"] if found.title else []
+    parts += [f"<p>{safe(s)}</p>" for s in sentences(found)]
+    parts += [f"<h5>{safe(name)}</h5>{html_table(head, rows)}" for name, head, rows in tables(found)]
     return f'<div class="dse-worlds">{"".join(parts)}</div>'
 
 

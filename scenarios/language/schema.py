@@ -300,6 +300,12 @@ class Shape(Part):
     gap: Bare | None = None
     """Relative gap between answer and proved bound at which a search may stop (1e-6 unless set)."""
 
+    @property
+    def goals(self) -> tuple[str, ...]:
+        """The names of what is minimised or maximised."""
+        goal = self.objective
+        return () if goal is None else (goal.minimize or ()) + (goal.maximize or ())
+
     @classmethod
     def prepared(cls, data: dict[str, Any]) -> dict[str, Any]:
         """Return the entries with dotted names in place of nested tables."""

@@ -30,10 +30,9 @@ def search(shape: Shape) -> Search | None:
 
 def check(shape: Shape, findings: Findings) -> None:
     """Note what a search cannot do for this scenario."""
-    asked, goal = shape.search, shape.objective
+    asked, goals = shape.search, shape.goals
     if asked is None:
         return
-    goals = (goal.minimize or ()) + (goal.maximize or ()) if goal is not None else ()
     if asked.sampler in ONE_OBJECTIVE and len(goals) > 1:
         others = ", ".join(name for name in SAMPLERS if name not in ONE_OBJECTIVE)
         wrong = f"{asked.sampler} is for one objective, and there are {len(goals)}"

@@ -107,13 +107,11 @@ def _stated_prices(shape: Shape, *, swept: bool) -> _Said:
         for k, text in shape.define.items()
         for n in NAME_IN_TEXT.findall(text)
     }
-    goal = shape.objective
-    ranked = (*(goal.minimize or ()), *(goal.maximize or ())) if goal is not None else ()
     places = [
         *((n, f"given.{n}") for n in shape.given),
         *((_declared_name(n), f"decide.{n}") for n in shape.decide),
         *((n, f"limits.{n}") for n in shape.limits),
-        *((n, "objective") for n in ranked),
+        *((n, "objective") for n in shape.goals),
     ]
     if swept:
         places += [(_declared_name(p), f"sweep.{axis}") for axis, x in shape.sweep.items() for p in _paths(x)]

@@ -225,8 +225,7 @@ def _roles_in_file(shape: Shape, given: Mapping[str, Any], *, swept: bool) -> It
     yield from ((f"decide.{n}", n) for n in shape.decide)
     yield from ((f"define.{n}", n) for n in shape.define)
     yield from ((f"limits.{n}", n) for n in shape.limits)
-    goal = shape.objective
-    yield from (("objective", n) for n in ((goal.minimize or ()) + (goal.maximize or ()) if goal else ()))
+    yield from (("objective", n) for n in shape.goals)
     for slot in [s for axis in shape.sweep for s in axis_slots.slots(shape, axis)] if swept else ():
         key, path = axis_slots.place(shape, slot), slot[1]
         section, _, rest = path.partition(".")

@@ -161,7 +161,7 @@ def _least_factor_by_search(question: Question, count: int, known: Run, which: i
 def _limit_names(c: Counts) -> tuple[str, ...]:
     """Names of the limits that may be in conflict; raises NotLeast where whole numbers may be."""
     names = milp_conflicts.limit_names(c.question, [x.key for x in c.limits])
-    if any(d.name in names for d in c.question.decide):
+    if any(d.name in names and not d.count for d in c.question.decide):
         raise NotLeast("whole numbers that the user asks for may be in conflict")
     return names
 

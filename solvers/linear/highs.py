@@ -40,6 +40,8 @@ ROUGH_SHARE = 0.5
 """Relative gap at which the bound of a search is known to be above 0."""
 MISSED_FOR_SURE = 1e-8
 """Of the size of every row: by so much all may give, and whole numbers still meet them nowhere."""
+LEAST_ENTRY = 1e-12
+"""HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
 PROGRAM_SECONDS = 120.0
 SOLVER = "HiGHS"
 
@@ -276,6 +278,7 @@ def model(
         "mip_rel_gap": share,
         "mip_abs_gap": max(gap / size, 1e-12),
         "time_limit": PROGRAM_SECONDS,
+        "small_matrix_value": LEAST_ENTRY,
         **TOLERANCES,
     }.items():
         h.setOptionValue(name, value)

@@ -46,14 +46,17 @@ def numbers(
     if drop or factors:
         for row, column, most in p.amounts:
             rows[row, column] = -most
-    whole = np.array([not (isinstance(c, str) and c in drop) for c in p.columns], dtype=bool)
+    divided = {d.name for d in p.question.decide if d.name in drop and not d.count}
+    whole = np.array([c not in divided for c in p.columns], dtype=bool)
     some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
     n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole, some)
     if p.amounts and (drop or factors):
         high = np.append(np.maximum(upper_ends(n.rows, n.low, n.high, n.integer), p.low), 1.0)
         for row, column, most in p.amounts:
             amount = p.numerators[row] if kept[row] else np.zeros(len(high))
-            end = np.where(amount > 0, amount * high, amount * np.append(p.low, 1.0))[amount != 0].sum()
+            used = amount != 0
+            ends = np.where(amount > 0, high, np.append(p.low, 1.0))
+            end = (amount[used] * ends[used]).sum()
             rows[row, column] = -min(most, float(end)) if end > 0 else -most
         n = replace(n, rows=rows[kept])
     return n.with_rows(*more) if more else n

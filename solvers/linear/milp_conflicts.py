@@ -38,9 +38,16 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     known = _Known(p, names)
     ask = singly(lambda kept: known.feasibility(frozenset(itertools.compress(names, kept))))
     unknown = set[str]()
-    values = of_each(lambda n: loosest_feasible_value(ended or (lambda: p,), n, unknown))
+
+    def value(name: str) -> float | None:
+        if known.refuted(frozenset(names) - {name}):
+            return None
+        return loosest_feasible_value(ended or (lambda: p,), name, unknown)
+
     whole = frozenset(n for n in names if _names_only_integers(p, n))
-    return Why(names, ask, values, lambda _: p.question, whole=whole, ended=lambda: frozenset(unknown))
+    return Why(
+        names, ask, of_each(value), lambda _: p.question, whole=whole, ended=lambda: frozenset(unknown)
+    )
 
 
 def loosest_feasible_value(
@@ -51,25 +58,27 @@ def loosest_feasible_value(
     A name whose search failed joins ``unknown``.
     """
     unknown = set() if unknown is None else unknown
+    held = True
     for made in programs:
         p = made()
         if p is None:
             continue
         value, u = feasible_value_and_design(p, name, unknown)
-        if u is None or not milp.at_searched_end(p, u).any():
+        if u is not None and not milp.at_searched_end(p, u).any():
             return value
-    unknown.add(name)
+        # that there is no design within ends of a search says nothing of what is beyond
+        held = u is not None
+    if held:
+        unknown.add(name)
     return None
 
 
 def limit_names(question: Question, keys: Iterable[RowKey | None]) -> tuple[str, ...]:
     """Names of all limits, in the order of the file, then of the variables that must be whole numbers."""
-    model = question.model
-    kept = {limit.name for limit in model.limits if limit.always}
+    always = {limit.name for limit in question.model.limits if limit.always}
+    limits = [k.name for k in keys if k is not None and k.name not in always]
     # what cannot be divided by its nature is nobody's limit
-    kept |= {u.name for u in model.unknowns if u.integer}
-    limits = [k.name for k in keys if k is not None and k.name not in kept]
-    whole = [d.name for d in question.decide if d.integer and d.name not in kept]
+    whole = [d.name for d in question.decide if d.integer and not d.count]
     return tuple(dict.fromkeys([*limits, *whole]))
 
 
@@ -92,7 +101,7 @@ class _Known:
         if not self.designs:
             self._begin()
         n = milp.numbers(self.p, drop=frozenset(self.names) - kept)
-        if any(clash <= kept for clash in self.conflicts):
+        if self.refuted(kept):
             return CANNOT_HOLD
         # a maximum that must be one of its arguments is one of them
         if any(highs.meets(branch, u) for u in self.designs for branch in milp.branched(self.p, n)):
@@ -108,6 +117,10 @@ class _Known:
         drop = frozenset(self.names) - kept
         proved = not n.integer.any() or least_violation(self.p, drop=drop) > SLACK
         return CANNOT_HOLD if found.end is End.INFEASIBLE and proved else NOT_KNOWN
+
+    def refuted(self, kept: frozenset[str]) -> bool:
+        """Whether it follows from what is known that these limits conflict."""
+        return any(clash <= kept for clash in self.conflicts)
 
     def _begin(self) -> None:
         """Look at the ends of the box, and at what the user asks for alone: mostly that is the conflict."""

@@ -131,15 +131,15 @@ def _lagrangian(question: Question, best: Result) -> float | None:
     return float(cost @ best.u + best.multipliers @ (rows @ best.u))
 
 
-def next_change(p: Program, best: Result, key: RowKey) -> tuple[float, float] | None:
-    """By which factor a limit has to give for a better design, and the ratio of the best one there.
+def next_change(p: Program, ratio: float, key: RowKey) -> tuple[float, float] | None:
+    """By which factor a limit has to give for a design better than one of this ratio, and the best ratio there.
 
     The factor is that of the limit's ratio (value/bound of an upper limit). None where no room ever helps.
     """
     if _one_of_many(p, key):
         return None
     goal, under = milp.objective(p)
-    better = goal - best.value * (1.0 - CLEARLY_BETTER) * under
+    better = goal - ratio * (1.0 - CLEARLY_BETTER) * under
     n = milp.numbers(p, drop=[key], more=(better,))
     i = p.keys.index(key)
     first = milp.least(p, n, p.numerators[i], p.denominators[i])

@@ -168,13 +168,16 @@ def _changes(p: Program, best: Result, limits: dict[str, LimitState]) -> dict[st
         # where the objective moves with the limit at once, there is no next change to wait for
         if key.side == "model" or limits[label].elasticity is not None:
             continue
-        changed = milp_explained.next_change(p, best, key)
+        changed = next_change(p, best.value, key)
         if changed is not None:
-            there = _to_user(p, changed[1])
-            found[label] = replace(
-                limits[label], next_change=_moved_bound(p, key, changed[0]), next_objective=there
-            )
+            found[label] = replace(limits[label], next_change=changed[0], next_objective=changed[1])
     return found
+
+
+def next_change(p: Program, ratio: float, key: RowKey) -> tuple[float, float | None] | None:
+    """Where a user's limit has to be for a design better than ``ratio``, and the objective there; None: nowhere."""
+    changed = milp_explained.next_change(p, ratio, key)
+    return None if changed is None else (_moved_bound(p, key, changed[0]), _to_user(p, changed[1]))
 
 
 def _moved_bound(p: Program, key: RowKey, factor: float) -> float:

@@ -20,7 +20,6 @@ from formulations.grids import over_grid
 from formulations.grids.over_grid import Region
 from results.dataset import STATUS_CODES, Arrays, Layout, layout, only
 from results.solution import Status
-from scenarios.better import larger
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import anchors
@@ -54,20 +53,26 @@ class Anchor:
 class Anchors:
     """The optima that limits are within a share of, by the limits' names; see ``scenarios.sweep.grids.Tied``.
 
-    ``known``: the last blocks that were asked for.
+    ``known``: the last blocks that were asked for. ``first``: those of the first point, which stand for all of a grid
+    of some ``shape`` while a way is chosen, for which only the structure of its questions counts; a part of it has its
+    own.
     """
 
     every: Mapping[str, Anchor]
     known: dict[tuple[tuple[int, int, int], ...], dict[str, tuple[Arrays, Mask]]] = field(
         default_factory=dict
     )
+    first: Mapping[str, float] = field(default_factory=dict)
+    shape: tuple[int, ...] = ()
 
     def written(self, question: Question, region: Region, take: Callable[[NDArray[Any]], Any]) -> Question:
         """Return a question of a block with the optima in its limits; ``take``: makes numbers of those of a block."""
-        return _written(question, lambda name: take(self.optima(name, region)))
+        return anchors.written(question, lambda name: take(self.optima(name, region)))
 
     def optima(self, name: str, region: Region) -> NDArray[Any]:
         """Return the optima that a limit is tied to; where there is none any number that keeps the structure."""
+        if self.first:
+            return np.full(over_grid.sides(region), self.first[name])
         arrays, left = self.found(region)[name]
         value, there = arrays["objective"], (arrays["status"] == OPTIMAL) & ~left
         return np.where(there, value, float(value[there].flat[0]) if there.any() else 1.0)
@@ -85,36 +90,11 @@ class Anchors:
 
     def part(self, places: Sequence[NDArray[np.int64]]) -> Anchors:
         """Return the optima at some places along each axis."""
+        if self.first and all(
+            np.array_equal(p, np.arange(n)) for p, n in zip(places, self.shape, strict=True)
+        ):
+            return replace(self, first={})
         return Anchors({n: replace(a, path=a.path.part(places)) for n, a in self.every.items()})
-
-
-@dataclass(frozen=True, slots=True)
-class Alike:
-    """What stands for the optima while a way is chosen, which asks for the structure of the questions alone.
-
-    ``first``: those of the first point, for all of the ``shape``; a part of the grid has the ``optima`` themselves.
-    """
-
-    optima: Anchors
-    first: Mapping[str, float]
-    shape: tuple[int, ...]
-
-    def written(self, question: Question, region: Region, take: Callable[[NDArray[Any]], Any]) -> Question:
-        """Return a question of a block with optima in its limits."""
-        return _written(question, lambda name: take(np.full(over_grid.sides(region), self.first[name])))
-
-    def part(self, places: Sequence[NDArray[np.int64]]) -> Anchors:
-        """Return the optima at some places along each axis."""
-        whole = all(np.array_equal(p, np.arange(n)) for p, n in zip(places, self.shape, strict=True))
-        return self.optima if whole else self.optima.part(places)
-
-
-def _written(question: Question, optimum: Callable[[str], Any]) -> Question:
-    limits = (
-        x if x.within is None else anchors.limit_within(x, optimum(x.name), larger(question, x.name))
-        for x in question.limits
-    )
-    return replace(question, limits=tuple(limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +172,8 @@ def chosen(grid: Grid, choose: Callable[[Grid], Choice]) -> Choice:
         found[name] = Anchor(path, only(layout(alone), set(OF_ANCHORS)))
     optima = Anchors(found)
     first = tuple(slice(0, 1) for _ in grid.shape)
-    alike = Alike(optima, {name: float(optima.optima(name, first).flat[0]) for name in found}, grid.shape)
+    start = {name: float(optima.optima(name, first).flat[0]) for name in found}
+    alike = replace(optima, first=start, shape=grid.shape)
     choices.append(choose(replace(grid, tied=alike)))
     if choices[-1].path is None:
         return choices[-1]

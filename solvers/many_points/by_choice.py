@@ -30,6 +30,7 @@ from solvers.judgement import judge
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block
+from solvers.many_points.by_piece import ByPiece
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
 from solvers.mechanisms.conflicts import common_conflicts
 from solvers.mechanisms.why import Why, loosest
@@ -186,7 +187,7 @@ class ByChoice:
     def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Mask]:
         """Answer a block."""
         with handover.collected() as inside:
-            answered = [p.path.solve(plan, region) for p in self.parts]
+            answered = list(self._every(plan, region))
         missed = np.stack([own for _, own in answered])
         optimal, none = (STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
         first = next(iter(self.grid.bases.values()))
@@ -226,6 +227,17 @@ class ByChoice:
         if nowhere.any() and "would_do" in arrays:
             self._loosest(plan, region, arrays, [a for a, _ in answered], nowhere)
         return arrays, left
+
+    def _every(self, plan: Layout, region: tuple[slice, ...]) -> Iterator[tuple[Arrays, Mask]]:
+        """Answer a block under every choice; what is surely worse than under those before may be left over."""
+        below = np.full(over_grid.sides(region), np.nan)
+        best = np.fmax if next(iter(self.grid.bases.values())).objectives[0].maximize else np.fmin
+        for p in self.parts:
+            known = (below,) if isinstance(p.path, ByPiece) else ()
+            arrays, left = p.path.solve(plan, region, *known)
+            there = ~left & (arrays["status"] == STATUS_CODES[Status.OPTIMAL])
+            below = best(below, np.where(there, arrays["objective"], np.nan))
+            yield arrays, left
 
     def _tied(self, which: NDArray[np.intp], values: Array) -> Mask:
         """Tell where other listed values beside the same names are as good: the order of ties decides between them."""

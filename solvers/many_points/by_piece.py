@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.system.records import dataclass
 from formulations import handover
-from formulations.arithmetics.many import Points
+from formulations.arithmetics.many import Array, Points
 from formulations.grids import batch, over_grid
 from formulations.grids.batch import Maker
 from formulations.grids.over_grid import Region, Spread
@@ -29,12 +29,17 @@ from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a block: its ``region``, what was ``made`` of it, and which ``points`` of the block it has."""
+    """A piece of a block: its ``region``, what was ``made`` of it, and which ``points`` of the block it has.
+
+    ``below``: objectives at its points that something else reaches; what is surely worse may be left over with a bound
+    that proves it (NaN: nothing is known; None: of no point).
+    """
 
     spread: Spread
     region: Region
     made: Any
     points: Points
+    below: Array | None = None
 
 
 Answer = Callable[[BlockAnswers, Piece], Mask]
@@ -58,8 +63,11 @@ class ByPiece(OverGrid):
     threads: bool = False
     explains: bool = False
 
-    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
-        """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
+    def solve(self, plan: Layout, region: Region, below: Array | None = None) -> tuple[Arrays, Mask]:
+        """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
+
+        ``below``: objectives at the points of the block; see ``Piece``.
+        """
         if self.spread.scattered:
             return over_grid.in_order(self, plan, region)
         answers = BlockAnswers(plan, over_grid.sides(region))
@@ -70,7 +78,8 @@ class ByPiece(OverGrid):
             made = batch.made(self.maker, self.spread, piece)
             if made is not None:
                 with handover.guarded(self.method, points.size, handover.ARITHMETIC):
-                    good = self.answer(answers, Piece(self.spread, piece, made, points))
+                    reached = None if below is None else below.reshape(-1)[points]
+                    good = self.answer(answers, Piece(self.spread, piece, made, points, reached))
                     left.reshape(-1)[points] = ~good
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled

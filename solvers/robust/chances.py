@@ -10,31 +10,35 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+
+import numpy as np
 
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import Quantile, Weighing
-from formulations.uncertainty.wanted import Wanted
+from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.wanted import Wanted, left_out, missed
 from formulations.uncertainty.worlds import of_values
 from results.solution import Status
 from results.telling import estimates
 from scenarios.question import Decision, Question, combinations
 from scenarios.uncertainty.drawing import draw
 from scenarios.uncertainty.promises import Promise, promises
-from solvers import designs
+from solvers import designs, side_by_side
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.masters import robust_geometric
 from solvers.robust.masters.robust_geometric import Found
-from solvers.robust.promises import chance
 
 MOST_NAMES = 64
-FEW_DECIDED = 3
-"""Decided quantities up to which boxes of designs are faster than sets of samples, unless these are few."""
+FEW_DECIDED = 2
+"""Decided quantities up to which boxes need no more time than sets of samples do."""
+TRIES = 4
+"""Sets of samples that are left out in turn, each what the best design of the one before misses most."""
 FEW_SAMPLES = 16
 """Samples that tell whether an objective is the same in all of them."""
 UNPROVED = (
@@ -158,31 +162,26 @@ def _count_of_values(question: Question, d: Decision) -> int:
     return max(math.floor(high) - math.ceil(low) + 1, 1)
 
 
-def found(wanted: Wanted) -> Found:
-    """Find the best design where limits may fail or a quantile is asked for.
+def found(wanted: Wanted, *, tied: bool) -> Found:
+    """Find the best design where limits may fail or a quantile is asked for; ``tied``: settle ties.
 
-    Raises Undecided where no method here takes it.
+    With the samples that fail left out a question is one like any other, whose masters find a design. That no other
+    samples make a better one is proved by sets of samples, one of which must hold, or by boxes of designs.
+    Raises Undecided where equations are not for boxes.
     """
-    worlds = wanted.worlds
-    few = len(worlds.nominal.decide) <= FEW_DECIDED
+    known = _failures_left_out(wanted, None, tied=tied)
+    if known is not None and len(wanted.worlds.nominal.decide) > FEW_DECIDED:
+        known = robust_boxes.better(wanted, known, _one_set_must_hold(wanted, known))
+        if known.outcome.status is Status.OPTIMAL:
+            return known
     try:
-        solved = chance.minimise(wanted, easily=few)
-    except chance.Hard:
-        solved = robust_boxes.minimise(wanted)
-        if not solved.closed(worlds.nominal):
-            solved = robust_boxes.better(wanted, solved, chance.minimise(wanted))
+        solved = robust_boxes.minimise(wanted, known=None if known is None else known.outcome.x)
     except (NotPosynomial, CannotTake) as refusal:
-        try:
-            return robust_boxes.minimise(wanted)
-        except (NotPosynomial, CannotTake) as other:
-            raise Undecided(_undecided(wanted, f"{refusal}; {other}")) from None
-    if wanted.kept is not None or solved.outcome.x is None or not worlds.nominal.objectives:
-        return solved
-    if isinstance(wanted.measure, Quantile):
-        return replace(solved, unweighed="which samples lie above the level changes with a limit")
-    if len({n for c in wanted.chances for n in c.names}) < sum(len(c.names) for c in wanted.chances):
-        return replace(solved, unweighed="a limit stands in two probabilities")
-    return _settled_and_weighed(robust.posed(worlds), wanted.measure, solved)
+        raise Undecided(_undecided(wanted, str(refusal))) from None
+    x = solved.outcome.x
+    if x is not None and (known is None or not robust_boxes.as_good(wanted, known, solved)):
+        known = _failures_left_out(wanted, x, tied=tied)
+    return solved if known is None else robust_boxes.better(wanted, known, solved)
 
 
 def _undecided(wanted: Wanted, why: str) -> str:
@@ -199,28 +198,59 @@ def _undecided(wanted: Wanted, why: str) -> str:
     )
 
 
-def _settled_and_weighed(asked: robust.Posed, measure: Weighing, found: Found) -> Found:
-    """Settle ties and say what limits are worth, with the samples that fail left as they are.
+def _failures_left_out(wanted: Wanted, x: Mapping[str, float] | None, *, tied: bool) -> Found | None:
+    """Find the best design without the samples missed most at ``x`` (None: any); None where masters find none.
 
-    Relaxing a limit buys at least as much as it does for these samples, since others may then be left out.
+    What limits are worth is then for these samples: relaxing one buys at least as much, since others may fail then.
     """
-    outcome = found.outcome
+    names = [n for c in wanted.chances for n in c.names]
+    if not wanted.aims or isinstance(wanted.measure, Quantile) or len(set(names)) < len(names):
+        return None
+    best, out = None, dict[str, frozenset[int]]()
     try:
-        again = robust_geometric.minimise(asked, measure, left_out=found.left_out)
-    except (NotPosynomial, CannotTake) as refusal:
-        return replace(found, unweighed=str(refusal))
-    other = again.outcome
-    if other.status is not Status.OPTIMAL or other.x is None or other.bound is None:
-        return replace(found, unweighed=robust_geometric.UNKNOWN)
-    words = f"{outcome.certificate}; ties and sensitivities are for a fixed set of failing samples"
-    elasticities = {key: (value, True) for key, (value, _) in again.elasticities.items()}
-    return replace(
-        found,
-        outcome=replace(outcome, x=other.x, certificate=words),
-        elasticities=elasticities,
-        ranges=again.ranges,
-        unweighed=again.unweighed,
-    )
+        asked = robust.kept(robust.posed(wanted.worlds), wanted.kept)
+        x = robust_geometric.middle_design(asked) if x is None else x
+        for _ in range(TRIES):
+            before, out = out, left_out(wanted, x, all_that_may=True)
+            if out == before:
+                break
+            again = robust_geometric.minimise(asked, wanted.measure, tied=tied, left_out=out)
+            if again.outcome.x is None or (best is not None and robust_boxes.as_good(wanted, best, again)):
+                break
+            best, x = again, again.outcome.x
+    except (NotPosynomial, CannotTake):
+        return None
+    if best is None:
+        return None
+    words = "ties and sensitivities are for a fixed set of failing samples"
+    weights = {key: (value, True) for key, (value, _) in best.elasticities.items()}
+    outcome = replace(best.outcome, bound=None, certificate=words)
+    return replace(best, outcome=outcome, elasticities=weights, left_out=left_out(wanted, x))
+
+
+def _one_set_must_hold(wanted: Wanted, known: Found) -> Found:
+    """Bound the question: of samples of which k may fail, dealt into k + 1 sets, one set holds as a whole.
+
+    So no design is better than the least of the optima for one set each. Samples are dealt there and back in the order
+    in which they are missed, so that sets are alike.
+    """
+    worlds, x = wanted.worlds, known.outcome.x
+    assert x is not None, "masters found it"
+    assert not isinstance(wanted.measure, Quantile), "masters take none"
+    asked, every = robust.kept(robust.posed(worlds), wanted.kept), frozenset(range(worlds.size))
+    nothing = {n: every for c in wanted.chances for n in c.names}
+    bounds = list[float]()
+    for c in wanted.chances:
+        order, sets = missed(worlds, c, x).argsort()[::-1], 2 * (c.may_fail + 1)
+        deal = np.arange(order.size) % sets
+        deal = np.minimum(deal, sets - 1 - deal)
+        outs = [nothing | dict.fromkeys(c.names, every - {*order[deal == k]}) for k in range(sets // 2)]
+        solve = partial(robust_geometric.minimise, asked, wanted.measure, tied=False)
+        found = [f.outcome for f in side_by_side.run([partial(solve, left_out=out) for out in outs])]
+        there = [f.bound for f in found if f.status is not Status.INFEASIBLE]
+        bounds.append(min((-np.inf if b is None else wanted.sign * b for b in there), default=np.inf))
+    words = "of samples dealt into one set more than may fail, one set must hold"
+    return replace(known, outcome=replace(known.outcome, bound=wanted.sign * max(bounds), certificate=words))
 
 
 def promise_words(asked: Sequence[Counted], size: int, *, proved: bool = True) -> str:

@@ -8,8 +8,7 @@ A question in N worlds (``formulations.uncertainty.worlds``) is answered by the 
 - sums over shares, counts and menus: a linear or mixed-integer master and cuts
   (``solvers.robust.masters.robust_program``);
 - else boxes of designs, bounded in every world (``solvers.robust.boxes.robust_boxes``);
-- where equations have no slopes a search without proof (``solvers.robust.robust_search``), with the bound of knowing
-  the world beforehand.
+- where equations have no slopes a search without proof.
 
 Whatever answers, the design is judged by the model's equations in plain floats in every world.
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +13,7 @@ from formulations.arithmetics.many import Points
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.row_keys import RowKey
 from formulations.uncertainty.measures import WORST, Measured, Quantile
-from formulations.uncertainty.wanted import Wanted
+from formulations.uncertainty.wanted import Wanted, reached
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.question import Objective
@@ -25,7 +24,6 @@ from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
 from solvers.robust import scan
 from solvers.robust.masters import ends
-from solvers.robust.promises import chance
 from solvers.robust.robust_ways import found_by
 
 
@@ -137,12 +135,9 @@ def _best_level(wanted: Wanted, name: str, names: frozenset[str], side: str) -> 
 def _eased_end(wanted: Wanted, key: RowKey, end: float) -> tuple[float | None, Status]:
     """The value at which an end of a limit would do that may fail, together with its other end or other limits."""
     eased = replace(wanted, eased=key)
-    try:
-        few = scan.few(wanted.worlds)
-        factor = scan.minimise(eased).outcome.bound if few else chance.least_factor(eased)
-    except (NotPosynomial, CannotTake):
-        factor = None
-    if factor is not None and math.isfinite(factor):
+    found = found_by(eased, tied=False).outcome
+    if found.status is Status.OPTIMAL and found.x is not None:
+        factor = float(reached(eased, found.x).goal[0])
         return end * factor if key.side == "max" else end / factor, Status.OPTIMAL
     # whether nothing does or nothing was found is known only where the other limits are refuted
     loose = wanted.worlds.changed(lambda q: with_limit(q, key, None))

@@ -41,7 +41,14 @@ from solvers.geometric.programs import tree
 from solvers.geometric.programs.nodes import Nodes, Relaxed
 from solvers.outcome import Outcome
 from solvers.robust.boxes.robust_boxes import UNTIED
-from solvers.robust.masters.robust_geometric import WORLD_BROKEN, Found, Master, middle_design, needed_worlds
+from solvers.robust.masters.robust_geometric import (
+    WORLD_BROKEN,
+    Found,
+    Master,
+    in_worlds,
+    middle_design,
+    needed_worlds,
+)
 
 Array = NDArray[np.float64]
 NODES = 600
@@ -75,25 +82,13 @@ def minimise(asked: Posed, measure: Weighing) -> Found:
     master, x = Master(asked, measure), middle_design(asked)
     master.add(x, judged(asked.worlds, x), first=True)
     for _ in range(LIMIT_ROUNDS):
-        mean = _Mean(asked, measure, _in_worlds(asked, master))
+        mean = _Mean(asked, measure, in_worlds(asked, [r for _, r in master.rows]))
         mean.value(x)
         outcome = _searched(mean)
         if outcome.x is None or not master.add(outcome.x, judged(asked.worlds, outcome.x)):
             break
     needed = needed_worlds(master.worlds())
     return Found(outcome, needed=needed, cuts=1 if outcome.x is None else len(mean.weights))
-
-
-def _in_worlds(asked: Posed, master: Master) -> Canonical:
-    """The objective and the limits that the master holds as arrays, with a point for each world that is measured."""
-    goal, worlds, rows = asked.goal, asked.worlds, [r for _, r in master.rows]
-    assert goal is not None, "there is an objective"
-    names = tuple(v.name for v in asked.variables)
-    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
-    # no bound may rest on an end that only a search has
-    box = canon.boxes(asked.variables, (worlds.size,), far=True)
-    c = canon.arrays(names, pairs, tuple(r.key for r in rows), *box, (worlds.size,))
-    return take(c, np.arange(worlds.measured))
 
 
 def _searched(mean: _Mean) -> Outcome:

@@ -9,26 +9,32 @@ from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import is_linear
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import Quantile, Weighing
+from formulations.uncertainty.measures import Quantile
 from formulations.uncertainty.wanted import Wanted, left_out
 from results.solution import Status
 from solvers.outcome import Outcome
-from solvers.robust import chances, robust_ratios, robust_search, scan
+from solvers.robust import chances, robust_ratios, scan
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.masters import robust_geometric, robust_program
 from solvers.robust.masters.robust_geometric import Found
 
 
 def found_by(wanted: Wanted, *, tied: bool = True) -> Found:
-    """Find the best design; ``tied``: settle ties."""
+    """Find the best design; ``tied``: settle ties, and say what limits are worth."""
+    found = _found(wanted, tied=tied)
+    told = found.elasticities or found.unweighed or not wanted.worlds.nominal.objectives
+    return found if told or not tied else robust_boxes.weighed(wanted, found)
+
+
+def _found(wanted: Wanted, *, tied: bool) -> Found:
     worlds, measure, kept = wanted.worlds, wanted.measure, wanted.kept
     question = worlds.nominal
     if not question.decide:
         return _evaluated(wanted)
     if scan.few(worlds):
         return scan.minimise(wanted)
-    if wanted.chances or isinstance(measure, Quantile):
-        return chances.found(wanted)
+    if wanted.chances or wanted.eased is not None or isinstance(measure, Quantile):
+        return chances.found(wanted, tied=tied)
     why: list[str] = []
     linear = is_linear(question)
     ways: list[Callable[[], Found]] = (
@@ -39,7 +45,7 @@ def found_by(wanted: Wanted, *, tied: bool = True) -> Found:
         if linear
         else [
             lambda: robust_geometric.minimise(robust.kept(robust.posed(worlds), kept), measure, tied=tied),
-            lambda: _of_ratios(wanted, measure, weigh=tied),
+            lambda: robust_ratios.minimise(robust.kept(robust.posed(worlds), kept), measure),
             lambda: scan.minimise(wanted),
         ]
     )
@@ -67,25 +73,27 @@ def _evaluated(wanted: Wanted) -> Found:
     return Found(Outcome(Status.EVALUATED, {}, certificate="evaluated; nothing was decided"), left_out=fails)
 
 
-def _of_ratios(wanted: Wanted, measure: Weighing, *, weigh: bool) -> Found:
-    found = robust_ratios.minimise(robust.kept(robust.posed(wanted.worlds), wanted.kept), measure)
-    return robust_boxes.weighed(wanted, found) if weigh else found
-
-
 def _by_boxes(wanted: Wanted, held: Found | None, why: list[str]) -> Found:
-    """Search boxes of designs where nothing else closed a question, and last without proof; ``held``: what is known."""
+    """Search boxes of designs where nothing else closed a question; ``held``: what is known, ``why``: refusals."""
     try:
-        found = robust_boxes.minimise(wanted)
-        held = found if held is None else robust_boxes.better(wanted, held, found)
+        found = _endless(wanted) or robust_boxes.minimise(wanted)
     except (NotPosynomial, CannotTake) as refusal:
-        why.append(str(refusal))
-    if held is not None and (held.closed(wanted.worlds.nominal) or wanted.kept is not None):
-        return held
-    if wanted.kept is None:
-        found = robust_search.minimise(wanted, None if held is None else held.outcome.x)
-        if why:
-            certificate = f"{found.outcome.certificate}; no proof: {'; '.join(dict.fromkeys(why))}"
-            found = replace(found, outcome=replace(found.outcome, certificate=certificate))
-        return found if held is None else robust_boxes.better(wanted, held, found)
-    message = f"no method finds one design for all samples here: {'; '.join(why)}"
-    return Found(Outcome(Status.ERROR, message=message))
+        found = robust_boxes.searched(wanted, "; ".join(dict.fromkeys([*why, str(refusal)])))
+    return found if held is None else robust_boxes.better(wanted, held, found)
+
+
+def _endless(wanted: Wanted) -> Found | None:
+    """What is said where exponents tell that the objective improves for ever, and some design holds the limits."""
+    try:
+        gone = robust_geometric.endless(robust.kept(robust.posed(wanted.worlds), wanted.kept))
+    except (NotPosynomial, CannotTake):
+        return None
+    if gone is None:
+        return None
+    loose = wanted.worlds.changed(lambda q: replace(q, objectives=()))
+    there = robust_boxes.minimise(replace(wanted, worlds=loose)).outcome
+    if there.x is None:
+        return None
+    outcome = Outcome(Status.UNBOUNDED, there.x, solver=there.solver, runaway=gone[0], falls=gone[1])
+    text = f"in every {wanted.worlds.word} the objective keeps improving as {outcome.endless}"
+    return Found(replace(outcome, certificate=text))

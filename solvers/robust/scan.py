@@ -72,8 +72,7 @@ def minimise(wanted: Wanted) -> Found:
     for level in range(len(pool)):
         pool = pool[:, pool[level] <= designs.as_good_as(pool[level].min())]
     x = dict(zip(every.names, map(float, pool[-count:, 0]), strict=True))
-    found_best = bool(question.objectives) or wanted.eased is not None
-    status, value = (Status.OPTIMAL, bound) if found_best else (Status.FEASIBLE, None)
+    status, value = (Status.OPTIMAL, bound) if wanted.aims else (Status.FEASIBLE, None)
     outcome = Outcome(status, x, value, text, ENUMERATION)
     return Found(outcome, ranges=ranges, left_out=what.left_out(wanted, x), unweighed=DISCRETE)
 

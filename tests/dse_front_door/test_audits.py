@@ -17,6 +17,7 @@ from dse.sweeping import audits, targets
 from dse.sweeping.points import chunk_work, lines
 from dse.sweeping.points.study import Study
 from solvers import many_points, paths
+from solvers.answer import NO_REASON
 
 
 class Wrongly:
@@ -72,7 +73,7 @@ def test_what_was_left_over_is_counted(grid_file: Any, tmp_path: Path, rightly: 
     assert found.attrs["points_solved_singly"] == chunks
     assert dse.status(tmp_path / "s.zarr")["points_solved_singly"] == chunks
     # this way keeps no reason, and that is told
-    assert json.loads(found.attrs["left_over"]) == {chunk_work.NO_REASON: chunks}
+    assert json.loads(found.attrs["left_over"]) == {NO_REASON: chunks}
     memory = dse.sweep(grid_file(8), workers=1, progress=False)
     own = {"format", "identity"}
     assert memory.attrs == {name: told for name, told in found.attrs.items() if name not in own}

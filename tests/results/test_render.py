@@ -1,18 +1,18 @@
 """What people read: every fact of an answer, in words and units; nothing from a file becomes markup."""
 
 import dataclasses
-import io
 import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dse.commands.terminal.printing import show
 from results.export.jsonable import to_json
 from results.solution import Alternative, LimitState, Solution, Status
 from results.summaries import headlines
 from results.telling import words
-from results.telling.render import show, to_html, to_text
+from results.telling.render import renderable, to_html, to_text
 
 NAN = float("nan")
 UNITS = {"energy": "J", "time": "s", "power": "W", "efficiency": "flop/J", "memory": "word", "processors": ""}
@@ -240,11 +240,11 @@ def test_html_is_well_formed(optimal: Solution, infeasible: Solution):
     assert "7.42112 kJ" in to_html(optimal)
 
 
-def test_printing_to_a_file_has_no_colours(optimal: Solution):
-    page = io.StringIO()
-    show(optimal, file=page)
-    assert "\x1b" not in page.getvalue()
-    assert "optimal" in page.getvalue()
+def test_printing_to_a_file_has_no_colours(optimal: Solution, capsys: pytest.CaptureFixture[str]):
+    show(renderable(optimal))
+    page = capsys.readouterr().out
+    assert "\x1b" not in page
+    assert "optimal" in page
 
 
 def test_json_has_the_agreed_shapes(optimal: Solution):

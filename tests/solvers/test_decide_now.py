@@ -191,7 +191,7 @@ def test_cvar_of_a_geometric_program_beside_cvxpy() -> None:
 
 @pytest.mark.parametrize("measure", [MEAN, cvar(0.8)])
 def test_what_no_method_proves_is_feasible_with_a_bound(measure: Weighing) -> None:
-    """Something gains from a maximum here: the least power at a throttle is a search, bounded by hindsight."""
+    """Something gains from a maximum here: the least power at a throttle is a search in boxes."""
     base = question(
         dse.load(
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import tomllib
 from collections.abc import Callable
@@ -176,7 +177,7 @@ def test_what_a_block_leaves_open_is_completed_point_by_point():
     grid = scenarios.grid(dse.load(NBODY))
     region = tuple(slice(0, n) for n in grid.shape)
     plan = layout(grid)
-    arrays = chunk_work._point_by_point(chunk_work.ready(grid), region, None)
+    arrays = chunk_work.everything(dataclasses.replace(chunk_work.ready(grid), path=None))
     whole = arrays["would_do"].copy()
     clash = arrays["binding"] == CONFLICTING
     assert np.isfinite(whole[clash]).any()

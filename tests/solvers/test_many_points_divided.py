@@ -17,14 +17,14 @@ import scenarios
 from formulations import canonical as canon
 from formulations import handover
 from formulations.canonical import Canonical, Divisor
-from formulations.grids import batch, divided, quotients
+from formulations.grids import batch, divided, over_grid, quotients
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers.answer import answer
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import ratios
-from solvers.geometric.programs import branch
+from solvers.geometric.programs import branch, ties
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 FREE = {"processors": {"max": 65536}, "memory": {}}
@@ -289,3 +289,44 @@ def test_what_divides_without_a_remainder_may_be_taken_out_of_a_ratio():
     np.testing.assert_allclose(canon.values(c, apart.y[:, :-1])[:, 0], whole.value, rtol=0, atol=1e-7)
     assert (apart.bound <= whole.value + 1e-9).all()
     assert apart.nodes.max() < whole.nodes.min()
+
+
+def power_capped() -> tuple[Grid, results.dataset.Layout]:
+    grid = scenarios.grid(dse.load(asked({"limits.power.max": log(1e3, 1e5, 12)}, {"minimize": "time"})))
+    return grid, results.dataset.layout(grid)
+
+
+def test_where_no_design_is_kept_none_is_chosen_among_equally_good_ones(monkeypatch: pytest.MonkeyPatch):
+    grid, plan = power_capped()
+    way, region = ratios.over(over_grid.spread(grid)), over_grid.whole(grid)
+    whole, left = way.solve(plan, region)
+    assert (whole["status"][~left] == OPTIMAL).sum() > 6
+
+    def gone(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("ties are settled")
+
+    monkeypatch.setattr(ties, "choose", gone)
+    names = {v.name for v in plan.variables if v.role in {"objective", "bound", "gap", "status"}}
+    some, missed = way.solve(results.dataset.only(plan, names), region)
+    assert not (missed & ~left).any()
+    assert (some["status"][~left] == whole["status"][~left]).all()
+    np.testing.assert_allclose(some["objective"], whole["objective"], rtol=1e-8)
+    with pytest.raises(RuntimeError, match="ties are settled"):
+        way.solve(plan, region)
+
+
+def test_what_is_surely_worse_than_something_known_is_left_with_its_bound():
+    grid, plan = power_capped()
+    way, region = ratios.over(over_grid.spread(grid)), over_grid.whole(grid)
+    whole, left = way.solve(plan, region)
+    best = whole["objective"]
+    factors = np.where(np.arange(best.size) % 2, 0.9, 1.0)
+    arrays, missed = way.solve(plan, region, best * factors)
+    optimal = ~left & (whole["status"] == OPTIMAL)
+    assert optimal.sum() > 6
+    np.testing.assert_array_equal(missed[optimal], factors[optimal] < 1.0)
+    beaten = optimal & missed
+    assert (arrays["bound"][beaten] > best[beaten] * 0.95).all()
+    assert (arrays["bound"][beaten] <= best[beaten]).all()
+    for name in ("objective", "bound", "processors", "memory"):
+        np.testing.assert_array_equal(arrays[name][optimal & ~missed], whole[name][optimal & ~missed])

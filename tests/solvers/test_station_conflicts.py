@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -37,3 +38,38 @@ def test_a_type_that_no_card_takes_is_impossible_however_many_there_are():
     found = dse.solve(asked)
     assert found.status == "optimal"
     assert {a.choice["machine.socket"]: a.status for a in found.alternatives}["atom-n450"] == "infeasible"
+
+
+def _station(throughput: float, most: float) -> dict[str, Any]:
+    return {
+        "model": "sockets",
+        "machine": {"imx": "imx515-exabounds2012"},
+        "given": {
+            "operations": "integer",
+            "levels": [{"name": "full", "frequency": 1, "voltage": 1}],
+            "cards": [{"name": "of_16", "sockets": 16}],
+        },
+        "decide": {"sockets.imx.full.of_16": {"max": most}},
+        "objective": {"minimize": "power"},
+        "limits": {"throughput": {"min": throughput}},
+    }
+
+
+@pytest.mark.parametrize(("throughput", "most"), [(1e12, 1e3), (1e17, 1e7), (1e20, 1e10)])
+def test_the_users_bound_on_what_counts_things_stands_in_the_conflict(throughput: float, most: float):
+    """800 Mop/s a socket: neither alone is out of reach, also where a first search ends at 1e8 sockets."""
+    found = dse.solve(_station(throughput, most))
+    assert found.status == "infeasible"
+    assert found.conflicts == (("throughput", "sockets.imx.full.of_16"),)
+    assert found.conflict == pytest.approx(
+        {"throughput": 8e8 * most, "sockets.imx.full.of_16": throughput / 8e8}, rel=1e-7
+    )
+
+
+def test_a_sweep_names_that_bound_too():
+    asked = _station(1e12, 1e3)
+    asked["sweep"] = {"most": {"path": "decide.sockets.imx.full.of_16.max", "values": [500, 1000, 2000]}}
+    swept = dse.sweep(asked)
+    clash = (swept["binding"].values[1] == CONFLICTING).tolist()
+    assert swept["limit"].values[clash].tolist() == ["throughput", "sockets.imx.full.of_16"]
+    assert swept["would_do"].values[1][clash].tolist() == pytest.approx([8e11, 1250])

@@ -194,6 +194,25 @@ def test_limits_that_hold_together_fail_in_the_same_samples():
     assert failing(worlds, found, "time") <= chances.may_fail(worlds.nominal, promise, worlds.size)
 
 
+def test_sets_of_samples_of_which_one_must_hold_prove_what_boxes_prove(monkeypatch: pytest.MonkeyPatch):
+    data = {
+        **NBODY,
+        "given": {"flops_per_pair": 10},
+        "decide": {**NBODY["decide"], "bodies": {}},
+        "limits": {**NBODY["limits"], "bodies": {"min": 1e5}},
+        "uncertain": {**NBODY["uncertain"], "sampling": {"samples": 150, "seed": 3}},
+    }
+    found, _ = answered(data)
+    assert found.status is Status.OPTIMAL
+    assert "one set must hold" in found.certificate
+    monkeypatch.setattr(chances, "FEW_DECIDED", 3)
+    other, _ = answered(data)
+    assert other.status is Status.OPTIMAL
+    assert "boxes" in other.certificate
+    assert other.objective == pytest.approx(found.objective, rel=1e-6)
+    assert max(found.bound, other.bound) <= min(found.objective, other.objective) * (1 + 1e-9)
+
+
 def test_no_design_and_what_would_do():
     data = {**NBODY, "limits": {"time": {"max": "5 ms", "probability": 0.9}}}
     found, _ = answered(data)

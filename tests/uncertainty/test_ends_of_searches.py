@@ -84,6 +84,28 @@ def test_what_improves_for_ever_is_unbounded(way: str) -> None:
     assert found.bound is None
 
 
+@pytest.mark.parametrize("measure", ["mean", "worst"])
+@pytest.mark.parametrize("name", ["machine.energy_per_flop", "machine.time_per_flop"])
+def test_an_efficiency_that_improves_for_ever_in_every_sample_is_unbounded(name: str, measure: str) -> None:
+    """Exponents tell it, as they do of one world: the mean of a quotient is no geometric program."""
+    question = {
+        "model": "nbody",
+        "machine": "jaketown",
+        "given": {"bodies": 1e6, "flops_per_pair": 20},
+        "decide": {"processors": {}, "memory": {}, name: {}},
+        "uncertain": {
+            "machine.energy_per_word": {"uniform": ["335 pJ/word", "378 pJ/word"]},
+            "sampling": {"samples": 16},
+        },
+        "objective": {"maximize": "efficiency", "measure": measure},
+    }
+    found = dse.solve(dse.load(question))
+    assert found.status == "unbounded"
+    assert found.message == f"{name} falls without limit"
+    ended = dse.solve(dse.load({**question, "limits": {name: {"min": 1e-9}, "power": {"max": 1e-30}}}))
+    assert ended.status == "infeasible"
+
+
 @pytest.mark.parametrize("way", ["mean", "quantile", "greatest mean"])
 def test_what_comes_ever_nearer_to_a_value_has_that_value(way: str) -> None:
     """From some size on larger ones are better by less than the gap that is asked for."""

@@ -60,7 +60,7 @@ def swept() -> xr.Dataset:
 
 def test_the_page_of_worlds_has_their_pictures_and_a_column_for_each_axis(worlds: str):
     """The script of a page looks for the column of each axis; of rows it also draws over what stands in them."""
-    made = reports.of_store(worlds)
+    made = reports.of_dataset(dse.open(worlds))
     assert made.table is not None
     axes = {c.name for c in made.table.columns if c.role == "axis"}
     assert axes == {"sample", "rise", "fall"}

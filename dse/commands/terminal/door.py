@@ -7,7 +7,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +108,27 @@ def folder_for(output: str | Path) -> None:
     if "://" not in str(output) and not folder.exists():
         folder.mkdir(parents=True)
         complain(f"dse: there was no folder {folder}; it is made")
+
+
+@contextlib.contextmanager
+def filling(store: str | None) -> Iterator[None]:
+    """Say how to go on where Ctrl-C ends the filling of a store; None: there is none to go on with."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if store is None:
+            raise
+        complain(f"interrupted; {store} keeps what is done, and the same command continues")
+        raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def draw(pictures: Iterable[str], kind: str, shown: Any, about: Mapping[str, Any]) -> None:
+    """Draw a picture of a kind of ``results.plot`` into files; ``about``: the attributes of its dataset."""
+    for picture in pictures:
+        from results import plot
+
+        folder_for(picture)
+        plot.save(getattr(plot, kind)(shown), picture, about)
 
 
 def explain(problem: Exception) -> int:

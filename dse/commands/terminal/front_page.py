@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -63,23 +63,17 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
         say(found.question.title)
     every = [number, *around, *(c for c in chosen if c.cells), *behind]
     left = {"status", "to the next", *(c.heading for c in chosen if c.about)}
-    right = frozenset(c.heading for c in every if c.heading not in left)
     bend = knee(*both(found.points, goals)) if len(goals) == 2 else None
     shown = _shown_points(len(found.points), bend)
-    rows = list(zip(*(c.cells for c in every), strict=True))
-    show(table([c.heading for c in every], [rows[i] for i in shown], right))
-    if len(shown) < len(rows):
-        say(f"{len(shown)} of {len(rows)} points are shown: -o front.csv and --json have all")
+    show_columns([replace(c, cells=tuple(c.cells[i] for i in shown)) for c in every], left)
+    if len(shown) < len(found.points):
+        say(f"{len(shown)} of {len(found.points)} points are shown: -o front.csv and --json have all")
     for told in (*behind, *chosen):
         if told.about:
             say(textwrap.fill(told.about, PAGE_WIDTH))
     if bend is not None:
         say(f"Knee at point {bend}: the farthest from the straight line between the ends")
-    beyond = outside.words(outside.of_solutions(found.points), len(found.points))
-    if beyond:
-        say(textwrap.fill(f"Outside {beyond}", PAGE_WIDTH))
-    for label, text in sources.of_solutions(found.points):
-        say(textwrap.fill(f"{label.capitalize()}: {text}", PAGE_WIDTH))
+    show_origin(found.points)
     count = len(found.points)
     say(
         textwrap.fill(f"{count} point{'s' * (count != 1)}, {found.solves} solves: {found.method}", PAGE_WIDTH)
@@ -92,10 +86,29 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     curved = [x for x, g in zip(found.straight_in, goals, strict=False) if x != g]
     if curved and any(found.joined):
         say(f"Segments are straight in {' and '.join(found.straight_in)}")
-    if outputs:
-        say(f"Wrote {', '.join(outputs)}")
-    else:
-        say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
+    show_written(scenario, outputs)
+
+
+def show_columns(columns: Sequence[Column], left: Container[str]) -> None:
+    """Print a table of columns, those aligned to the right but for the headings in ``left``."""
+    heads = [c.heading for c in columns]
+    cells = zip(*(c.cells for c in columns), strict=True)
+    show(table(heads, cells, frozenset(h for h in heads if h not in left)))
+
+
+def show_origin(points: Sequence[Solution]) -> None:
+    """Say which designs leave the range of their model, whether times were checked, and where numbers come from."""
+    beyond = outside.words(outside.of_solutions(points), len(points))
+    if beyond:
+        say(textwrap.fill(f"Outside {beyond}", PAGE_WIDTH))
+    for label, text in sources.of_solutions(points):
+        say(textwrap.fill(f"{label.capitalize()}: {text}", PAGE_WIDTH))
+
+
+def show_written(scenario: str, outputs: Sequence[str]) -> None:
+    """Say where fronts are written, or could be."""
+    told = f"A table or picture of it: dse front {scenario} -o front.csv -o front.png"
+    say(f"Wrote {', '.join(outputs)}" if outputs else told)
 
 
 def _shown_points(count: int, bend: int | None) -> list[int]:

@@ -10,7 +10,6 @@ from results.export.jsonable import plain, to_json
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dse.fronts.bands import Band
     from dse.fronts.front_search import Front
     from dse.fronts.swept_fronts import Fronts
 
@@ -37,23 +36,18 @@ def _front_record(found: Front) -> dict[str, Any]:
         "points": points,
     }
     if found.band is not None:
-        told["enclosure"] = _enclosure(found.band)
+        told["enclosure"] = {
+            "words": found.band.words(),
+            "how": found.band.how,
+            "width": found.band.width if math.isfinite(found.band.width) else None,
+            "at": found.band.at.tolist(),
+            "lower": [x if math.isfinite(x) else None for x in found.band.lower.tolist()],
+            "upper": [x if math.isfinite(x) else None for x in found.band.upper.tolist()],
+        }
     if found.growth is not None:
         grown = {"value": found.growth.volumes[-1], "unit": found.growth.unit}
         told["hypervolume"] = grown | {"reference": dict(found.growth.reference)}
     return told
-
-
-def _enclosure(band: Band) -> dict[str, Any]:
-    """Return what is proved between the points: bounds of the second objective at places of the first."""
-    return {
-        "words": band.words(),
-        "how": band.how,
-        "width": band.width if math.isfinite(band.width) else None,
-        "at": band.at.tolist(),
-        "lower": [x if math.isfinite(x) else None for x in band.lower.tolist()],
-        "upper": [x if math.isfinite(x) else None for x in band.upper.tolist()],
-    }
 
 
 def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
@@ -66,12 +60,14 @@ def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
     for place, front in found.places():
         if front is None:
             continue
-        told: dict[str, Any] = {"at": plain({c.of.name: c.of.values[place[c.along]] for c in changes})}
-        told["status"] = front.refusal.status.value if front.refusal else "answered"
-        told |= _front_record(front)
-        told["dominated"] = [bool(d) for d in dataset["dominated"].values[place][: len(front.points)]]
-        if front.refusal is not None:
-            told["refusal"] = {k: v for k, v in to_json(front.refusal).items() if k != "scenario"}
+        why = {} if front.refusal is None else to_json(front.refusal)
+        told = {
+            "at": plain({c.of.name: c.of.values[place[c.along]] for c in changes}),
+            "status": front.refusal.status.value if front.refusal else "answered",
+            **_front_record(front),
+            "dominated": [bool(d) for d in dataset["dominated"].values[place][: len(front.points)]],
+            **({"refusal": {k: v for k, v in why.items() if k != "scenario"}} if why else {}),
+        }
         places.append(told)
     return {
         "title": question.title,

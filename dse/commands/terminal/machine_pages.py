@@ -30,16 +30,8 @@ def page(machine: Machine) -> RenderableType:
     name = machine.name if machine.title == machine.name else f"{machine.name}: {machine.title}"
     head = [name, *pages.head(machine), *pages.served(machine)]
     parts: list[RenderableType] = [Text(visible("\n".join(head)))]
-    if (against := pages.beside(machine)) is not None:
-        parts += [table(*against, frozenset(against[0][1:])), Text("")]
-    stated = pages.parameters(machine)
-    if stated:
-        parts.append(table(*pages.values("parameter", stated), frozenset({"value"})))
-    if machine.figures:
-        parts += [Text(""), table(*pages.values("figure", machine.figures), frozenset({"value"}))]
-    if machine.settings:
-        heads, rows = pages.settings(machine.settings)
-        parts.append(table(heads, rows, frozenset(heads[1:])))
+    for place, (_, shown, numbers) in enumerate(pages.tables(machine)):
+        parts += [*([Text("")] if place else []), table(*shown, numbers)]
     return Group(*parts)
 
 

@@ -10,7 +10,6 @@ from dse.commands.terminal.printing import table
 from dse.models.described.pages import ASKED, LIST_HEAD, VALID, domain, equations, lists, unknowns, value
 from dse.models.model import MACHINE_PREFIX, Model, Unknown
 from dse.models.shared import economics
-from dse.models.shared.structure import Structure
 from dse.quantities import Quantity
 
 if TYPE_CHECKING:
@@ -39,19 +38,12 @@ def page(model: Model) -> RenderableType:
         rows = [(prefix + q.name, value(q, decided.get(q.name)), _meaning(q), q.source) for q in quantities]
         head = ("name", "value", "meaning", "source")
         parts += [Text("\n" + heading, style="bold"), table(head, rows)]
-    if model.limits:
-        rules = [(x.name, x.formula, x.meaning, x.source) for x in model.limits]
-        parts += [
-            Text("\nlimits that always hold", style="bold"),
-            table(("name", "limit", "meaning", "source"), rules),
-        ]
-    if model.valid:
-        rules = [(x.name, x.formula, x.meaning, x.source) for x in model.valid]
-        parts += [
-            Text("\nrange in which it was derived", style="bold"),
-            Text(f"{_without_marks(VALID)}:"),
-            table(("name", "limit", "meaning", "source"), rules),
-        ]
+    held = ("limits that always hold", "", model.limits)
+    for heading, note, limits in (held, ("range in which it was derived", f"{VALID}:", model.valid)):
+        rules = [(x.name, x.formula, x.meaning, x.source) for x in limits]
+        if rules:
+            parts += [Text("\n" + heading, style="bold"), *([Text(_without_marks(note))] if note else [])]
+            parts.append(table(("name", "limit", "meaning", "source"), rules))
     totals = economics.quantities(model)
     if totals:
         rows = [(name, value(q), _meaning(q), q.source) for name, q in totals]
@@ -97,7 +89,17 @@ def as_record(model: Model) -> dict[str, Any]:
             for heading, prefix, found, decided in _sections(model)
         },
         "cost_and_carbon": [_quantity("", replace(q, name=n), None) for n, q in economics.quantities(model)],
-        "lists": [] if model.structure is None else _lists(model.structure),
+        "lists": []
+        if model.structure is None
+        else (
+            [
+                {
+                    "what": _without_marks(sentence),
+                    "keys": [dict(zip(LIST_HEAD, map(_without_marks, row), strict=True)) for row in rows],
+                }
+                for sentence, rows in lists(model.structure)
+            ]
+        ),
         "limits": [
             {"name": x.name, "formula": x.formula, "meaning": x.meaning, "source": x.source}
             for x in model.limits
@@ -107,16 +109,6 @@ def as_record(model: Model) -> dict[str, Any]:
             for x in model.valid
         ],
     }
-
-
-def _lists(structure: Structure) -> list[dict[str, Any]]:
-    return [
-        {
-            "what": _without_marks(sentence),
-            "keys": [dict(zip(LIST_HEAD, map(_without_marks, row), strict=True)) for row in rows],
-        }
-        for sentence, rows in lists(structure)
-    ]
 
 
 def _quantity(prefix: str, q: Quantity, unknown: Unknown | None) -> dict[str, Any]:

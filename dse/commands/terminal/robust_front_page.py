@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dse.commands.terminal.door import ANSWERED, NO_ANSWER, complain
-from dse.commands.terminal.front_page import FRONT_DIGITS, Column
+from dse.commands.terminal.front_page import FRONT_DIGITS, Column, show_columns
 from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
 from results.telling import sizes, words
-from results.telling.fresh import percent
+from results.telling.fresh import Estimate, percent
 from results.uncertainty import kept
 from scenarios.uncertainty import uncertain_words
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from dse.fronts.front_search import Front
     from results.solution import Solution
-    from results.telling.fresh import Estimate
     from scenarios.question import Question
 
 NOT_WORLD = "The points are certified on these samples. The figures below estimate the distributions"
@@ -42,8 +41,7 @@ def show_worlds(found: Front) -> None:
     say("")
     say(textwrap.fill(f"{NOT_WORLD}: {fresh.count} fresh samples (random, seed {fresh.seed})", PAGE_WIDTH))
     every = [Column("", tuple(str(i) for i in range(len(found.points)))), *columns]
-    heads = [c.heading for c in every]
-    show(table(heads, list(zip(*(c.cells for c in every), strict=True)), frozenset(heads)))
+    show_columns(every, ())
 
 
 def show_kept(dataset: xr.Dataset, judged: Sequence[kept.At]) -> None:
@@ -79,13 +77,12 @@ def _measure_columns(found: Front, name: str) -> list[Column]:
     if not any(every):
         return []
     worst = found.question.measures[name].kind == "worst"
-    cells = tuple(_estimate_cell(s, name, e, worst=worst) for s, e in zip(found.points, every, strict=True))
+    cells = tuple(
+        ("" if e is None else _written(s, name, e.value, worst=worst))
+        for s, e in zip(found.points, every, strict=True)
+    )
     ends = tuple(_interval_text(s, name, e, worst=worst) for s, e in zip(found.points, every, strict=True))
     return [Column(f"{name} no worse" if worst else name, cells), Column("95 % interval", ends)]
-
-
-def _estimate_cell(point: Solution, name: str, estimate: Estimate | None, *, worst: bool) -> str:
-    return "" if estimate is None else _written(point, name, estimate.value, worst=worst)
 
 
 def _interval_text(point: Solution, name: str, estimate: Estimate | None, *, worst: bool) -> str:

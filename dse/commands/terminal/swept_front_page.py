@@ -7,12 +7,19 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dse.commands.terminal.front_page import Column, both, column, design
-from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
+from dse.commands.terminal.front_page import (
+    Column,
+    both,
+    column,
+    design,
+    show_columns,
+    show_origin,
+    show_written,
+)
+from dse.commands.terminal.printing import PAGE_WIDTH, say
 from dse.fronts.front_search import Front
 from results.along_fronts.along import knee
-from results.summaries import outside
-from results.telling import sizes, sources, words
+from results.telling import sizes, words
 from scenarios.language.machine_files import shown_names
 from scenarios.sizes import unit_in_question
 
@@ -51,19 +58,12 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
             )
         )
     answered = [p for f in found.found.values() for p in f.points]
-    beyond = outside.words(outside.of_solutions(answered), len(answered))
-    if beyond:
-        say(textwrap.fill(f"Outside {beyond}", PAGE_WIDTH))
-    for label, text in sources.of_solutions(answered):
-        say(textwrap.fill(f"{label.capitalize()}: {text}", PAGE_WIDTH))
+    show_origin(answered)
     for line in _reasons(found):
         say(textwrap.fill(line, PAGE_WIDTH, subsequent_indent="  "))
     for line in _methods(found):
         say(textwrap.fill(line, PAGE_WIDTH))
-    if outputs:
-        say(f"Wrote {', '.join(outputs)}")
-    else:
-        say(f"A table or picture of it: dse front {scenario} -o front.csv -o front.png")
+    show_written(scenario, outputs)
 
 
 def _place_cells(found: Fronts, place: Place) -> list[str]:
@@ -97,9 +97,7 @@ def _print_fronts(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
     if len(goals) == 2 and sum(c.width for c in (*before, *bends, *behind)) <= PAGE_WIDTH:
         before += bends
     left = {"status", *(c.of.name for c in found.grid.changes if not c.of.numeric)}
-    columns = [*before, *behind]
-    head = [c.heading for c in columns]
-    show(table(head, zip(*(c.cells for c in columns), strict=True), frozenset(head) - left))
+    show_columns([*before, *behind], left)
 
 
 def _knee(front: Front, name: str) -> str:
@@ -151,8 +149,7 @@ def _print_points(
         *(c.heading for c in made if c.about),
         *(c.of.name for c in found.grid.changes if not c.of.numeric),
     }
-    right = frozenset(c.heading for c in every if c.heading not in left)
-    show(table([c.heading for c in every], zip(*(c.cells for c in every), strict=True), right))
+    show_columns(every, left)
     for c in made:
         if c.about:
             say(textwrap.fill(c.about, PAGE_WIDTH))

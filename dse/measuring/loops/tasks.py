@@ -135,14 +135,18 @@ def plan(hardware: Hardware, threads: int, *, quick: bool) -> list[Callable[[Tea
     orders = [n for n in orders if n <= _QUICK_ORDER][-2:] if quick else orders
     found: list[Callable[[Team], Task]] = []
     for precision in PRECISIONS:
-        found.append(partial(polynomial, precision=precision, degree=kernels.UNROLLED_STEPS, size=every[0]))
-        found += [partial(polynomial, precision=precision, degree=d, size=most) for d in degrees]
-        found += [partial(product, precision=precision, order=n) for n in orders]
-    found += [partial(stream, name="triad", size=size) for size in every]
-    found += [partial(stream, name=name, size=most) for name in ("copy", "scale", "add") if not quick]
-    found.append(partial(random_reads, size=most))
-    found += [partial(chase, size=size) for size in (every[-1:] if quick else every[::-2])]
-    return found
+        found += [
+            partial(polynomial, precision=precision, degree=kernels.UNROLLED_STEPS, size=every[0]),
+            *(partial(polynomial, precision=precision, degree=d, size=most) for d in degrees),
+            *(partial(product, precision=precision, order=n) for n in orders),
+        ]
+    return [
+        *found,
+        *(partial(stream, name="triad", size=size) for size in every),
+        *(partial(stream, name=name, size=most) for name in ("copy", "scale", "add") if not quick),
+        partial(random_reads, size=most),
+        *(partial(chase, size=size) for size in (every[-1:] if quick else every[::-2])),
+    ]
 
 
 def polynomial(team: Team, precision: str, degree: int, size: int) -> Task:

@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import field, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import dse.models
 import results.dataset
@@ -40,7 +41,8 @@ from results.stores import grown
 from results.stores.chunks import ChunkIndex
 from results.stores.grown import Before, Places
 from scenarios.structured.kernels import model_names
-from solvers import anchors, feasible_values, many_points, paths
+from solvers import anchors, many_points, paths
+from solvers.answer import answers, put_alone
 from solvers.fronts import front_points
 from solvers.fronts.program_front import ProgramFront
 from solvers.side_by_side import run_apart
@@ -55,9 +57,9 @@ Told = Callable[[int], None]
 """What is called with the number of points of a chunk that are solved so far."""
 LEFT_OVER = "left_over"
 FRONT = "the exact front along a limit"
-NO_REASON = "no reason was kept"
 SIDE_BY_SIDE = 64
 """Points that are answered side by side: from there on the kernel's calls cost what their programs cost."""
+STUDIES_KEPT = 4
 _one_at_a_time = threading.Lock()
 _unwritable: dict[str, results.stores.store.StoreError] = {}
 
@@ -87,6 +89,9 @@ class Ready:
     def kind(self) -> str:
         """How the grid is cut into chunks (see ``results.stores.chunks.chunk_shape``)."""
         return "point" if self.path is None else self.path.kind
+
+
+_ready: dict[Study, Ready] = {}
 
 
 def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool = False) -> Ready:
@@ -138,12 +143,24 @@ def read(study: Study) -> scenarios.Scenario:
     return scenarios.from_text(study.text, study.file, tables)
 
 
-@lru_cache(maxsize=4)
 def prepared(study: Study) -> Ready:
-    """Read a study's scenario in this process, and decide how its grid is answered."""
-    found = of_scenario(asked := read(study), scenarios.grid(asked), study.only, study.by, full=study.full)
-    old = study.extends
-    return found if old is None else replace(found, before=grown.before(old, found.plan, study.damaged))
+    """Read a study's scenario in this process, and decide how its grid is answered, unless that is known."""
+    found = _ready.get(study)
+    if found is None:
+        found = of_scenario(
+            asked := read(study), scenarios.grid(asked), study.only, study.by, full=study.full
+        )
+        if study.extends is not None:
+            found = replace(found, before=grown.before(study.extends, found.plan, study.damaged))
+        know(study, found)
+    return found
+
+
+def know(study: Study, at: Ready) -> None:
+    """Keep how the grid of a study is answered, for its chunks that this process computes."""
+    while len(_ready) >= STUDIES_KEPT:
+        _ready.pop(next(iter(_ready)), None)
+    _ready[study] = at
 
 
 def part(at: Ready, places: Sequence[Places]) -> Ready:
@@ -226,10 +243,12 @@ def everything(at: Ready) -> Arrays:
 
 def _computed(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[Arrays, int, handover.Tally]:
     """Solve a block; also says how many points a way for whole blocks left over, and why."""
-    if at.path is not None:
-        return _at_once(at, at.path, region, told)
-    with handover.collected() as why:
-        return _point_by_point(at, region, told), 0, why
+
+    def apart(left: NDArray[np.bool_]) -> list[Solution]:
+        with _one_at_a_time if side_by_side(at) else nullcontext():
+            return _apart(at, region, left, told)
+
+    return answers(at.grid, at.plan, region, at.path, apart)
 
 
 def _extended(at: Ready, before: Before, region: tuple[slice, ...]) -> tuple[Arrays, int, handover.Tally]:
@@ -257,7 +276,7 @@ def _retried(
     failed = arrays["status"] == results.dataset.STATUS_CODES[Status.ERROR]
     before = results.stores.store.notes(study.store, [index]).get(index, {})
     with _one_at_a_time:
-        _one_by_one(at, region, arrays, failed, told)
+        put_alone(at.plan, arrays, failed, _apart(at, region, failed, told))
     return arrays, before.get("alone", 0), before.get(LEFT_OVER, {})
 
 
@@ -291,48 +310,22 @@ def written(
     return Finished(index, note=told)
 
 
-def _at_once(
-    at: Ready, path: many_points.Path, region: tuple[slice, ...], told: Told | None
-) -> tuple[Arrays, int, handover.Tally]:
-    """Answer a block by one vectorised call, and what that leaves over one by one; also how many these are, and why."""
-    began = time.perf_counter()
-    shape = tuple(s.stop - s.start for s in region)
-    found = None
-    with handover.collected() as tally, handover.guarded(path.method, math.prod(shape)):
-        found = path.solve(at.plan, region)
-    arrays, left = found or (results.dataset.blank(at.plan, shape), np.ones(shape, bool))
-    if "seconds" in arrays:
-        arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
-    feasible_values.complete(at.grid, at.plan, region, arrays, left)
-    alone = int(np.count_nonzero(left))
-    tally.complete(alone, NO_REASON)
-    with _one_at_a_time if alone and side_by_side(at) else nullcontext():
-        _one_by_one(at, region, arrays, left, told)
-    return arrays, alone, tally
+def _apart(
+    at: Ready, region: tuple[slice, ...], left: NDArray[np.bool_], told: Told | None
+) -> list[Solution]:
+    """Solve the points of a block that are ``left``, each by itself; the others count as solved.
 
-
-def _one_by_one(at: Ready, region: tuple[slice, ...], arrays: Arrays, left: Any, told: Told | None) -> None:
-    """Solve the points of a block that are ``left``, each by itself; the others count as solved."""
-    one = (1,) * left.ndim
-    which = list(map(tuple, np.argwhere(left).tolist()))
-    some = [tuple(s.start + i for s, i in zip(region, where, strict=True)) for where in which]
-    done = left.size - len(which)
-    for where, solution in zip(which, _answered_apart(at, some, told, done), strict=True):
-        alone = results.dataset.to_arrays(at.plan, [solution], one)
-        for name, values in alone.items():
-            arrays[name][where] = values[(0,) * left.ndim]
-
-
-def _point_by_point(at: Ready, region: tuple[slice, ...], told: Told | None) -> Arrays:
+    Where no way takes whole blocks, an exact front answers what it can.
+    """
+    every = list(itertools.compress(places(region), left.flat))
     found: dict[tuple[int, ...], Solution] = {}
-    for line in lines(at.grid, region):
+    for line in lines(at.grid, region) if at.path is None else ():
         found |= _from_front(at, line)
         if told is not None and found:
             told(len(found))
-    rest = [place for place in places(region) if place not in found]
-    found |= zip(rest, _answered_apart(at, rest, told, len(found)), strict=True)
-    shape = [s.stop - s.start for s in region]
-    return results.dataset.to_arrays(at.plan, [found[place] for place in places(region)], shape)
+    rest = [place for place in every if place not in found]
+    found |= zip(rest, _answered_apart(at, rest, told, left.size - len(rest)), strict=True)
+    return [found[place] for place in every]
 
 
 def _answered_apart(

@@ -19,18 +19,14 @@ import socket
 import threading
 import time
 import uuid
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from results.stores.files.object_storage import ObjectFolder
-from results.stores.files.storage import LocalFolder, folder
+from results.stores.files.storage import LocalFolder, Place, folder
 from results.stores.files.trouble import StoreBusy, explained
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from results.stores.files.storage import Place
 
 NAME = "chunks_done/sweep.lock"
 MOMENT = 0.1

@@ -7,12 +7,10 @@ said as ever (``AWS_ENDPOINT_URL``, ``AWS_PROFILE``, fsspec's configuration, ...
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from results.stores.files.trouble import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 ROOT = "zarr.json"
 """The file of a store that says what it holds; without it there is no store."""

@@ -13,16 +13,14 @@ import re
 import shutil
 import socket
 import uuid
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from results.stores.files.object_storage import ObjectFolder
 from results.stores.files.trouble import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 Place = str | os.PathLike[str]
 

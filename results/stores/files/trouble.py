@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _REASONS = {
     errno.ENOSPC: "the disk is full; what is stored stays valid, free some space and run it again",

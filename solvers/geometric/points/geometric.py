@@ -24,11 +24,18 @@ from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
 from solvers.geometric.points import beside
 from solvers.geometric.points.best_cases import best_case
-from solvers.geometric.points.geometric_answers import OTHER_TIES, Answers, answered, elasticities
+from solvers.geometric.points.geometric_answers import (
+    BEATEN,
+    OTHER_TIES,
+    Answers,
+    answered,
+    elasticities,
+)
 from solvers.geometric.programs import relaxed_limits, ties
 from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.many_points import by_piece
@@ -40,6 +47,8 @@ from solvers.patterns import groups
 KIND = "geometric program"
 PIECE = 50_000
 """Points of a piece: setting up the arithmetic takes some ms, and two of them make a chunk."""
+OF_DESIGNS = {"decided", "metric", "family", "elasticity"}
+"""Roles of variables that depend on which of equally good designs is handed out."""
 FEWEST_NEAR = 8
 """Points for each that is answered in full from which the others start from those."""
 
@@ -90,12 +99,16 @@ def answer(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
     """Answer the points of a piece; on a large grid from a few points around that are answered first."""
     cases, points = piece.made, piece.points
     full, divides = answers.plan.full, any(b.arrays.divisors for b in cases)
+    told = any(v.role in OF_DESIGNS for v in answers.plan.variables)
     solve = solver(0 if divides else max(b.low.shape[1] for b in cases), compiled=compiled)
+    # a case that is worse than something else says nothing of the others
+    below = piece.below if len(cases) == 1 else None
     each = []
     for k, made in enumerate(cases):
         # near others it is proved what is optimal, not what else is
         near = _anchors(piece.spread, piece.region, k) if compiled and not (full or divides) else None
-        each.append(_answered(made, solve, near, ranged=full, alone=len(cases) == 1)[0])
+        alone = len(cases) == 1
+        each.append(_answered(made, solve, near, ranged=full, alone=alone, below=below, tied=told)[0])
     if any(found is None for found in each):
         handover.hand_over(OTHER_TIES, points.size)
         return np.zeros(points.size, bool)
@@ -105,7 +118,7 @@ def answer(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
         found.why[(found.status > 0) & ~known], found.status[~known] = beside.UNEXPLAINED, 0
     _put_answers(answers, points, cases, found, solve)
     good: Mask = found.status != 0
-    for reason, count in Counter(found.why[~good]).items():
+    for reason, count in Counter(found.why[~good & (found.why != BEATEN)]).items():
         handover.hand_over(reason, count)
     return good
 
@@ -140,14 +153,24 @@ def _anchors(
 
 
 def _answered(
-    made: Batch, solve: Solver, start: Anchors | None, *, ranged: bool = False, alone: bool = True
+    made: Batch,
+    solve: Solver,
+    start: Anchors | None,
+    *,
+    ranged: bool = False,
+    alone: bool = True,
+    below: Array | None = None,
+    tied: bool = True,
 ) -> tuple[Answers | None, Stages | None, Found | None]:
     """Answer a batch, as far as that goes from what is known near by."""
     rule = ties.of_batch(made, solve)
     if rule is None:
         return None, None, None
     near = None if start is None else neighbour_proofs.settled(rule, start)
-    return answered(made, rule.solve, rule=rule, near=near, ranged=ranged, alone=alone), rule, near
+    found = answered(
+        made, rule.solve, rule=rule, near=near, ranged=ranged, alone=alone, below=below, tied=tied
+    )
+    return found, rule, near
 
 
 def solver(width: int = 0, *, compiled: bool) -> Solver:

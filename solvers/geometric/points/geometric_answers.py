@@ -53,6 +53,9 @@ TIED = "designs equally good between which the tie rule did not decide"
 OTHER_TIES = "a tie rule that asks for what is not a posynomial"
 WHOLE = "whole numbers that one branching does not settle"
 MISSED = "a design that misses a limit, or a gap that is not closed"
+BEATEN = "a bound that proves it worse than what is known beside it"
+WORSE = 2e-6
+"""Of the objective: what is worse by this is no part of the answer, whatever ties are granted."""
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
 
@@ -94,12 +97,16 @@ def answered(
     strained: float = STRAINED,
     ranged: bool = False,
     alone: bool = True,
+    below: Array | None = None,
+    tied: bool = True,
 ) -> Answers | None:
     """Answer the points of a block; None where the tie rule asks for what is not a posynomial over a monomial.
 
     ``why``: find out for points without a design which limits are in conflict. ``rule``: the tie rule, if it is at
     hand. ``near``: points that are settled already. ``strained``: see ``optima.settled``. ``ranged``: find out how far
     variables range that are not unique. ``alone``: not one of several cases, whose optimum a design may better.
+    ``below`` (N,): objectives that something else reaches (NaN: none); what is surely worse is left with its bound.
+    ``tied``: hand out the design that the tie rule wants, otherwise any of the best.
     """
     rule = rule or ties.of_batch(batch, solve)
     if rule is None:
@@ -116,7 +123,7 @@ def answered(
         s.y[near.best], s.value[near.best], s.multipliers[near.best] = near.y, near.bound, near.multipliers
         s.elasticity[near.best] = near.multipliers
     points = np.flatnonzero(np.isfinite(t.logc).all(1) & (s.status == 0))
-    none = _put_optima(s, rule, points, strained, ranged=ranged)
+    none = _put_optima(s, rule, points, strained, ranged=ranged, below=below, tied=tied)
     s.names, s.conflict = _refuted(batch, none, solve, s.status, why=why)
     if near is not None:
         s.conflict[near.conflicting] = near.members
@@ -126,21 +133,29 @@ def answered(
         far = of_problem(optima.eased(batch.problem), batch.problem.goal, batch.shape, fits)
         there = None if far is None else ties.of_batch(far, solve)
         if there is not None:
-            _put_optima(s, there, again, strained, ranged=ranged, last=True)
+            _put_optima(s, there, again, strained, ranged=ranged, last=True, tied=tied)
             s.plain[again] = False
     judge_designs(batch, s, alone=alone)
     return s
 
 
 def _put_optima(
-    s: Answers, rule: Stages, points: Indices, strained: float, *, ranged: bool, last: bool = False
+    s: Answers,
+    rule: Stages,
+    points: Indices,
+    strained: float,
+    *,
+    ranged: bool,
+    last: bool = False,
+    below: Array | None = None,
+    tied: bool,
 ) -> Indices:
     """Solve points and put what is optimal or unbounded into place; returns the points that have no design.
 
     ``last``: the ends of the search box are as far away as they go.
     """
     b, c = rule.batch, divided.take(rule.batch.arrays, points)
-    r = branch.search(c if c.divisors else replace(c, allowed={}), rule.solve)
+    r = branch.search(c if c.divisors else replace(c, allowed={}), rule.solve, value_only=not tied)
     s.nodes[points], s.why[points] = r.nodes, np.where(r.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     none: Indices = points[r.status == gp.INFEASIBLE]
     good = r.status == gp.OPTIMAL
@@ -157,12 +172,25 @@ def _put_optima(
         s.why[best] = np.where(held, AT_EDGE, "")
         if last:
             s.status[best[held]] = STATUS_CODES[Status.UNBOUNDED]
-        best, regular = best[~held], known.take(~held)
+        kept = ~held
+        if below is not None:
+            beaten = kept & _beaten(b, r.bound, below[best])
+            s.value[best[beaten]], s.why[best[beaten]] = r.bound[beaten], BEATEN
+            kept &= ~beaten
+        best, regular = best[kept], known.take(kept)
         if c.allowed and not c.divisors:
             _put_whole(s, rule, best, regular, strained)
         else:
-            _put_settled(s, rule, best, r.take(~held), regular, strained, ranged=ranged)
+            _put_settled(s, rule, best, r.take(kept), regular, strained, ranged=ranged, tied=tied)
     return none
+
+
+def _beaten(batch: Batch, bound: Array, below: Array) -> Bools:
+    """Where a bound (in logs) proves that every design is worse than an objective."""
+    goal = batch.problem.goal
+    assert goal is not None, "a batch has a goal"
+    sign = -1.0 if batch.question.objectives[0].maximize else 1.0
+    return np.asarray(sign * (goal.to_user(bound) - below) > WORSE * np.abs(below))
 
 
 def _put_whole(s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float) -> None:
@@ -185,14 +213,15 @@ def _put_settled(
     strained: float,
     *,
     ranged: bool,
+    tied: bool,
 ) -> None:
     """Put designs by the tie rule, bounds and multipliers of the optima ``best`` into place, or why there are none."""
     own = divided.take(rule.batch.arrays, best)
     searched = bool(own.divisors)
     there = optima.settled(
         rule.batch, best, found.y, rule.solve, regular,
-        rule=rule, sharp=searched, after=0 if ranged else None, strained=strained,
-        within=(found.low, found.high) if searched else None,
+        rule=rule, sharp=searched, tied=tied, after=0 if ranged else None, strained=strained,
+        within=(found.low, found.high) if searched and tied else None,
     )  # fmt: skip
     known, chosen, sure = there.known, there.chosen, there.crossed
     if searched:

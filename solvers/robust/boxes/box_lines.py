@@ -122,13 +122,13 @@ def known(wanted: Wanted, low: Array, high: Array) -> Known:
     e = _without_slopes(e, np.repeat(from_zero, n))
     dead = np.zeros(boxes_, bool)
     lines: list[Line] = []
-    goal, flat = _goal_line(wanted, e, len(keys) + len(wanted.caps()), (boxes_, n), reach)
+    goal, flat = _goal_line(wanted, e, keys, (boxes_, n), reach)
     # where a descent along the goal would go, the limits matter most
     down = -np.sign(goal.slope) * reach
     failing = [np.zeros((boxes_, count), bool) for _ in wanted.chances]
     promised: list[list[_Row]] = [[] for _ in wanted.chances]
     for r, key in enumerate(keys):
-        if not wanted.counts(key.name):
+        if key == wanted.eased or not wanted.counts(key.name):
             continue
         take = wanted.worlds.count_of(key.name)
         row, lo = _row_bounds(e, r, (boxes_, n), reach, take), e.low[r].reshape(boxes_, n)[:, :take]
@@ -218,21 +218,31 @@ def _above(
 
 
 def _goal_line(
-    wanted: Wanted, e: boxes.Enclosure, r: int, shape: tuple[int, int], reach: Array
+    wanted: Wanted, e: boxes.Enclosure, keys: Sequence[RowKey], shape: tuple[int, int], reach: Array
 ) -> tuple[Line, Array]:
     """A line below what is minimised (see ``objective_at``), and a number below it."""
-    worlds = wanted.worlds
-    if not worlds.nominal.objectives:
+    worlds, r = wanted.worlds, len(keys) + len(wanted.caps())
+    if not wanted.aims:
         nothing = np.zeros(shape[0])
         return Line(np.zeros_like(reach), nothing), nothing
-    count, sign = worlds.measured, wanted.sign
-    if wanted.exceeded is not None:
+    count, sign, most, fails = worlds.measured, wanted.sign, wanted.exceeded, np.False_
+    if wanted.eased is not None:
+        r, count = keys.index(wanted.eased), worlds.count_of(wanted.eased.name)
+        groups = [wanted.chances[g] for g in wanted.failing(wanted.eased.name)]
+        if groups:
+            # where the others of its group fail for sure it plays no part, and they use up what may fail
+            few = min(groups, key=lambda c: c.may_fail)
+            others = [k for k, key in enumerate(keys) if key.name in few.names and key != wanted.eased]
+            low = [e.low[k].reshape(shape)[:, :count] for k in others if wanted.counts(keys[k].name)]
+            most, fails = few.may_fail, np.any([x > 1 + HOLDS for x in low], axis=0)
+    if most is not None:
         row = _row_bounds(e, r, shape, reach, count, sign)
         lo, hi = (v[r].reshape(shape)[:, :count] for v in (e.low, e.high))
         with np.errstate(all="ignore"):
             flat = np.where(lo > 0, sign * np.log(lo if sign > 0 else hi), -np.inf)
-        place = count - 1 - wanted.exceeded
-        return row.exceeded(wanted.exceeded), np.partition(flat, place, axis=1)[:, place]
+        row = replace(row, cut=np.where(fails, np.inf, row.cut))
+        place = count - 1 - most
+        return row.exceeded(most), np.partition(np.where(fails, np.inf, flat), place, axis=1)[:, place]
     assert not isinstance(wanted.measure, Quantile), "a quantile is exceeded in so many samples"
     return _measured(wanted.measure, e, r, shape, reach, count, sign)
 
@@ -278,7 +288,7 @@ def objective_at(wanted: Wanted, key: float) -> float:
 
 def key_of(wanted: Wanted, objective: float) -> float:
     """Return what the goal's line is where the objective has this value; minus infinity where it has none."""
-    if wanted.exceeded is None or not wanted.worlds.nominal.objectives:
+    if wanted.exceeded is None or not wanted.aims:
         # where nothing is to be best any design is as good as another
         return wanted.sign * objective
     return float(wanted.sign * np.log(objective)) if objective > 0 else -np.inf

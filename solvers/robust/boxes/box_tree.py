@@ -35,8 +35,8 @@ FIRST_HALVINGS = 3
 STARTS = 3
 TRIED = 512
 """Points of a Sobol sequence that are judged for the first starts."""
-SHARE_OF_GAP = 0.2
-"""Which part of the gap asked for may be left in a box."""
+SHARE_OF_GAP, FINE_SHARE = 0.2, 0.01
+"""Which part of the gap asked for may be left in a box: less while that takes little work."""
 
 
 @dataclass(slots=True)
@@ -68,23 +68,25 @@ class Tree:
         """The least of what is not excluded."""
         return float(min(self.now.key.min(initial=np.inf), self.closed, self.best))
 
-    def run(self) -> None:
+    def run(self, known: Mapping[str, float] | None = None) -> None:
         """Search until the gap is closed or the work is done, first the box, then what is beyond its own ends."""
+        if known is not None:
+            self._descend(np.array([known[n] for n in self.where.names]))
         kept = boxes.tighten(self.wanted.certain(), self.where)
         if kept is not None:
             self._examine(kept[0][None], kept[1][None])
             for _ in range(FIRST_HALVINGS):
                 # often this proves that there is nothing to look for
                 self._halve()
-            if self.now.key.size:
-                self._search(*kept)
+            if self.now.key.size and self.best_x is None:
+                self.look(*kept)
             self._close()
         if any(map(any, self.where.ends)) and not self._enough():
             self._beyond()
 
     def _enough(self) -> bool:
         """Whether there is a design and nothing to be best."""
-        return self.best_x is not None and not self.wanted.worlds.nominal.objectives
+        return self.best_x is not None and not self.wanted.aims
 
     def _close(self) -> None:
         """Halve the boxes that promise most until none promises anything or the work is done."""
@@ -112,7 +114,7 @@ class Tree:
         self._let_go()
         if self.now.key.size and self.done < self.most:
             if self.best_x is None:
-                self._search(*kept)
+                self.look(*kept)
             else:
                 self._descend(self.best_x)
                 self._scatter(24)
@@ -137,7 +139,8 @@ class Tree:
         self.now = now.take(kept)
 
     def _cutoff(self) -> float:
-        gap = SHARE_OF_GAP * self.wanted.worlds.nominal.gap
+        share = FINE_SHARE if self.done < 4 * AT_ONCE else SHARE_OF_GAP
+        gap = share * self.wanted.worlds.nominal.gap
         size = 1.0 if self.wanted.exceeded is not None else abs(self.best)
         return self.best - gap * size if np.isfinite(self.best) else np.inf
 
@@ -182,7 +185,7 @@ class Tree:
         if keys[i] < self.best:
             self.best, self.best_x = float(keys[i]), x[i]
 
-    def _search(self, low: Array, high: Array) -> None:
+    def look(self, low: Array, high: Array) -> None:
         """Look for designs to begin with: points spread over the box, and the best of them followed downhill."""
         from scipy.stats import qmc  # slow to import
 

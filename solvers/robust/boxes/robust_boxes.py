@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from formulations.tolerances import TIE
 from formulations.uncertainty.wanted import Wanted, left_out, reached
 from results.solution import Status
 from solvers.judgement import relative_gap
@@ -25,19 +26,33 @@ from solvers.robust.masters.robust_geometric import Found
 
 WORK = 1_000_000
 """Boxes times worlds that are bounded: some five seconds."""
-SOLVER = "dse branch and bound over boxes"
+SOLVER, SEARCH = "dse branch and bound over boxes", "dse local search over samples"
 UNTIED = "one of the equally good designs is reported"
 
 
-def minimise(wanted: Wanted, work: int = WORK) -> Found:
+def minimise(wanted: Wanted, work: int = WORK, known: Mapping[str, float] | None = None) -> Found:
     """Find the best design of one to few decided numbers, with a bound; see ``Wanted``.
 
     ``optimal`` where the gap asked for is reached, else ``feasible`` with the bound; ``infeasible`` where no part of
-    the box can hold the limits. Raises CannotTake where an equation is none for slopes.
+    the box can hold the limits. ``known``: a design to begin with.
+    Raises CannotTake where an equation is none for slopes.
     """
     tree = Tree(wanted, work)
-    tree.run()
+    tree.run(known)
     return _found_in_tree(tree)
+
+
+def searched(wanted: Wanted, why: str) -> Found:
+    """Search for the best design without proof, where equations are none for slopes; ``why``: what refuses them."""
+    tree = Tree(wanted, 0)
+    tree.look(tree.where.low, tree.where.high)
+    if tree.best_x is None:
+        message = f"no method finds one design for all {wanted.worlds.plural} here: {why}"
+        return Found(Outcome(Status.ERROR, message=message, solver=SEARCH))
+    x = dict(zip(tree.where.names, map(float, tree.best_x), strict=True))
+    text = f"searched without proof, every design evaluated in every {wanted.worlds.word}; no proof: {why}"
+    outcome = Outcome(Status.FEASIBLE, x, certificate=text, solver=SEARCH)
+    return Found(outcome, left_out=left_out(wanted, x), unweighed="the design is not proved best")
 
 
 def better(wanted: Wanted, one: Found, other: Found) -> Found:
@@ -45,10 +60,10 @@ def better(wanted: Wanted, one: Found, other: Found) -> Found:
     there = [f for f in (one, other) if f.outcome.x is not None]
     if not there:
         return next((f for f in (one, other) if f.outcome.status is Status.INFEASIBLE), one)
-    if not wanted.worlds.nominal.objectives:
+    if not wanted.aims:
         return there[0]
     sign = wanted.sign
-    best = min(there, key=lambda f: sign * _value_of_found(wanted, f))
+    best = there[0] if as_good(wanted, there[0], there[-1]) else there[-1]
     bounds = [f.outcome.bound for f in (one, other) if f.outcome.bound is not None]
     bound = _allowed(wanted, best.outcome.x, sign * max((sign * b for b in bounds), default=np.nan))
     text = best.outcome.certificate
@@ -74,6 +89,12 @@ def _allowed(wanted: Wanted, x: Mapping[str, float] | None, bound: float) -> flo
     if not found.over()[0] > 0.0:
         return bound
     return wanted.sign * float(np.minimum(wanted.sign * bound, wanted.sign * found.goal[0]))
+
+
+def as_good(wanted: Wanted, one: Found, other: Found) -> bool:
+    """Whether one design found is as good as another."""
+    value, least = (wanted.sign * _value_of_found(wanted, f) for f in (one, other))
+    return value <= least + TIE * abs(least)
 
 
 def _value_of_found(wanted: Wanted, found: Found) -> float:
@@ -108,7 +129,7 @@ def _found_in_tree(tree: Tree) -> Found:
         )
     x = dict(zip(tree.where.names, map(float, tree.best_x), strict=True))
     fails = left_out(wanted, x)
-    if not nominal.objectives:
+    if not wanted.aims:
         return Found(
             Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER),
             left_out=fails,
@@ -123,7 +144,7 @@ def _found_in_tree(tree: Tree) -> Found:
         text = (
             f"{text}; {why} left a gap of {gap:.1e}" if np.isfinite(gap) else f"{text}; {why} left no bound"
         )
-    return weighed(wanted, Found(Outcome(status, x, bound, f"{text}; {UNTIED}", SOLVER), left_out=fails))
+    return Found(Outcome(status, x, bound, f"{text}; {UNTIED}", SOLVER), left_out=fails)
 
 
 def weighed(wanted: Wanted, found: Found) -> Found:

@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dse.system.records import dataclass
+from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE, Pair, log_ends
 from formulations.arithmetics.posynomial import ONE, Posynomial
+from formulations.canonical import Canonical
+from formulations.grids.divided import take
 from formulations.problem import Goal, Kind, Problem, Row, Variable, kind_of
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
@@ -30,6 +33,7 @@ from formulations.uncertainty.worlds import Array, Judged, Worlds, judged
 from results.solution import Status
 from scenarios.question import Decision, Question
 from solvers.geometric import kinks, structured
+from solvers.geometric.programs.unbounded import runaway
 from solvers.outcome import Outcome
 from solvers.robust.masters import robust_caps
 
@@ -105,6 +109,8 @@ class Master:
                 self.rows.append((CERTAIN, robust.row_at(self.asked, row, 0, x)))
             elif row.key not in fixed:
                 ratio = at.counted(row.key, self.left_out)
+                if not (ratio > -np.inf).any():
+                    continue
                 i = _hardest_world(row, ratio) if first else None
                 i = int(np.nan_to_num(ratio, nan=np.inf).argmax()) if i is None else i
                 if first or not ratio[i] <= 1 + WORLD_BROKEN:
@@ -194,8 +200,8 @@ def minimise(
 ) -> Found:
     """Find the design whose objective has the least measure over the worlds, with every limit held in each of them.
 
-    ``tied``: settle ties by the question's rule, at the nominal numbers. ``left_out``: of a limit the worlds in which
-    it need not hold. Raises NotPosynomial where the measure cannot be cut: a mean of ratios of sums.
+    ``tied``: settle ties by the rule, at the nominal numbers, and weigh limits. ``left_out``: of a limit the worlds in
+    which it need not hold. Raises NotPosynomial where the measure cannot be cut: a mean of ratios of sums.
     """
     exact = robust.exact_goal(asked, measure)
     master = Master(asked, measure, left_out or {})
@@ -219,8 +225,9 @@ def minimise(
     else:
         words = f"{MASTER_ROUNDS} rounds of cuts did not close the gap"
         return Found(dataclasses.replace(found.outcome, status=Status.FEASIBLE, x=x, message=words))
-    if tied:
-        found, x = _settled_ties(master, searched, found, x, exact)
+    if not tied:
+        return Found(dataclasses.replace(found.outcome, x=x), needed=needed_worlds(master.worlds()))
+    found, x = _settled_ties(master, searched, found, x, exact)
     outcome = dataclasses.replace(found.outcome, x=x, solver="dse cuts over samples")
     elasticities, why = _weights_of_limits(master, problem, found)
     return Found(
@@ -261,6 +268,31 @@ def middle_design(asked: Posed) -> dict[str, float]:
             x = float(listed[np.abs(np.log(listed) - math.log(x)).argmin()])
         found[v.name] = float(round(x)) if d.integer else float(x)
     return found
+
+
+def in_worlds(asked: Posed, rows: Sequence[Row]) -> Canonical:
+    """Return the objective and some rows as arrays, with a point for each world that is measured."""
+    goal, worlds = asked.goal, asked.worlds
+    assert goal is not None, "there is an objective"
+    names = tuple(v.name for v in asked.variables)
+    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
+    # no bound may rest on an end that only a search has
+    box = canon.boxes(asked.variables, (worlds.size,), far=True)
+    c = canon.arrays(names, pairs, tuple(r.key for r in rows), *box, (worlds.size,))
+    return take(c, np.arange(worlds.measured))
+
+
+def endless(asked: Posed) -> tuple[str, bool] | None:
+    """Name a variable along which the objective improves for ever in every world, and whether it falls.
+
+    That follows from exponents, which are the same in all worlds. None where there is none, or equations are others.
+    """
+    posed = [r for r in (asked.goal, *asked.rows) if r is not None]
+    plain = all(r.denominator.is_monomial and not robust.has_maxima(r.numerator) for r in posed)
+    if asked.goal is None or asked.worlds.caps or not plain:
+        return None
+    c = in_worlds(asked, asked.rows)
+    return runaway(take(c, [0]), asked.variables) if np.isfinite(c.logc).all() else None
 
 
 def _design_of_outcome(asked: Posed, outcome: Outcome) -> dict[str, float]:

@@ -30,7 +30,7 @@ STALE = float(os.environ.get("STALE", "0"))
 
 
 def noting(module: Any) -> None:
-    solve = module._point_by_point
+    solve = module._computed
 
     @functools.wraps(solve)
     def noted(at: Any, region: Any, told: Any) -> Any:
@@ -40,7 +40,7 @@ def noting(module: Any) -> None:
         os.close(file)
         return solve(at, region, told)
 
-    module._point_by_point = noted
+    module._computed = noted
     one_by_one(module)
 
 

@@ -102,15 +102,22 @@ def fit_behaviour(
             raise
         except ValueError as problem:
             raise click.UsageError(str(problem)) from None
-    wrong = "" if wanted.force else found.distrust
-    output = None if wrong else wanted.output
+    return write_and_tell(found, wanted, "model")
+
+
+def write_and_tell(found: Any, wanted: Wanted, kind: str) -> int:
+    """Write and print a fit, and return the exit code; ``kind``: of file that it makes, "machine" or "model".
+
+    Where it is not a model of the runs no such file is written without force, and why is said.
+    """
+    output = None if found.distrust and not wanted.force else wanted.output
     if output:
         folder_for(output)
         found.save(output, force=wanted.force)
     if wanted.plot:
-        folder_for(wanted.plot)
         from results.plot import save
 
+        folder_for(wanted.plot)
         save(found.plot(), wanted.plot)
     if wanted.as_json:
         say_json(found.record())
@@ -120,10 +127,11 @@ def fit_behaviour(
             say(f"Wrote {written}")
         if output:
             path = output if "/" in output else f"./{output}"
-            say(f'In a scenario: model = "{path}"; to look at it: dse models {path}')
-    if wrong:
-        complain(f"dse: {wrong}; no model file is written without --force")
-    return NO_ANSWER if wrong else ANSWERED
+            say(f'In a scenario: {kind} = "{path}"; to look at it: dse {kind}s {path}')
+    if not found.distrust:
+        return ANSWERED
+    complain(f"dse: {found.distrust}{'' if wanted.force else f'; no {kind} file is written without --force'}")
+    return ANSWERED if wanted.force else NO_ANSWER
 
 
 _EXAMPLE = '--target "latency = ms" --of "m, n, k"'

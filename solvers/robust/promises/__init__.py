@@ -1,1 +1,0 @@
-"""Limits with a probability and quantiles: which worlds may fail."""
