@@ -54,9 +54,15 @@ class Grid:
         """Return the values of each variable along a dimension of its own."""
         beyond = range(len(self.axes) - 1, -1, -1)
         return {
-            n: np.asarray(axis, dtype=float).reshape(-1, *(1,) * k)
+            n: axis_values(axis).reshape(-1, *(1,) * k)
             for n, axis, k in zip(self.names, self.axes, beyond, strict=True)
         }
+
+    def table(self, question: Question) -> Table:
+        """Return all combinations as a table."""
+        mesh = self.mesh()
+        x = {n: np.broadcast_to(v, self.shape).reshape(-1) for n, v in mesh.items()}
+        return Table(question, x, mesh)
 
     def designs(self, number: NDArray[np.int64]) -> dict[str, Array]:
         """Return the combinations of these numbers by variable."""
@@ -73,17 +79,27 @@ class Grid:
 
     def parts(self, question: Question) -> Iterator[Table]:
         """Go through the combinations, a chunk at a time."""
-        for start in range(0, self.size, TRIED_TOGETHER):
-            rows = np.arange(start, min(start + TRIED_TOGETHER, self.size))
-            yield Table(question, self.designs(rows))
+        if 0 < self.size <= TRIED_TOGETHER:
+            yield self.table(question)
+            return
+        # the first variable with several values is cut, so that the order stays
+        j = next((j for j, n in enumerate(self.shape) if n != 1), 0)
+        step = max(TRIED_TOGETHER * self.shape[j] // max(self.size, 1), 1)
+        for start in range(0, self.shape[j] if self.size else 0, step):
+            axes = (*self.axes[:j], self.axes[j][start : start + step], *self.axes[j + 1 :])
+            yield from replace(self, axes=axes).parts(question)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Designs of one combination of names: the value of every decided quantity in each."""
+    """Designs of one combination of names: the value of every decided quantity in each.
+
+    ``mesh``: where these are all combinations of some values, each quantity along a dimension of its own.
+    """
 
     question: Question
     x: Mapping[str, Array]
+    mesh: Mapping[str, Array] | None = None
 
     @property
     def size(self) -> int:
@@ -92,16 +108,22 @@ class Table:
 
     def take(self, which: Any) -> Table:
         """Return some of the designs."""
-        return replace(self, x={n: v[which] for n, v in self.x.items()})
+        return Table(self.question, {n: v[which] for n, v in self.x.items()})
 
     def joined(self, other: Table) -> Table:
         """Return these designs and those of another table."""
-        return replace(self, x={n: np.concatenate([v, other.x[n]]) for n, v in self.x.items()})
+        return Table(self.question, {n: np.concatenate([v, other.x[n]]) for n, v in self.x.items()})
 
 
 def _axis_length(axis: Array | range) -> int:
     """How many values an axis has; ``len`` of a range ends at 2**63."""
     return max(axis.stop - axis.start, 0) if isinstance(axis, range) else len(axis)
+
+
+def axis_values(axis: Array | range) -> Array:
+    """Return the values of an axis."""
+    own = axis.start + np.arange(_axis_length(axis)) if isinstance(axis, range) else axis
+    return np.asarray(own, dtype=float)
 
 
 def grid(question: Question, target: float = math.inf) -> Grid | None:

@@ -18,6 +18,7 @@ from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
+from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import Status
@@ -118,15 +119,29 @@ def numbers(t: Table, near: Question, which: NDArray[np.intp]) -> tuple[dict[str
     """What judges the designs of a table: metrics by name, and limits as ratios."""
     question = t.question
     with np.errstate(all="ignore"):
-        every = evaluation.metrics(near, t.x)
+        every = evaluation.metrics(near, t.x) if t.mesh is None else _over_mesh(near, t.mesh)
         wanted = {*evaluation.bounds(question), *(x.name for x in question.model.limits)}
         wanted |= {*question.tie_order}
         wanted |= {goal.name for goal in question.objectives}
         if any(composed.may_be_negative(question.model, n) for n in evaluation.bounds(question)):
             # a difference is measured against its parts
             wanted = {*every}
-        at = {n: _spread_to_points(plain(v), which) for n, v in every.items() if n in wanted}
+        flat = None if t.mesh is None else np.broadcast_shapes(*(v.shape for v in t.mesh.values()))
+        at = {n: _spread_to_points(_flat(plain(v), flat), which) for n, v in every.items() if n in wanted}
         return at, evaluation.ratios(question, t.x, at)
+
+
+def _over_mesh(near: Question, mesh: Mapping[str, Array]) -> Mapping[str, Any]:
+    """The metrics of all designs of a mesh: what depends on few of the decided quantities has few numbers."""
+    return evaluation.metrics(divided.before_axes(near, len(mesh)), mesh)
+
+
+def _flat(values: Any, shape: tuple[int, ...] | None) -> Any:
+    """Numbers over a mesh of this shape (None: it is a list of designs) along one dimension."""
+    if shape is None or not np.ndim(values):
+        return values
+    ahead = np.shape(values)[: max(np.ndim(values) - len(shape), 0)]
+    return np.broadcast_to(values, (*ahead, *shape)).reshape(*ahead, -1)
 
 
 def _spread_to_points(values: Any, which: NDArray[np.intp]) -> Any:

@@ -90,6 +90,15 @@ def at(question: Question, points: Any) -> Question:
     return with_each_number(question, there)
 
 
+def before_axes(question: Question, axes: int) -> Question:
+    """Return a question with the numbers of its points in front of so many dimensions."""
+
+    def of(value: Any) -> Any:
+        return Many(value.values.reshape(-1, *(1,) * axes)) if isinstance(value, Many) else value
+
+    return with_each_number(question, of)
+
+
 def with_each_number(question: Question, made: Callable[[Any], Any]) -> Question:
     """Return a question with each number that is given, or is a bound of a limit or a decision, made another one."""
 
@@ -112,7 +121,7 @@ def with_ends(question: Question, low: Callable[[Array], Any], high: Callable[[A
 
     def reduced(held: Held) -> Held:
         ends = (held.minimum, low), (held.maximum, high)
-        least, most = (float(of(end.values)) if isinstance(end, Many) else end for end, of in ends)
+        least, most = (of(end.values) if isinstance(end, Many) else end for end, of in ends)
         return replace(held, minimum=least, maximum=most)
 
     limits, decide = tuple(map(reduced, question.limits)), tuple(map(reduced, question.decide))

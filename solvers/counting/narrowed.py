@@ -6,7 +6,7 @@ what it depends on. One point of each kind of given numbers is enough, since lim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import Array, Many, Points, plain
+from formulations.arithmetics.many import Array, Differ, Many, Points, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
-from solvers.designs import Grid, Table
+from solvers.designs import TRIED_TOGETHER, Grid, Table
 from solvers.many_points import blocks
 from solvers.many_points.by_choice import SURE
 
@@ -31,8 +31,6 @@ CELLS_COMPARED = 4_000_000
 LARGEST_KEY = 2**62
 
 Indices = NDArray[np.intp]
-Rows = Callable[[Question], dict[RowKey, Any]]
-"""Limits as ratios over a mesh, of a question that has the bounds of some points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +58,19 @@ class Asked:
         x = self.every
         if not isinstance(x, Grid):
             return [Table(self.question, x)]
-        few = x.size < LARGE_TABLE
-        kept = [np.arange(x.size)] if few else narrow(x, self)
-        return [Table(self.question, x.designs(k)) for k in kept]
+        if x.size < LARGE_TABLE:
+            return [x.table(self.question)]
+        return [Table(self.question, x.designs(k)) for k in narrow(x, self)]
 
 
 def unbroken(every: Grid, asked: Asked) -> tuple[Indices]:
     """Designs that somewhere, with the loosest bounds, break no limit for certain."""
     found = np.zeros(every.shape, bool)
-    for points, rows in _kinds(every, asked):
-        found |= _breaks_few(every, asked, points, rows, 0)
+
+    def take(kinds: Points, mesh: Mesh) -> None:
+        np.logical_or(found, _breaks_few(asked, kinds, mesh, 0), out=found)
+
+    _by_kinds(every, asked, take)
     return (np.flatnonzero(found),)
 
 
@@ -79,21 +80,85 @@ def telling(every: Grid, asked: Asked) -> tuple[Indices, Indices]:
     A way is which limits are broken at which of the points that are alike in what is given.
     """
     ways, few = [], np.zeros(every.shape, bool)
-    for points, rows in _kinds(every, asked):
-        ways.append(_first_of_each_way(_broken(every, asked, points, rows), every))
-        few |= _breaks_few(every, asked, points, rows, 1)
+
+    def take(kinds: Points, mesh: Mesh) -> None:
+        np.logical_or(few, _breaks_few(asked, kinds, mesh, 1), out=few)
+        for k, kind in enumerate(kinds):
+            own = _broken(every, asked, np.flatnonzero(asked.which == kind), mesh.at(k))
+            ways.append(_first_of_each_way(own, every))
+
+    _by_kinds(every, asked, take)
     return np.unique(np.concatenate(ways)), np.flatnonzero(few)
 
 
-def _breaks_few(every: Grid, asked: Asked, points: Points, rows: Rows, most: int) -> Any:
-    """Which designs break no more than so many limits for certain, with the loosest bounds of some points."""
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """All designs with an axis for each decided quantity, at some points ``near`` that differ in what is given.
+
+    ``metrics``: of all designs, with those points in front where they differ.
+    """
+
+    x: Mapping[str, Array]
+    near: Question
+    metrics: Mapping[str, Any]
+
+    def at(self, k: int) -> Mesh:
+        """Return the same at one of its points."""
+        axes = len(self.x)
+        own = {n: v[[k]] if np.ndim(v) > axes and len(v) > 1 else v for n, v in self.metrics.items()}
+        return Mesh(self.x, blocks.part(self.near, np.array([k])), own)
+
+    def rows(self, question: Question) -> list[tuple[RowKey, Array]]:
+        """Limits as ratios, of a question that has the bounds of some points."""
+        here = replace(divided.before_axes(question, len(self.x)), given=self.near.given)
+        with np.errstate(all="ignore"):
+            found = evaluation.ratios(here, self.x, self.metrics)
+        return [(key, np.asarray(plain(ratio), float)) for key, ratio in found.items()]
+
+
+def _by_kinds(every: Grid, asked: Asked, take: Callable[[Points, Mesh], None]) -> None:
+    """Look at all designs at the kinds of points that differ in what is given, as many together as are comparable."""
+    step, x = max(TRIED_TOGETHER // every.size, 1), every.mesh()
+    waiting = [np.unique(asked.which)]
+    while waiting:
+        kinds = waiting.pop()
+        if kinds.size > step:
+            waiting += [kinds[:step], kinds[step:]]
+            continue
+        near = divided.before_axes(blocks.part(asked.near, kinds), len(x))
+        try:
+            with np.errstate(all="ignore"):
+                at = {n: plain(v) for n, v in evaluation.metrics(near, x).items()}
+            take(kinds, Mesh(x, near, at))
+        except Differ as apart:
+            holds = apart.holds.reshape(-1)
+            if holds.size != kinds.size or kinds.size == 1:
+                raise
+            waiting += [kinds[holds], kinds[~holds]]
+
+
+def _breaks_few(asked: Asked, kinds: Points, mesh: Mesh, most: int) -> Any:
+    """Which designs break no more than so many limits for certain, with the loosest bounds of some kind of points."""
+    points = np.flatnonzero(np.isin(asked.which, kinds))
+    place = np.searchsorted(kinds, asked.which[points])
+
+    def loosest(of: np.ufunc, start: float) -> Callable[[Array], Many]:
+        def made(values: Array) -> Many:
+            found = np.full(kinds.size, start)
+            of.at(found, place, values.reshape(-1))
+            return Many(found[:, None])
+
+        return made
+
+    ends = loosest(np.minimum, np.inf), loosest(np.maximum, -np.inf)
     broken: Any = np.int8(0)
-    for ratio in rows(divided.with_ends(blocks.part(asked.question, points), np.min, np.max)).values():
+    for _, ratio in mesh.rows(divided.with_ends(blocks.part(asked.question, points), *ends)):
         broken = broken + (np.isfinite(ratio) & (ratio > 1.0 + SURE))
-    return np.broadcast_to(broken <= most, (1, *every.shape))[0]
+    few = np.asarray(broken <= most)
+    return few.any(axis=0) if few.ndim > len(mesh.x) else few
 
 
-def _broken(every: Grid, asked: Asked, points: Points, rows: Rows) -> list[Any]:
+def _broken(every: Grid, asked: Asked, points: Points, mesh: Mesh) -> list[Any]:
     """At how many of some points, alike in what is given, each design breaks each limit.
 
     What breaks a bound breaks all that are tighter, so that their number tells which.
@@ -101,7 +166,7 @@ def _broken(every: Grid, asked: Asked, points: Points, rows: Rows) -> list[Any]:
     found: dict[RowKey, Any] = {}
     step = min(max(CELLS_COMPARED // every.size, 1), points.size)
     for start in range(0, points.size, step):
-        for key, ratio in rows(blocks.part(asked.question, points[start : start + step])).items():
+        for key, ratio in mesh.rows(blocks.part(asked.question, points[start : start + step])):
             own = ~(ratio <= 1.0 + HOLDS)
             count = own.sum(axis=0) if own.ndim > len(every.axes) else own.astype(np.int64)
             found[key] = found.get(key, 0) + count
@@ -123,27 +188,3 @@ def _first_of_each_way(broken: Sequence[Any], every: Grid) -> Indices:
     first = np.full(numbers, -1)
     first[number[::-1]] = np.arange(every.size)[::-1]
     return first[first >= 0]
-
-
-def _kinds(every: Grid, asked: Asked) -> Iterator[tuple[Points, Rows]]:
-    """Go through the points that are alike in what is given, with their limits over the mesh."""
-    x = every.mesh()
-    for kind in np.unique(asked.which):
-        near = _further(blocks.part(asked.near, np.array([kind])), len(x))
-        with np.errstate(all="ignore"):
-            at = {n: plain(v) for n, v in evaluation.metrics(near, x).items()}
-
-            def rows(here: Question, given: Any = near.given, at: Any = at) -> dict[RowKey, Any]:
-                found = evaluation.ratios(replace(_further(here, len(x)), given=given), x, at)
-                return {key: np.asarray(plain(ratio), float) for key, ratio in found.items()}
-
-            yield np.flatnonzero(asked.which == kind), rows
-
-
-def _further(question: Question, axes: int) -> Question:
-    """The question with numbers of points in front of so many dimensions."""
-
-    def of(value: Any) -> Any:
-        return Many(value.values.reshape(-1, *(1,) * axes)) if isinstance(value, Many) else value
-
-    return divided.with_each_number(question, of)

@@ -137,11 +137,14 @@ def why(asked: Asked, own: Points) -> Why:
         there = here.at(some)
         t = replace((*by_few, by_ways)[0], question=there.question)
         at, ratios = enumeration.numbers(t, there.near, there.which)
-        # of bounds of what is decided other designs tell
-        unknown = np.full(len(some), np.nan)
         shape = (len(some), t.size)
-        return {
-            n: unknown if n in decided else subsets.listed_value(t, at, ratios, n, shape) for n in conflict
+        found = {n: subsets.listed_value(t, at, ratios, n, shape) for n in conflict if n not in decided}
+        # of bounds of what is decided other designs tell
+        wide = replace(_flat(there.question), reach=reach()) if len(found) < len(conflict) else question
+        return found | {
+            n: subsets.feasible_values(wide, len(some), n, subsets.least_by_intervals)
+            for n in conflict
+            if n in decided
         }
 
     _, ratios = enumeration.numbers(by_ways, here.near, here.which)

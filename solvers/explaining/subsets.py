@@ -43,7 +43,8 @@ from solvers.mechanisms.conflicts import (
 )
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
-from solvers.nonlinear import feasibility, interval
+from solvers.nonlinear import feasibility, interval, search
+from solvers.nonlinear.methods import SHORT_SEARCH
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL, Outcome
 
 MOST_DESIGNS_KEPT = 2_000_000
@@ -363,6 +364,12 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
         found[left[status == FAILED]] = np.nan
         left = left[status == INFEASIBLE]
     return found
+
+
+def least_by_intervals(question: Question, count: int) -> tuple[NDArray[np.int8], Array]:
+    """Minimise the objective at N points by a short search over intervals (see ``feasible_values``)."""
+    found = search.minimise(question, boxes.spaces(question, count), SHORT_SEARCH)
+    return found.status, found.x
 
 
 def relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:

@@ -161,14 +161,14 @@ def test_a_points_numbers_are_the_same_bits_however_the_grid_is_cut(way: str):
 def test_whole_halvings_are_what_each_point_is_by_itself(as_alone: Any):
     """From an efficiency that the machine has, without any halving, to one that twelve of each do not reach.
 
-    More of them would, which no list says: these values are sought at each point alone.
+    More of them would, which no list says: these values are searched for by intervals, of all points together.
     """
     asked = tomllib.loads((LIBRARY / "matmul_machine_for_75_gflops_per_watt.toml").read_text("utf-8"))
     asked["sweep"] = {
         "least": {"path": "limits.efficiency.min", "factors": [0.02, 0.1, 1.0, 40.0, 300.0]},
         "order": {"path": "given.order", "factors": [0.5, 1.0]},
     }
-    arrays, left = as_alone(asked, tables.over, completed=2)
+    arrays, left = as_alone(asked, tables.over)
     assert not left.any()
     assert set(np.unique(arrays["status"])) == {OPTIMAL, NONE}
     assert 0.0 in arrays["objective"]

@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formulations import evaluation, handover
 from formulations.arithmetics.many import Points
@@ -120,13 +119,12 @@ def _put_conflicts(answers: BlockAnswers, question: Question, points: Points) ->
         left_out = [n for n, k in zip(names, kept, strict=True) if not k]
         return feasibility.anywhere(subsets.without(divided.at(question, some), left_out), some.size)
 
-    def least(asked: Question, size: int) -> tuple[NDArray[np.int8], Array]:
-        found = search.minimise(asked, boxes.spaces(asked, size), SHORT_SEARCH)
-        return found.status, found.x
-
     def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = divided.at(question, some)
-        return {name: subsets.feasible_values(asked, some.size, name, least) for name in conflict}
+        return {
+            name: subsets.feasible_values(asked, some.size, name, subsets.least_by_intervals)
+            for name in conflict
+        }
 
     few = conflicts.FEW_SEARCHED
     along = along_bounds(met, question, names, points.size)
