@@ -34,8 +34,6 @@ MOST_LISTED_DESIGNS = 4_000_000
 
 Change = tuple[float, float]
 """Value of a limit at which the answer changes, and the objective there."""
-Told = tuple[float, float | None]
-"""A change, of which the objective may not be known."""
 
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
@@ -75,21 +73,13 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     ]
     effort = next_changes.Effort()
     assert solution.objective is not None, "there is an objective"
-    program = problem.program if solution.objective else None
-    without_structure = problem.rows is None and not problem.cases and program is None
-    if solution.solver == ENUMERATION or without_structure:
+    if solution.solver == ENUMERATION or (problem.rows is None and not problem.cases):
         listed = listed_changes(problem.question, solution.objective, keys)
-        if listed is None and program is None:
+        if listed is None:
             listed = searched_changes(problem.question, solution.objective, keys)
-        if listed is not None:
-            return _changed(solution, {evaluation.label(k, keys): v for k, v in listed.items()})
+        return _changed(solution, {evaluation.label(k, keys): v for k, v in listed.items()})
 
-    def change(key: RowKey) -> Told | None:
-        if program is not None:
-            from solvers.linear import programs
-
-            assert solution.objective is not None, "asserted above"
-            return programs.next_change(program, solution.objective**program.sign, key)
+    def change(key: RowKey) -> Change | None:
         state = limits[evaluation.label(key, keys)]
         return next_changes.next_change(problem, solution, state, key, effort)
 
@@ -97,7 +87,7 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     return _changed(solution, {evaluation.label(k, keys): v for k, v in zip(keys, found, strict=True)})
 
 
-def _changed(solution: Solution, found: Mapping[str, Told | None]) -> Solution:
+def _changed(solution: Solution, found: Mapping[str, Change | None]) -> Solution:
     limits = dict(solution.limits)
     for label, changed in found.items():
         if changed is not None:

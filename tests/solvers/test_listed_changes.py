@@ -67,27 +67,3 @@ def test_too_many_designs_are_left_to_others(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(explanation, "MOST_LISTED_DESIGNS", 10)
     asked = question(load(TRAINING))
     assert explanation.listed_changes(asked, 1.0, []) is None
-
-
-def test_counts_with_ends_change_where_trying_every_count_says_so() -> None:
-    """The counts of a system are few, and what a bound of one hides is found by the program, not by trying all."""
-    names = ["gtx580", "gtx680", "gtx_titan"]
-    asked: dict[str, Any] = {
-        "model": "blocks",
-        "machine": {n: f"{n.replace('_', '-')}-choi2014" for n in names},
-        "given": {"flops": "1 Pflop", "intensity": 0.25},
-        "decide": {f"count.{n}": {"max": 1} for n in names},
-        "objective": {"maximize": "performance"},
-        "limits": {"block_power": {"max": "600 W"}},
-    }
-    plain = question(load(asked))
-    best = answer(plain)
-    assert best.solver == "enumeration"
-    assert best.objective is not None
-    changes = {n: best.limits[n].next_change for n in ("block_power", *asked["decide"])}
-    tried = explanation.searched_changes(plain, best.objective, [RowKey(n, "max") for n in changes])
-    for name, changed in changes.items():
-        alone = tried.get(RowKey(name, "max"))
-        there = (changed, best.limits[name].next_objective)
-        assert there == ((None, None) if alone is None else pytest.approx(alone, rel=1e-6)), name
-    assert any(changes.values())
