@@ -45,7 +45,7 @@ FEWEST_COMPILED = 300
 """Points of a grid below which loading the compiled code takes longer than solving them one by one."""
 PROGRAMS_TOGETHER = 16_384
 """Points written and solved together."""
-MOST_WHOLE, MIXED_TOGETHER, NODES_AS_A_RULE = 32, 1024, 30.0
+MOST_WHOLE, MIXED_TOGETHER, NODES_AS_A_RULE = 32, 1024, 8.0
 """Whole numbers of a program, points with such that are solved together, and nodes that these take as a rule."""
 MOST_BRANCHES_SOLVED = 16
 """Ways in which maxima may be held that are still all tried."""
@@ -96,7 +96,12 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
     p = program(question)
     _check(p)
     made = [_with_rows(p, extra) for extra in branches(p)] if p.exact else [p]
-    found = [mixed.solved(b.rows, b.equal, b.low, b.high, b.integer, _aims(b), len(points)) for b in made]
+    found, reached = [], np.full(len(points), np.inf)
+    for b in made:
+        aims = _aims(b)
+        now = mixed.solved(b.rows, b.equal, b.low, b.high, b.integer, aims, len(points), reached)
+        reached = np.where(now.end == OPTIMAL, np.minimum(reached, (aims[0] * now.u).sum(axis=-1)), reached)
+        found.append(now)
     which, least = (
         _best_branches(made, found) if p.exact else (np.where(found[0].end == OPTIMAL, 0, -1), None)
     )

@@ -57,8 +57,11 @@ def solved(
     integer: NDArray[np.bool_],
     aims: Sequence[Array],
     count: int,
+    known: Array | float = np.inf,
 ) -> Vertices:
     """Solve ``count`` programs, see ``lp.solved``; ``integer``: the columns that are whole.
+
+    ``known``: values that are reached elsewhere; of programs with whole numbers a design that is worse is none.
 
     Of a program with whole numbers the multipliers are those of the linear program that they leave, and ``bound`` is
     that of the search (infinite: it is proved that there is no design).
@@ -69,7 +72,8 @@ def solved(
     low, high = (np.broadcast_to(e, (count, e.shape[-1])) for e in (low, high))
     aims = [np.broadcast_to(a, (count, a.shape[-1])) for a in aims]
     cost = aims[0] if aims else np.zeros((count, rows.shape[-1]))
-    least, closed, taken = np.full(count, np.inf), np.full(count, np.inf), np.zeros(count, np.int64)
+    least, closed = np.zeros(count) + known, np.full(count, np.inf)
+    taken = np.zeros(count, np.int64)
     unsure = np.zeros(count, dtype=bool)
     waiting = _Nodes(np.arange(count), low, high, np.full(count, -np.inf))
     leaves = [_Leaves(np.zeros(0, np.int64), np.zeros((0, rows.shape[-1])))]
@@ -89,7 +93,7 @@ def solved(
         cut = (found.end == OPTIMAL) & ~whole
         waiting = joined([waiting, *_halves(now.take(cut), u[cut], off[cut])])
         gone = (waiting.bound > designs.as_good_as(least)[waiting.point]) | unsure[waiting.point]
-        gone |= (len(aims) == 0) & np.isfinite(least[waiting.point])
+        gone |= (len(aims) == 0) & (least[waiting.point] == 0.0)
         np.minimum.at(closed, waiting.point[gone], waiting.bound[gone])
         many = taken[waiting.point] > MOST_LINEAR_NODES
         unsure[waiting.point[many]] = True
