@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from formulations import handover
+from results import dataset
 from results.solution import Solution
 from scenarios.question import Question
-from solvers import certain
+from solvers import certain, feasible_values
 
 if TYPE_CHECKING:
-    from formulations import handover
     from results.dataset import Arrays, Layout
     from scenarios.sweep.grids import Grid
     from solvers.many_points import Path
@@ -54,10 +55,6 @@ def answers(
     ``plan``: what is kept of an answer. ``path``: the way that answers whole blocks; None: each point is answered by
     itself. ``apart``: answers the points of the block that are left, in C order.
     """
-    from formulations import handover
-    from results import dataset
-    from solvers import feasible_values
-
     shape = tuple(s.stop - s.start for s in region)
     arrays, left, alone = dataset.blank(plan, shape), np.ones(shape, bool), 0
     with handover.collected() as why:
@@ -77,7 +74,5 @@ def answers(
 
 def put_alone(plan: Layout, arrays: Arrays, left: Bools, solutions: Sequence[Solution]) -> None:
     """Put the answers of the points that are ``left`` into the arrays of their block."""
-    from results import dataset
-
     for name, values in dataset.to_arrays(plan, solutions, (len(solutions),)).items():
         arrays[name][left] = values

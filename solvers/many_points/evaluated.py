@@ -134,13 +134,16 @@ class Evaluated(OverGrid):
         question = self.spread.question(piece)
         if not judged:
             with np.errstate(all="ignore"):
-                yield piece, _judged(question, evaluation.metrics(evaluation.unraised(question), {}), {})
+                yield (
+                    piece,
+                    _judgement_of(question, evaluation.metrics(evaluation.unraised(question), {}), {}),
+                )
             return
         found = None
         try:
             with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
                 at = evaluation.metrics(question, {})
-                found = _judged(question, at, evaluation.ratios(question, {}, at))
+                found = _judgement_of(question, at, evaluation.ratios(question, {}, at))
         except ARITHMETIC as problem:  # the points at which it happens are answered (and fail) one by one
             sides = [s.stop - s.start for s in piece]
             longest = int(np.argmax(sides))
@@ -154,7 +157,7 @@ class Evaluated(OverGrid):
         yield piece, found
 
 
-def _judged(question: Question, at: Mapping[str, Any], ratios: Mapping[RowKey, Any]) -> Judged:
+def _judgement_of(question: Question, at: Mapping[str, Any], ratios: Mapping[RowKey, Any]) -> Judged:
     """The numbers of a piece; its objective is computed where it is put."""
     none = np.empty(0)
     return Judged(question, (), {}, at, ratios, none, none, none)
