@@ -70,7 +70,7 @@ def test_an_exception_that_nobody_expected_is_an_error_in_strict_mode(
     mistake: type[Exception], monkeypatch: pytest.MonkeyPatch
 ):
     assert handover.strict()
-    monkeypatch.setattr(geometric_answers, "_put_optima", breaks(mistake))
+    monkeypatch.setattr(geometric_answers, "searched", breaks(mistake))
     with pytest.raises(mistake, match=WRONG):
         dse.sweep(nbody(12), progress=False)
 
@@ -140,7 +140,7 @@ def test_else_it_is_logged_once_counted_and_stored(
     expected = dse.sweep(nbody(12), progress=False)
     assert json.loads(expected.attrs["left_over"]) == {}
     monkeypatch.setenv(handover.STRICT, "0")
-    monkeypatch.setattr(geometric_answers, "_put_optima", broken)
+    monkeypatch.setattr(geometric_answers, "searched", broken)
     store = tmp_path / "broken.zarr"
     with caplog.at_level(logging.WARNING, logger="dse"):
         found = dse.sweep(nbody(12), store, progress=False)
