@@ -115,7 +115,8 @@ def _quotients(c: Canonical, d: Divisor) -> _Quotients:
         left = np.exp(share[:, None] + d.logc - rest[:, inside])
         rest[:, inside] += np.where(takes[:, i : i + 1], np.log(np.maximum(1.0 - left, np.exp(LEAST))), 0.0)
         logc[:, i] = share
-    return _Quotients(np.array([x for x, _ in found]).reshape(len(found), -1), logc, takes, rest)
+    exponents = np.array([x for x, _ in found]).reshape(len(found), top.shape[1])
+    return _Quotients(exponents, logc, takes, rest)
 
 
 def _fitting(top: Array, below: Array) -> Iterator[tuple[Array, list[int]]]:

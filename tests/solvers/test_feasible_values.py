@@ -90,3 +90,24 @@ def test_only_a_power_that_is_there_would_do() -> None:
     """116.2 processors would hold the power if any number could be taken; of the powers of 2 the least is 128."""
     answer = dse.solve(dse.load(QUESTIONS["one power"]))
     assert answer.conflict["processors"] == 128.0
+
+
+def test_a_value_is_found_where_nothing_divides_a_ratio_without_a_remainder():
+    """The search for the value of a limit takes long enough that it looks for such divisors, and there is none."""
+    found = dse.solve(
+        {
+            "model": "nbody",
+            "machine": {"base": "balanced", "torus_dimensions": 7.22882584770474},
+            "given": {"bodies": 1e5, "flops_per_pair": 20},
+            "decide": {"processors": {"max": 1e6}, "memory": {"integer": True}},
+            "objective": {"maximize": "efficiency"},
+            "limits": {
+                "time": {"max": "100 ms"},
+                "efficiency": {"min": 783723874.0296073, "max": 783723874.0296073},
+                "message_share": {"max": 0.4486316733961418},
+            },
+        }
+    )
+    assert found.status == "infeasible"
+    assert set(found.conflict) == {"time", "efficiency", "message_share", "replication"}
+    assert found.conflict["message_share"] == pytest.approx(1.0266940451745374, rel=1e-5)
