@@ -6,7 +6,7 @@ certain: they come from intervals rounded outwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -26,12 +26,11 @@ from scenarios.question import Decision, Question
 Array = NDArray[np.float64]
 
 LISTED_ROUNDING = 1e-9
-SLABS = 32
+SLABS, MOST_ROUNDS = 32, 30
 NEXT_TO_NOTHING = 1e-6
 """Of a quantity that may be 0: what part of one, or of its whole range, is next to nothing."""
 DENSER_NEAR_ZERO = 5.0
 """How much denser samples of a quantity that may be 0 are near 0: about e to this power."""
-Numbers = Callable[[Question, Mapping[str, Any]], tuple[dict[RowKey, Any], Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,11 @@ class Space:
 
     def at(self, points: NDArray[np.intp]) -> Space:
         """Return the boxes of some of many points."""
-        ends = tuple((_of_points(below, points), _of_points(above, points)) for below, above in self.ends)
+
+        def own(end: Any) -> Any:
+            return end[points] if isinstance(end, np.ndarray) else end
+
+        ends = tuple((own(below), own(above)) for below, above in self.ends)
         low, high = self.low[points], self.high[points]
         return Space(self.names, low, high, self.integer, self.values, ends)
 
@@ -153,15 +156,10 @@ def spaces(question: Question, count: int) -> Space:
     return replace(found, low=low, high=high)
 
 
-def _of_points(end: Any, points: NDArray[np.intp]) -> Any:
-    return end[points] if isinstance(end, np.ndarray) else end
-
-
 def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
     box = evaluation.box(question, d.name)
-    low: Any = box.low
-    high: Any = box.high
-    own: tuple[Any, Any] = box.searched
+    ends: Any = box.low, box.high, box.searched
+    low, high, own = ends
     if d.minimum is not None:
         asked = np.asarray(d.minimum) > 0
         low, own = np.where(asked, d.minimum * (1 - HOLDS), low), (own[0] & ~asked, own[1])
@@ -179,10 +177,7 @@ def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
 class Enclosure:
     """What limits and objective can be on boxes.
 
-    Rows are the limits in order, then what is minimised (if anything).
-
-    Minimised is the objective, or one divided by it where the user maximises.
-
+    Rows are the limits in order, then what is minimised (if anything): the objective, or one over what is maximised.
     ``low``, ``high``: (rows, boxes); ``centre_low``, ``centre_high``: the same at the boxes' centres;
     ``slope_low``, ``slope_high``: logarithmic slopes, (rows, variables, boxes); ``width``: (2, variables,
     boxes), the logarithmic distance from the centre to both ends.
@@ -275,9 +270,7 @@ def _rows_with_slopes(question: Question, inputs: list[Slope]) -> tuple[tuple[Ro
 
 
 def _stack(values: list[Array], shape: tuple[int, ...]) -> Array:
-    if not values:
-        return np.empty((0, *shape))
-    return np.stack([np.broadcast_to(v, shape) for v in values])
+    return np.stack([np.broadcast_to(v, shape) for v in values]) if values else np.empty((0, *shape))
 
 
 def moves(e: Enclosure) -> tuple[Array, Array]:
@@ -286,9 +279,8 @@ def moves(e: Enclosure) -> tuple[Array, Array]:
     Both arrays have the shape (rows, variables, boxes).
     """
     with np.errstate(invalid="ignore"):
-        corners = [s * w for s in (e.slope_low, e.slope_high) for w in e.width]
-    for corner in corners:
-        corner[np.isnan(corner)] = 0.0
+        products = (s * w for s in (e.slope_low, e.slope_high) for w in e.width)
+        corners = [np.where(np.isnan(c), 0.0, c) for c in products]
     return reduce(np.minimum, corners), reduce(np.maximum, corners)
 
 
@@ -310,10 +302,7 @@ def _with_mean_value_form(e: Enclosure) -> Enclosure:
 
 
 def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Array, Array]:
-    """Boxes without what breaks a row, i.e.
-
-    Where certainly row > cutoff (one cutoff > 0 per row, or one per row and box; infinity: no matter).
-    """
+    """Boxes without where certainly row > cutoff (one cutoff > 0 per row, or per row and box; infinity: none)."""
     if not e.low.size:
         return low, high
     down, _ = moves(e)
@@ -330,36 +319,28 @@ def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Arra
         least = np.where(falling, least, -np.inf).max(0) - 1e-12
         middle = centres(low, high)
         # a middle of 0 times no limit at all is no limit
-        return (
-            np.fmax(low, middle * np.exp(least.T) * (1 - 1e-12)),
-            np.fmin(high, middle * np.exp(most.T) * (1 + 1e-12)),
-        )
+        low = np.fmax(low, middle * np.exp(least.T) * (1 - 1e-12))
+        return low, np.fmin(high, middle * np.exp(most.T) * (1 + 1e-12))
 
 
-def tighten(question: Question, where: Space, *, rounds: int = 30) -> tuple[Array, Array] | None:
+def tighten(question: Question, where: Space) -> tuple[Array, Array] | None:
     """Shrink the box of a question to what its limits leave (see ``tightened``); None: nothing is left, certainly."""
     one = replace(where, low=where.low[None], high=where.high[None])
-    low, high = (ends[0] for ends in tightened(question, one, rounds=rounds))
+    low, high = (ends[0] for ends in tightened(question, one))
     return None if np.any(low > high) else (low, high)
 
 
 def tightened(
-    question: Question,
-    where: Space,
-    *,
-    target: float = np.inf,
-    given_up: Sequence[RowKey] = (),
-    rounds: int = 30,
+    question: Question, where: Space, *, target: float = np.inf, given_up: Sequence[RowKey] = ()
 ) -> tuple[Array, Array]:
     """Shrink boxes (N, variables) to what limits leave; where nothing is left, certainly, some low is above its high.
 
     ``target``: designs where what is minimised exceeds this are let go as well. ``given_up``: a limit of each box that
-    counts for nothing. Slabs of each variable that certainly break a limit are cut off, again and again until little
-    changes.
+    counts for nothing. Slabs that certainly break a limit are cut off, again and again until little changes.
     """
     low, high = where.low.copy(), where.high.copy()
     left = np.flatnonzero(np.all(low <= high, axis=1))
-    for _ in range(rounds):
+    for _ in range(MOST_ROUNDS):
         if not left.size:
             break
         here = where.at(left)
@@ -367,8 +348,9 @@ def tightened(
         own = [given_up[int(k)] for k in left] if given_up else []
         low[left], high[left] = _kept_slabs(at(question, left), here, low[left], high[left], target, own)
         some = np.all(low[left] <= high[left], axis=1)
-        after = here.width(low[left], np.maximum(low[left], high[left]))
-        left = left[some & np.any(before - after > 0.05 * before, axis=1)]
+        left, before = left[some], before[some]
+        after = where.at(left).width(low[left], high[left])
+        left = left[np.any(before - after > 0.05 * before, axis=1)]
     return low, high
 
 
@@ -400,20 +382,19 @@ def _kept_slabs(
 
 def _edges(low: float, high: float, integer: bool) -> Array:
     """Ends of slabs: even by ratio; from 0 first nothing but 0 itself (or next to it), then even by ratio."""
+    edges = np.zeros(SLABS + 1)
     if low > 0:
         edges = np.geomspace(low, high, SLABS + 1)
     elif high > 0:
         first = min(0.5, high / 2) if integer else high * NEXT_TO_NOTHING
         edges = np.concatenate([[0.0], np.geomspace(first, high, SLABS)])
-    else:
-        edges = np.zeros(SLABS + 1)
     edges[0], edges[-1] = low, high
     return edges
 
 
-def cutoffs(question: Question, e: Enclosure, target: float = np.inf, slack: float = HOLDS) -> Array:
+def cutoffs(question: Question, e: Enclosure, target: float = np.inf) -> Array:
     """Largest value each row may take: limits with their slack, what is minimised the target."""
-    cut = np.full(len(e.low), 1.0 + slack)
+    cut = np.full(len(e.low), 1.0 + HOLDS)
     if question.objectives:
         cut[-1] = target if target > 0 else np.inf
     return cut

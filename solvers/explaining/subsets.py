@@ -43,8 +43,7 @@ from solvers.mechanisms.conflicts import (
 )
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
-from solvers.nonlinear import feasibility, interval, search
-from solvers.nonlinear.methods import SHORT_SEARCH
+from solvers.nonlinear import feasibility, interval, methods, search
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL, Outcome
 
 MOST_DESIGNS_KEPT = 2_000_000
@@ -368,7 +367,7 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
 
 def least_by_intervals(question: Question, count: int) -> tuple[NDArray[np.int8], Array]:
     """Minimise the objective at N points by a short search over intervals (see ``feasible_values``)."""
-    found = search.minimise(question, boxes.spaces(question, count), SHORT_SEARCH)
+    found = search.minimise(question, boxes.spaces(question, count), methods.SHORT_SEARCH)
     return found.status, found.x
 
 

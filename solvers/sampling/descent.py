@@ -8,12 +8,15 @@ Works on any question whose equations take arrays; gives designs, never proofs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.grids.divided import Indices, at
+from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers import boxes
 from solvers.boxes import Array, Space
@@ -37,6 +40,9 @@ SHORTER_STEP, SHORTEST_STEP = 0.3, 1e-3
 NOTHING_SHARE = 1e-3
 BELOW_FLOATS = 1e-300
 
+Numbers = Callable[[Question, Mapping[str, Any]], tuple[dict[RowKey, Any], Any]]
+"""Limits as ratios, and what is to be small, at designs (see ``boxes.numbers``)."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Designs(Rows):
@@ -57,7 +63,7 @@ class _Designs(Rows):
         )
 
 
-def tangents(question: Question, x: Array, numbers: boxes.Numbers = boxes.numbers) -> tuple[Array, Array]:
+def tangents(question: Question, x: Array, numbers: Numbers = boxes.numbers) -> tuple[Array, Array]:
     """Return the logarithms of all limit ratios and of what is minimised at designs (M, n), and their slopes.
 
     The limits come first; (M, rows) and (M, rows, n). ``question``: with plain numbers, or arrays along the designs.
@@ -97,7 +103,7 @@ def descend(
     where: Space,
     start: Array,
     rounds: int = DESCENT_ROUNDS,
-    numbers: boxes.Numbers = boxes.numbers,
+    numbers: Numbers = boxes.numbers,
 ) -> Array | None:
     """Go downhill from one design (n,); None where no variable is free. See ``descents``."""
     if not (~where.discrete & (where.low < where.high)).any():
@@ -111,7 +117,7 @@ def descents(
     where: Space,
     starts: Array,
     rounds: int = DESCENT_ROUNDS,
-    numbers: boxes.Numbers = boxes.numbers,
+    numbers: Numbers = boxes.numbers,
 ) -> Array:
     """Go downhill from designs ``starts`` (M, n) in SI within their boxes, discrete variables held.
 

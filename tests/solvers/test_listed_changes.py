@@ -1,17 +1,21 @@
 """Where answers of listed designs next change: of all limits in one pass, as each is found by a search of its own."""
 
 import dataclasses
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from formulations.evaluation import bounds
 from formulations.row_keys import RowKey
 from scenarios import load
 from scenarios.questions import question
-from solvers import enumeration
+from solvers import boxes, designs, enumeration
 from solvers.answer import answer
+from solvers.enumeration import ONE
 from solvers.explaining import explanation
+from solvers.mechanisms.sensitivity import with_limit
 
 TRAINING: dict[str, Any] = {
     "model": "transformer_training",
@@ -67,3 +71,59 @@ def test_too_many_designs_are_left_to_others(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(explanation, "MOST_LISTED_DESIGNS", 10)
     asked = question(load(TRAINING))
     assert explanation.listed_changes(asked, 1.0, []) is None
+
+
+def test_counts_with_ends_change_where_trying_every_count_says_so() -> None:
+    """The counts of a system are few, and what a bound of one hides is found by the program, not by trying all."""
+    names = ["gtx580", "gtx680", "gtx_titan"]
+    asked: dict[str, Any] = {
+        "model": "blocks",
+        "machine": {n: f"{n.replace('_', '-')}-choi2014" for n in names},
+        "given": {"flops": "1 Pflop", "intensity": 0.25},
+        "decide": {f"count.{n}": {"max": 1} for n in names},
+        "objective": {"maximize": "performance"},
+        "limits": {"block_power": {"max": "600 W"}},
+    }
+    plain = question(load(asked))
+    best = answer(plain)
+    assert best.solver == "enumeration"
+    assert best.objective is not None
+    changes = {n: best.limits[n].next_change for n in ("block_power", *asked["decide"])}
+    tried = explanation.searched_changes(plain, best.objective, [RowKey(n, "max") for n in changes])
+    for name, changed in changes.items():
+        alone = tried.get(RowKey(name, "max"))
+        there = (changed, best.limits[name].next_objective)
+        assert there == ((None, None) if alone is None else pytest.approx(alone, rel=1e-6)), name
+    assert any(changes.values())
+
+
+def test_boxes_without_each_limit_in_turn_are_tightened_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, tightened = question(load("gemm_cheapest_tokens")), boxes.tightened
+    keys = [RowKey("layer", "max"), RowKey("gpus", "max"), RowKey("gpus", "min")]
+    opened = [with_limit(asked, key, None) for key in keys]
+    monkeypatch.setattr(designs, "OUTRIGHT", 0)
+    alone = [designs.grid(q) for q in opened]
+    calls = []
+
+    def counted(*values: Any, **named: Any) -> Any:
+        calls.append(len(named["given_up"]))
+        return tightened(*values, **named)
+
+    monkeypatch.setattr(boxes, "tightened", counted)
+    together = designs.each_without(asked, keys, opened, math.inf)
+    assert calls == [len(keys)]
+    assert [g.shape for g in together] == [g.shape for g in alone if g is not None]
+    assert len({g.shape for g in together}) > 1
+
+
+def test_designs_of_a_mesh_are_judged_as_those_of_a_list() -> None:
+    asked = question(load(TRAINING))
+    every = designs.everything(asked)
+    assert every is not None
+    table = every.table(asked)
+    assert table.mesh is not None
+    over_mesh, listed = (enumeration.judged(t, asked, ONE) for t in (table, table.take(slice(None))))
+    np.testing.assert_array_equal(over_mesh.reached, listed.reached)
+    np.testing.assert_array_equal(over_mesh.best, listed.best)
+    parts = [part.x["micro_batch"] for part in every.parts(asked)]
+    np.testing.assert_array_equal(np.concatenate(parts), every.designs(np.arange(every.size))["micro_batch"])
