@@ -140,7 +140,7 @@ def test_else_it_is_logged_once_counted_and_stored(
     expected = dse.sweep(nbody(12), progress=False)
     assert json.loads(expected.attrs["left_over"]) == {}
     monkeypatch.setenv(handover.STRICT, "0")
-    monkeypatch.setattr(geometric_answers, "searched", broken)
+    monkeypatch.setattr(geometric_answers, "_refuted", broken)
     store = tmp_path / "broken.zarr"
     with caplog.at_level(logging.WARNING, logger="dse"):
         found = dse.sweep(nbody(12), store, progress=False)
