@@ -225,8 +225,13 @@ def test_no_more_than_a_tie_may_differ_by_is_paid_for_less_time() -> None:
     found = dse.solve({**source, "machine": "jaketown-printed"})
     assert found.status is Status.OPTIMAL
     assert found.objective is not None
+    # with fewer of them no more energy is needed, whatever their number: 1000 reach the least energy
+    fewer = {**source["decide"], "processors": {"min": 1000, "max": 1000, "integer": True}}
+    least = dse.solve({**source, "machine": "jaketown-printed", "decide": fewer})
+    assert least.objective is not None
     assert found.bound is not None
-    assert found.objective - found.bound <= 1.1 * TIE * found.objective
+    assert found.bound <= least.objective
+    assert found.objective - least.objective <= 1.1 * TIE * found.objective
 
 
 def test_the_range_of_what_divides_holds_the_design() -> None:
