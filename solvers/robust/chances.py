@@ -10,20 +10,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
+from formulations.programs.program import is_linear
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.measures import Quantile, Weighing, WorstAmong
 from formulations.uncertainty.wanted import Wanted, left_out, missed
-from formulations.uncertainty.worlds import of_values
+from formulations.uncertainty.worlds import Array, judged, of_values
 from results.solution import Status
 from results.telling import estimates
 from scenarios.question import Decision, Question, combinations
@@ -42,8 +44,8 @@ TRIES = 4
 FEW_SAMPLES = 16
 """Samples that tell whether an objective is the same in all of them."""
 UNPROVED = (
-    "the confidence is proved only for one probability and an objective that is the same in every sample; here it is "
-    "estimated by fresh samples"
+    "the confidence is proved only for one probability, convex limits and an objective that is the same in every "
+    "sample; here it is estimated by fresh samples"
 )
 
 
@@ -133,7 +135,7 @@ def covered(question: Question) -> bool:
     """Tell whether what is counted is proved to keep its confidence.
 
     Each of finitely many designs may be looked at by itself, whatever it was chosen by. Else the theorem is for one
-    promise, and an objective that is the same in every sample.
+    promise, limits and an objective that are convex in logarithms, and an objective that is the same in every sample.
     """
     found = promises(question)
     real, _, values = _sizes_of_decisions(question)
@@ -141,18 +143,19 @@ def covered(question: Question) -> bool:
         return True
     if len(found) > 1:
         return False
-    if not question.objectives:
-        return True
     assert question.uncertain is not None, "only what is uncertain has samples"
     some = draw(question.uncertain, FEW_SAMPLES, method="random")
     try:
-        goals = [
-            robust.posed(of_values(q, some)).goal
+        posed = [
+            robust.posed(of_values(q, some))
             for _, q in combinations(replace(question, uncertain=None, measure=None))
         ]
     except (NotPosynomial, CannotTake):
-        return False
-    return all(g is not None and robust.certain(g.numerator) and robust.certain(g.denominator) for g in goals)
+        return not question.objectives and is_linear(question)
+    goals = [p.goal for p in posed if p.goal is not None]
+    convex = all(r.denominator.is_monomial for p in posed for r in p.rows)
+    convex &= all(robust.folded(g) is not None for g in goals)
+    return convex and all(robust.certain(g.numerator) and robust.certain(g.denominator) for g in goals)
 
 
 def _count_of_values(question: Question, d: Decision) -> int:
@@ -169,9 +172,12 @@ def found(wanted: Wanted, *, tied: bool) -> Found:
     samples make a better one is proved by sets of samples, one of which must hold, or by boxes of designs.
     Raises Undecided where equations are not for boxes.
     """
-    known = _failures_left_out(wanted, None, tied=tied)
     real, _, others = _sizes_of_decisions(wanted.worlds.nominal)
-    if known is not None and real > FEW_DECIDED and not others:
+    by_sets = real > FEW_DECIDED and not others
+    known, quantile = None, isinstance(wanted.measure, Quantile)
+    if not quantile or (by_sets and _convex(wanted.worlds.nominal)):
+        known = _failures_left_out(wanted, None, tied=tied)
+    if known is not None and by_sets:
         known = robust_boxes.better(wanted, known, _one_set_must_hold(wanted, known))
         if known.outcome.status is Status.OPTIMAL:
             return known
@@ -206,17 +212,19 @@ def _failures_left_out(wanted: Wanted, x: Mapping[str, float] | None, *, tied: b
     """
     names = [n for c in wanted.chances for n in c.names]
     several, goals = len(set(names)) < len(names), wanted.worlds.nominal.objectives
-    if not goals or isinstance(wanted.measure, Quantile) or several:
+    if not goals or several:
         return None
-    best, out = None, dict[str, frozenset[int]]()
+    level = isinstance(wanted.measure, Quantile)
+    best, before = None, None
     try:
         asked = robust.kept(robust.posed(wanted.worlds), wanted.kept)
         x = robust_geometric.middle_design(asked) if x is None else x
         for _ in range(TRIES):
-            before, out = out, left_out(wanted, x, all_that_may=True)
-            if out == before:
+            out, measure = left_out(wanted, x, all_that_may=True), _without_exceptions(wanted, x)
+            if (out, measure) == before:
                 break
-            again = robust_geometric.minimise(asked, wanted.measure, tied=tied, left_out=out)
+            before = out, measure
+            again = robust_geometric.minimise(asked, measure, tied=tied and not level, left_out=out)
             if again.outcome.x is None or (best is not None and robust_boxes.as_good(wanted, best, again)):
                 break
             best, x = again, again.outcome.x
@@ -225,34 +233,66 @@ def _failures_left_out(wanted: Wanted, x: Mapping[str, float] | None, *, tied: b
     if best is None:
         return None
     words = "ties and sensitivities are for a fixed set of failing samples"
+    if level:
+        words = f"the design is best for the samples that lie within the level there; {robust_boxes.UNTIED}"
     weights = {key: (value, True) for key, (value, _) in best.elasticities.items()}
     outcome = replace(best.outcome, bound=None, certificate=words)
     return replace(best, outcome=outcome, elasticities=weights, left_out=left_out(wanted, x))
+
+
+def _losses(wanted: Wanted, x: Mapping[str, float]) -> Array:
+    """Return what a design comes to in each world that is measured, the greater the worse."""
+    objective = judged(wanted.worlds, x).objective
+    assert objective is not None, "only an objective has a measure"
+    return np.asarray(np.nan_to_num(wanted.sign * objective, nan=np.inf))
+
+
+def _without_exceptions(wanted: Wanted, x: Mapping[str, float]) -> Weighing:
+    """The measure as masters take it: of a quantile the worst of the samples that lie within its level at ``x``."""
+    if not isinstance(wanted.measure, Quantile):
+        return wanted.measure
+    order = _losses(wanted, x).argsort(kind="stable")
+    return WorstAmong(0.0, tuple(sorted(order[: wanted.measure.place(order.size) + 1].tolist())))
 
 
 def _one_set_must_hold(wanted: Wanted, known: Found) -> Found:
     """Bound the question: of samples of which k may fail, dealt into k + 1 sets, one set holds as a whole.
 
     So no design is better than the least of the optima for one set each. Samples are dealt there and back in the order
-    in which they are missed, so that sets are alike.
+    in which they are missed, so that sets are alike. Of a quantile as many samples may lie beyond the level: of some
+    set none does.
     """
     worlds, x = wanted.worlds, known.outcome.x
     assert x is not None, "masters found it"
-    assert not isinstance(wanted.measure, Quantile), "masters take none"
     asked, every = robust.kept(robust.posed(worlds), wanted.kept), frozenset(range(worlds.size))
     nothing = {n: every for c in wanted.chances for n in c.names}
-    bounds = list[float]()
-    for c in wanted.chances:
-        order, sets = missed(worlds, c, x).argsort()[::-1], 2 * (c.may_fail + 1)
-        deal = np.arange(order.size) % sets
-        deal = np.minimum(deal, sets - 1 - deal)
-        outs = [nothing | dict.fromkeys(c.names, every - {*order[deal == k]}) for k in range(sets // 2)]
-        solve = partial(robust_geometric.minimise, asked, wanted.measure, tied=False)
-        found = [f.outcome for f in side_by_side.run([partial(solve, left_out=out) for out in outs])]
-        there = [f.bound for f in found if f.status is not Status.INFEASIBLE]
+    solve = partial(robust_geometric.minimise, asked, tied=False)
+    measure, bounds = wanted.measure, list[float]()
+    ways: list[list[Callable[[], Found]]] = []
+    if isinstance(measure, Quantile):
+        losses = _losses(wanted, x)
+        some = _dealt(losses, losses.size - measure.place(losses.size))
+        ways.append(
+            [partial(solve, WorstAmong(0.0, tuple(i.tolist())), left_out=nothing) for i in some if i.size]
+        )
+    else:
+        for c in wanted.chances:
+            some = _dealt(missed(worlds, c, x), c.may_fail + 1)
+            outs = [nothing | dict.fromkeys(c.names, every - {*i.tolist()}) for i in some]
+            ways.append([partial(solve, measure, left_out=out) for out in outs])
+    for way in ways:
+        there = [f.outcome.bound for f in side_by_side.run(way) if f.outcome.status is not Status.INFEASIBLE]
         bounds.append(min((-np.inf if b is None else wanted.sign * b for b in there), default=np.inf))
     words = "of samples dealt into one set more than may fail, one set must hold"
     return replace(known, outcome=replace(known.outcome, bound=wanted.sign * max(bounds), certificate=words))
+
+
+def _dealt(order_by: Array, sets: int) -> list[NDArray[np.intp]]:
+    """Deal samples into sets, there and back in the order in which they are missed."""
+    order = order_by.argsort()[::-1]
+    deal = np.arange(order.size) % (2 * sets)
+    deal = np.minimum(deal, 2 * sets - 1 - deal)
+    return [order[deal == k] for k in range(sets)]
 
 
 def promise_words(asked: Sequence[Counted], size: int, *, proved: bool = True) -> str:

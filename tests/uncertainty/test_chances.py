@@ -19,7 +19,7 @@ import scenarios
 from dse import machines
 from dse.commands.commandline import main
 from formulations.uncertainty import worlds as many_worlds
-from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.measures import Quantile, WorstAmong
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Solution, Status
 from results.telling import fresh
@@ -295,3 +295,52 @@ def test_a_broken_promise_is_exit_code_3(tmp_path: Path):
     assert told["status"] == "optimal"
     assert told["fresh"]["limits"][0]["broken"] is True
     assert fresh.read(told["fresh"]) == found.fresh
+
+
+def test_confidence_is_proved_only_of_limits_that_are_convex():
+    """Power is a ratio of sums: of two real numbers no theorem counts its samples; listed ones are looked at."""
+    base = {**NBODY, "objective": {"minimize": "processors"}}
+
+    def covered(name: str, end: str, **changes: Any) -> bool:
+        data = {**base, "limits": {name: {"max": end, "probability": 0.9}}, **changes}
+        return chances.covered(scenarios.grid(dse.Scenario(**data)).question(()))
+
+    assert covered("time", "50 ms")
+    assert covered("energy", "80 J")
+    assert not covered("power", "1 kW")
+    listed = {"processors": {"values": [16, 64]}, "memory": {"values": [10_000, 20_000]}}
+    assert covered("power", "1 kW", decide=listed)
+
+
+def test_a_quantile_over_many_real_numbers_is_proved_by_sets_of_samples():
+    """Of samples of which k may lie beyond the level, dealt into k + 1 sets, one set lies within it."""
+    free = {
+        "machine.leakage_power": {"min": 0.01, "max": 1.0},
+        "machine.max_message": {"min": 100, "max": 10_000},
+    }
+    data = {
+        **NBODY,
+        "decide": {**NBODY["decide"], **free},
+        "objective": {"minimize": "energy", "quantile": 0.9},
+        "limits": {"time": {"max": "80 ms"}},
+    }
+    found, worlds = answered(data)
+    assert found.status is Status.OPTIMAL, found.certificate
+    assert found.objective is not None
+    assert "one set must hold" in found.certificate
+    at = judged(worlds, found.variables)
+    assert at.objective is not None
+    assert found.objective == pytest.approx(np.sort(at.objective)[359], rel=1e-12)
+    # the other two are given as found: what is left are two real numbers, for boxes
+    fixed = {n.removeprefix("machine."): found.variables[n] for n in free}
+    two, _ = answered({**data, "decide": NBODY["decide"], "machine": {"base": "balanced", **fixed}})
+    assert "boxes" in two.certificate
+    assert two.objective == pytest.approx(found.objective, rel=1e-6)
+
+
+def test_the_worst_of_some_worlds_is_attained_by_one_of_them():
+    values = np.array([[3.0, 9.0, 1.0, 5.0], [0.5, 0.0, 7.0, 2.0]])
+    some = WorstAmong(0.0, (0, 2, 3))
+    assert some.value(values).tolist() == [5.0, 7.0]
+    assert some.value(values, maximize=True).tolist() == [1.0, 0.5]
+    assert [some.weights(v) @ v for v in values] == [5.0, 7.0]
