@@ -230,3 +230,12 @@ def test_a_search_that_ends_is_no_reason_why_limits_conflict(as_alone: Any):
     """In 10 us no more blocks than are searched reach the deadline, but there is no limit on how many there are."""
     _, left = as_alone(few_kinds([1e-5, 1.0], [300.0, 600.0]), linear.over)
     assert left.tolist() == [[True, True], [False, False]]
+
+
+def test_what_a_later_aim_gains_counts_where_the_first_is_tied():
+    """Two numbers spoil the first aim alike, and one of them makes the second better: it is the one that repairs."""
+    rows = np.array([[-1.0, -1.0, 1.0]])
+    aims = [np.array([1.0, 1.0, 0.0]), np.array([1.0, -5.0, 0.0])]
+    for order in ([0, 1, 2], [1, 0, 2]):
+        found = lp.solved(rows, np.zeros(1, dtype=bool), np.zeros(2), np.ones(2), [a[order] for a in aims], 1)
+        np.testing.assert_array_equal(found.u[0], np.array([0.0, 1.0, 1.0])[order])
