@@ -190,3 +190,52 @@ def test_later_aims_settle_what_earlier_ones_leave_open():
         found = lp.solved(rows, np.zeros(1, dtype=bool), low, high, aims, 1)
         np.testing.assert_array_equal(found.u[0], [*wanted, 1.0])
         np.testing.assert_array_equal(found.y[0], [1.0])
+
+
+def test_parts_that_are_not_searched_bound_nothing(monkeypatch: pytest.MonkeyPatch):
+    """Where the nodes of a point run out, another term of a maximum must not count as the best of all."""
+    monkeypatch.setattr(mixed, "MOST_LINEAR_NODES", 0)
+    rows, cost = np.array([[-2.0, -2.0, 3.0]]), np.array([1.0, 1.0, 0.0])
+    found = mixed.solved(
+        rows, np.zeros(1, dtype=bool), np.zeros(2), np.full(2, 4.0), np.ones(2, dtype=bool), [cost], 1
+    )
+    assert found.bound is not None
+    assert (found.end[0], found.bound[0]) == (outcome.FAILED, -np.inf)
+
+
+def few_kinds(times: list[float], watts: list[float]) -> dict[str, Any]:
+    """Ask how many blocks of one of two kinds reach a deadline, however many that takes."""
+    return {
+        "model": "blocks",
+        "machine": {"gtx_titan": "gtx-titan-choi2014", "arndale_gpu": "arndale-gpu-choi2014"},
+        "given": {"flops": 1e15, "intensity": 4.0, "sharing": "free"},
+        "objective": {"maximize": "performance"},
+        "limits": {"block_types": {"max": 1}, "time": {"max": 1.0}, "block_power": {"max": 300.0}},
+        "sweep": {
+            "deadline": {"path": "limits.time.max", "values": times},
+            "watts": {"path": "limits.block_power.max", "values": watts},
+        },
+    }
+
+
+def test_how_many_there_may_be_is_not_what_a_limit_says_that_is_left_out(as_alone: Any):
+    """A single point writes its amounts with ends that its limits imply; without the limit there may be more."""
+    arrays, left = as_alone(few_kinds([1.0], [300.0]), linear.over)
+    assert not left.any()
+    assert (arrays["status"] == NONE).all()
+    assert np.isfinite(arrays["would_do"]).sum() == 2
+
+
+def test_a_search_that_ends_is_no_reason_why_limits_conflict(as_alone: Any):
+    """In 10 us no more blocks than are searched reach the deadline, but there is no limit on how many there are."""
+    _, left = as_alone(few_kinds([1e-5, 1.0], [300.0, 600.0]), linear.over)
+    assert left.tolist() == [[True, True], [False, False]]
+
+
+def test_what_a_later_aim_gains_counts_where_the_first_is_tied():
+    """Two numbers spoil the first aim alike, and one of them makes the second better: it is the one that repairs."""
+    rows = np.array([[-1.0, -1.0, 1.0]])
+    aims = [np.array([1.0, 1.0, 0.0]), np.array([1.0, -5.0, 0.0])]
+    for order in ([0, 1, 2], [1, 0, 2]):
+        found = lp.solved(rows, np.zeros(1, dtype=bool), np.zeros(2), np.ones(2), [a[order] for a in aims], 1)
+        np.testing.assert_array_equal(found.u[0], np.array([0.0, 1.0, 1.0])[order])

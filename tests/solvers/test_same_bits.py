@@ -15,6 +15,7 @@ from formulations.grids import batch, divided, over_grid
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric, ratios
 from solvers.geometric.programs import relaxed_limits
+from solvers.linear.points import linear
 from solvers.many_points.by_piece import ByPiece
 
 
@@ -88,3 +89,26 @@ def test_what_a_point_takes_out_of_its_ratio_does_not_depend_on_its_neighbours(
     }
     of = scenarios.grid(dse.load(asked))
     _assert_same_bits(ratios.over(batch.apart(of, divided.divided), compiled=False), (2, 3))
+
+
+@pytest.mark.parametrize("goal", ["energy", "time"])
+def test_mixed_programs_have_the_same_bits_however_the_grid_is_cut(goal: str):
+    """Whole and shared regions, of which some points have no design: a branch and bound over all points together."""
+    dice = np.random.default_rng(4)
+    asked: dict[str, Any] = {
+        "model": "partition",
+        "machine": {"cpu": "i3-2100t-tang2017", "gpu": "gtx-750-tang2017"},
+        "given": {
+            "regions": [
+                {"flops": float(f) * 1e9, "bytes": float(b) * 1e9, "divisible": i == 1}
+                for i, (f, b) in enumerate(dice.uniform(1, 40, (6, 2)))
+            ]
+        },
+        "objective": {"minimize": goal},
+        "limits": {"time": {"max": 1.0}, "energy": {"max": 90.0}},
+        "sweep": {
+            "a": {"path": "limits.time.max", "values": [0.3, 0.9, 2.5]},
+            "b": {"path": "given.regions.2.flops", "values": np.sort(dice.uniform(1e9, 9e10, 3)).tolist()},
+        },
+    }
+    _assert_same_bits(linear.over(scenarios.grid(dse.load(asked))), (2, 3))

@@ -95,6 +95,7 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
     """Answer some points; tells which are answered."""
     p = program(question)
     _check(p)
+    p = _amounts_without_limits(p)
     made = [_with_rows(p, extra) for extra in branches(p)] if p.exact else [p]
     found, reached = [], np.full(len(points), np.inf)
     for b in made:
@@ -124,10 +125,25 @@ def _check(p: Program) -> None:
     """Raise NotLinear where a program is of another kind."""
     if p.integer.sum() > MOST_WHOLE or p.others or branch_count(p) > MOST_BRANCHES_SOLVED:
         raise NotLinear("many whole numbers, or too many terms of which one must be the largest")
+    if p.open:
+        raise NotLinear("whether there is any of an amount that only limits end")
     if p.goal is None or p.under is None:
         raise NotLinear("nothing is to be least")
     if p.under[..., :-1].any() and p.goal[..., :-1].any():
         raise NotLinear("a ratio of two things that are decided")
+
+
+def _amounts_without_limits(p: Program) -> Program:
+    """The same with amounts that are as large as they may be without any limit: limits are left out in turn.
+
+    Where a number differs between points, rows are so from the start, so that a point's rows are those of any block.
+    """
+    if not p.amounts:
+        return p
+    denominators = p.denominators.copy()
+    for row, column, most in p.amounts:
+        denominators[..., row, column] = most
+    return replace(p, denominators=denominators)
 
 
 def _aims(p: Program) -> list[Array]:
@@ -237,8 +253,7 @@ def _enclosed(p: Program, n: Rows, mask: Mask, value: Array, count: int) -> Mask
     boxed = p.boxed
     if not (p.integer.any() and boxed.any()):
         return np.ones(len(value), dtype=bool)
-    # such an end bounds amounts as well
-    stays = [i for i in range(count) if i not in {row for row, *_ in p.amounts}]
+    stays = np.flatnonzero(~_of_amounts(p)[:count])
     low, high, own = (along(e, mask, 1) for e in (p.low, p.endless, p.high))
     found = np.zeros(len(value), dtype=bool)
     for k, (rows, cost) in enumerate(zip(n.rows[:, stays], n.cost, strict=True)):
@@ -252,6 +267,24 @@ def _enclosed(p: Program, n: Rows, mask: Mask, value: Array, count: int) -> Mask
         )
         found[k] = (ends <= own[k])[boxed].all()
     return found
+
+
+def _of_amounts(p: Program) -> Mask:
+    """Which rows say of an amount whether there is any: an end that only a search has bounds it as well."""
+    return np.isin(np.arange(len(p.keys)), [row for row, *_ in p.amounts])
+
+
+def _within_search(p: Program, rows: Array, amounts: Mask, low: Array, high: Array) -> Mask:
+    """At which points rows hold all designs within the ends of a search, where these bound amounts.
+
+    ``amounts``: which rows do not count, see ``_of_amounts``.
+    """
+    boxed = p.boxed
+    if not (amounts.any() and boxed.any()):
+        return np.ones(len(rows), dtype=bool)
+    endless = np.where(boxed, np.inf, high)
+    ends = [row_ends.upper_ends(*one, p.integer) for one in zip(rows[:, ~amounts], low, endless, strict=True)]
+    return np.asarray((np.array(ends) * (1.0 + AWAY) <= high)[:, boxed].all(axis=1))
 
 
 def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Mask]:
@@ -357,9 +390,10 @@ def _least_violation_at_points(p: Program, mask: Mask, turned: bool) -> Array:
     cost = np.eye(rows.shape[2])[-2]
     found = mixed.solved(rows, n.equal, low, high, np.append(p.integer, False), [cost], len(rows))
     missed = weak_duality(rows, n.equal, low, high, cost, found.y) if found.bound is None else found.bound
-    return np.select(
+    missed = np.select(
         [found.end == OPTIMAL, found.end == INFEASIBLE], [missed, milp_conflicts.LARGEST_MISS], 0.0
     )
+    return np.where(_within_search(p, n.rows, _of_amounts(p), n.low, n.high), missed, 0.0)
 
 
 def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
@@ -419,5 +453,8 @@ def _ends_with_limits_kept(
     stays = np.array(milp.kept_rows(p, left_out), dtype=bool)
     rows = p.rows[..., stays, :]
     rows = rows[own] if rows.ndim == 3 else rows
-    low, high = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.endless))
-    return mixed.solved(rows, p.equal[stays], low, high, p.integer, [], len(own)).end
+    low, high, far = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.high, p.endless))
+    end = mixed.solved(rows, p.equal[stays], low, far, p.integer, [], len(own)).end
+    every = np.broadcast_to(rows, (len(own), *rows.shape[-2:]))
+    within = _within_search(p, every, _of_amounts(p)[stays], low, high)
+    return np.where((end == INFEASIBLE) & ~within, FAILED, end)

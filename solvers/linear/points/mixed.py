@@ -139,4 +139,5 @@ def _best(
         low, high = (np.where(integer, np.round(leaves.u[which[at], :-1]), e[at]) for e in ends)
         rest = lp.solved(rows[at], equal, low, high, [a[at] for a in aims], at.size)
         end[at], u[at], y[at] = np.where(rest.end == OPTIMAL, OPTIMAL, FAILED), rest.u, rest.y
-    return Vertices(end, u, y, closed)
+    # parts that are not searched prove nothing
+    return Vertices(end, u, y, np.where(unsure, -np.inf, closed))

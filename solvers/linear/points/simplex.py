@@ -57,13 +57,17 @@ def _first_aim_sign(D: Any, j: int) -> float:
 
 
 @compiled
-def _sooner(D: Any, row: Any, j: int, other: int) -> bool:
-    """Whether column j spoils the aims less than another one that repairs the row as well."""
+def _sooner(D: Any, row: Any, at_high: Any, j: int, other: int) -> bool:
+    """Whether column j spoils the aims less than another one that repairs the row as well.
+
+    The first aim that a column moves becomes worse; what is worth less than that may become better.
+    """
     for k in range(D.shape[0]):
-        a, b = abs(D[k, j] / row[j]), abs(D[k, other] / row[other])
-        if a < b - ZERO * (1.0 + b):
+        a, b = D[k, j] / abs(row[j]), D[k, other] / abs(row[other])
+        a, b = -a if at_high[j] else a, -b if at_high[other] else b
+        if a < b - ZERO * (1.0 + abs(b)):
             return True
-        if a > b + ZERO * (1.0 + b):
+        if a > b + ZERO * (1.0 + abs(b)):
             return False
     return bool(abs(row[j]) > abs(row[other]))
 
@@ -89,7 +93,7 @@ def _entering(T: Any, D: Any, r: int, up: bool, free: Any, at_high: Any, low: An
         if low[v] == high[v] or abs(T[r, j]) <= PIVOT:
             continue
         rises = (T[r, j] > 0.0) != at_high[j]
-        if rises == up and (found < 0 or _sooner(D, T[r], j, found)):
+        if rises == up and (found < 0 or _sooner(D, T[r], at_high, j, found)):
             found = j
     return found
 
