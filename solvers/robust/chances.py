@@ -173,8 +173,8 @@ def found(wanted: Wanted, *, tied: bool) -> Found:
     Raises Undecided where equations are not for boxes.
     """
     real, _, others = _sizes_of_decisions(wanted.worlds.nominal)
-    by_sets = real > FEW_DECIDED and not others
     known, quantile = None, isinstance(wanted.measure, Quantile)
+    by_sets = not others and real > (0 if quantile else FEW_DECIDED)
     if not quantile or (by_sets and _convex(wanted.worlds.nominal)):
         known = _failures_left_out(wanted, None, tied=tied)
     if known is not None and by_sets:

@@ -18,8 +18,8 @@ def decided(question: Question) -> dict[str, Decision]:
 
 def test_unknowns_are_decided_without_a_word(ask: Any) -> None:
     assert decided(ask().question(())) == {
-        "count.cpu": Decision("count.cpu", integer=True),
-        "count.gpu": Decision("count.gpu", integer=True),
+        "count.cpu": Decision("count.cpu", integer=True, count=True),
+        "count.gpu": Decision("count.gpu", integer=True, count=True),
         "lane.a": Decision("lane.a", values=(1.0, 2.0)),
         "lane.b": Decision("lane.b", values=(1.0, 2.0)),
     }
@@ -45,7 +45,7 @@ def test_a_whole_family_given_decided_or_swept_leaves_no_unknowns(ask: Any) -> N
 @pytest.mark.parametrize("decide", [{"count": {"gpu": {"max": 50}}}, {"count.gpu": {"max": 50}}])
 def test_nested_and_dotted_decisions_are_the_same(ask: Any, decide: Any) -> None:
     assert decided(ask(decide=decide).question(()))["count.gpu"] == Decision(
-        "count.gpu", None, 50.0, integer=True
+        "count.gpu", None, 50.0, integer=True, count=True
     )
 
 
@@ -62,9 +62,9 @@ def test_integrality_stays_unless_the_file_writes_it(ask: Any) -> None:
 
     assert gpu(min=1).integer
     assert not gpu(integer=False).integer
-    assert gpu(values=[0, 2]) == Decision("count.gpu", integer=True, values=(0.0, 2.0))
+    assert gpu(values=[0, 2]) == Decision("count.gpu", integer=True, values=(0.0, 2.0), count=True)
     assert gpu(powers_of=2, max=8).values[:4] == (1.0, 2.0, 4.0, 8.0)
-    assert gpu(min=0, max=3) == Decision("count.gpu", 0.0, 3.0, integer=True)
+    assert gpu(min=0, max=3) == Decision("count.gpu", 0.0, 3.0, integer=True, count=True)
 
 
 def test_zero_is_a_value_where_the_floor_is_zero(ask: Any) -> None:
