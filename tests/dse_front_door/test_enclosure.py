@@ -2,12 +2,15 @@
 
 import itertools
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.fronts.enclosure import COINCIDENT, LEAST_A, Box, Enclosure, Place, Probe, Probes, efficient, spread
+from dse.fronts.enclosure import COINCIDENT, LEAST_A, Box, Enclosure, Place, Probes, efficient, spread
+
+Probe = Callable[[int, float], Place | None]
 
 
 def of_curve(power: float):
