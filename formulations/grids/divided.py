@@ -82,9 +82,11 @@ def flat(question: Question, shape: tuple[int, ...]) -> Question:
 
 
 def at(question: Question, points: Any) -> Question:
-    """Return a question about many points at some of them."""
+    """Return a question about many points, arrays or ``Many`` in it, at some of them."""
 
     def there(value: Any) -> Any:
+        if isinstance(value, Many):
+            return Many(value.values[points])
         return value[points] if isinstance(value, np.ndarray) else value
 
     return with_each_number(question, there)

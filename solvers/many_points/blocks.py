@@ -32,6 +32,8 @@ GROUPS = 64
 """So many times may the points of a group be told apart by their numbers."""
 
 Answer = Callable[[Question, Points], Mask]
+part = divided.at
+part = divided.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,15 +225,6 @@ def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Point
                     waiting += [now[holds[:, 0]], now[~holds[:, 0]]]
                     continue
         yield missed
-
-
-def part(question: Question, which: Mask | Points) -> Question:
-    """Return the question at some of the points that it is about."""
-
-    def of(value: Any) -> Any:
-        return Many(value.values[which]) if isinstance(value, Many) else value
-
-    return divided.with_each_number(question, of)
 
 
 def thinned(grid: Grid) -> Grid:
