@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dse.commands import matters_command, sweep_command
+from dse.commands import sweep_command
 from dse.commands.answering import RECORD, mistakes_as_json
 from dse.commands.terminal import sketch, sweep_summary
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, draw, filling, folder_for
@@ -20,6 +20,9 @@ from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, tabl
 from dse.system.pictures import PICTURES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from results.uncertainty.matters import Matters
     from results.uncertainty.worlds import Worlds
 
 
@@ -93,9 +96,12 @@ def uncertainty(
         if output is not None or statistics is not None:
             raise click.UsageError("--indices writes pictures (--plot) and JSON (--json) only")
         values = None if fixed is None else fixed.variables
-        return matters_command.tell(
-            api.load(scenario, machine), samples, values, pictures, place, as_json=as_json
-        )
+        with client_at(place) as client:
+            asked = api.load(scenario, machine)
+            matter = api.what_matters(asked, samples, values, client, place.workers, True, place.patience)
+        draw(pictures, "matters", matter, matter.samples.attrs)
+        _print_indices(matter, pictures, as_json=as_json)
+        return ANSWERED if matter.left_out < matter.rows else NO_ANSWER
     with filling(output), client_at(place) as client:
         found = api.uncertainty(
             api.load(scenario, machine),
@@ -113,6 +119,22 @@ def uncertainty(
         formats.write(found.to_dataset(), Path(statistics))
     _print_worlds(found, [*filter(None, (output, statistics)), *pictures], as_json=as_json)
     return _exit_code_of_worlds(found)
+
+
+def _print_indices(found: Matters, written: Sequence[str], *, as_json: bool) -> None:
+    from results.uncertainty.matters_text import sentences, tables
+
+    if as_json:
+        say_json(found.record() | {"written": list(written)})
+        return
+    say(found.title)
+    for sentence in sentences(found):
+        say(sentence)
+    for name, head, lines in tables(found):
+        say(f"\n{name}")
+        show(table(head, lines))
+    for name in written:
+        say(f"Written: {name}")
 
 
 def _exit_code_of_worlds(found: Worlds) -> int:
