@@ -32,7 +32,7 @@ def feasible(question: Question, where: Space) -> Codes:
     left = np.flatnonzero(codes == NOT_KNOWN)
     if left.size:
         found = minimise(at(question, left), where.at(left), FEASIBLE_BOXES)
-        effort.spend(float(found.work.sum()) * effort.BOX)
+        effort.spend(float(found.work.sum()) * effort.BOX_SECONDS)
         codes[left] = np.select([found.met, found.status == INFEASIBLE], [CAN_HOLD, CANNOT_HOLD], NOT_KNOWN)
     return codes
 
