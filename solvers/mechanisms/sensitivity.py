@@ -121,18 +121,26 @@ def _extremes(o: Optima, i: int, rows: NDArray[np.intp], costs: Array) -> tuple[
 
     Infinite where there is no end, and where there are no multipliers.
     """
-    from scipy.optimize import linprog
+    import highspy  # only where multipliers are not unique
 
     goal, eye = o.g[i, 0], np.eye(o.low.shape[1])
     columns = np.concatenate([o.g[i, 1 + rows], -eye[o.low[i]], eye[o.high[i]]]).T
-    slackened = 1e-7 * np.abs(goal).max(initial=1.0)
-    both = np.concatenate([columns, -columns])
-    right = np.concatenate([-goal + slackened, goal + slackened])
+    slackened, count = 1e-7 * np.abs(goal).max(initial=1.0), columns.shape[1]
+    both, every = np.concatenate([columns, -columns]), np.arange(count, dtype=np.int32)
+    right, none = np.concatenate([-goal + slackened, goal + slackened]), np.full(len(both), -np.inf)
+    starts = np.arange(0, both.size, count, dtype=np.int32)
+    h = highspy.Highs()
+    for name, value in (("output_flag", False), ("threads", 1), ("presolve", "off")):
+        h.setOptionValue(name, value)
+    h.addVars(count, np.zeros(count), np.full(count, np.inf))
+    h.addRows(len(both), none, right, both.size, starts, np.tile(every, len(both)), both.ravel())
 
     def end(cost: Array) -> float:
-        whole = np.concatenate([cost, np.zeros(columns.shape[1] - cost.size)])
-        found = linprog(whole, A_ub=both, b_ub=right, method="highs")
-        return float(found.fun) if found.status == 0 else -np.inf
+        # each search begins at the basis of the one before
+        h.changeColsCost(count, every, np.concatenate([cost, np.zeros(count - cost.size)]))
+        h.run()
+        found = h.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        return float(h.getInfo().objective_function_value) if found else -np.inf
 
     return np.array([end(cost) for cost in costs]), -np.array([end(-cost) for cost in costs])
 
