@@ -176,7 +176,7 @@ class Rows:
                 own = Affine({atom: 1.0})
                 self.rows += [(None, f, own, False) for f in atom.arguments]
             elif isinstance(atom, Differs):
-                self.rows += [(None, left, right, False) for left, right in self._difference(atom)]
+                self.rows += [(None, *row, False) for row in self._difference(atom, atom in pulled)]
         amounts = [atom for atom in self.columns if isinstance(atom, Some)]
         self.amounts: list[tuple[int, int, float]] = []
         widest = ends = self._own_ends() if amounts else []
@@ -195,7 +195,7 @@ class Rows:
             if atom in pulled:
                 self.rows.append((None, *self._counted(atom), False))
 
-    def _difference(self, atom: Differs) -> Iterator[tuple[Affine, Affine]]:
+    def _difference(self, atom: Differs, pulled: bool) -> Iterator[tuple[Affine, Affine]]:
         one, other = (
             {v: k for k, v in enumerate(self.decided[n].values or ())} for n in (atom.one, atom.other)
         )
@@ -206,7 +206,8 @@ class Rows:
             ]
             own = Affine({atom: 1.0})
             yield picks[0], own.plus(picks[1])
-            yield own.plus(picks[0]).plus(picks[1]), number(2.0)
+            if pulled:
+                yield own.plus(picks[0]).plus(picks[1]), number(2.0)
 
     def _numbers(self) -> Iterator[Any]:
         """All numbers of the rows so far and of the ends of columns."""

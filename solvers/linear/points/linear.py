@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
+from formulations.arithmetics.forms import Some
 from formulations.arithmetics.many import Array, Points
 from formulations.grids import over_grid
 from formulations.programs import row_ends
@@ -45,8 +46,8 @@ FEWEST_COMPILED = 300
 """Points of a grid below which loading the compiled code takes longer than solving them one by one."""
 PROGRAMS_TOGETHER = 16_384
 """Points written and solved together."""
-MOST_WHOLE, MIXED_TOGETHER, NODES_AS_A_RULE = 32, 1024, 8.0
-"""Whole numbers of a program, points with such that are solved together, and nodes that these take as a rule."""
+MIXED_TOGETHER, NODES_AS_A_RULE = 1024, 8.0
+"""Points with whole numbers that are solved together, and nodes that these take as a rule."""
 MOST_BRANCHES_SOLVED = 16
 """Ways in which maxima may be held that are still all tried."""
 AWAY = 1e-7
@@ -88,7 +89,7 @@ def is_program(question: Question) -> bool:
         p = program(question)
     except (ValueError, ArithmeticError):
         return False
-    return bool(p.integer.sum() <= MOST_WHOLE) and branch_count(p) <= MOST_BRANCHES_SOLVED
+    return branch_count(p) <= MOST_BRANCHES_SOLVED
 
 
 def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
@@ -123,8 +124,8 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
 
 def _check(p: Program) -> None:
     """Raise NotLinear where a program is of another kind."""
-    if p.integer.sum() > MOST_WHOLE or p.others or branch_count(p) > MOST_BRANCHES_SOLVED:
-        raise NotLinear("many whole numbers, or too many terms of which one must be the largest")
+    if p.others or branch_count(p) > MOST_BRANCHES_SOLVED:
+        raise NotLinear("too many terms of which one must be the largest")
     if p.open:
         raise NotLinear("whether there is any of an amount that only limits end")
     if p.goal is None or p.under is None:
@@ -236,10 +237,8 @@ def _optimal(
     good &= closed & _enclosed(p, n, mask, value, rows)
     rates, sure = _rates(p, n, u, y, value, rows)
     good &= sure
-    place = {c: i for i, c in enumerate(p.columns)}
-    x = {d.name: u[:, place[d.name]] for d in question.decide}
     user_bound = to_user(p, n, np.minimum(bound, value))
-    judged = judge(blocks.part(question, mask), x, user_bound, (len(u),))
+    judged = judge(blocks.part(question, mask), p.designs(u), user_bound, (len(u),))
     good &= judged.good
     answers.put(points[mask], judged, good, rates)
     return good
@@ -277,14 +276,16 @@ def _of_amounts(p: Program) -> Mask:
 def _within_search(p: Program, rows: Array, amounts: Mask, low: Array, high: Array) -> Mask:
     """At which points rows hold all designs within the ends of a search, where these bound amounts.
 
-    ``amounts``: which rows do not count, see ``_of_amounts``.
+    ``amounts``: which rows say nothing of how much there is where there is any, see ``_of_amounts``.
     """
     boxed = p.boxed
     if not (amounts.any() and boxed.any()):
         return np.ones(len(rows), dtype=bool)
-    endless = np.where(boxed, np.inf, high)
-    ends = [row_ends.upper_ends(*one, p.integer) for one in zip(rows[:, ~amounts], low, endless, strict=True)]
-    return np.asarray((np.array(ends) * (1.0 + AWAY) <= high)[:, boxed].all(axis=1))
+    endless, some = np.where(boxed, np.inf, high), np.array([isinstance(c, Some) for c in p.columns])
+    # of an amount of which there is any, nothing is known
+    rows = np.where(amounts[:, None] & np.append(some, False), -row_ends.FOR_OPEN * (rows < 0.0), rows)
+    ends = row_ends.upper_ends(rows, low, endless, p.integer)
+    return np.asarray((ends * (1.0 + AWAY) <= high)[:, boxed].all(axis=1))
 
 
 def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Mask]:
@@ -304,12 +305,7 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
     held = left[:, :own] <= AWAY
     if whole:
         # rows that only say again what whole numbers leave of others
-        high = np.stack(
-            [
-                row_ends.upper_ends(*one, np.zeros_like(p.integer))
-                for one in zip(n.rows, n.low, n.high, strict=True)
-            ]
-        )
+        high = row_ends.upper_ends(n.rows, n.low, n.high, np.zeros_like(p.integer))
         free = high - n.low > AWAY * size
         held &= ((n.rows[:, :own, :-1] != 0.0) & free[:, None]).any(axis=2)
     # as many rows and ends hold with equality as there are numbers: no more, or the vertex is degenerate
