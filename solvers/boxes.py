@@ -94,7 +94,7 @@ class Space:
         for j in map(int, np.flatnonzero(self.discrete)):
             below, above = self.down(j, x[:, j]), self.up(j, x[:, j])
             below, above = np.where(below >= 0, below, above), np.where(np.isfinite(above), above, below)
-            nearer = np.where(below > 0, x[:, j] ** 2 <= below * above, x[:, j] <= above / 2)
+            nearer = x[:, j] <= np.where(below > 0, np.sqrt(below) * np.sqrt(above), above / 2)
             x[:, j] = np.where(nearer, below, above)
         return x
 
@@ -230,7 +230,7 @@ def enclosure(keys: tuple[RowKey, ...], found: list[Slope], shape: tuple[int, ..
     """Return rows that were worked out over ``shape`` (boxes, variables) as arrays, the first of them limits."""
     count, k = shape
     reach = found[0].reach if found else ()
-    return _with_mean_value_form(
+    return with_mean_value_form(
         Enclosure(
             keys,
             _stack([s.value.lo for s in found], (count,)),
@@ -284,7 +284,7 @@ def moves(e: Enclosure) -> tuple[Array, Array]:
     return reduce(np.minimum, corners), reduce(np.maximum, corners)
 
 
-def _with_mean_value_form(e: Enclosure) -> Enclosure:
+def with_mean_value_form(e: Enclosure) -> Enclosure:
     """Intersect the mean-value form in log space into ``low`` and ``high``."""
     if not e.low.size:
         return e

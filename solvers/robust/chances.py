@@ -186,7 +186,8 @@ def found(wanted: Wanted, *, tied: bool) -> Found:
     except (NotPosynomial, CannotTake) as refusal:
         raise Undecided(_undecided(wanted, str(refusal))) from None
     x = solved.outcome.x
-    if x is not None and (known is None or not robust_boxes.as_good(wanted, known, solved)):
+    settled = not tied and solved.outcome.status is Status.OPTIMAL
+    if x is not None and not settled and (known is None or not robust_boxes.as_good(wanted, known, solved)):
         known = _failures_left_out(wanted, x, tied=tied)
     return solved if known is None else robust_boxes.better(wanted, known, solved)
 

@@ -1,6 +1,7 @@
 """Necessary conditions of a box of designs, affine in the logarithms of what is decided, whatever the equations are.
 
-In world i a number f (the objective, the ratio of a limit) is known on a box by interval slopes (``solvers.boxes``):
+In world i a number f (the objective, the ratio of a limit) is known on a box by interval slopes (``solvers.boxes``),
+or, of ratios of posynomials, from the sums themselves (``solvers.robust.boxes.box_sums``):
 with δ the logarithmic distance from the centre m,
 
     log f_i  ∈  log f_i(m) + Σ_v [s_iv − r_iv, s_iv + r_iv] δ_v,      |δ_v| ≤ w_v.
@@ -37,6 +38,7 @@ from formulations.uncertainty.measures import Quantile, Weighing
 from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import Cap
 from solvers import boxes
+from solvers.robust.boxes.box_sums import Sums
 
 Array = NDArray[np.float64]
 ASKS_NOTHING = -1e9
@@ -109,9 +111,12 @@ def _sound(slope: Array, cut: Array, nothing: float = ASKS_NOTHING) -> Line:
     return Line(np.where(fine, slope, 0.0), np.where(fine, cut, nothing))
 
 
-def known(wanted: Wanted, low: Array, high: Array) -> Known:
-    """Work out what is known of boxes (B, k). Raises CannotTake where the equations are not for slopes."""
-    keys, e = _enclosed(wanted, low, high)
+def known(wanted: Wanted, low: Array, high: Array, sums: Sums | None = None) -> Known:
+    """Work out what is known of boxes (B, k), of ``sums`` where the question is one of these.
+
+    Raises CannotTake where the equations are not for slopes.
+    """
+    keys, e = _enclosed(wanted, low, high) if sums is None else (sums.keys, sums.enclosed(low, high))
     boxes_, n = len(low), wanted.worlds.size
     count = wanted.worlds.count_of("")
     width = e.width.reshape(2, -1, boxes_, n)[..., 0]

@@ -23,7 +23,8 @@ from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.nonlinear.search import Boxes
 from solvers.patterns import joined
-from solvers.robust.boxes import box_lines
+from solvers.robust.boxes import box_lines, box_sums
+from solvers.robust.boxes.box_sums import Sums
 from solvers.sampling import descent
 
 Array = NDArray[np.float64]
@@ -47,6 +48,7 @@ class Tree:
     most: int
     where: Space = field(init=False)
     now: Boxes = field(init=False)
+    sums: Sums | None = field(init=False)
     best: float = np.inf
     best_x: Array | None = None
     closed: float = np.inf
@@ -54,7 +56,9 @@ class Tree:
     boxes: int = 0
 
     def __post_init__(self) -> None:
-        self.where = boxes.space(self.wanted.worlds.nominal)
+        self.where, self.sums = boxes.space(self.wanted.worlds.nominal), box_sums.sums(self.wanted)
+        if self.sums is not None:
+            self.wanted, self.sums = box_sums.with_hardest(self.wanted, self.sums)
         none = np.empty((0, len(self.where.names)))
         self.now = Boxes(np.empty(0, np.intp), none, none, np.empty(0), none)
 
@@ -154,7 +158,7 @@ class Tree:
         self.done += len(low) * self.wanted.worlds.size
         self.boxes += len(low)
         self._try(boxes.centres(low, high))
-        found = box_lines.known(self.wanted, low, high)
+        found = box_lines.known(self.wanted, low, high, self.sums)
         lines = list(found.lines)
         cutoff = self._cutoff()
         if np.isfinite(cutoff):

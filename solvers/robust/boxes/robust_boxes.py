@@ -39,7 +39,7 @@ def minimise(wanted: Wanted, work: int = WORK, known: Mapping[str, float] | None
     """
     tree = Tree(wanted, work)
     tree.run(known)
-    return _found_in_tree(tree)
+    return _found_in_tree(wanted, tree)
 
 
 def searched(wanted: Wanted, why: str) -> Found:
@@ -103,8 +103,8 @@ def _value_of_found(wanted: Wanted, found: Found) -> float:
     return float(reached(wanted, x).goal[0])
 
 
-def _found_in_tree(tree: Tree) -> Found:
-    wanted, nominal = tree.wanted, tree.wanted.worlds.nominal
+def _found_in_tree(wanted: Wanted, tree: Tree) -> Found:
+    nominal = wanted.worlds.nominal
     worlds = wanted.worlds
     text = f"branch and bound over boxes of designs, each bounded by interval slopes in every {worlds.word};"
     text += f" {tree.boxes} boxes"

@@ -1,0 +1,173 @@
+"""Bounds of ratios of posynomials on boxes of designs, in every world at once.
+
+Where each number is N/D, N and D posynomials whose coefficients alone differ between worlds, a box takes few products
+of matrices: coefficients times monomials. With δ the logarithmic distance from the centre m of a box, log N and log D
+are convex in δ, so each is at least its tangent at m, and exceeds it nowhere by more than at some corner:
+
+    log N(m) − log D(m) + s·δ − e_D  ≤  log N/D  ≤  log N(m) − log D(m) + s·δ + e_N,      s = ∇log N − ∇log D at m,
+
+e the largest excess at the corners. Of a geometric program D is a monomial and e_D is 0.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.models.arithmetic import CannotTake
+from dse.system.records import dataclass
+from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
+from formulations.row_keys import RowKey
+from formulations.uncertainty import robust
+from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.wanted import Wanted
+from formulations.uncertainty.worlds import Array
+from solvers import boxes
+
+CORNERS_OF = 6
+"""Decided numbers of which all corners of a box are looked at."""
+WORLDS_COMPARED = 4096
+"""Worlds that are compared with each other."""
+LOST_IN_SUMS = 1e-12
+"""Of logarithms of sums: far more than floats lose in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Numbers of a question as ratios of sums of ``exponents`` (T, k): coefficients (T, N) of each, by rows.
+
+    The first rows are the limits ``keys``; one more is the objective, where there is one.
+    """
+
+    keys: tuple[RowKey, ...]
+    exponents: Array
+    tops: tuple[Array, ...]
+    bottoms: tuple[Array, ...]
+
+    def enclosed(self, low: Array, high: Array) -> boxes.Enclosure:
+        """Bound all rows on boxes (B, k) in every world, boxes first."""
+        centre = boxes.centres(low, high)
+        with np.errstate(all="ignore"):
+            width = np.log(np.stack([low, high]) / centre).transpose(0, 2, 1)
+            ends = np.stack([low, high])[:, :, None] ** self.exponents
+            least, most = (
+                np.nan_to_num(f(ends, axis=0).prod(-1), nan=x, posinf=np.inf)
+                for f, x in ((np.min, 0.0), (np.max, np.inf))
+            )
+            middle = (centre[:, None] ** self.exponents).prod(-1)
+            corners = np.array(list(itertools.product((0, 1), repeat=low.shape[1])))
+            steps = np.stack([width[c, np.arange(low.shape[1])] for c in corners])
+            moved = middle * np.exp(np.einsum("ckb,tk->cbt", steps, self.exponents))
+            tops, bottoms = (
+                [self._at(c, middle, moved, steps) for c in each] for each in (self.tops, self.bottoms)
+            )
+            ratio = np.stack([n[0] / d[0] for n, d in zip(tops, bottoms, strict=True)])
+            slope = np.stack([n[1] - d[1] for n, d in zip(tops, bottoms, strict=True)])
+            over, under = (np.exp(np.stack([x[2] for x in each]) + LOST_IN_SUMS) for each in (tops, bottoms))
+            floor, ceiling = (
+                np.stack([(a @ n) / (b @ d) for n, d in zip(self.tops, self.bottoms, strict=True)])
+                for a, b in ((least, most), (most, least))
+            )
+            centre_low, centre_high = ratio / under, ratio * over
+        rows, count, worlds = ratio.shape
+        flat = (rows, count * worlds)
+        slopes = slope.reshape(rows, -1, count * worlds)
+        found = boxes.Enclosure(
+            self.keys,
+            np.nan_to_num(floor, nan=0.0, posinf=np.inf).reshape(flat) * (1 - LOST_IN_SUMS),
+            np.nan_to_num(ceiling, nan=np.inf, posinf=np.inf).reshape(flat) * (1 + LOST_IN_SUMS),
+            centre_low.reshape(flat),
+            centre_high.reshape(flat),
+            slopes,
+            slopes,
+            np.repeat(width, worlds, axis=2),
+        )
+        return boxes.with_mean_value_form(found)
+
+    def harder(self, rows: Sequence[int], *, upside_down: bool = False) -> NDArray[np.bool_]:
+        """Tell which worlds are no easier than which (N, N) in some rows; of two that are alike the first is harder."""
+        sides = (self.bottoms, self.tops) if upside_down else (self.tops, self.bottoms)
+        size = self.tops[0].shape[1]
+        found = np.ones((size, size), bool)
+        for c in (x for r in rows for x in (*sides[0][r], *-sides[1][r]) if np.ptp(x) > 0):
+            found &= c[:, None] >= c
+        alike_and_later = found & found.T & np.tri(size, dtype=bool)
+        return np.asarray(found & ~alike_and_later)
+
+    def _at(self, c: Array, middle: Array, moved: Array, steps: Array) -> tuple[Array, Array, Array]:
+        """A sum (B, N) at centres, its logarithmic slopes (k, B, N), and how far it rises above its tangent at most."""
+        value = middle @ c
+        slope = np.stack([(middle * a) @ c / value for a in self.exponents.T])
+        above = [
+            np.log(there @ c / value) - np.einsum("kb,kbn->bn", step, slope)
+            for there, step in zip(moved, steps, strict=True)
+        ]
+        return value, slope, np.maximum(np.max(above, axis=0), 0.0)
+
+
+def with_hardest(wanted: Wanted, found: Sums) -> tuple[Wanted, Sums]:
+    """Return a question over those worlds alone that are enough to tell what limits and objective come to.
+
+    World i is no easier than j where each coefficient above is no smaller there, and each below no larger. What k
+    worlds may exceed is the same without a world that k + 1 others are no easier than: of all that exceed a value, with
+    which go those that are no easier, k + 1 stay. Where the objective is a mean of what differs, all worlds are needed.
+    """
+    worlds, count = wanted.worlds, len(found.keys)
+    goal = [c for c in (*found.tops[count:], *found.bottoms[count:]) if np.ptp(c, axis=1).any()]
+    whole = worlds.counted is None and worlds.limited is None and worlds.size <= WORLDS_COMPARED
+    if not whole or wanted.eased is not None or (goal and wanted.exceeded is None):
+        return wanted, found
+    names_asked = dict.fromkeys(k.name for k in found.keys if wanted.counts(k.name))
+    groups: list[tuple[tuple[str, ...], int]] = [((n,), 0) for n in names_asked if not wanted.failing(n)]
+    groups += [(tuple(n for n in c.names if n in names_asked), c.may_fail) for c in wanted.chances]
+    parts = [([r for r, key in enumerate(found.keys) if key.name in names], most) for names, most in groups]
+    levels = [(found.harder(some), most) for some, most in parts if some]
+    if goal:
+        levels.append((found.harder([count], upside_down=wanted.sign < 0), wanted.exceeded or 0))
+    kept = np.zeros(worlds.size, bool)
+    kept[0] = True
+    for harder, most in levels:
+        kept |= harder.sum(0) <= most
+    take = np.flatnonzero(kept)
+    measure = wanted.measure
+    if isinstance(measure, Quantile):
+        measure = Quantile(1.0 - (wanted.exceeded or 0) / take.size)
+    fewer = replace(wanted, worlds=worlds.some(take), measure=measure)
+    tops, bottoms = (tuple(c[:, take] for c in each) for each in (found.tops, found.bottoms))
+    return fewer, replace(found, tops=tops, bottoms=bottoms)
+
+
+def sums(wanted: Wanted) -> Sums | None:
+    """Return the numbers of a question as ratios of sums; None where they are others, or have maxima in them."""
+    worlds, names = wanted.worlds, [d.name for d in wanted.worlds.nominal.decide]
+    if len(names) > CORNERS_OF or worlds.caps:
+        return None
+    try:
+        asked = robust.posed(worlds)
+    except (NotPosynomial, CannotTake, ArithmeticError):
+        return None
+    pairs = [(r.numerator, r.denominator) for r in asked.rows]
+    if asked.goal is not None:
+        goal = asked.goal
+        if goal.log2:
+            return None
+        pairs.append(
+            (goal.numerator, goal.denominator) if goal.sign > 0 else (goal.denominator, goal.numerator)
+        )
+    if any(robust.has_maxima(p) for pair in pairs for p in pair):
+        return None
+    rows = tuple(r.key for r in asked.rows)
+    if wanted.eased is not None and wanted.eased not in rows:
+        return None
+    keys = list(dict.fromkeys(key for pair in pairs for p in pair for key in p.terms))
+    exponents = np.array([[dict(key).get(n, 0.0) for n in names] for key in keys]).reshape(-1, len(names))
+
+    def coefficients(p: Posynomial) -> Array:
+        return np.stack([np.broadcast_to(np.asarray(p.terms.get(k, 0.0), float), worlds.size) for k in keys])
+
+    tops, bottoms = (tuple(coefficients(pair[i]) for pair in pairs) for i in (0, 1))
+    return Sums(rows, exponents, tops, bottoms)
