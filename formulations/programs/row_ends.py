@@ -28,6 +28,7 @@ def upper_ends(
     column, row = np.nonzero(up.any(axis=tuple(range(up.ndim - 2))).T)
     steps = up[..., row, column]
     ended, first = np.unique(column, return_index=True)
+    high = high + np.zeros((*rows.shape[:-2], 1))
     for _ in range(passes if ended.size else 0):
         with np.errstate(all="ignore"):
             # what is open makes a sum larger than any number

@@ -73,8 +73,10 @@ def solved(
     rows = np.broadcast_to(rows, (count, *rows.shape[-2:]))
     low, high = (np.broadcast_to(e, (count, e.shape[-1])) for e in (low, high))
     aims = [np.broadcast_to(a, (count, a.shape[-1])) for a in aims]
-    ends = low, high
-    high = _ends_of_picks(rows, equal, low, row_ends.upper_ends(rows, low, high, integer), integer)
+    implied = row_ends.upper_ends(rows, low, high, integer)
+    # far ends cost digits; beyond what rows imply, an end has no multiplier
+    ends = low, np.minimum(high, low + 2.0 * (implied - low) + 1.0)
+    high = _ends_of_picks(rows, equal, low, implied, integer)
     cost = aims[0] if aims else np.zeros((count, rows.shape[-1]))
     least, closed = np.zeros(count) + known, np.full(count, np.inf)
     taken = np.zeros(count, np.int64)
