@@ -24,8 +24,8 @@ WAYS: tuple[Way, ...] = (
     ratios.way,
     tables.way,
     whole.way,
-    sums.way,
     linear.way,
+    sums.way,
     tables.way_of_large,
     unstructured.way,
 )

@@ -39,13 +39,11 @@ EXACT = 1e-6
 NOTHING = {"limits": 1e30, "processors": 1e15, "memory": 1e18}
 
 LEAST = "a cap at the very least that the power can be: one design is left, and its multipliers have no end"
-SHARED = "blocks share the work freely: whole numbers with real ones, a mixed-integer program"
 CHOICE = "a number is decided beside the machine, and the usable power is cut by it"
 SINGLE = "multipliers that are not unique, or a limit about to bind: left to the path of a single question"
 ALONE = {
     "nbody-33": LEAST,
     "mm25d-42": "whole numbers of halvings of three parameters",
-    "b11": SHARED,
     "e18": CHOICE,
 }
 LEFT = dict.fromkeys(["nbody-25", "nbody-41"], SINGLE)

@@ -178,15 +178,18 @@ class Program:
 
     def design(self, u: Array) -> dict[str, float]:
         """The value of every decided variable at a point; whole numbers and menus exactly."""
-        at = dict(zip(self.columns, u, strict=False))
-        found = {}
+        return {name: float(value) for name, value in self.designs(u).items()}
+
+    def designs(self, u: Array) -> dict[str, Array]:
+        """The values of every decided variable at points (..., columns + 1); whole numbers and menus exactly."""
+        place, found = {c: i for i, c in enumerate(self.columns)}, {}
         for d in self.question.decide:
             if d.values is not None:
-                place = max(range(len(d.values)), key=lambda k: at[Entry(d.name, k)])
-                found[d.name] = float(d.values[place])
+                entries = u[..., [place[Entry(d.name, k)] for k in range(len(d.values))]]
+                found[d.name] = np.asarray(d.values, float)[entries.argmax(axis=-1)]
             else:
-                value = float(at[d.name])
-                found[d.name] = float(round(value)) if d.integer else value
+                value = u[..., place[d.name]]
+                found[d.name] = np.round(value) if d.integer else value
         return found
 
 

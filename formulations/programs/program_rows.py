@@ -176,12 +176,11 @@ class Rows:
                 own = Affine({atom: 1.0})
                 self.rows += [(None, f, own, False) for f in atom.arguments]
             elif isinstance(atom, Differs):
-                self.rows += [(None, left, right, False) for left, right in self._difference(atom)]
+                self.rows += [(None, *row, False) for row in self._difference(atom, atom in pulled)]
         amounts = [atom for atom in self.columns if isinstance(atom, Some)]
         self.amounts: list[tuple[int, int, float]] = []
-        widest = ends = self._own_ends() if amounts else []
-        if amounts and not any(isinstance(c, Many) for c in self._numbers()):
-            ends = list(self._implied())
+        widest = self._own_ends() if amounts else []
+        ends = self._implied(widest) if amounts else []
         self.open = False
         for atom in amounts:
             most, alone = (self._most(atom.amount, e) for e in (ends, widest))
@@ -195,7 +194,7 @@ class Rows:
             if atom in pulled:
                 self.rows.append((None, *self._counted(atom), False))
 
-    def _difference(self, atom: Differs) -> Iterator[tuple[Affine, Affine]]:
+    def _difference(self, atom: Differs, pulled: bool) -> Iterator[tuple[Affine, Affine]]:
         one, other = (
             {v: k for k, v in enumerate(self.decided[n].values or ())} for n in (atom.one, atom.other)
         )
@@ -206,13 +205,8 @@ class Rows:
             ]
             own = Affine({atom: 1.0})
             yield picks[0], own.plus(picks[1])
-            yield own.plus(picks[0]).plus(picks[1]), number(2.0)
-
-    def _numbers(self) -> Iterator[Any]:
-        """All numbers of the rows so far and of the ends of columns."""
-        yield from (*self.low, *self.high)
-        for _, left, right, _ in self.rows:
-            yield from (*left.terms.values(), left.constant, *right.terms.values(), right.constant)
+            if pulled:
+                yield own.plus(picks[0]).plus(picks[1]), number(2.0)
 
     @property
     def _big(self) -> float:
@@ -240,11 +234,13 @@ class Rows:
                 high[i] = many.largest(self._range(f)[1] for f in atom.arguments)
         return high
 
-    def _implied(self) -> Array:
+    def _implied(self, high: list[Any]) -> list[Any]:
         """Upper ends of all columns, with what the limits say of those that have none of their own."""
         rows = matrix([n.plus(d, -1.0) for _, n, d, _ in self.rows], self.place)
-        high = np.array(self._own_ends())
-        return upper_ends(rows, np.array(self.low), high, self.integer, passes=PRESOLVE_PASSES)
+        ends = upper_ends(
+            rows, many.packed(self.low), many.packed(high), self.integer, passes=PRESOLVE_PASSES
+        )
+        return list(ends) if ends.ndim == 1 else [Many(e) for e in ends.T]
 
     def _most(self, form: Affine, high: Sequence[Any]) -> Any:
         """Upper bound of a form where the columns have these upper ends."""

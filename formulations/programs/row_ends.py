@@ -19,17 +19,25 @@ def upper_ends(
 ) -> Array:
     """Upper ends with what rows (m, n + 1) imply, of one set of columns (n,) or of several (S, n).
 
+    Each set may have rows of its own (S, m, n + 1).
+
     An upper end below the lower one proves that no point meets the rows.
     """
-    a, k = rows[:, :-1], rows[:, -1]
-    up, down = np.maximum(a, 0.0).T, np.minimum(a, 0.0).T
-    column, row = np.nonzero(up)
+    a, k = rows[..., :-1], rows[..., -1]
+    up, down = np.maximum(a, 0.0), np.minimum(a, 0.0)
+    column, row = np.nonzero(up.any(axis=tuple(range(up.ndim - 2))).T)
+    steps = up[..., row, column]
     ended, first = np.unique(column, return_index=True)
+    high = high + np.zeros((*rows.shape[:-2], 1))
     for _ in range(passes if ended.size else 0):
         with np.errstate(all="ignore"):
             # what is open makes a sum larger than any number
-            least = np.clip(low, -FOR_OPEN, FOR_OPEN) @ up + np.clip(high, -FOR_OPEN, FOR_OPEN) @ down + k
-            room = np.where(np.abs(least) < SUM_WITHOUT_OPEN, -least, np.inf)[..., row] / up[column, row]
+            ends = (np.clip(e, -FOR_OPEN, FOR_OPEN) for e in (low, high))
+            least = (
+                sum(np.einsum("...ij,...j->...i", *pair) for pair in zip((up, down), ends, strict=True)) + k
+            )
+            room = np.where(np.abs(least) < SUM_WITHOUT_OPEN, -least, np.inf)[..., row] / steps
+            room = np.where(steps > 0.0, room, np.inf)
         implied = np.full(high.shape, np.inf)
         implied[..., ended] = np.maximum(low, -FOR_OPEN)[..., ended] + np.minimum.reduceat(
             room, first, axis=-1

@@ -183,11 +183,10 @@ def enclosed(c: Counts) -> Mask:
     question, count = replace(c.question, reach=math.inf), len(c.names)
     own = [column_ends(question, d)[1] for d in question.decide]
     high, whole = np.append(own, c.high[count:]), np.ones(len(c.high), dtype=bool)
-    found = np.array([(own <= c.high[:count]).all()] * c.count)
-    if not found.all():
-        rows = numbers(c, [x.form for x in c.limits])
-        found[:] = [(upper_ends(r, c.low, high, whole)[:count] <= c.high[:count]).all() for r in rows]
-    return found
+    if (own <= c.high[:count]).all():
+        return np.ones(c.count, dtype=bool)
+    rows = numbers(c, [x.form for x in c.limits])
+    return np.asarray((upper_ends(rows, c.low, high, whole)[:, :count] <= c.high[:count]).all(axis=1))
 
 
 def aimed(c: Counts, which: int) -> Counts:

@@ -6,6 +6,8 @@ A part of the columns is let go as soon as some row is broken whatever the rest 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -66,18 +68,25 @@ def whole_parts(n: Numbers) -> Array | None:
     return np.where(n.integer, found, n.low)
 
 
+def picks(equalities: Array, flags: NDArray[np.bool_]) -> Iterator[Indices]:
+    """Columns, all ``flags`` of 0 or 1, of which exactly one is 1 by one of the equalities (m, n + 1)."""
+    free = flags.copy()
+    for row in equalities:
+        used = np.flatnonzero(row[:-1])
+        if len(used) and free[used].all() and (row[used] == -row[-1]).all() and row[-1] != 0.0:
+            yield used
+            free[used] = False
+
+
 def _units(n: Numbers, high: Array) -> list[_Unit] | None:
     """What is chosen together, few options first; None where one has too many."""
     found: list[_Unit] = []
     free = n.integer.copy()
-    flags = n.integer & (n.low >= 0.0) & (high <= 1.0)
-    for row in n.rows[n.equal]:
-        used = np.flatnonzero(row[:-1])
-        if len(used) and (flags & free)[used].all() and (row[used] == -row[-1]).all() and row[-1] != 0.0:
-            options = np.eye(len(used))
-            allowed = ((options >= n.low[used]) & (options <= high[used])).all(axis=1)
-            found.append(_Unit(used, options[allowed]))
-            free[used] = False
+    for used in picks(n.rows[n.equal], n.integer & (n.low >= 0.0) & (high <= 1.0)):
+        options = np.eye(len(used))
+        allowed = ((options >= n.low[used]) & (options <= high[used])).all(axis=1)
+        found.append(_Unit(used, options[allowed]))
+        free[used] = False
     for j in np.flatnonzero(free):
         if high[j] - n.low[j] >= MOST_VALUES:
             return None

@@ -182,7 +182,11 @@ def test_entries_have_the_names_of_the_menu() -> None:
     m = pyomo_program(p)
     assert ("a", 1) in m.definitions
     assert ("b", 1) in m.definitions
-    assert len([k for k in m.definitions if k[0] == "a differs from b"]) == 4
+    # two more where something gains from a difference
+    assert len([k for k in m.definitions if k[0] == "a differs from b"]) == 2
+    gains = toy(lambda g: {"time": pick(g.a, (1.0, 2.0)) + 2.0 - differs(g.a, g.b)}, decide, "time")
+    more = pyomo_program(program(gains)).definitions
+    assert len([k for k in more if k[0] == "a differs from b"]) == 4
 
 
 def test_a_ratio_stands_as_it_is_or_with_its_value() -> None:

@@ -9,9 +9,11 @@ import pytest
 
 import dse
 import scenarios
-from results.dataset import STATUS_CODES
+from formulations.grids import over_grid
+from results.dataset import STATUS_CODES, layout
 from results.solution import Status
 from solvers import outcome, paths
+from solvers.answer import answer
 from solvers.linear import highs
 from solvers.linear.linear_program import Numbers, weak_duality
 from solvers.linear.points import linear, lp, mixed
@@ -239,3 +241,30 @@ def test_what_a_later_aim_gains_counts_where_the_first_is_tied():
     for order in ([0, 1, 2], [1, 0, 2]):
         found = lp.solved(rows, np.zeros(1, dtype=bool), np.zeros(2), np.ones(2), [a[order] for a in aims], 1)
         np.testing.assert_array_equal(found.u[0], np.array([0.0, 1.0, 1.0])[order])
+
+
+@pytest.mark.parametrize(
+    ("name", "axes"),
+    [
+        ("dvfs_phase_power_cap", ("limits.phase_power.max", "given.phases.tree.integer_operations")),
+        ("dvfs_race_to_halt", ("machine.852-924.energy_per_flop", "given.phases.tree.integer_operations")),
+        ("blocks_one_kind_throttled", ("limits.block_power.max", "given.flops")),
+        ("blocks_titan_or_arndale_sweep", ("limits.block_types.max", "given.flops")),
+    ],
+)
+def test_menus_and_amounts_go_by_branch_and_bound(name: str, axes: tuple[str, str]) -> None:
+    """No point is left over, and a point tells what a single question tells."""
+    asked = dse.load(name).model_dump(exclude_none=True, exclude_defaults=True)
+    if name == "blocks_titan_or_arndale_sweep":
+        asked["limits"] = {**asked["limits"], "block_power": {"max": "210 W"}}
+        asked["given"] = {**asked["given"], "intensity": 16.0}
+    asked["sweep"] = {f"axis_{i}": {"path": a, "factors": [0.4, 1.0, 2.5]} for i, a in enumerate(axes)}
+    grid = scenarios.grid(dse.load(asked))
+    way, plan = linear.over(grid), layout(grid)
+    arrays, left = way.solve(plan, over_grid.whole(grid))
+    assert not left.any()
+    for place in ((0, 0), (1, 2)):
+        one = answer(grid.question(place), neighbours=False)
+        assert arrays["status"][place] == STATUS_CODES[one.status]
+        if one.objective is not None:
+            assert arrays["objective"][place] == pytest.approx(one.objective, rel=1e-9)

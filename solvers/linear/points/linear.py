@@ -9,7 +9,7 @@ point.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,23 +20,20 @@ from formulations.arithmetics.many import Array, Points
 from formulations.grids import over_grid
 from formulations.programs import row_ends
 from formulations.programs.program import Program, branch_count, branches, is_linear, linear_cost, program
-from formulations.tolerances import SLACK
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import designs, work
 from solvers.judgement import judge
 from solvers.linear import milp, milp_conflicts, milp_ties
-from solvers.linear.linear_program import PROPORTIONAL, constant_column, least_ratios, weak_duality
+from solvers.linear.linear_program import PROPORTIONAL, constant_column, weak_duality
 from solvers.linear.milp_explained import RATE_ROUNDING
-from solvers.linear.points import mixed
-from solvers.linear.points.lp import PROGRAM_GAP, NotLinear, Rows, Vertices, along, to_user
+from solvers.linear.points import linear_conflicts, mixed
+from solvers.linear.points.lp import NotLinear, Rows, Vertices, along, to_user
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import Offer
-from solvers.mechanisms import conflicts
-from solvers.mechanisms.why import Why
-from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+from solvers.outcome import INFEASIBLE, OPTIMAL
 
 KIND = "linear program"
 METHOD = "linear programs solved together by the dual simplex method; bounds from their multipliers"
@@ -45,8 +42,8 @@ FEWEST_COMPILED = 300
 """Points of a grid below which loading the compiled code takes longer than solving them one by one."""
 PROGRAMS_TOGETHER = 16_384
 """Points written and solved together."""
-MOST_WHOLE, MIXED_TOGETHER, NODES_AS_A_RULE = 32, 1024, 8.0
-"""Whole numbers of a program, points with such that are solved together, and nodes that these take as a rule."""
+MIXED_TOGETHER, NODES_AS_A_RULE = 1024, 8.0
+"""Points with whole numbers that are solved together, and nodes that these take as a rule."""
 MOST_BRANCHES_SOLVED = 16
 """Ways in which maxima may be held that are still all tried."""
 AWAY = 1e-7
@@ -88,15 +85,14 @@ def is_program(question: Question) -> bool:
         p = program(question)
     except (ValueError, ArithmeticError):
         return False
-    return bool(p.integer.sum() <= MOST_WHOLE) and branch_count(p) <= MOST_BRANCHES_SOLVED
+    return branch_count(p) <= MOST_BRANCHES_SOLVED
 
 
 def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
     """Answer some points; tells which are answered."""
     p = program(question)
     _check(p)
-    p = _amounts_without_limits(p)
-    made = [_with_rows(p, extra) for extra in branches(p)] if p.exact else [p]
+    made = _branches(p)
     found, reached = [], np.full(len(points), np.inf)
     for b in made:
         aims = _aims(b)
@@ -117,33 +113,25 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
     names = milp_conflicts.limit_names(p.question, p.keys)
     # that a number is whole may be a part of why there is no design
     if none.any() and all(any(k is not None and k.name == n for k in p.keys) for n in names):
-        good[none] = _tell_conflicts(answers, question, made, points, none)
+        loose = _branches(linear_conflicts.amounts_without_limits(p)) if p.amounts else made
+        good[none] = linear_conflicts.told(answers, question, loose, points, none)
     return good
+
+
+def _branches(p: Program) -> list[Program]:
+    return [_with_rows(p, extra) for extra in branches(p)] if p.exact else [p]
 
 
 def _check(p: Program) -> None:
     """Raise NotLinear where a program is of another kind."""
-    if p.integer.sum() > MOST_WHOLE or p.others or branch_count(p) > MOST_BRANCHES_SOLVED:
-        raise NotLinear("many whole numbers, or too many terms of which one must be the largest")
+    if p.others or branch_count(p) > MOST_BRANCHES_SOLVED:
+        raise NotLinear("too many terms of which one must be the largest")
     if p.open:
         raise NotLinear("whether there is any of an amount that only limits end")
     if p.goal is None or p.under is None:
         raise NotLinear("nothing is to be least")
     if p.under[..., :-1].any() and p.goal[..., :-1].any():
         raise NotLinear("a ratio of two things that are decided")
-
-
-def _amounts_without_limits(p: Program) -> Program:
-    """The same with amounts that are as large as they may be without any limit: limits are left out in turn.
-
-    Where a number differs between points, rows are so from the start, so that a point's rows are those of any block.
-    """
-    if not p.amounts:
-        return p
-    denominators = p.denominators.copy()
-    for row, column, most in p.amounts:
-        denominators[..., row, column] = most
-    return replace(p, denominators=denominators)
 
 
 def _aims(p: Program) -> list[Array]:
@@ -236,10 +224,8 @@ def _optimal(
     good &= closed & _enclosed(p, n, mask, value, rows)
     rates, sure = _rates(p, n, u, y, value, rows)
     good &= sure
-    place = {c: i for i, c in enumerate(p.columns)}
-    x = {d.name: u[:, place[d.name]] for d in question.decide}
     user_bound = to_user(p, n, np.minimum(bound, value))
-    judged = judge(blocks.part(question, mask), x, user_bound, (len(u),))
+    judged = judge(blocks.part(question, mask), p.designs(u), user_bound, (len(u),))
     good &= judged.good
     answers.put(points[mask], judged, good, rates)
     return good
@@ -253,7 +239,7 @@ def _enclosed(p: Program, n: Rows, mask: Mask, value: Array, count: int) -> Mask
     boxed = p.boxed
     if not (p.integer.any() and boxed.any()):
         return np.ones(len(value), dtype=bool)
-    stays = np.flatnonzero(~_of_amounts(p)[:count])
+    stays = np.flatnonzero(~linear_conflicts.of_amounts(p)[:count])
     low, high, own = (along(e, mask, 1) for e in (p.low, p.endless, p.high))
     found = np.zeros(len(value), dtype=bool)
     for k, (rows, cost) in enumerate(zip(n.rows[:, stays], n.cost, strict=True)):
@@ -267,24 +253,6 @@ def _enclosed(p: Program, n: Rows, mask: Mask, value: Array, count: int) -> Mask
         )
         found[k] = (ends <= own[k])[boxed].all()
     return found
-
-
-def _of_amounts(p: Program) -> Mask:
-    """Which rows say of an amount whether there is any: an end that only a search has bounds it as well."""
-    return np.isin(np.arange(len(p.keys)), [row for row, *_ in p.amounts])
-
-
-def _within_search(p: Program, rows: Array, amounts: Mask, low: Array, high: Array) -> Mask:
-    """At which points rows hold all designs within the ends of a search, where these bound amounts.
-
-    ``amounts``: which rows do not count, see ``_of_amounts``.
-    """
-    boxed = p.boxed
-    if not (amounts.any() and boxed.any()):
-        return np.ones(len(rows), dtype=bool)
-    endless = np.where(boxed, np.inf, high)
-    ends = [row_ends.upper_ends(*one, p.integer) for one in zip(rows[:, ~amounts], low, endless, strict=True)]
-    return np.asarray((np.array(ends) * (1.0 + AWAY) <= high)[:, boxed].all(axis=1))
 
 
 def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Mask]:
@@ -304,12 +272,7 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
     held = left[:, :own] <= AWAY
     if whole:
         # rows that only say again what whole numbers leave of others
-        high = np.stack(
-            [
-                row_ends.upper_ends(*one, np.zeros_like(p.integer))
-                for one in zip(n.rows, n.low, n.high, strict=True)
-            ]
-        )
+        high = row_ends.upper_ends(n.rows, n.low, n.high, np.zeros_like(p.integer))
         free = high - n.low > AWAY * size
         held &= ((n.rows[:, :own, :-1] != 0.0) & free[:, None]).any(axis=2)
     # as many rows and ends hold with equality as there are numbers: no more, or the vertex is degenerate
@@ -331,130 +294,3 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
         sure &= ~active | simple
         sure &= active | (left[:, i] > AWAY)
     return found, sure
-
-
-def _tell_conflicts(
-    answers: BlockAnswers,
-    question: Question,
-    made: Sequence[Program],
-    points: Points,
-    mask: Mask,
-) -> Mask:
-    """Prove that points have no design in any branch, and tell which limits are in conflict."""
-    sure = np.ones(np.count_nonzero(mask), dtype=bool)
-    for p in made:
-        sure &= _least_violation_at_points(p, mask, len(made) > 1) > SLACK
-    own = np.flatnonzero(mask)[sure]
-    good = np.zeros(len(mask), dtype=bool)
-    good[own] = True
-
-    names = milp_conflicts.limit_names(made[0].question, made[0].keys)
-
-    def answer(now: Points) -> Mask:
-        def met(some: Points, kept: Mask) -> conflicts.Codes:
-            ends = np.stack([_ends_with_limits_kept(p, names, kept, len(mask), now[some]) for p in made])
-            failed = np.where((ends == FAILED).any(axis=0), conflicts.NOT_KNOWN, conflicts.CANNOT_HOLD)
-            return np.where((ends == OPTIMAL).any(axis=0), conflicts.CAN_HOLD, failed).astype(np.int8)
-
-        def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-            asked = np.isin(np.arange(len(mask)), now[some])
-            here = blocks.part(question, asked)
-
-            def factor(which: int) -> Array:
-                return np.asarray(np.min([_least_factor_at_points(p, which, asked) for p in made], axis=0))
-
-            return conflicts.feasible_values(here, made[0].keys, conflict, factor)
-
-        why = Why(names, conflicts.by_set(met), values, lambda some: blocks.part(question, now[some]))
-        return answers.conflicts(points[now], why)
-
-    for left in blocks.together(own, answer):
-        good[left] = False
-    return good[mask]
-
-
-def _least_violation_at_points(p: Program, mask: Mask, turned: bool) -> Array:
-    """By how much of its size every design breaks some limit at least (see ``milp_conflicts.least_violation``).
-
-    ``turned``: rows that are not limits and have no denominator choose the term of a maximum; these may give as well.
-    """
-    n, (sizes, share) = Rows(p, mask), milp_conflicts.sizes_of_rows(p)
-    named = np.array([k is not None for k in p.keys], dtype=bool)
-    sizes, loose = (along(a, mask, 1) for a in (sizes, np.where((sizes > 0.0) & ~share, SLACK, 0.0)))
-    choosing = (np.abs(n.denominators).max(axis=2, initial=0.0) == 0.0) & ~named & turned
-    give = np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), sizes)
-    rows = np.insert(n.rows - loose[..., None] * np.abs(n.denominators), -1, -give, axis=2)
-    # an end that is only there to have one proves nothing
-    low = np.insert(n.low, n.low.shape[1], 0.0, axis=1)
-    high = np.insert(along(p.endless, mask, 1), n.low.shape[1], milp_conflicts.LARGEST_MISS, axis=1)
-    cost = np.eye(rows.shape[2])[-2]
-    found = mixed.solved(rows, n.equal, low, high, np.append(p.integer, False), [cost], len(rows))
-    missed = weak_duality(rows, n.equal, low, high, cost, found.y) if found.bound is None else found.bound
-    missed = np.select(
-        [found.end == OPTIMAL, found.end == INFEASIBLE], [missed, milp_conflicts.LARGEST_MISS], 0.0
-    )
-    return np.where(_within_search(p, n.rows, _of_amounts(p), n.low, n.high), missed, 0.0)
-
-
-def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
-    """The least ratio of a limit (see ``conflicts.Factor``) at the points asked for."""
-    stays = np.arange(len(p.keys)) != which
-    fewer = replace(
-        p,
-        keys=tuple(k for k, s in zip(p.keys, stays, strict=True) if s),
-        numerators=p.numerators[..., stays, :],
-        denominators=p.denominators[..., stays, :],
-        equal=p.equal[stays],
-        goal=p.numerators[..., which, :],
-        under=p.denominators[..., which, :],
-        sign=1,
-    )
-    of_ratio = all(form[..., :-1].any() for form in milp.objective(fewer))
-    found, value, sure = (_least_ratio if of_ratio else _least_cost)(fewer, asked)
-    # an end that is only there to have one says nothing
-    sure &= ~milp.at_searched_end(p, found.u, along(p.high, asked, 1)).any(axis=1)
-    return np.select([sure, found.end == INFEASIBLE], [value, np.inf], np.nan)
-
-
-def _least_cost(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
-    n = Rows(p, asked)
-    found = mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [n.cost], len(n.rows))
-    n.keep(p.integer, found.u)
-    value, _, closed = n.bounded(found.u, found.y, found.bound)
-    return found, to_user(p, n, value), (found.end == OPTIMAL) & closed
-
-
-def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
-    goal, under = (along(form, asked, 1) for form in milp.objective(p))
-    n = Rows(p, asked, p.goal)
-
-    def solved(cost: Array) -> Vertices:
-        return mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [cost], len(n.rows))
-
-    first = last = solved(goal)
-
-    def least(cost: Array, size: Array) -> tuple[Array, Mask]:
-        nonlocal last
-        last = solved(cost)
-        return last.u, last.end == OPTIMAL
-
-    u, ratio, cost = least_ratios(least, goal, under, first.u)
-    bound = weak_duality(n.rows, n.equal, n.low, n.high, cost, last.y) if last.bound is None else last.bound
-    closed = bound >= -PROGRAM_GAP * np.abs((goal * u).sum(axis=1))
-    met = (first.end == OPTIMAL) & (last.end == OPTIMAL) & ((under * u).sum(axis=1) > 0.0)
-    return Vertices(first.end, u, first.y), ratio, met & closed
-
-
-def _ends_with_limits_kept(
-    p: Program, names: Sequence[str], kept: Mask, count: int, own: Points
-) -> NDArray[np.int64]:
-    """How the programs of the points ``own`` end with the limits ``kept`` alone and nothing to minimise."""
-    left_out = {n for n, k in zip(names, kept, strict=True) if not k}
-    stays = np.array(milp.kept_rows(p, left_out), dtype=bool)
-    rows = p.rows[..., stays, :]
-    rows = rows[own] if rows.ndim == 3 else rows
-    low, high, far = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.high, p.endless))
-    end = mixed.solved(rows, p.equal[stays], low, far, p.integer, [], len(own)).end
-    every = np.broadcast_to(rows, (len(own), *rows.shape[-2:]))
-    within = _within_search(p, every, _of_amounts(p)[stays], low, high)
-    return np.where((end == INFEASIBLE) & ~within, FAILED, end)

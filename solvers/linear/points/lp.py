@@ -12,8 +12,10 @@ from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations.arithmetics.many import Array
 from formulations.programs.program import Program, linear_cost
+from solvers import work
 from solvers.linear import milp
 from solvers.linear.linear_program import weak_duality
+from solvers.many_points import effort
 from solvers.outcome import FAILED
 
 PROGRAM_GAP = 1e-9
@@ -52,6 +54,7 @@ def solved(rows: Array, equal: Mask, low: Array, high: Array, aims: Sequence[Arr
     wanted = list(aims) or [np.zeros(n + 1)]
     C = np.stack([np.broadcast_to(a[..., :-1], (count, n)) for a in wanted], axis=1)
     ends = (np.broadcast_to(e, (count, n)) for e in (low, high))
+    effort.spend(work.seconds("linear number", A.size))
     u, y = np.zeros((count, n)), np.zeros((count, A.shape[1]))
     end = np.full(count, FAILED)
     numbers = (A[..., :-1], A[..., -1], C, *ends)

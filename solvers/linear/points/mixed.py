@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.arithmetics.many import Array, Points
+from formulations.programs import row_ends
 from formulations.tolerances import TIE
 from solvers import designs
+from solvers.linear import whole_parts
 from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import lp
 from solvers.linear.points.lp import Mask, Vertices
@@ -71,6 +73,10 @@ def solved(
     rows = np.broadcast_to(rows, (count, *rows.shape[-2:]))
     low, high = (np.broadcast_to(e, (count, e.shape[-1])) for e in (low, high))
     aims = [np.broadcast_to(a, (count, a.shape[-1])) for a in aims]
+    implied = row_ends.upper_ends(rows, low, high, integer)
+    # far ends cost digits; beyond what rows imply, an end has no multiplier
+    ends = low, np.minimum(high, low + 2.0 * (implied - low) + 1.0)
+    high = _ends_of_picks(rows, equal, low, implied, integer)
     cost = aims[0] if aims else np.zeros((count, rows.shape[-1]))
     least, closed = np.zeros(count) + known, np.full(count, np.inf)
     taken = np.zeros(count, np.int64)
@@ -81,8 +87,17 @@ def solved(
         now, waiting = _most_promising(waiting, taken)
         p = now.point
         found = lp.solved(rows[p], equal, now.low, now.high, [a[p] for a in aims], len(p))
-        nothing = weak_duality(rows[p], equal, now.low, now.high, np.zeros_like(cost[p]), found.y) > 0.0
-        unsure[p[(found.end == FAILED) | ((found.end == INFEASIBLE) & ~nothing)]] = True
+        none = found.end == INFEASIBLE
+        shown = (
+            rows[p[none]],
+            equal,
+            now.low[none],
+            now.high[none],
+            np.zeros_like(cost[p[none]]),
+            found.y[none],
+        )
+        unsure[p[found.end == FAILED]] = True
+        unsure[p[none][weak_duality(*shown) <= 0.0]] = True
         bound = np.maximum(now.bound, weak_duality(rows[p], equal, now.low, now.high, cost[p], found.y))
         now, u = replace(now, bound=bound), found.u
         off = np.abs(u - np.round(u))[:, :-1] * integer
@@ -98,7 +113,31 @@ def solved(
         many = taken[waiting.point] > MOST_LINEAR_NODES
         unsure[waiting.point[many]] = True
         waiting = waiting.take(~gone & ~many)
-    return _best(rows, equal, (low, high), integer, aims, joined(leaves), closed, unsure)
+    return _best(rows, equal, ends, integer, aims, joined(leaves), closed, unsure)
+
+
+def _ends_of_picks(rows: Array, equal: Mask, low: Array, high: Array, integer: Mask) -> Array:
+    """Upper ends without the entries of menus that break some row whatever else is picked."""
+    flags = integer & (low >= 0.0).all(axis=0) & (high <= 1.0).all(axis=0)
+    same = equal & (rows == rows[:1]).all(axis=(0, 2))
+    groups = list(whole_parts.picks(rows[0, same], flags))
+    if not groups:
+        return high
+    a = rows[:, ~equal, :-1]
+    with np.errstate(invalid="ignore"):
+        least = np.where(a > 0.0, a * low[:, None], np.where(a < 0.0, a * high[:, None], 0.0))
+        size = np.abs(a * np.maximum(np.abs(low), np.abs(high))[:, None])
+    of = np.stack([np.isin(np.arange(a.shape[2]), g) for g in groups])
+    alone = least[..., ~of.any(axis=0)].sum(axis=-1) + rows[:, ~equal, -1]
+    entries = np.where(high[:, None] > 0.0, a, np.inf)
+    picked = np.stack([entries[..., g].min(axis=-1) for g in groups])
+    rest, high = alone + picked.sum(axis=0), high.copy()
+    room = whole_parts.ROOM * (np.nansum(size, axis=-1) + np.abs(rows[:, ~equal, -1]))
+    for g, least_of in zip(groups, picked, strict=True):
+        with np.errstate(invalid="ignore"):
+            broken = (rest - least_of)[..., None] + a[..., g] > room[..., None]
+        high[:, g] = np.where(broken.any(axis=1), 0.0, high[:, g])
+    return high
 
 
 def _most_promising(nodes: _Nodes, taken: NDArray[np.int64]) -> tuple[_Nodes, _Nodes]:

@@ -1,0 +1,186 @@
+"""Why linear and mixed-integer programs of many points have no design: limits in conflict, and the feasible values.
+
+What ``solvers.linear.milp_conflicts`` tells of one program, by the dual simplex method and the search of many points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.arithmetics.forms import Some
+from formulations.arithmetics.many import Array, Points
+from formulations.programs import row_ends
+from formulations.programs.program import Program
+from formulations.tolerances import SLACK
+from scenarios.question import Question
+from solvers.linear import milp, milp_conflicts
+from solvers.linear.linear_program import least_ratios, weak_duality
+from solvers.linear.points import mixed
+from solvers.linear.points.lp import PROGRAM_GAP, Mask, Rows, Vertices, along, to_user
+from solvers.many_points import blocks
+from solvers.many_points.block_answers import BlockAnswers
+from solvers.mechanisms import conflicts
+from solvers.mechanisms.why import Why
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+
+NEARER_THAN_SEARCH = 1e-7
+"""Of an end that only a search has: what rows imply is nearer by more than this."""
+
+
+def told(
+    answers: BlockAnswers,
+    question: Question,
+    made: Sequence[Program],
+    points: Points,
+    mask: Mask,
+) -> Mask:
+    """Prove that points have no design in any branch, and tell which limits are in conflict."""
+    sure = np.ones(np.count_nonzero(mask), dtype=bool)
+    for p in made:
+        sure &= _least_violation_at_points(p, mask, len(made) > 1) > SLACK
+    own = np.flatnonzero(mask)[sure]
+    good = np.zeros(len(mask), dtype=bool)
+    good[own] = True
+
+    names = milp_conflicts.limit_names(made[0].question, made[0].keys)
+
+    def answer(now: Points) -> Mask:
+        def met(some: Points, kept: Mask) -> conflicts.Codes:
+            ends = np.stack([_ends_with_limits_kept(p, names, kept, len(mask), now[some]) for p in made])
+            failed = np.where((ends == FAILED).any(axis=0), conflicts.NOT_KNOWN, conflicts.CANNOT_HOLD)
+            return np.where((ends == OPTIMAL).any(axis=0), conflicts.CAN_HOLD, failed).astype(np.int8)
+
+        def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
+            asked = np.isin(np.arange(len(mask)), now[some])
+            here = blocks.part(question, asked)
+
+            def factor(which: int) -> Array:
+                return np.asarray(np.min([_least_factor_at_points(p, which, asked) for p in made], axis=0))
+
+            return conflicts.feasible_values(here, made[0].keys, conflict, factor)
+
+        why = Why(names, conflicts.by_set(met), values, lambda some: blocks.part(question, now[some]))
+        return answers.conflicts(points[now], why)
+
+    for left in blocks.together(own, answer):
+        good[left] = False
+    return good[mask]
+
+
+def _least_violation_at_points(p: Program, mask: Mask, turned: bool) -> Array:
+    """By how much of its size every design breaks some limit at least (see ``milp_conflicts.least_violation``).
+
+    ``turned``: rows that are not limits and have no denominator choose the term of a maximum; these may give as well.
+    """
+    n, (sizes, share) = Rows(p, mask), milp_conflicts.sizes_of_rows(p)
+    named = np.array([k is not None for k in p.keys], dtype=bool)
+    sizes, loose = (along(a, mask, 1) for a in (sizes, np.where((sizes > 0.0) & ~share, SLACK, 0.0)))
+    choosing = (np.abs(n.denominators).max(axis=2, initial=0.0) == 0.0) & ~named & turned
+    give = np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), sizes)
+    rows = np.insert(n.rows - loose[..., None] * np.abs(n.denominators), -1, -give, axis=2)
+    # an end that is only there to have one proves nothing
+    low = np.insert(n.low, n.low.shape[1], 0.0, axis=1)
+    high = np.insert(along(p.endless, mask, 1), n.low.shape[1], milp_conflicts.LARGEST_MISS, axis=1)
+    cost = np.eye(rows.shape[2])[-2]
+    found = mixed.solved(rows, n.equal, low, high, np.append(p.integer, False), [cost], len(rows))
+    missed = weak_duality(rows, n.equal, low, high, cost, found.y) if found.bound is None else found.bound
+    missed = np.select(
+        [found.end == OPTIMAL, found.end == INFEASIBLE], [missed, milp_conflicts.LARGEST_MISS], 0.0
+    )
+    return np.where(_within_search(p, n.rows, of_amounts(p), n.low, n.high), missed, 0.0)
+
+
+def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
+    """The least ratio of a limit (see ``conflicts.Factor``) at the points asked for."""
+    stays = np.arange(len(p.keys)) != which
+    fewer = replace(
+        p,
+        keys=tuple(k for k, s in zip(p.keys, stays, strict=True) if s),
+        numerators=p.numerators[..., stays, :],
+        denominators=p.denominators[..., stays, :],
+        equal=p.equal[stays],
+        goal=p.numerators[..., which, :],
+        under=p.denominators[..., which, :],
+        sign=1,
+    )
+    of_ratio = all(form[..., :-1].any() for form in milp.objective(fewer))
+    found, value, sure = (_least_ratio if of_ratio else _least_cost)(fewer, asked)
+    # an end that is only there to have one says nothing
+    sure &= ~milp.at_searched_end(p, found.u, along(p.high, asked, 1)).any(axis=1)
+    return np.select([sure, found.end == INFEASIBLE], [value, np.inf], np.nan)
+
+
+def _least_cost(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
+    n = Rows(p, asked)
+    found = mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [n.cost], len(n.rows))
+    n.keep(p.integer, found.u)
+    value, _, closed = n.bounded(found.u, found.y, found.bound)
+    return found, to_user(p, n, value), (found.end == OPTIMAL) & closed
+
+
+def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
+    goal, under = (along(form, asked, 1) for form in milp.objective(p))
+    n = Rows(p, asked, p.goal)
+
+    def solved(cost: Array) -> Vertices:
+        return mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [cost], len(n.rows))
+
+    first = last = solved(goal)
+
+    def least(cost: Array, size: Array) -> tuple[Array, Mask]:
+        nonlocal last
+        last = solved(cost)
+        return last.u, last.end == OPTIMAL
+
+    u, ratio, cost = least_ratios(least, goal, under, first.u)
+    bound = weak_duality(n.rows, n.equal, n.low, n.high, cost, last.y) if last.bound is None else last.bound
+    closed = bound >= -PROGRAM_GAP * np.abs((goal * u).sum(axis=1))
+    met = (first.end == OPTIMAL) & (last.end == OPTIMAL) & ((under * u).sum(axis=1) > 0.0)
+    return Vertices(first.end, u, first.y), ratio, met & closed
+
+
+def _ends_with_limits_kept(
+    p: Program, names: Sequence[str], kept: Mask, count: int, own: Points
+) -> NDArray[np.int64]:
+    """How the programs of the points ``own`` end with the limits ``kept`` alone and nothing to minimise."""
+    left_out = {n for n, k in zip(names, kept, strict=True) if not k}
+    stays = np.array(milp.kept_rows(p, left_out), dtype=bool)
+    rows = p.rows[..., stays, :]
+    rows = rows[own] if rows.ndim == 3 else rows
+    low, high, far = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.high, p.endless))
+    end = mixed.solved(rows, p.equal[stays], low, far, p.integer, [], len(own)).end
+    every = np.broadcast_to(rows, (len(own), *rows.shape[-2:]))
+    within = _within_search(p, every, of_amounts(p)[stays], low, high)
+    return np.where((end == INFEASIBLE) & ~within, FAILED, end)
+
+
+def of_amounts(p: Program) -> Mask:
+    """Which rows say of an amount whether there is any: an end that only a search has bounds it as well."""
+    return np.isin(np.arange(len(p.keys)), [row for row, *_ in p.amounts])
+
+
+def _within_search(p: Program, rows: Array, amounts: Mask, low: Array, high: Array) -> Mask:
+    """At which points rows hold all designs within the ends of a search, where these bound amounts.
+
+    ``amounts``: which rows say nothing of how much there is where there is any, see ``of_amounts``.
+    """
+    boxed = p.boxed
+    if not (amounts.any() and boxed.any()):
+        return np.ones(len(rows), dtype=bool)
+    endless, some = np.where(boxed, np.inf, high), np.array([isinstance(c, Some) for c in p.columns])
+    # of an amount of which there is any, nothing is known
+    rows = np.where(amounts[:, None] & np.append(some, False), -row_ends.FOR_OPEN * (rows < 0.0), rows)
+    ends = row_ends.upper_ends(rows, low, endless, p.integer)
+    return np.asarray((ends * (1.0 + NEARER_THAN_SEARCH) <= high)[:, boxed].all(axis=1))
+
+
+def amounts_without_limits(p: Program) -> Program:
+    """The same with amounts that are as large as they may be without any limit: limits are left out in turn."""
+    denominators = p.denominators.copy()
+    for row, column, most in p.amounts:
+        denominators[..., row, column] = most
+    return replace(p, denominators=denominators)
