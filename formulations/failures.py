@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
+
+import numpy as np
 
 from dse.models.described.fitted import NotPositive
 from dse.names import some_of
 from formulations import evaluation
 from scenarios.language.errors import ScenarioError
-from scenarios.question import Decision, Limit, Question
+from scenarios.question import Decision, Limit, Question, combinations
 
 FAR_NUMBER = 1e60
 """A number beyond this, or below one over this, is named: its fifth power overflows or underflows."""
@@ -26,6 +29,8 @@ def in_words(question: Question, problem: Exception) -> str:
     """
     if isinstance(problem, NotPositive):
         return str(problem)
+    if isinstance(problem, ValueError) and _is_infinite(question):
+        return infinite(question.objectives[0].name)
     far = list(_far(question))
     words = f"{type(problem).__name__}: {problem}"
     if isinstance(problem, OverflowError) or (far and isinstance(problem, ArithmeticError | ValueError)):
@@ -33,6 +38,23 @@ def in_words(question: Question, problem: Exception) -> str:
         what = some_of(far, MOST_NAMED) or "a result, or a power on the way to it,"
         return f"{OVERFLOW}: {what} is too far from 1 to be computed with{how}"
     return DIVIDES if isinstance(problem, ZeroDivisionError) else words
+
+
+def infinite(name: str) -> str:
+    """Say of an objective that it is infinite at a design, where only numbers can be compared."""
+    return f"{name} is infinite: it overflows, or the costs that stand against it are all 0"
+
+
+def _is_infinite(question: Question) -> bool:
+    """Whether the objective is infinite at the design of ones, under the first of choices."""
+    _, asked = next(combinations(question))
+    x = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in asked.decide}
+    with contextlib.suppress(ArithmeticError, ValueError), np.errstate(all="ignore"):
+        asked = evaluation.unraised(asked)
+        return bool(asked.objectives) and bool(
+            np.isinf(evaluation.objective(asked, x, evaluation.metrics(asked, x)))
+        )
+    return False
 
 
 def refused(file: str, question: Question, problem: Exception) -> ScenarioError:

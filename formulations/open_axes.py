@@ -66,7 +66,7 @@ def _shut(grid: Grid, i: int) -> str:
             return "what it limits may be negative"
         if aim.name in {d.name for d in question.decide}:
             return "it moves an end of what is decided"
-        if aim.side == "min" and float(values.min()) <= grid.vacuous[aim.name]:
+        if aim.side == "min" and float(values.min()) <= grid.least(aim):
             return "at its lower end the limit says nothing"
     return ""
 

@@ -246,22 +246,6 @@ def _widest(v: Variable) -> tuple[Any, Any]:
     return low, v.high if most is None else np.maximum(v.high, most)
 
 
-def relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
-    """Return a structured problem with the limit ``key`` as ``question`` has it, and all else as it is."""
-    assert problem.rows is not None, "only structured problems have rows"
-    side = key.side == "max"
-    then, now = (evaluation.bounds(q)[key.name][side] for q in (problem.question, question))
-    rows = problem.rows
-    if then and now:
-        factor = posynomial.constant(then / now if side else now / then)
-        rows = tuple(replace(r, numerator=r.numerator * factor) if r.key == key else r for r in rows)
-    else:
-        rows = tuple(r for r in rows if r.key != key)
-    own = {d.name: d for d in question.decide}
-    variables = tuple(v if v.auxiliary else variable_of(question, own[v.name]) for v in problem.variables)
-    return replace(problem, question=question, variables=variables, rows=rows)
-
-
 def _with_maxima(question: Question) -> Stated:
     """Run the model on symbols, its maxima unknowns of their own."""
     x = {d.name: symbol(d.name) for d in question.decide}

@@ -184,10 +184,12 @@ def _first_of_tied_choices(
     ]
     if len(alike) == 1:
         return best
-    told = [(k, whole(k)) for k in alike]
-    left = [(k, {**s.variables, **s.metrics}) for k, s in told if s.status in GOOD]
-    every = ([numbers.get(name) for _, numbers in left] for name in question.tie_order)
-    # what one of them does not have decides nothing between them
-    levels = (level for level in every if all(isinstance(v, float | int) for v in level))
-    place = designs.first_of_tied(np.zeros(len(left), dtype=np.int64), 1, levels)[0]
-    return left[place][0] if left else best
+    told = [(k, s) for k in alike if (s := whole(k)).status in GOOD]
+    numbers = [
+        {n: np.array([v]) for n, v in {**s.variables, **s.metrics}.items() if not isinstance(v, str)}
+        for _, s in told
+    ]
+    # what else the choices leave to decide settles nothing between them: the first one is handed out
+    rule = dataclasses.replace(question, decide=())
+    place = int(designs.first_by_rule(rule, numbers, np.ones((len(told), 1), bool))[0])
+    return told[place][0] if told else best

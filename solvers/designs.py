@@ -276,7 +276,7 @@ def first_of_tied(owner: Points, points: int, levels: Iterable[Any], within: flo
 
 
 def first_by_rule(
-    question: Question, numbers: Sequence[Mapping[str, Array]], tied: NDArray[np.bool_], within: float
+    question: Question, numbers: Sequence[Mapping[str, Array]], tied: NDArray[np.bool_], within: float = TIE
 ) -> Points:
     """Return which of some designs that are ``tied`` (designs, N) each of N points hands out (-1: none).
 

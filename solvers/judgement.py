@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations import evaluation
+from formulations import evaluation, failures
 from formulations.arithmetics.many import Array, plain
 from formulations.problem import no_halvings
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
 from results.solution import LimitState, Solution, Status
+from scenarios.define import composed
 from scenarios.define.composed import definitions_of
 from scenarios.question import HALVINGS, Question
 
@@ -122,8 +123,7 @@ class Judged:
         if not self.allowed[0]:
             return "re-evaluation finds a value that is not allowed"
         if not self.finite[0]:
-            name = self.question.objectives[0].name
-            return f"{name} is infinite: it overflows, or the costs that stand against it are all 0"
+            return failures.infinite(self.question.objectives[0].name)
         lost = [n for n, missing in self.lost().items() if missing[0]]
         if lost:
             names = ", ".join(lost)
@@ -174,8 +174,17 @@ def judge(question: Question, x: Mapping[str, Any], bound: Any = None, shape: tu
         objective = found.full(evaluation.objective(question, x, at))
         if question.objectives[0].name == HALVINGS.name:
             objective = no_halvings(objective)
+        proven = _of_possible_values(question, proven)
         gap = relative_gap(objective, proven)
     return Judged(question, shape, x, at, ratios, objective, proven, gap)
+
+
+def _of_possible_values(question: Question, bound: Array) -> Array:
+    """Return a bound, or many, without the values that the objective cannot have: to them rounding may lead."""
+    goal = question.objectives[0]
+    if goal.maximize or composed.may_be_negative(question.model, goal.name):
+        return bound
+    return np.maximum(bound, evaluation.quantity(question.model, goal.name).minimum)
 
 
 def relative_gap(objective: Any, bound: Any) -> Any:

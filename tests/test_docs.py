@@ -259,6 +259,12 @@ def test_of_numbers_of_one_machine_the_words_are_compared(actual: str, same: boo
     assert words_as_shown(step.shown, actual) is same
 
 
+def test_a_page_of_many_numbers_that_does_not_agree_is_told_so_at_once() -> None:
+    shown = "\n".join(f"{i}  {i + 0.5} kJ  {i} ms  feasible" for i in range(200))
+    assert words_as_shown(shown, shown.replace(".5", ".25"))
+    assert not words_as_shown(shown, shown[: -len("feasible")] + "optimal")
+
+
 @pytest.mark.parametrize(
     ("made", "same"),
     [

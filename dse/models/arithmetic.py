@@ -226,6 +226,24 @@ def differs(a: Any, b: Any) -> Any:
 register_differs = _differs.register
 
 
+# what is left of a whole is rounding below this: shares are found to about as much
+REST_ROUNDING = 1e-14
+
+
+@singledispatch
+def rest(taken: Any) -> Any:
+    """Return what is left of 1, element by element: 0 where it is rounding (1e-14)."""
+    return 1.0 - taken
+
+
+@rest.register(float)
+@rest.register(np.ndarray)
+def _rest_of_numbers(taken: Any) -> Any:
+    left = 1.0 - taken
+    # no negative zero
+    return left * (abs(left) > REST_ROUNDING) + 0.0
+
+
 @singledispatch
 def some(amount: Any) -> Any:
     """Return 1 where there is any of an amount >= 0 and 0 where there is none (up to 1e-7), element by element."""

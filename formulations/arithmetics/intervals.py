@@ -7,6 +7,7 @@ floats do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -91,19 +92,18 @@ class Interval(Enclosure):
 
     def __mul__(self, other: Any) -> Interval:
         b = Interval.of(other)
+        positive = both(self.positive(), b.positive())
         with np.errstate(invalid="ignore", over="ignore"):
-            if self.positive() is True and b.positive() is True:
-                return _outward(_product_of_ends(self.lo, b.lo), _product_of_ends(self.hi, b.hi), True)
+            if positive is True:
+                low, high = _numbers([self.lo * b.lo, self.hi * b.hi])
+                return _outward(low, high, True)
             if self.lo is self.hi or b.lo is b.hi:
                 # a number times an interval has two corners
                 one, two = (self, b) if self.lo is self.hi else (b, self)
-                corners = [_product_of_ends(one.lo, q) for q in (two.lo, two.hi)]
+                corners = _numbers([one.lo * q for q in (two.lo, two.hi)])
             else:
-                corners = [_product_of_ends(p, q) for p in (self.lo, self.hi) for q in (b.lo, b.hi)]
-        low, high = corners[0], corners[0]
-        for corner in corners[1:]:
-            low, high = np.minimum(low, corner), np.maximum(high, corner)
-        return _outward(low, high, both(self.positive(), b.positive()))
+                corners = _numbers([p * q for p in (self.lo, self.hi) for q in (b.lo, b.hi)])
+        return _outward(reduce(np.minimum, corners), reduce(np.maximum, corners), positive)
 
     def reciprocal(self) -> Interval:
         """One divided by the interval; infinite towards a zero that lies inside or at an end."""
@@ -145,10 +145,11 @@ def _even_power(x: Interval, ends: Interval) -> Interval:
     return Interval(low / pad, np.maximum(ends.lo, ends.hi) * pad)
 
 
-def _product_of_ends(a: Array, b: Array) -> Array:
-    found = a * b
-    # an end at infinity times zero is zero: no number inside is infinite
-    return np.where(np.isnan(found), 0.0, found) if np.isnan(found.min(initial=0.0)) else found
+def _numbers(corners: list[Array]) -> list[Array]:
+    """Products of ends; an end at infinity times zero is zero: no number inside is infinite."""
+    if not np.isnan(reduce(np.minimum, corners).min(initial=0.0)):
+        return corners
+    return [np.where(np.isnan(c), 0.0, c) for c in corners]
 
 
 def both(a: Any, b: Any) -> Any:
@@ -159,10 +160,10 @@ def both(a: Any, b: Any) -> Any:
 def _outward(lo: Array, hi: Array, positive: Any) -> Interval:
     """Round outwards; the lower ends of what is ``positive`` (True, or an array) do not fall below zero."""
     if positive is True:
-        if np.size(lo) < MANY:
+        if lo.size < MANY:
             return Interval(np.nextafter(lo, 0.0), np.nextafter(hi, np.inf), True)
         return Interval(towards_zero(lo), _away_from_zero(hi).view(np.float64), True)
-    if np.size(lo) < MANY:
+    if lo.size < MANY:
         below, up = np.nextafter(lo, -np.inf), np.nextafter(hi, np.inf)
     else:
         below, up = -above(-lo), above(hi)

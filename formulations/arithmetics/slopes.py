@@ -22,6 +22,7 @@ from formulations.arithmetics.intervals import Array, Enclosure, Interval
 ZERO = Interval(0.0, 0.0)
 ONE = Interval(1.0, 1.0)
 SLOPE_ROUNDING = 1e-14
+_LEAST_AND_LARGEST = np.array([0.0, 1.0])
 Slopes = tuple[Interval, ...]
 
 
@@ -83,7 +84,7 @@ class Slope(Enclosure):
         shares = positive is True or positive.any()
         if shares:
             share = _share_of_sum(self, b)
-            slopes = tuple(_average(share, p, q) for p, q in pairs)
+            slopes = _averages(share, self.slopes, b.slopes)
         if positive is not True:
             value = _row(found, 0)
             moves = tuple(
@@ -139,13 +140,11 @@ def _added(a: Slopes, b: Slopes) -> Slopes:
 class _Share:
     """The share of a in a + b, and that of b: of a tiny one the other tells nothing, since floats end at 1e-16.
 
-    Least and largest of a; ``rest_of_low`` is what b has where a has ``low``.
+    Two rows each: where a has the least share, and where it has the largest.
     """
 
-    low: Array
-    high: Array
-    rest_of_low: Array
-    rest_of_high: Array
+    own: Array
+    rest: Array
 
 
 def _share_of_sum(a: Slope, b: Slope) -> _Share:
@@ -153,46 +152,64 @@ def _share_of_sum(a: Slope, b: Slope) -> _Share:
 
     What a and b have in common cancels in log(b/a), which the mean-value form bounds.
     """
-    x, y = a.value, b.value
+    x, y, shape = a.value, b.value, a.reach[0].lo.shape
     with np.errstate(all="ignore"):
-        low, rest_of_low = x.lo / (x.lo + y.hi), y.hi / (x.lo + y.hi)
-        high, rest_of_high = x.hi / (x.hi + y.lo), y.lo / (x.hi + y.lo)
         move = intervals.log(b.centre / a.centre)
-        for p, q, reach in zip(a.slopes, b.slopes, a.reach, strict=True):
-            if p is not q:
-                move = move + (q - p) * reach
-        known = (x.lo > 0) & (y.lo > 0)
-        more, less = np.exp(move.hi), np.exp(move.lo)
-        least, most = 1 / (1 + more), 1 / (1 + less)
-        low = np.where(known, np.fmax(low, least), low)
-        rest_of_low = np.where(known, np.fmin(rest_of_low, more * least), rest_of_low)
-        high = np.where(known, np.fmin(high, most), high)
-        rest_of_high = np.where(known, np.fmax(rest_of_high, less * most), rest_of_high)
-    # what is infinite may be all of a sum, or nothing
-    lost, gone = np.isnan(low) | np.isnan(rest_of_low), np.isnan(high) | np.isnan(rest_of_high)
-    return _Share(
-        np.where(lost, 0.0, low),
-        np.where(gone, 1.0, high),
-        np.where(lost, 1.0, rest_of_low),
-        np.where(gone, 0.0, rest_of_high),
-    )
+        apart = [k for k, (p, q) in enumerate(zip(a.slopes, b.slopes, strict=True)) if p is not q]
+        if apart:
+            p, q, reach = (_together([s[k] for k in apart], shape) for s in (a.slopes, b.slopes, a.reach))
+            along = (q - p) * reach
+            for low, high in zip(along.lo, along.hi, strict=True):
+                move = move + Interval(low, high)
+        one, other = _stacked((x.lo, x.hi), shape), _stacked((y.hi, y.lo), shape)
+        own, rest = one / (one + other), other / (one + other)
+        known = np.broadcast_to((x.lo > 0) & (y.lo > 0), shape)
+        ratio = np.exp(_stacked((move.hi, move.lo), shape))
+        ends = 1 / (1 + ratio)
+        left = ratio * ends
+        np.fmax(own[0], ends[0], out=own[0], where=known)
+        np.fmin(own[1], ends[1], out=own[1], where=known)
+        np.fmin(rest[0], left[0], out=rest[0], where=known)
+        np.fmax(rest[1], left[1], out=rest[1], where=known)
+        # what is infinite may be all of a sum, or nothing
+        lost = np.isnan(own) | np.isnan(rest)
+    extreme = _LEAST_AND_LARGEST.reshape(2, *(1,) * (own.ndim - 1))
+    return _Share(np.where(lost, extreme, own), np.where(lost, 1.0 - extreme, rest))
 
 
-def _average(share: _Share, p: Interval, q: Interval) -> Interval:
-    """Slope of a sum: share * p + rest * q, which is extreme at an end of the share."""
-    if p is q:
-        return p
+def _stacked(parts: Sequence[Array], shape: tuple[int, ...]) -> Array:
+    found = np.empty((len(parts), *shape))
+    for k, part in enumerate(parts):
+        found[k] = part
+    return found
+
+
+def _together(every: Sequence[Interval], shape: tuple[int, ...]) -> Interval:
+    """Intervals as the rows of one, which takes about as long to reckon with as one of them."""
+    return Interval(_stacked([s.lo for s in every], shape), _stacked([s.hi for s in every], shape))
+
+
+def _averages(share: _Share, a: Slopes, b: Slopes) -> Slopes:
+    """Slopes of a sum: own share * p + rest * q, which is extreme at an end of the share."""
+    apart = [k for k, (p, q) in enumerate(zip(a, b, strict=True)) if p is not q]
+    if not apart:
+        return a
+    p, q = (_together([s[k] for k in apart], share.own.shape[1:]) for s in (a, b))
     with np.errstate(invalid="ignore"):
-        sides = ((share.low, share.rest_of_low), (share.high, share.rest_of_high))
-        low, down = zip(*(_mix(one, p.lo, rest, q.lo) for one, rest in sides), strict=True)
-        high, up = zip(*(_mix(one, p.hi, rest, q.hi) for one, rest in sides), strict=True)
+        low, down = _mixed(share, p.lo, q.lo)
+        high, up = _mixed(share, p.hi, q.hi)
         lo, hi = np.minimum(*low) - np.maximum(*down), np.maximum(*high) + np.maximum(*up)
-    return Interval(np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi))
+    lo, hi = np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
+    found = list(a)
+    for k, least, most in zip(apart, lo, hi, strict=True):
+        found[k] = Interval(least, most)
+    return tuple(found)
 
 
-def _mix(share: Array, p: Array, rest: Array, q: Array) -> tuple[Array, Array]:
-    """Return a mean, and what rounding may have moved it by."""
-    one, other = np.where(share == 0, 0.0, share * p), np.where(rest == 0, 0.0, rest * q)
+def _mixed(share: _Share, p: Array, q: Array) -> tuple[Array, Array]:
+    """Return means at both ends of the share, and what rounding may have moved them by."""
+    weighed = ((part[:, None], slope) for part, slope in ((share.own, p), (share.rest, q)))
+    one, other = (np.where(weight == 0, 0.0, weight * slope) for weight, slope in weighed)
     return one + other, SLOPE_ROUNDING * (np.abs(one) + np.abs(other))
 
 

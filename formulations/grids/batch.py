@@ -233,23 +233,12 @@ def of_first(spread: Spread, region: Region, recognise: Callable[[Question], Any
     return spread.firsts[recognise, at]
 
 
-def asked(spread: Spread, region: Region) -> Question:
-    """Return the question at a piece, without lower limits that say nothing there."""
-    question = spread.question(region)
-    limits = question.limits
-    for i, aim, values in spread.numbers():
-        first = values[region[i].start]
-        if (aim.kind, aim.side) == ("limit", "min") and not first > over_grid.least(spread.grid, aim):
-            limits = tuple(replace(x, minimum=None) if x.name == aim.name else x for x in limits)
-    return replace(question, limits=limits)
-
-
 def batch(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
     """Run the model's arithmetic once for a piece, for each case; None where that is not a geometric program."""
     first = of_first(spread, region, structure)
     if first is None:
         return None
-    return of_question(first, asked(spread, region), over_grid.sides(region))
+    return of_question(first, spread.question(region), over_grid.sides(region))
 
 
 def of_question(

@@ -64,7 +64,7 @@ def divided(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
     if first is None:
         return None
     shape = sides(region)
-    return batch.of_question(first, flat(batch.asked(spread, region), shape), (math.prod(shape),), _in_reach)
+    return batch.of_question(first, flat(spread.question(region), shape), (math.prod(shape),), _in_reach)
 
 
 def goal_at(g: Goal, points: Indices) -> Goal:

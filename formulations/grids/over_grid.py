@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,7 @@ class Spread:
 
     def there(self, i: int, along: slice) -> list[NDArray[np.bool_]]:
         """Tell of each number that changes along an axis where it is there, and not 0 or a limit that says nothing."""
-        return [values[along] > least(self.grid, aim) for k, aim, values in self.numbers() if k == i]
+        return [values[along] > self.grid.least(aim) for k, aim, values in self.numbers() if k == i]
 
     def stretches(self, i: int, along: slice, *, whole: bool = False) -> list[slice]:
         """Cut an axis where names change; with ``whole`` also where a number is no longer there throughout."""
@@ -110,7 +110,7 @@ class Spread:
     def question(self, region: Region) -> Question:
         """Return the question at a piece: arrays along the piece in what is given, in limits and ends of decisions.
 
-        A lower limit that says nothing at some points of an axis has ``NO_BOUND`` there.
+        A lower limit that says nothing there is none; where it does at some points only, it has ``NO_BOUND`` there.
         """
 
         def along(i: int, values: Array) -> Array:
@@ -138,11 +138,9 @@ class Spread:
     def _limit(self, limit: Limit, aim: Target, along: Any) -> Limit:
         if aim.side == "max":
             return replace(limit, maximum=along)
-        if isinstance(along, Many):
-            # a lower limit that says nothing is none, at all points of a group
-            return limit if limit.minimum is None else replace(limit, minimum=cast("float", along))
-        nothing: Any = np.where(along > self.grid.vacuous[aim.name], along, NO_BOUND)
-        return replace(limit, minimum=nothing)
+        there = plain(along) > self.grid.least(aim)
+        some: Any = along if there.all() else np.where(there, along, NO_BOUND)
+        return replace(limit, minimum=some if there.any() else None)
 
     def part(self, places: Sequence[Array]) -> Spread:
         """Return some places along each axis, in this order."""
@@ -176,11 +174,6 @@ def spread(grid: Grid) -> Spread:
     values = tuple(np.empty(0) if c.apart else np.asarray(c.of.values, float) for c in grid.changes)
     kinds = tuple(_kinds(grid, i) if a.columns else None for i, a in enumerate(grid.axes))
     return Spread(grid, alone, values, kinds)
-
-
-def least(grid: Grid, aim: Target) -> float:
-    """Return the value up to which a number on an axis is as good as not there."""
-    return grid.vacuous[aim.name] if (aim.kind, aim.side) == ("limit", "min") else 0.0
 
 
 def whole(grid: Grid) -> Region:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -23,6 +24,8 @@ from scenarios.machines.machine_tables import known
 _KINDS = {"limits": "limit", "decide": "decide"}
 WORD_SIZE = MACHINE_PREFIX + "word_size"
 MOST_VALUES_SWEPT = 10_000_000
+MOST_POINTS_SWEPT = 100_000_000_000
+"""Beyond so many nothing would ever be done: the list of the chunks alone would fill the memory."""
 WITHIN_AXIS = Quantity("within", "w", "", "how far from its optimum, as a share of it", maximum=1000.0)
 HALVINGS_AXIS = Quantity("max_halvings", "h", "", "halvings allowed", maximum=float(MOST_HALVINGS))
 
@@ -244,6 +247,20 @@ def _stepped(reader: Reader, key: str, entry: Sweep, steps: list[str]) -> bool:
         reader.findings.add(f"{key}.num", wrong, right)
     else:
         return True
+    return False
+
+
+def finite(reader: Reader, sweep: Mapping[str, Sweep]) -> bool:
+    """Whether a grid has so few points that it can be gone through; where not, the mistake is noted."""
+    lists = [e.values or e.factors or next(iter((e.paths or {}).values()), ()) for e in sweep.values()]
+    every = [e.num or len(one) for e, one in zip(sweep.values(), lists, strict=True)]
+    points = math.prod(n for n in every if n)
+    if points <= MOST_POINTS_SWEPT:
+        return True
+    wrong = f"the axes have {' * '.join(str(n) for n in every if n)} = {points:.3g} points"
+    reader.findings.add(
+        "sweep", wrong, f"give them fewer values: a grid has up to {MOST_POINTS_SWEPT:.0e} points"
+    )
     return False
 
 

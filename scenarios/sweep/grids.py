@@ -176,7 +176,11 @@ class Grid:
             return limit
         if aim.side == "max":
             return replace(limit, maximum=value)
-        return replace(limit, minimum=value if value > self.vacuous[aim.name] else None)
+        return replace(limit, minimum=value if value > self.least(aim) else None)
+
+    def least(self, aim: Target) -> float:
+        """Return the value up to which a number on an axis is as good as not there: a lower limit says nothing."""
+        return self.vacuous[aim.name] if (aim.kind, aim.side) == ("limit", "min") else 0.0
 
 
 def _promised(

@@ -36,6 +36,8 @@ def build(shape: Shape, roles: Roles) -> Grid | None:
     needs.one_each(shape, roles)
     needs.partless(shape, roles)
     sound = {a for a in shape.sweep if axes.form(roles.reader, a, shape.sweep[a])}
+    if not axes.finite(roles.reader, shape.sweep):
+        return None
     aims = {s: t for s, t in roles.targets.items() if s[0] in sound}
     outer = {s: v for s in aims if aims[s].structural and (v := _outer(shape, roles, s)) is not None}
     bases: dict[tuple[float | str, ...], Question] = {}

@@ -123,7 +123,7 @@ def _anywhere(grid: Grid, question: Question, *, wide: bool) -> Question:
             limits[aim.name] = replace(limit, maximum=max(values) if wide else min(values))
         elif limit is not None and aim.side == "min" and limit.minimum is not None:
             # a lower limit that says nothing is none
-            some = [v for v in values if v > grid.vacuous[aim.name]]
+            some = [v for v in values if v > grid.least(aim)]
             limits[aim.name] = replace(limit, minimum=min(some) if wide else max(some))
     return replace(question, limits=tuple(limits.values()))
 

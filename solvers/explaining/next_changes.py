@@ -19,11 +19,13 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations import evaluation
+from formulations.arithmetics import posynomial
 from formulations.canonical import Array
-from formulations.problem import Goal, Problem, Row, relimited
+from formulations.problem import Goal, Problem, Row, variable_of
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from results.solution import LimitState, Solution
+from scenarios.question import Question
 from solvers import judgement, side_by_side
 from solvers.geometric.programs import branch, ties
 from solvers.mechanisms import sensitivity
@@ -323,4 +325,22 @@ def _optimum_with_limit_at(
 def _parts_with_limit_at(problem: Problem, key: RowKey, limit: float | None) -> list[Problem]:
     """The problem with a limit elsewhere, case by case."""
     question = sensitivity.with_limit(problem.question, key, limit)
-    return [relimited(part, question, key) for part in problem.cases or (problem,)]
+    return [_relimited(part, question, key) for part in problem.cases or (problem,)]
+
+
+def _relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
+    """Return a structured problem with the limit ``key`` as ``question`` has it, and all else as it is."""
+    assert problem.rows is not None, "only structured problems have rows"
+    side = key.side == "max"
+    then, now = (evaluation.bounds(q)[key.name][side] for q in (problem.question, question))
+    rows = problem.rows
+    if then and now:
+        factor = posynomial.constant(then / now if side else now / then)
+        rows = tuple(
+            dataclasses.replace(r, numerator=r.numerator * factor) if r.key == key else r for r in rows
+        )
+    else:
+        rows = tuple(r for r in rows if r.key != key)
+    own = {d.name: d for d in question.decide}
+    variables = tuple(v if v.auxiliary else variable_of(question, own[v.name]) for v in problem.variables)
+    return dataclasses.replace(problem, question=question, variables=variables, rows=rows)

@@ -108,15 +108,9 @@ class Block:
 
     def _kinds(self, k: int) -> NDArray[np.int64]:
         """Number the kinds of values along an axis of the block."""
-        along = self.region[k]
         named = [self._texts(c) for c in self.grid.changes if c.along == k and c.apart]
-        marks = [np.unique(texts, return_inverse=True)[1] for texts in named]
-        # a lower limit that says nothing is none
-        marks += [
-            (values[along] > self.grid.vacuous[aim.name]).astype(np.intp)
-            for i, aim, values in self.spread.numbers()
-            if i == k and (aim.kind, aim.side) == ("limit", "min")
-        ]
+        marks: list[NDArray[Any]] = [np.unique(texts, return_inverse=True)[1] for texts in named]
+        marks += self.spread.there(k, self.region[k])
         if not marks:
             return np.zeros(self.shape[k], dtype=np.int64)
         found: NDArray[np.int64] = np.unique(np.stack(marks), axis=1, return_inverse=True)[1].reshape(-1)

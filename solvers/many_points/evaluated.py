@@ -36,7 +36,7 @@ from results.telling.limits import base_name
 from results.variables import Variable
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
-from solvers import work
+from solvers import judgement, work
 from solvers.judgement import Judged
 from solvers.many_points.blocks import OverGrid
 from solvers.many_points.offers import OTHER_KIND, Offer
@@ -207,7 +207,7 @@ def _judge(plan: Layout, found: Judged, into: Mapping[str, Any]) -> None:
     places = {name: i for i, name in enumerate(plan.limits)}
     for key, ratio in found.ratios.items():
         name = evaluation.label(key, found.ratios)
-        slack = 1.0 - np.asarray(ratio)
+        slack = judgement.slack(found.question, key, ratio, found.value(key))
         applies = _applies(found, key)
         missed = (slack < -HOLDS) & applies
         each[base_name(name)] = each.get(base_name(name), False) | missed

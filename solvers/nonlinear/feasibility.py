@@ -13,6 +13,7 @@ from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers import beyond, boxes
 from solvers.boxes import Space
+from solvers.many_points import effort
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes
 from solvers.nonlinear.search import FEASIBLE_BOXES, minimise
 from solvers.outcome import INFEASIBLE
@@ -31,6 +32,7 @@ def feasible(question: Question, where: Space) -> Codes:
     left = np.flatnonzero(codes == NOT_KNOWN)
     if left.size:
         found = minimise(at(question, left), where.at(left), FEASIBLE_BOXES)
+        effort.spend(float(found.work.sum()) * effort.BOX)
         codes[left] = np.select([found.met, found.status == INFEASIBLE], [CAN_HOLD, CANNOT_HOLD], NOT_KNOWN)
     return codes
 

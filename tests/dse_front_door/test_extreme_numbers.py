@@ -112,3 +112,14 @@ def test_check_sees_that_no_listed_design_has_numbers(tmp_path: Path):
     assert "the numbers of this point overflow: points = 1e+200" in said.output
     file.write_text(text.format("1e9"))
     assert CliRunner().invoke(main, ["check", str(file)]).exit_code == 0
+
+
+@pytest.mark.parametrize("sense", ["minimize", "maximize"])
+def test_an_objective_that_is_infinite_at_every_design_is_named(sense: str):
+    """Nothing fails below the rack, so that no number of racks has an objective; the search has a row without end."""
+    asked = dse.load("hardware_power_for_processors").model_dump(exclude_none=True, exclude_defaults=True)
+    racks = {"machine.count.rack": {"integer": True, "max": 1e6}}
+    asked |= {"machine": "platform-atom", "decide": racks, "objective": {sense: "mtbf.aisle"}}
+    found = dse.solve(asked)
+    assert found.status == "error"
+    assert found.message.startswith("mtbf.aisle is infinite")

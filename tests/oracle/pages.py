@@ -40,6 +40,7 @@ FENCE = re.compile(
 )
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 QUANTITY = re.compile(NUMBER.pattern + r"(?:\s+(?![-+\d])[^\s\d]+)?")
+LEFT_OUT = ".*?"
 EFFORT = re.compile(r"\b\d+(?=\s+(?:nodes|boxes)\b)")
 
 
@@ -144,18 +145,34 @@ def as_shown(shown: str, actual: str) -> bool:
         ends = [0, *(x for m in NUMBER.finditer(text) for x in m.span()), len(text)]
         pieces = [text[a:b] for a, b in itertools.pairwise(ends)]
         return "".join(
-            r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)" if i % 2 else re.escape(p).replace("…", ".*?")
+            r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)" if i % 2 else re.escape(p).replace("…", LEFT_OUT)
             for i, p in enumerate(pieces)
         )
 
     words = EFFORT.sub("…", shown).split()
-    match = re.fullmatch(
-        r"\s+".join(map(token, words)).replace(r"\s+.*?\s+", r"\s.*?\s"), actual.strip(), re.S
-    )
-    if match is None:
+    whole = r"\s+".join(map(token, words)).replace(rf"\s+{LEFT_OUT}\s+", rf"\s{LEFT_OUT}\s")
+    captured = _captured(whole.split(LEFT_OUT), actual.strip())
+    if captured is None:
         return False
     numbers = [m[0] for word in words for m in NUMBER.finditer(word)]
-    return all(near(a, b) for a, b in zip(numbers, match.groups(), strict=True))
+    return all(near(a, b) for a, b in zip(numbers, captured, strict=True))
+
+
+def _captured(parts: list[str], text: str) -> list[str] | None:
+    """Find patterns one after the other, with anything between them; return their groups, or None.
+
+    Each is taken where it ends first, so that nothing is tried again.
+    """
+    groups: list[str] = []
+    at = 0
+    for i, part in enumerate(parts):
+        pattern = re.compile(part + (r"\Z" if i == len(parts) - 1 else ""))
+        found = pattern.search(text, at) if i else pattern.match(text, at)
+        if found is None:
+            return None
+        groups.extend(found.groups())
+        at = found.end()
+    return groups
 
 
 def words_as_shown(shown: str, actual: str) -> bool:

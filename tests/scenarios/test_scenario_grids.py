@@ -207,3 +207,10 @@ def test_points_share_what_the_axes_leave_alone() -> None:
 def test_a_grid_travels_to_other_processes() -> None:
     found = swept({"size": {"path": "bodies", "values": [10, 20]}})
     assert pickle.loads(pickle.dumps(found)).question((1,)) == found.question((1,))
+
+
+def test_a_grid_that_nobody_can_go_through_is_refused_before_its_values_are_made() -> None:
+    axis = {"start": 1, "stop": 2, "num": 10_000_000}
+    axes = {"a": {"path": "bodies", **axis}, "b": {"path": "flops_per_pair", **axis}}
+    with pytest.raises(ScenarioError, match=r"sweep: the axes have 10000000 \* 10000000 = 1e\+14 points"):
+        swept(axes)

@@ -11,15 +11,26 @@ import scenarios
 from dse.sweeping.points import chunk_work
 from formulations import canonical
 from results.solution import Status
-from solvers import boxes, enumeration, judgement
+from solvers import anchors, boxes, choices, designs, enumeration, judgement
 from solvers.answer import answer
+from solvers.counting import tables
 from solvers.explaining import subsets
 from solvers.geometric.kernel import formulas, gp
 from solvers.geometric.points import best_cases, geometric_answers
-from solvers.geometric.programs import crossover, geometric_conflicts, optimal_face, ties, tree, unbounded
+from solvers.geometric.programs import (
+    crossover,
+    geometric_conflicts,
+    newton,
+    optima,
+    optimal_face,
+    ties,
+    tree,
+    unbounded,
+)
 from solvers.linear import linear_program, milp_conflicts
 from solvers.mechanisms import conflicts, sensitivity
-from solvers.nonlinear import search
+from solvers.nonlinear import feasibility, search
+from solvers.sampling import descent
 
 GONE = "the one home of this idea is gone"
 MANY = 1000
@@ -121,6 +132,11 @@ RATED = ["geometric program", "ratios of sums", "one decided number"]
         (sensitivity, "duals", ["geometric program", "ratios of sums"]),
         (geometric_answers, "searched", ["geometric program", "ratios of sums"]),
         (geometric_answers, "settle", ["geometric program", "ratios of sums"]),
+        (optima, "settled", ["geometric program", "ratios of sums"]),
+        (newton, "slopes", ["ratios of sums"]),
+        (ties, "reaches", ["ratios of sums"]),
+        (descent, "descents", ["one decided number"]),
+        (designs, "_every", ["table"]),
     ],
     ids=[
         "optimal face",
@@ -137,6 +153,11 @@ RATED = ["geometric program", "ratios of sums", "one decided number"]
         "multipliers that are not unique",
         "optimum and bound before ties",
         "from an optimum to the answer",
+        "from an optimum to the design handed out",
+        "Newton's method at an optimum",
+        "ties along the forms of divisors",
+        "local search",
+        "lists of designs",
     ],
 )
 def test_an_idea_has_one_home(home: Any, name: str, kinds: list[str], monkeypatch: pytest.MonkeyPatch):
@@ -214,6 +235,8 @@ def test_branch_and_bound_by_intervals_has_one_home(home: Any, name: str, monkey
     ("home", "name", "kind"),
     [
         (search, "_examined", "one decided number"),
+        (feasibility, "anywhere", "one decided number"),
+        (feasibility, "nothing_beyond", "one decided number"),
         (subsets.Known, "met", "table"),
         (geometric_conflicts.Oracle, "feasible", "geometric program"),
         (geometric_conflicts.Oracle, "feasible", "ratios of sums"),
@@ -306,3 +329,35 @@ def test_feasible_values_have_one_home(kind: str, monkeypatch: pytest.MonkeyPatc
     assert GONE in answer(grid.question((0,)), neighbours=False).message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, 12),))
+
+
+def test_conflicts_over_choices_among_names_have_one_home(monkeypatch: pytest.MonkeyPatch):
+    axis = {"path": "limits.time.max", "start": 1e-9, "stop": 1e-8, "num": MANY, "spacing": "log"}
+    asked = ENUMERATED["a choice of machines, each with a table"] | {"limits": {"time": {"max": 1e-8}}}
+    grid = scenarios.grid(dse.load({**asked, "sweep": {"deadline": axis}}))
+    question, at = grid.question((0,)), chunk_work.ready(grid)
+    assert at.path is not None
+    assert answer(question, neighbours=False).status is Status.INFEASIBLE
+    assert choices.over_choices is tables.over_choices
+    for user in (choices, tables):
+        monkeypatch.setattr(user, "over_choices", _gone)
+    assert GONE in answer(question, neighbours=True).message
+    with pytest.raises(RuntimeError, match=GONE):
+        at.path.solve(at.plan, (slice(0, MANY),))
+
+
+def test_limits_within_a_share_of_an_optimum_have_one_home(monkeypatch: pytest.MonkeyPatch):
+    axis = {"path": "limits.time.max", "start": 100.0, "stop": 1e4, "num": MANY, "spacing": "log"}
+    asked = CLASSES["geometric program"] | {
+        "objective": {"minimize": "memory"},
+        "limits": {"time": {"max": 1e4}, "energy": {"within": 0.1}},
+    }
+    grid = scenarios.grid(dse.load({**asked, "sweep": {"deadline": axis}}))
+    question, at = grid.question((MANY - 1,)), chunk_work.ready(grid)
+    assert at.path is not None
+    assert answer(question, neighbours=False).status is Status.OPTIMAL
+    monkeypatch.setattr(anchors, "_limit_within", _gone)
+    with pytest.raises(RuntimeError, match=GONE):
+        answer(question, neighbours=False)
+    with pytest.raises(RuntimeError, match=GONE):
+        at.path.solve(at.plan, (slice(0, MANY),))

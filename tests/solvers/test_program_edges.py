@@ -103,3 +103,27 @@ def test_what_a_design_is_stands_in_no_conflict():
         )
     )
     assert found.conflicts == (("energy_delay",),)
+
+
+def test_what_can_be_nothing_is_nothing_not_a_rounding_of_it():
+    """Bounds by multipliers are below 0 by rounding, and so was what shares that come to 1 leave of a region."""
+    apart = {"flops": 13e9, "bytes": 1.6e9, "independent": True}
+    found = dse.solve(
+        partition(
+            {"cpu": CPU, "gpu": GPU},
+            [{"name": "a", **apart}, {"name": "b", **apart}],
+            objective={"minimize": "flops.gpu"},
+            limits={"bytes.cpu": {"max": 0.5e9}},
+        )
+    )
+    assert (found.status, found.objective, found.bound) == (Status.OPTIMAL, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("shares", [(0.3, 0.6, 0.1), (0.7, 0.2, 0.1)])
+def test_shares_that_come_to_one_leave_nothing(shares: tuple[float, ...]):
+    assert 1.0 - sum(shares) != 0.0
+    names = ("cpu", "gpu", "titan")
+    given = {f"share.a.{n}": s for n, s in zip(names, shares, strict=True)}
+    machine = dict(zip((*names, "last"), (CPU, GPU, TITAN, GPU), strict=True))
+    found = dse.solve(partition(machine, [{"name": "a", "flops": 1e9, "bytes": 1e9}], given=given))
+    assert found.metrics["share.a.last"] == 0.0

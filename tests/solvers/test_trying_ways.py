@@ -75,6 +75,17 @@ def test_a_trial_that_costs_too_much_is_no_reason_for_the_dearer_way(monkeypatch
     assert choice.path is None or choice.path.method != sums.METHOD
 
 
+def test_searches_for_what_conflicts_count_too():
+    asked = dse.load("roofline_regions_on_an_fpga").model_dump(exclude_none=True, exclude_defaults=True)
+    asked["sweep"] = {
+        "room": {"path": "limits.circuits.max", "start": 0.3, "stop": 3, "num": 8},
+        "end": {"path": "limits.both.max", "start": "0.4 s", "stop": "4 s", "num": 8},
+    }
+    with effort.quickly():
+        at = chunk_work.ready(scenarios.grid(dse.load(asked)))
+    assert at.choice.untried
+
+
 def test_what_is_counted_ends_a_trial_and_nothing_else():
     Work().spend(10**6)
     with effort.trial() as trial:

@@ -7,6 +7,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from dse.models.arithmetic import rest
 from dse.models.partitions.partition_quantities import OF_BOTH, OF_BYTES, OF_FLOPS, REGIONS
 from dse.models.shared.structure import Row
 from dse.quantities import Quantity
@@ -78,7 +79,7 @@ def _placed(g: Any, work: Work, region: Row, fractions: Sequence[Any] | None) ->
 
 def with_rest(shares: list[Any]) -> list[Any]:
     """Return shares with that of the last processor, which takes what is left."""
-    return [*shares, 1.0 - total(shares)]
+    return [*shares, rest(total(shares))]
 
 
 def total(terms: Sequence[Any]) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from formulations import evaluation, handover
 from formulations.arithmetics.many import Points
-from formulations.grids import batch, divided, over_grid
+from formulations.grids import divided, over_grid
 from formulations.grids.over_grid import Region, Spread
 from formulations.problem import formulate
 from scenarios.question import Question
@@ -75,7 +75,7 @@ def over(spread: Spread) -> ByPiece:
 
 def _made(spread: Spread, piece: Region) -> Question:
     """Return the question at a piece, with arrays along its points; raises where its arithmetic does not take them."""
-    question = divided.flat(batch.asked(spread, piece), over_grid.sides(piece))
+    question = divided.flat(spread.question(piece), over_grid.sides(piece))
     few = np.arange(min(2, math.prod(over_grid.sides(piece))))
     asked = divided.at(question, few)
     where = boxes.spaces(asked, few.size)
