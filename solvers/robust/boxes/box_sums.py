@@ -30,7 +30,7 @@ from solvers import boxes
 
 CORNERS_OF = 6
 """Decided numbers of which all corners of a box are looked at."""
-NARROW = 0.5
+NEARLY_STRAIGHT = 0.5
 """Logarithm by which a divisor may rise above its tangent on a box; beyond, interval slopes tell more."""
 WORLDS_COMPARED = 4096
 """Worlds that are compared with each other."""
@@ -89,7 +89,7 @@ class Sums:
             slopes.copy(),
             np.repeat(width, worlds, axis=2),
         )
-        return boxes.with_mean_value_form(found), np.asarray(~(excess[1] <= NARROW).all((0, 2)))
+        return boxes.with_mean_value_form(found), np.asarray(~(excess[1] <= NEARLY_STRAIGHT).all((0, 2)))
 
     def harder(self, rows: Sequence[int], *, upside_down: bool = False) -> NDArray[np.bool_]:
         """Tell which worlds are no easier than which (N, N) in some rows; of two that are alike the first is harder."""
