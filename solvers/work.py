@@ -16,6 +16,7 @@ from pathlib import Path
 from formulations.problem import Kind, Problem, formulate
 from scenarios.question import Question, Search, combinations
 from scenarios.sweep.grids import Grid
+from scenarios.uncertainty.promises import promises
 
 TABLE = "work.csv"
 OTHER, MOST_DESIGNS = "alone other", 2e5
@@ -45,8 +46,16 @@ def alone(question: Question) -> float:
         return seconds(OTHER, choices)
     kind = _class(problem)
     each = seconds("alone design", _listed_designs(problem)) if kind == "list" else 0.0
-    worlds = 0.0 if question.uncertain is None else seconds("alone worlds", choices)
-    return seconds(f"alone {kind}", choices) + choices * each + worlds
+    worlds = 0.0 if question.uncertain is None else _worlds(question)
+    return seconds(f"alone {kind}", choices) + choices * (each + worlds)
+
+
+def _worlds(question: Question) -> float:
+    """Return what one design for many worlds takes more; what may fail, or is a quantile, has a search of its own."""
+    goals = [question.measures.get(o.name, question.measure) for o in question.objectives[:1]]
+    limited = [question.measures.get(x.name) for x in question.limits]
+    quantiles = sum(m is not None and m.kind == "quantile" for m in (*goals, *limited))
+    return seconds("alone worlds") + seconds("alone chance", len(promises(question)) + quantiles)
 
 
 def _listed_designs(problem: Problem) -> float:

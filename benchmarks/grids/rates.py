@@ -164,6 +164,7 @@ def _measured(name: str, machine: str, side: int, most: float) -> dict[str, Any]
     import dask
 
     import dse
+    import scenarios
 
     asked = dse.load(name, machine or None)
     several = asked.objective.minimize if asked.objective is not None else None
@@ -173,6 +174,8 @@ def _measured(name: str, machine: str, side: int, most: float) -> dict[str, Any]
     axes = next((two for two in _axes(data) if _can_be_asked(data, two)), ())
     if not axes:
         return {"status": "no two numbers to sweep"}
+    # where each sample is answered by itself the samples are points
+    side = max(round(side / math.sqrt(scenarios.grid(dse.Scenario(**data)).size)), 2)
     with dask.config.set(scheduler="synchronous"), tempfile.TemporaryDirectory() as folder:
         dse.sweep(_swept_over(data, axes, 4), Path(folder) / "first.zarr", audit=0)
         question = _swept_over(data, axes, side)

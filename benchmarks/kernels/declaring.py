@@ -79,6 +79,10 @@ QUESTIONS = [
     "roofline_platform_node_power",
     "roofline_intensity_for_efficiency",
     "serving_bandwidth_for_token_deadline",
+    "serving_nodes_for_uncertain_load",
+    "nbody_mean_power_between_readings",
+    "nbody_deadline_in_95_of_100_worlds",
+    "nbody_fewest_processors_within_time_and_energy",
 ]
 LARGE = (
     "nbody_deadline",

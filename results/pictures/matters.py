@@ -96,5 +96,5 @@ def _draw_losses(panel: Axes, found: Losses) -> dict[str, object]:
 
 
 def _label_rows(panel: Axes, names: list[str]) -> None:
-    label_bars(panel, [n.removeprefix("machine.") for n in names], 28)
+    label_bars(panel, [axes.words(n) for n in names], 28)
     panel.tick_params(labelbottom=True)

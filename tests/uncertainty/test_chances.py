@@ -25,6 +25,7 @@ from results.solution import Solution, Status
 from results.telling import fresh
 from scenarios.uncertain import draw, least_samples
 from scenarios.uncertainty.promises import promises
+from solvers import work
 from solvers.robust import chances, decide_now
 
 NBODY: dict[str, Any] = {
@@ -345,3 +346,19 @@ def test_the_worst_of_some_worlds_is_attained_by_one_of_them():
     assert some.value(values).tolist() == [5.0, 7.0]
     assert some.value(values, maximize=True).tolist() == [1.0, 0.5]
     assert [some.weights(v) @ v for v in values] == [5.0, 7.0]
+
+
+def test_what_may_fail_counts_in_the_declared_work():
+    """Each probability, and a quantile, has a search of its own, whatever else is asked."""
+
+    def declared(**changed: Any) -> float:
+        return work.alone(scenarios.grid(dse.Scenario(**{**NBODY, **changed})).question(()))
+
+    certain = declared(limits={"time": {"max": "50 ms"}})
+    one = declared()
+    two = declared(
+        limits={n: {**NBODY["limits"]["time"], "max": e} for n, e in (("time", "50 ms"), ("energy", "1 kJ"))}
+    )
+    level = declared(objective={"minimize": "energy", "quantile": 0.9}, limits={"time": {"max": "50 ms"}})
+    each = work.seconds("alone chance")
+    assert [one - certain, two - certain, level - certain] == pytest.approx([each, 2 * each, each])

@@ -116,7 +116,7 @@ def known(wanted: Wanted, low: Array, high: Array, sums: Sums | None = None) -> 
 
     Raises CannotTake where the equations are not for slopes.
     """
-    keys, e = _enclosed(wanted, low, high) if sums is None else (sums.keys, sums.enclosed(low, high))
+    keys, e = _enclosed(wanted, low, high) if sums is None else _enclosed_by_sums(wanted, sums, low, high)
     boxes_, n = len(low), wanted.worlds.size
     count = wanted.worlds.count_of("")
     width = e.width.reshape(2, -1, boxes_, n)[..., 0]
@@ -181,6 +181,23 @@ def _enclosed(wanted: Wanted, low: Array, high: Array) -> tuple[tuple[RowKey, ..
         if every.objectives:
             found.append(evaluation.objective(every, x, at))
         return tuple(rows), boxes.enclosure(tuple(rows), [inputs[0].of(v) for v in found], low.shape)
+
+
+def _enclosed_by_sums(
+    wanted: Wanted, sums: Sums, low: Array, high: Array
+) -> tuple[tuple[RowKey, ...], boxes.Enclosure]:
+    """The same from sums, but for boxes that are too wide for them."""
+    e, wide = sums.enclosed(low, high)
+    if not wide.any():
+        return sums.keys, e
+    keys, by_slopes = _enclosed(wanted, low[wide], high[wide])
+    # what is always 0 is no sum
+    rows = [r for r, key in enumerate(keys) if key in sums.keys]
+    rows += range(len(keys), len(by_slopes.low))
+    at = np.repeat(wide, wanted.worlds.size)
+    for name in ("low", "high", "centre_low", "centre_high", "slope_low", "slope_high"):
+        getattr(e, name)[..., at] = getattr(by_slopes, name)[rows]
+    return sums.keys, e
 
 
 def _row_bounds(

@@ -30,6 +30,8 @@ from solvers import boxes
 
 CORNERS_OF = 6
 """Decided numbers of which all corners of a box are looked at."""
+NEARLY_STRAIGHT = 0.5
+"""Logarithm by which a divisor may rise above its tangent on a box; beyond, interval slopes tell more."""
 WORLDS_COMPARED = 4096
 """Worlds that are compared with each other."""
 LOST_IN_SUMS = 1e-12
@@ -48,8 +50,8 @@ class Sums:
     tops: tuple[Array, ...]
     bottoms: tuple[Array, ...]
 
-    def enclosed(self, low: Array, high: Array) -> boxes.Enclosure:
-        """Bound all rows on boxes (B, k) in every world, boxes first."""
+    def enclosed(self, low: Array, high: Array) -> tuple[boxes.Enclosure, NDArray[np.bool_]]:
+        """Bound all rows on boxes (B, k) in every world, boxes first; also tell which boxes are too wide for this."""
         centre = boxes.centres(low, high)
         with np.errstate(all="ignore"):
             width = np.log(np.stack([low, high]) / centre).transpose(0, 2, 1)
@@ -67,7 +69,8 @@ class Sums:
             )
             ratio = np.stack([n[0] / d[0] for n, d in zip(tops, bottoms, strict=True)])
             slope = np.stack([n[1] - d[1] for n, d in zip(tops, bottoms, strict=True)])
-            over, under = (np.exp(np.stack([x[2] for x in each]) + LOST_IN_SUMS) for each in (tops, bottoms))
+            excess = [np.stack([x[2] for x in each]) for each in (tops, bottoms)]
+            over, under = (np.exp(x + LOST_IN_SUMS) for x in excess)
             floor, ceiling = (
                 np.stack([(a @ n) / (b @ d) for n, d in zip(self.tops, self.bottoms, strict=True)])
                 for a, b in ((least, most), (most, least))
@@ -83,10 +86,10 @@ class Sums:
             centre_low.reshape(flat),
             centre_high.reshape(flat),
             slopes,
-            slopes,
+            slopes.copy(),
             np.repeat(width, worlds, axis=2),
         )
-        return boxes.with_mean_value_form(found)
+        return boxes.with_mean_value_form(found), np.asarray(~(excess[1] <= NEARLY_STRAIGHT).all((0, 2)))
 
     def harder(self, rows: Sequence[int], *, upside_down: bool = False) -> NDArray[np.bool_]:
         """Tell which worlds are no easier than which (N, N) in some rows; of two that are alike the first is harder."""
