@@ -142,7 +142,7 @@ def _answer(
             lambda q: _answer(q, False, brief=True, kept=own),
             lambda q: _answer(q, neighbours, brief=brief, kept=own),
             (lambda q: _why_not(q, own)) if with_conflicts else None,
-            each=neighbours,
+            explanation.over_choices if neighbours else None,
         )
     if brief and designs.few(question) is not None:
         # what recognition finds is told of the best choice only

@@ -34,14 +34,14 @@ def best_of(
     brief: Callable[[Question], Solution],
     whole: Callable[[Question], Solution],
     why: Callable[[Question], Why] | None,
-    *,
-    each: bool = False,
+    changes: Callable[[Sequence[Question], Solution], Solution | None] | None = None,
 ) -> Solution:
     """Answer every combination and hand out the best, with all of them as ``alternatives``.
 
     ``brief`` answers without explanations, which only the best one gets from ``whole``. A bound holds for the
     whole question only where every other choice is proved worse or impossible. ``why``: what tells why a choice has no
-    design (None: that is not wanted); ``each``: whether it is told of every such choice.
+    design (None: that is not wanted). ``changes``: adds to an answer the next changes that the other choices bring
+    (None where these are not known); with it, why there is no design is told of every such choice.
     """
     asked = list(combinations(question))
     briefs = side_by_side.run([partial(brief, q) for _, q in asked])
@@ -62,7 +62,7 @@ def best_of(
     choice, best = answered[number]
     if best.status in (Status.OPTIMAL, Status.FEASIBLE):
         best = whole(asked[number][1])
-    alternatives = _alternatives(asked, [s for _, s in answered], why if each else None)
+    alternatives = _alternatives(asked, [s for _, s in answered], why if changes is not None else None)
     unsure = any(s.status in (Status.ERROR, Status.FEASIBLE) for _, s in answered)
     status = Status.FEASIBLE if best.status is Status.OPTIMAL and unsure else best.status
     if best.status is Status.EVALUATED and question.objectives:
@@ -76,6 +76,12 @@ def best_of(
         text = f"none of {told_of}, is known to have a design; the message is that of {named}; {best.certificate}"
         return dataclasses.replace(best, status=status, alternatives=alternatives, certificate=text)
     text = f"best of {told_of}; {best.certificate}"
+    if changes is not None and status is Status.OPTIMAL and question.objectives:
+        others = [q for k, (_, q) in enumerate(asked) if k != number]
+        told = changes(others, best) if best.solver == ENUMERATION else None
+        if told is None and any(state.next_change is not None for state in best.limits.values()):
+            text = f"{text}; next changes are those of this choice: another choice may be better before"
+        best = told or best
     variables = {**choice, **best.variables}
     following = _next_best(question, best, [a for k, a in enumerate(answered) if k != number], choice)
     return dataclasses.replace(

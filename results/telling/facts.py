@@ -59,8 +59,9 @@ class LimitState(ByValue):
     "min", or "model" for a model's own limit (a ratio, bound 1); ``slack``: relative distance from the bound (negative:
     violated). ``elasticity``: percent of the objective per percent of the limit, None if there is none;
     ``one_sided``: it holds for relaxing only. For integer problems instead ``next_change``, the value of
-    the limit at which the answer next changes, and ``next_objective``, the objective there. ``share``: for one design
-    for many samples, the share of these in which the limit binds; value and slack are then those of the worst sample.
+    the limit at which the answer next changes, and ``next_objective``, the objective there (of the
+    choice made, where the certificate says so). ``share``: for one design for many samples, the share of these in
+    which the limit binds; value and slack are then those of the worst sample.
     """
 
     value: float

@@ -17,7 +17,7 @@ from formulations import evaluation
 from formulations.problem import Problem
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
-from results.solution import Solution, Status
+from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Objective, Question
 from solvers import designs, enumeration, judgement, side_by_side
 from solvers.boxes import Array
@@ -64,13 +64,7 @@ def _variable_values(solution: Solution) -> dict[str, float]:
 def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     """For whole-number problems: the limit value at which the answer next changes, and the objective there."""
     limits = dict(solution.limits)
-    asked = evaluation.bounds(problem.question)
-    keys = [
-        RowKey(n, side)
-        for n, ends in asked.items()
-        for side, end in zip(("min", "max"), ends, strict=True)
-        if end
-    ]
+    keys = _keys(problem.question)
     effort = next_changes.Effort()
     assert solution.objective is not None, "there is an objective"
     if solution.solver == ENUMERATION or (problem.rows is None and not problem.cases):
@@ -85,6 +79,48 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
 
     found = side_by_side.run([partial(change, key) for key in keys])
     return _changed(solution, {evaluation.label(k, keys): v for k, v in zip(keys, found, strict=True)})
+
+
+def _keys(question: Question) -> list[RowKey]:
+    """The limits and bounds of the user, each side by itself."""
+    asked = evaluation.bounds(question)
+    return [
+        RowKey(n, side)
+        for n, ends in asked.items()
+        for side, end in zip(("min", "max"), ends, strict=True)
+        if end
+    ]
+
+
+def over_choices(others: Sequence[Question], solution: Solution) -> Solution | None:
+    """Return the best choice's solution with the limits at which another choice is better before it changes itself.
+
+    ``others``: the questions that the other choices leave. None where their designs are too many to be listed.
+    """
+    assert solution.objective is not None, "the best choice has a design"
+    for question in others:
+        keys = _keys(question)
+        listed = listed_changes(question, solution.objective, keys)
+        if listed is None:
+            return None
+        told = {evaluation.label(k, keys): (k, v) for k, v in listed.items() if v is not None}
+        goal = question.objectives[0]
+        nearer = {
+            n: v
+            for n, (k, v) in told.items()
+            if n in solution.limits and _is_nearer(v, solution.limits[n], k.side, goal)
+        }
+        solution = _changed(solution, nearer)
+    return solution
+
+
+def _is_nearer(found: Change, known: LimitState, side: str, goal: Objective) -> bool:
+    """Whether a limit reaches this change before the one told, or one as near with a better objective."""
+    if known.next_change is None or known.next_objective is None:
+        return True
+    if abs(found[0] - known.next_change) > HOLDS * abs(known.next_change):
+        return (found[0] < known.next_change) == (side == "max")
+    return (found[1] > known.next_objective) == goal.maximize
 
 
 def _changed(solution: Solution, found: Mapping[str, Change | None]) -> Solution:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dse
 from formulations.evaluation import bounds
 from formulations.row_keys import RowKey
 from scenarios import load
@@ -127,3 +128,27 @@ def test_designs_of_a_mesh_are_judged_as_those_of_a_list() -> None:
     np.testing.assert_array_equal(over_mesh.best, listed.best)
     parts = [part.x["micro_batch"] for part in every.parts(asked)]
     np.testing.assert_array_equal(np.concatenate(parts), every.designs(np.arange(every.size))["micro_batch"])
+
+
+def test_another_choice_may_be_better_before_the_best_one_changes() -> None:
+    """Each machine's own next change is not the question's: 210 W pay for another machine, 600 W for more of this."""
+    asked: dict[str, Any] = {
+        "model": "nbody",
+        "given": {"bodies": 1e5, "flops_per_pair": 10},
+        "decide": {
+            "machine": {"values": ["balanced", "jaketown", "contrived"]},
+            "processors": {"powers_of": 2, "max": 1024},
+            "memory": {"values": [1e3, 3e3, 1e4, 3e4, 1e5]},
+        },
+        "objective": {"minimize": "time"},
+        "limits": {"power": {"max": 200.0}},
+    }
+    found = dse.solve(asked)
+    state = found.limits["power"]
+    assert found.variables["machine"] == "jaketown"
+    assert state.next_change is not None
+    there = dse.solve(asked | {"limits": {"power": {"max": state.next_change}}})
+    before = dse.solve(asked | {"limits": {"power": {"max": 0.999 * state.next_change}}})
+    assert there.variables["machine"] == "balanced"
+    assert there.objective == pytest.approx(state.next_objective, rel=1e-9)
+    assert before.objective == found.objective
