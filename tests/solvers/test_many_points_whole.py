@@ -127,14 +127,14 @@ def test_the_sweep_itself_tells_the_same():
 
 def test_a_group_of_points_is_told_apart_where_a_number_decides():
     asked = swept("station_least_cost_in_10_kw", demand=3, cap=3)
-    asked["sweep"]["idle"] = {"path": "given.idle_share", "values": [0.0, 0.2]}
+    asked["sweep"]["idle"] = {"path": "given.idle_share", "values": [0.1, 0.2]}
     grid = scenarios.grid(dse.load(asked))
     block = blocks.Block(over_grid.spread(grid), over_grid.whole(grid))
     sizes = []
 
     def answer(question: Any, points: Any) -> Any:
         sizes.append(len(points))
-        return np.full(len(points), question.given["idle_share"] != 0.0)
+        return np.full(len(points), question.given["idle_share"] != 0.1)
 
     left = block.answered(answer, 100)
     assert left[..., 0].all()
