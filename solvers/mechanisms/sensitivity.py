@@ -119,7 +119,9 @@ def duals(o: Optima, wanted: Bools | None = None, proved: Bools | None = None) -
 def _extremes(o: Optima, i: int, rows: NDArray[np.intp], costs: Array) -> tuple[Array, Array]:
     """Smallest and largest value of costs @ multipliers over all optimal multipliers of the active rows of a point.
 
-    Infinite where there is no end, and where there are no multipliers.
+    Two optimal multipliers differ by a combination of gradients that vanishes. A cost has two values only as far as it
+    moves along these: costs that move alike share two linear programs. Infinite where there is no end, and where there
+    are no multipliers.
     """
     import highspy  # only where multipliers are not unique
 
@@ -135,14 +137,32 @@ def _extremes(o: Optima, i: int, rows: NDArray[np.intp], costs: Array) -> tuple[
     h.addVars(count, np.zeros(count), np.full(count, np.inf))
     h.addRows(len(both), none, right, both.size, starts, np.tile(every, len(both)), both.ravel())
 
-    def end(cost: Array) -> float:
+    def least(cost: Array) -> float:
         # each search begins at the basis of the one before
-        h.changeColsCost(count, every, np.concatenate([cost, np.zeros(count - cost.size)]))
+        h.changeColsCost(count, every, cost)
         h.run()
         found = h.getModelStatus() == highspy.HighsModelStatus.kOptimal
         return float(h.getInfo().objective_function_value) if found else -np.inf
 
-    return np.array([end(cost) for cost in costs]), -np.array([end(-cost) for cost in costs])
+    if not np.isfinite(least(np.zeros(count))):
+        return np.full(len(costs), -np.inf), np.full(len(costs), np.inf)
+    some = np.array(h.getSolution().col_value)
+    whole = np.pad(costs, ((0, 0), (0, count - costs.shape[1])))
+    _, size, axes = np.linalg.svd(columns)
+    vanishing = axes[np.pad(size, (0, count - size.size)) <= DEPENDENT_GRADIENTS]
+    moves = whole @ vanishing.T
+    scale = np.abs(moves).max(1, initial=0.0)
+    moving = np.flatnonzero(scale > DEPENDENT_GRADIENTS * np.abs(whole).max(1, initial=1.0))
+    lead = moves[moving, np.abs(moves[moving]).argmax(1)] if moving.size else scale[moving]
+    # rounded, so that floats do not tell apart what moves alike; and no minus zero
+    alike = np.round(moves[moving] / lead[:, None], 9) + 0.0
+    ways, which = np.unique(alike, axis=0, return_inverse=True)
+    spans = np.array([np.array([least(w), -least(-w)]) - w @ some for w in ways @ vanishing]).reshape(-1, 2)
+    low, high = whole @ some, whole @ some
+    ends = lead[:, None] * spans[which.reshape(-1)]
+    low[moving] += ends.min(1, initial=np.inf)
+    high[moving] += ends.max(1, initial=-np.inf)
+    return low, high
 
 
 def limit_elasticity(judged: Judged, key: RowKey, multiplier: Array) -> Array:
