@@ -15,6 +15,10 @@ from hypothesis import HealthCheck, settings
 # an exception that nobody expected is an error here, in helper processes too (see ``formulations.handover``)
 os.environ["DSE_STRICT"] = "1"
 
+# as many processes as cores work already: threads of linear algebra only wait for each other
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
 # hundreds of processes are started, and each would compile all modules anew; so would each process of pytest-xdist
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
