@@ -147,6 +147,8 @@ def _extremes(o: Optima, i: int, rows: NDArray[np.intp], costs: Array) -> tuple[
     if not np.isfinite(least(np.zeros(count))):
         return np.full(len(costs), -np.inf), np.full(len(costs), np.inf)
     some = np.array(h.getSolution().col_value)
+    # the slack of the search is no difference between multipliers
+    some -= np.linalg.lstsq(columns, columns @ some + goal, rcond=DEPENDENT_GRADIENTS)[0]
     whole = np.pad(costs, ((0, 0), (0, count - costs.shape[1])))
     _, size, axes = np.linalg.svd(columns)
     vanishing = axes[np.pad(size, (0, count - size.size)) <= DEPENDENT_GRADIENTS]
