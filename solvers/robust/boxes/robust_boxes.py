@@ -106,8 +106,10 @@ def _value_of_found(wanted: Wanted, found: Found) -> float:
 def _found_in_tree(wanted: Wanted, tree: Tree) -> Found:
     nominal = wanted.worlds.nominal
     worlds = wanted.worlds
-    text = f"branch and bound over boxes of designs, each bounded by interval slopes in every {worlds.word};"
-    text += f" {tree.boxes} boxes"
+    how = f"interval slopes in every {worlds.word}"
+    if tree.sums is not None:
+        how = f"tangents of sums or interval slopes in every {worlds.word} that may matter"
+    text = f"branch and bound over boxes of designs, each bounded by {how}; {tree.boxes} boxes"
     if wanted.chances:
         names = [f"{' and '.join(c.names)} may fail in {c.may_fail}" for c in wanted.chances]
         text = f"of {worlds.words} {', '.join(names)}; {text}"
