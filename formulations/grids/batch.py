@@ -94,11 +94,6 @@ class Batch:
         """Upper ends of the logarithmic boxes (N, n)."""
         return self.arrays.high
 
-    @property
-    def discrete(self) -> int | None:
-        """Place of the variable that has whole numbers or listed values only; there is at most one."""
-        return next((i for i, v in enumerate(self.problem.variables) if v.discrete), None)
-
     def of(self, pairs: Sequence[Pair]) -> Table:
         """Return the table of further expressions, which must have monomial divisors."""
         return table(tuple(v.name for v in self.problem.variables), pairs, self.shape)

@@ -67,9 +67,10 @@ def divided(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
     return batch.of_question(first, flat(spread.question(region), shape), (math.prod(shape),), _in_reach)
 
 
-def goal_at(g: Goal, points: Indices) -> Goal:
-    """Return a goal with coefficients of many points at some of them."""
-    return replace(g, numerator=_at(g.numerator, points), denominator=_at(g.denominator, points))
+def goal_at(g: Goal, shape: tuple[int, ...], points: Indices) -> Goal:
+    """Return a goal with coefficients that broadcast to a block of points at some of them, counted in C order."""
+    numerator, denominator = (_at(p, shape, points) for p in (g.numerator, g.denominator))
+    return replace(g, numerator=numerator, denominator=denominator)
 
 
 def flat(question: Question, shape: tuple[int, ...]) -> Question:
@@ -130,10 +131,11 @@ def with_ends(question: Question, low: Callable[[Array], Any], high: Callable[[A
     return replace(question, limits=limits, decide=decide)
 
 
-def _at(p: Posynomial, points: Indices) -> Posynomial:
-    return Posynomial(
-        {key: c[points] if isinstance(c, np.ndarray) and c.ndim else c for key, c in p.terms.items()}
-    )
+def _at(p: Posynomial, shape: tuple[int, ...], points: Indices) -> Posynomial:
+    every = {
+        key: np.broadcast_to(c, shape).ravel()[points] if np.ndim(c) else c for key, c in p.terms.items()
+    }
+    return Posynomial(every)
 
 
 def take(c: Canonical, points: Any) -> Canonical:

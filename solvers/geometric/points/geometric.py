@@ -142,7 +142,7 @@ def _anchors(
         return None
     region, which = neighbour_proofs.places(piece, batch.runs(spread, piece), steps)
     every = batch.made(batch.batch, spread, region)
-    if every is None or every[case].discrete is not None:
+    if every is None or every[case].arrays.allowed:
         return None
     made = every[case]
     farther = neighbour_proofs.farther(steps, shape)
