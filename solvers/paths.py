@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from formulations import handover
-from formulations.grids import batch, divided
+from formulations.grids import batch
 from scenarios.sweep.grids import Grid
 from solvers import anchors, work
 from solvers.counting import sums, tables, whole
-from solvers.geometric.points import geometric, ratios
+from solvers.geometric.points import geometric
 from solvers.linear.points import linear
 from solvers.many_points import by_anchor, by_choice, evaluated
 from solvers.many_points.offers import OTHER_KIND, Choice, Offer
@@ -21,7 +21,6 @@ Way = Callable[[Grid], Offer]
 WAYS: tuple[Way, ...] = (
     evaluated.way,
     geometric.way,
-    ratios.way,
     tables.way,
     whole.way,
     linear.way,
@@ -118,7 +117,7 @@ def _no_way(grid: Grid) -> str:
         return SEVERAL_GAPS.format(gaps)
     refusals = [case.refusal for case in batch.cases(problem) if case.refusal]
     if refusals and all(case.rows is not None for case in batch.cases(problem)):
-        return SUMS.format(refusals[0], divided.MOST_FORMS)
+        return SUMS.format(refusals[0], batch.MOST_FORMS)
     return f"{NO_WAY}: {refusals[0]}" if refusals else NO_WAY
 
 

@@ -22,7 +22,7 @@ from formulations.arithmetics.maxima import SIDE
 from formulations.canonical import Canonical
 from formulations.evaluation import LARGEST_CALCULABLE
 from formulations.grids import divided
-from formulations.grids.batch import Batch, of_problem, without_divisors
+from formulations.grids.batch import Batch, of_problem
 from formulations.grids.divided import Indices
 from formulations.problem import Kind
 from formulations.row_keys import RowKey
@@ -165,8 +165,7 @@ def answered(
         s.conflict[near.conflicting] = near.members
     again = to_ask_farther(s, points)
     if again.size:
-        fits = divided.by_few_forms if batch.arrays.divisors else without_divisors
-        far = of_problem(optima.eased(batch.problem), batch.problem.goal, batch.shape, fits)
+        far = of_problem(optima.eased(batch.problem), batch.problem.goal, batch.shape)
         there = None if far is None else ties.of_batch(far, solve)
         if far is not None and there is not None:
             part, _ = searched(s, far, there, again, solve, last=True, tied=tied)
