@@ -11,7 +11,6 @@ from geometric_grids import FREE, assert_alike, at_once, grid, log, share
 from formulations.grids import batch
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from scenarios.sweep.grids import Grid
 from solvers.answer import answer
 from solvers.geometric.points import geometric
 from solvers.many_points import by_piece
