@@ -46,10 +46,6 @@ MIXED = (
     "many whole numbers and numbers that can be divided are decided together in a linear program, which is searched at "
     "each point; with few whole numbers, or with these only, it may go at once"
 )
-SEVERAL_GAPS = (
-    "{} of the decided numbers are whole or from lists, beside others that can be divided; with one such number, or "
-    "short lists for all but one, it would go at once"
-)
 SUMS = "{}; it would go at once if such sums depended on at most {} decided numbers, each by itself"
 NO_OBJECTIVE = (
     "any design within the limits is an answer, since there is no objective, and one is looked for point by point; "
@@ -113,8 +109,6 @@ def _no_way(grid: Grid) -> str:
     gaps = sum(v.discrete for v in problem.variables)
     if problem.program is not None and 0 < gaps < len(problem.variables):
         return MIXED
-    if 1 < gaps < len(problem.variables):
-        return SEVERAL_GAPS.format(gaps)
     refusals = [case.refusal for case in batch.cases(problem) if case.refusal]
     if refusals and all(case.rows is not None for case in batch.cases(problem)):
         return SUMS.format(refusals[0], batch.MOST_FORMS)

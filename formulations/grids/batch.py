@@ -119,10 +119,10 @@ def structure(question: Question) -> tuple[Problem, ...] | None:
     """Return a question (of plain numbers) in mathematics if it is ratios of posynomials with an objective, else None.
 
     It is a geometric program, or divides by sums of few variables. Where maxima can be held in several ways, each of
-    these cases is one. One of the variables may have whole numbers or listed values only; beside sums none may be
-    counted in halvings.
+    these cases is one. What decides whole numbers or listed values only is left to tables, but for one variable alone;
+    beside sums none may be counted in halvings.
     """
-    if not _one_discrete(question):
+    if not _of_numbers(question):
         return None
     found = cases(formulate(question))
     if any(p.rows is None or p.goal is None or not p.goal.numerator.terms for p in found):
@@ -146,10 +146,11 @@ def _in_reach(c: Canonical) -> bool:
     return len(c.forms) <= MOST_FORMS and bool(((c.forms != 0).sum(1) == 1).all())
 
 
-def _one_discrete(question: Question) -> bool:
-    """Whether a question has one objective, decides numbers only, and at most one that is whole or from a list."""
+def _of_numbers(question: Question) -> bool:
+    """Whether a question has one objective and decides numbers, of which not several are all whole or from lists."""
     plain = all(d.choices is None and all(x > 0 for x in d.values or ()) for d in question.decide)
-    plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
+    gaps = sum(d.integer or d.values is not None for d in question.decide)
+    plain = plain and (gaps <= 1 or gaps < len(question.decide))
     return bool(question.decide) and plain and len(question.objectives) == 1 and not question.model.black_box
 
 

@@ -57,11 +57,12 @@ OF_SUMS = (
     "branch and bound with monomial secants, {} over all nodes of all points of a chunk",
     SEARCH,
 )
-"""What divides by monomials alone, and what divides by sums: the name of the work that a term is, how it is answered,
-and how a grid is cut into chunks."""
-PIECE, DIVIDED_TOGETHER = 50_000, 2048
-"""Points of a piece of both: setting up the arithmetic takes some ms, and two of them make a chunk; of a search each
-point has a dozen nodes open, with exponents of their own."""
+OF_WHOLE = ("divided {} term", "branch and bound, {} over all nodes of all points of a chunk", SEARCH)
+"""What divides by monomials alone, what divides by sums, and several whole numbers: the name of the work that a term
+is, how it is answered, and how a grid is cut into chunks."""
+PIECE, SEARCHED_TOGETHER = 50_000, 2048
+"""Points of a piece: setting up the arithmetic takes some ms, and two of them make a chunk; of a search each point has
+a dozen nodes open, with exponents of their own."""
 OF_DESIGNS = {"decided", "metric", "family", "elasticity"}
 """Roles of variables that depend on which of equally good designs is handed out."""
 FEWEST_NEAR = 8
@@ -71,7 +72,7 @@ FEWEST_NEAR = 8
 def way(grid: Grid) -> Offer:
     """Return this way if every point's question is ratios of posynomials, which divide by sums of few variables only.
 
-    Where they divide by sums it has to answer most of a few points, too.
+    Where they are searched it has to answer most of a few points, too.
     """
     offer = by_piece.offered(grid, KIND, batch.structure, batch.batch, over, OF_A_STRUCTURE)
     if not isinstance(offer.path, ByPiece) or offer.path.kind != SEARCH:
@@ -86,10 +87,9 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
     """
     first = tuple(slice(0, 1) for _ in spread.apart)
     cases: tuple[Problem, ...] = batch.of_first(spread, first, batch.structure) or ()
-    by_sums = any(map(batch.divides, cases))
-    name, text, kind = OF_SUMS if by_sums else OF_MONOMIALS
-    most = DIVIDED_TOGETHER if by_sums else PIECE
-    whole = any(v.discrete for case in cases for v in case.variables)
+    whole = max((sum(v.discrete for v in case.variables) for case in cases), default=0)
+    alone = OF_WHOLE if whole > 1 else OF_MONOMIALS
+    name, text, kind = OF_SUMS if any(map(batch.divides, cases)) else alone
     term, terms = "whole term" if whole else "term", sum(map(work.terms, cases))
     in_numpy, by_compiler = (work.seconds(name.format(how, term), terms) for how in ("numpy", "compiled"))
     compiled = pays(in_numpy, spread.grid) if compiled is None else compiled
@@ -97,7 +97,7 @@ def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
         spread,
         batch.batch,
         partial(answer, compiled=compiled),
-        most,
+        SEARCHED_TOGETHER if kind == SEARCH else PIECE,
         text.format("compiled interior point" if compiled else "interior point"),
         kind,
         by_compiler if compiled else in_numpy,
