@@ -144,10 +144,3 @@ def _ordered(c: Canonical, rows: Sequence[int]) -> Canonical:
 def _with_divisors(c: Canonical, divisors: tuple[Divisor, ...]) -> Canonical:
     """Return the same with the divisors that are left; where nothing divides there are no forms either."""
     return replace(c, divisors=divisors, forms=c.forms if divisors else c.forms[:0], tighter=None)
-
-
-def eased(c: Canonical, slack: float) -> Canonical:
-    """Return the same with all limits easier by this much, in logs."""
-    logc = c.logc.copy()
-    logc[:, c.ptr[1] :] -= slack
-    return replace(c, logc=logc)

@@ -79,11 +79,6 @@ def unsettled(problem: Problem, solver: str) -> tuple[str, ...]:
     return tuple(name for name in asked if name not in settled)
 
 
-def coordinate(name: str, power: float) -> Goal:
-    """Minimise (power 1) or maximise (power -1) one variable."""
-    return Goal(name, Posynomial({((name, power),): 1.0}), Posynomial({(): 1.0}))
-
-
 def no_worse(goal: Goal, log_value: float) -> Row:
     """A row that keeps the goal at its optimum, within TIE."""
     scale = Posynomial({(): float(np.exp(-(log_value + TIE)))})
