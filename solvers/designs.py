@@ -249,7 +249,7 @@ def beyond_bounds(question: Question) -> Grid | None:
 
 def as_good_as(least: Any, within: float = TIE) -> Any:
     """Return the largest value that counts as being as small as the least; ``within``: a part of it."""
-    return np.where(np.isfinite(least), least + within * np.abs(least), least)
+    return least + within * np.where(np.isfinite(least), np.abs(least), 0.0)
 
 
 def as_good(value: float, best: float) -> bool:

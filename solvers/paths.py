@@ -10,7 +10,7 @@ from formulations import handover
 from formulations.grids import batch
 from scenarios.sweep.grids import Grid
 from solvers import anchors, work
-from solvers.counting import sums, tables, whole
+from solvers.counting import tables, whole
 from solvers.geometric.points import geometric
 from solvers.linear.points import linear
 from solvers.many_points import by_anchor, by_choice, evaluated
@@ -24,7 +24,6 @@ WAYS: tuple[Way, ...] = (
     tables.way,
     whole.way,
     linear.way,
-    sums.way,
     tables.way_of_large,
     unstructured.way,
 )

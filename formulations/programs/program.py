@@ -289,6 +289,16 @@ def linear_cost(goal: Array, under: Array, ratio: float = math.nan) -> Array:
     return goal - ratio * under
 
 
+def is_ratio(goal: Array, under: Array) -> bool:
+    """Whether both forms of a ratio are decided."""
+    return bool(goal[..., :-1].any() and under[..., :-1].any())
+
+
+def is_inverse(goal: Array, under: Array) -> bool:
+    """Whether only what a ratio divides by is decided."""
+    return bool(under[..., :-1].any() and not goal[..., :-1].any())
+
+
 def is_linear(question: Question) -> bool:
     """Whether a decided quantity may be 0 or picks from a menu, so that only this arithmetic has it."""
     quantities = [evaluation.quantity(question.model, d.name) for d in question.decide]

@@ -35,13 +35,13 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The designs of one combination of names at many points: all, or those that may be the best somewhere.
+    """All designs of one combination of names at many points.
 
     ``question``: at the points; ``plain``: at one of them; ``near``: at the points that differ in what is given;
     ``which`` of these each point is like.
     """
 
-    every: Grid | Mapping[str, Array]
+    every: Grid
     question: Question
     near: Question
     which: Indices
@@ -56,8 +56,6 @@ class Asked:
     def tables(self, narrow: Callable[[Grid, Asked], Sequence[Points]]) -> list[Table]:
         """Return the designs as a table; of many those that ``narrow`` leaves, each choice as a table."""
         x = self.every
-        if not isinstance(x, Grid):
-            return [Table(self.question, x)]
         if x.size < LARGE_TABLE:
             return [x.table(self.question)]
         return [Table(self.question, x.designs(k)) for k in narrow(x, self)]

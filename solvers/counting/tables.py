@@ -191,19 +191,8 @@ def _all_designs(question: Question) -> Sequence[Grid]:
     return found
 
 
-def answered(
-    into: BlockAnswers,
-    block: Block,
-    question: Question,
-    points: Points,
-    listed: Callable[[Question], Sequence[Grid | Mapping[str, Array]]] = _all_designs,
-    told: Callable[[Asked, Points], Why] = why,
-) -> Mask:
-    """Answer some points of a block.
-
-    ``listed``: the designs of each combination of names at points that differ in numbers only; ``told``: what tells why
-    some points (by their places) have no design in one combination.
-    """
+def answered(into: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+    """Answer some points of a block."""
     first, which = block.alike_given(points)
     plain = [asked for _, asked in combinations(block.grid.question(block.place(int(points[0]))))]
     if not _needs_only_listing(plain[0]):
@@ -213,11 +202,11 @@ def answered(
     )
     asked = [
         Asked(x, q, n, which, p)
-        for x, (_, q), (_, n), p in zip(listed(question), wide, near, plain, strict=True)
+        for x, (_, q), (_, n), p in zip(_all_designs(question), wide, near, plain, strict=True)
     ]
     tables = [a.tables(narrowed.unbroken)[0] for a in asked]
     if len(points) > 1 and len(points) * max(t.size for t in tables) > CELLS_COMPARED:
-        return _in_halves(points, lambda now: answered(into, block, block.question(now), now, listed, told))
+        return _in_halves(points, lambda now: answered(into, block, block.question(now), now))
     try:
         judged = [enumeration.judged(t, a.near, which) for t, a in zip(tables, asked, strict=True)]
     except Differ as apart:
@@ -243,7 +232,7 @@ def answered(
     ]
 
     def why_not(now: Points) -> Why:
-        return over_choices([told(a, now) for a in asked])
+        return over_choices([why(a, now) for a in asked])
 
     return by_choice.put_best(into, found, points, why_not)
 

@@ -114,6 +114,13 @@ def weak_duality(
     return np.asarray(slope[..., -1] + least.sum(axis=-1) - noise)
 
 
+def ratio_cost(goal: Array, under: Array, u: Array) -> tuple[Array, Array]:
+    """The ratios of two forms at points, and numerator - ratio * denominator, which is below 0 where one is smaller."""
+    top, bottom = (goal * u).sum(axis=-1), (under * u).sum(axis=-1)
+    ratio = top / np.where(bottom > 0.0, bottom, 1.0)
+    return ratio, goal - ratio[..., None] * under
+
+
 def least_ratios(
     least: Callable[[Array, Array], tuple[Array, NDArray[np.bool_]]], goal: Array, under: Array, u: Array
 ) -> tuple[Array, Array, Array]:
@@ -124,8 +131,7 @@ def least_ratios(
     """
     for _ in range(DINKELBACH_STEPS):
         top, bottom = (goal * u).sum(axis=-1), (under * u).sum(axis=-1)
-        ratio = top / np.where(bottom > 0.0, bottom, 1.0)
-        cost = goal - ratio[:, None] * under
+        ratio, cost = ratio_cost(goal, under, u)
         now, met = least(cost, np.abs(top))
         better = met & (bottom > 0.0) & ((cost * now).sum(axis=-1) < -RATIO_CLOSED * np.abs(top))
         if not better.any():

@@ -17,12 +17,8 @@ FEW_SECONDS = 1.0
 """Declared seconds of a trial beyond which fewer points are tried."""
 TRIAL_SECONDS, QUICK = 5.0, 0.5
 """Seconds counted within a trial after which it ends without a verdict: of a sweep, and of whoever only asks."""
-PAIR, NUMBER = 2.5e-9, 1e-8
-"""Seconds of one comparison of two partial designs, and of a number of one that is moved or looked at."""
 BOX_SECONDS = 5e-5
 """Seconds of a box in which designs are looked for."""
-FORM = 1e-6
-"""Seconds of a term of an affine form."""
 
 
 class TooLong(CannotTake):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ import scenarios
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import paths
-from solvers.counting import criteria, sums, tables, undominated
+from solvers.counting import tables
 from solvers.geometric.points import geometric
+from solvers.linear.points import linear
 from solvers.many_points import by_choice
 
 OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
@@ -64,7 +64,7 @@ def test_mixes_of_blocks(goal: str, limits: dict[str, Any], more: dict[str, Any]
     if goal == "energy_delay":
         assert paths.chosen(scenarios.grid(dse.load(asked))).path is None
         return
-    arrays, left = as_alone(asked, sums.over)
+    arrays, left = as_alone(asked, linear.over)
     assert not left.any()
     assert (arrays["status"] == OPTIMAL).any()
 
@@ -96,7 +96,7 @@ def test_random_mixes(seed: int, as_alone: Any):
     asked = mix(goal, 3, given, limits, along, second)
     if seed == 3:
         asked["machine"]["twin"] = asked["machine"]["arndale_gpu"]
-    as_alone(asked, sums.over)
+    as_alone(asked, linear.over)
 
 
 def phases(goal: str, limits: dict[str, Any], *axes: Any) -> dict[str, Any]:
@@ -124,49 +124,9 @@ def phases(goal: str, limits: dict[str, Any], *axes: Any) -> dict[str, Any]:
 def test_a_setting_for_each_phase(goal: str, limit: str, ends: tuple[float, float], as_alone: Any):
     asked = phases(goal, {limit: {"max": 1.0}}, axis(f"limits.{limit}.max", *ends, 5))
     asked["sweep"]["work"] = axis("given.phases.near.flops", 3e11, 9e11, 2)
-    arrays, left = as_alone(asked, sums.over)
+    arrays, left = as_alone(asked, linear.over)
     assert not left.any()
     assert {OPTIMAL, NONE} == set(arrays["status"].ravel().tolist())
-
-
-def test_what_is_better_than_all_others_is_found_by_comparing_each_with_each():
-    generator = np.random.default_rng(5)
-    for width, goals in itertools.product((1, 2, 3), (1, 2)):
-        f = np.round(generator.uniform(size=(300, width)), 1)
-        goal = np.arange(width) >= width - min(goals, width)
-        found = undominated.undominated(f, goal, np.full(width, 1e-9))
-        smaller = (f[:, None] <= f[None]).all(axis=2)
-        less = ((f[:, None] < f[None]) & goal).any(axis=2)
-        assert set(found.tolist()) == set(np.flatnonzero(~(smaller & less).any(axis=0)).tolist())
-        one = undominated.undominated(f, np.zeros(width, dtype=bool), np.zeros(width))
-        least = {tuple(row) for row in f[~(smaller & (f[:, None] != f[None]).any(axis=2)).any(axis=0)]}
-        assert {tuple(row) for row in f[one]} == least
-        assert len(one) == len(least)
-
-
-def test_designs_that_may_be_the_best_are_among_all_designs():
-    """Every count of three kinds, against the designs that are found: at any budget the best of both is as good."""
-    step = np.array([[3.0, -5.0], [2.0, -3.1], [1.0, -1.4]])
-    none = np.zeros(2)
-    stages = tuple(
-        criteria.Stage(str(j), np.zeros(0), np.zeros((0, 2)), s, none, 0.0, high)
-        for j, (s, high) in enumerate(zip(step, (7.0, 5.0, 9.0), strict=True))
-    )
-    far = np.array([20.0, np.inf])
-    sums_ = criteria.Sums(
-        stages,
-        far,
-        np.array([-np.inf, -np.inf]),
-        np.array([1.0, np.inf]),
-        np.array([False, True]),
-        np.array([0.0, 1e-9]),
-    )
-    found = undominated.designs(sums_)
-    every = np.array(list(itertools.product(range(8), range(6), range(10))), dtype=float)
-    assert len(found) < 40 < len(every)
-    for budget in np.arange(1.0, 20.5, 0.5):
-        best = [(x @ step)[(x @ step)[:, 0] <= budget][:, 1].min() for x in (found, every)]
-        assert best[0] == best[1]
 
 
 def racks(limits: dict[str, Any], goal: dict[str, str], *axes: Any) -> dict[str, Any]:

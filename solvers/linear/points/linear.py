@@ -19,7 +19,16 @@ from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
 from formulations.grids import over_grid
 from formulations.programs import row_ends
-from formulations.programs.program import Program, branch_count, branches, is_linear, linear_cost, program
+from formulations.programs.program import (
+    Program,
+    branch_count,
+    branches,
+    is_inverse,
+    is_linear,
+    is_ratio,
+    linear_cost,
+    program,
+)
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import designs, work
@@ -38,7 +47,7 @@ from solvers.outcome import INFEASIBLE, OPTIMAL
 KIND = "linear program"
 METHOD = "linear programs solved together by the dual simplex method; bounds from their multipliers"
 MIXED = "linear programs of the parts of a branch and bound, solved together; bounds from their multipliers"
-FEWEST_COMPILED = 300
+FEWEST_COMPILED, FEWEST_WHOLE = 300, 50
 """Points of a grid below which loading the compiled code takes longer than solving them one by one."""
 PROGRAMS_TOGETHER = 16_384
 """Points written and solved together."""
@@ -54,7 +63,8 @@ Mask = NDArray[np.bool_]
 
 def way(grid: Grid) -> Offer:
     """Return this way where most points of a grid are linear programs."""
-    return blocks.offered_by_group(grid, KIND, is_program, over, FEWEST_COMPILED)
+    gaps = any(d.integer or d.values is not None for q in blocks.kinds(grid) for d in q.decide)
+    return blocks.offered_by_group(grid, KIND, is_program, over, FEWEST_WHOLE if gaps else FEWEST_COMPILED)
 
 
 def over(grid: Grid) -> ByGroup:
@@ -95,9 +105,11 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
     made = _branches(p)
     found, reached = [], np.full(len(points), np.inf)
     for b in made:
-        aims = _aims(b)
-        now = mixed.solved(b.rows, b.equal, b.low, b.high, b.integer, aims, len(points), reached)
-        reached = np.where(now.end == OPTIMAL, np.minimum(reached, (aims[0] * now.u).sum(axis=-1)), reached)
+        aims, under = _aims(b)
+        now = mixed.solved(b.rows, b.equal, b.low, b.high, b.integer, aims, len(points), reached, under)
+        if p.exact:
+            value = (aims[0] * now.u).sum(axis=-1)
+            reached = np.where(now.end == OPTIMAL, np.minimum(reached, value), reached)
         found.append(now)
     which, least = (
         _best_branches(made, found) if p.exact else (np.where(found[0].end == OPTIMAL, 0, -1), None)
@@ -130,25 +142,28 @@ def _check(p: Program) -> None:
         raise NotLinear("whether there is any of an amount that only limits end")
     if p.goal is None or p.under is None:
         raise NotLinear("nothing is to be least")
-    if p.under[..., :-1].any() and p.goal[..., :-1].any():
-        raise NotLinear("a ratio of two things that are decided")
+    if p.exact and is_ratio(p.goal, p.under):
+        raise NotLinear("a ratio of two things that are decided, with a maximum that is one of its terms")
 
 
-def _aims(p: Program) -> list[Array]:
-    """What is minimised, what settles ties, and every decided quantity, in order of importance.
+def _aims(p: Program) -> tuple[list[Array], list[Array | None]]:
+    """What is minimised, what settles ties, and every decided quantity, in order of importance; and what divides each.
 
-    Raises NotLinear where a ratio settles ties, unless one of its two forms has one value where the objective is least.
+    A ratio that settles ties is none where one of its two forms has one value where the objective is least.
     """
-    cost = linear_cost(*milp.objective(p))
-    aims = [cost]
-    for goal, under, _ in milp_ties.tie_steps(p):
-        if not (goal[..., :-1].any() and under[..., :-1].any()) or _is_multiple(under, cost):
-            aims.append(linear_cost(goal, under, 0.0))
-        elif _is_multiple(goal, cost):
+    first = linear_cost(*milp.objective(p), 0.0)
+    aims: list[Array] = []
+    divisors: list[Array | None] = []
+    for goal, under in (milp.objective(p), *(step[:2] for step in milp_ties.tie_steps(p))):
+        ratio = is_ratio(goal, under)
+        known = bool(aims) and ratio and divisors[0] is None
+        if known and _is_multiple(goal, first):
             aims.append(-under)
         else:
-            raise NotLinear("a ratio of two things that are decided settles ties")
-    return aims
+            aims.append(linear_cost(goal, under, 0.0))
+        told = known and (_is_multiple(goal, first) or _is_multiple(under, first))
+        divisors.append(under if ratio and not told else None)
+    return aims, divisors
 
 
 def _is_multiple(form: Array, of: Array) -> bool:
@@ -219,6 +234,7 @@ def _optimal(
     u, y = found.u[mask], found.y[mask]
     n = Rows(p, mask)
     good = ~milp.at_searched_end(p, u, n.high).any(axis=1)
+    y, least = n.divide(u, y, least)
     n.keep(p.integer, u)
     value, bound, closed = n.bounded(u, y, least)
     good &= closed & _enclosed(p, n, mask, value, rows)
@@ -279,7 +295,7 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
     tight = held.sum(axis=1) + at_end.sum(axis=1)
     simple = tight == u.shape[1] - 1
     found: dict[str, Array] = {}
-    by = -value if milp.objective(p)[1][..., :-1].any() else value
+    by = -value if is_inverse(*milp.objective(p)) else value
     # of what may be below zero nothing is worth a percentage
     sure = by > 0.0
     for i, key in enumerate(p.keys):

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from formulations.arithmetics.forms import Some
 from formulations.arithmetics.many import Array, Points
 from formulations.programs import row_ends
-from formulations.programs.program import Program
+from formulations.programs.program import Program, is_ratio
 from formulations.tolerances import SLACK
 from scenarios.question import Question
 from solvers.linear import milp, milp_conflicts
-from solvers.linear.linear_program import least_ratios, weak_duality
+from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import mixed
-from solvers.linear.points.lp import PROGRAM_GAP, Mask, Rows, Vertices, along, to_user
+from solvers.linear.points.lp import Mask, Rows, along, to_user
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import conflicts
@@ -107,40 +107,20 @@ def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
         under=p.denominators[..., which, :],
         sign=1,
     )
-    of_ratio = all(form[..., :-1].any() for form in milp.objective(fewer))
-    found, value, sure = (_least_ratio if of_ratio else _least_cost)(fewer, asked)
+    n = Rows(fewer, asked)
+    divisor = n.ratio[1] if is_ratio(*n.ratio) else None
+    # of whole numbers that nothing tells apart the first stands for all
+    forms = np.concatenate([n.rows, *(f[:, None] for f in n.ratio)], axis=1)[..., :-1]
+    first = np.unique(forms.reshape(-1, forms.shape[-1]), axis=1, return_index=True)[1]
+    n.high = np.where(~p.boxed | np.isin(np.arange(len(p.columns)), first), n.high, n.low)
+    found = mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [n.cost], len(n.rows), under=[divisor])
+    y, bound = n.divide(found.u, found.y, found.bound)
+    n.keep(p.integer, found.u)
+    value, _, closed = n.bounded(found.u, y, bound)
+    sure = (found.end == OPTIMAL) & closed
     # an end that is only there to have one says nothing
     sure &= ~milp.at_searched_end(p, found.u, along(p.high, asked, 1)).any(axis=1)
-    return np.select([sure, found.end == INFEASIBLE], [value, np.inf], np.nan)
-
-
-def _least_cost(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
-    n = Rows(p, asked)
-    found = mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [n.cost], len(n.rows))
-    n.keep(p.integer, found.u)
-    value, _, closed = n.bounded(found.u, found.y, found.bound)
-    return found, to_user(p, n, value), (found.end == OPTIMAL) & closed
-
-
-def _least_ratio(p: Program, asked: Mask) -> tuple[Vertices, Array, Mask]:
-    goal, under = (along(form, asked, 1) for form in milp.objective(p))
-    n = Rows(p, asked, p.goal)
-
-    def solved(cost: Array) -> Vertices:
-        return mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [cost], len(n.rows))
-
-    first = last = solved(goal)
-
-    def least(cost: Array, size: Array) -> tuple[Array, Mask]:
-        nonlocal last
-        last = solved(cost)
-        return last.u, last.end == OPTIMAL
-
-    u, ratio, cost = least_ratios(least, goal, under, first.u)
-    bound = weak_duality(n.rows, n.equal, n.low, n.high, cost, last.y) if last.bound is None else last.bound
-    closed = bound >= -PROGRAM_GAP * np.abs((goal * u).sum(axis=1))
-    met = (first.end == OPTIMAL) & (last.end == OPTIMAL) & ((under * u).sum(axis=1) > 0.0)
-    return Vertices(first.end, u, first.y), ratio, met & closed
+    return np.select([sure, found.end == INFEASIBLE], [to_user(fewer, n, value), np.inf], np.nan)
 
 
 def _ends_with_limits_kept(

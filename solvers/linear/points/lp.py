@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations.arithmetics.many import Array
-from formulations.programs.program import Program, linear_cost
+from formulations.programs.program import Program, is_inverse, is_ratio, linear_cost
+from formulations.tolerances import TIE
 from solvers import work
 from solvers.linear import milp
-from solvers.linear.linear_program import weak_duality
+from solvers.linear.linear_program import constant_column, ratio_cost, weak_duality
 from solvers.many_points import effort
 from solvers.outcome import FAILED
 
@@ -71,18 +72,43 @@ class Rows:
     def __init__(self, p: Program, mask: Mask, cost: Array | None = None) -> None:
         self.rows, self.low, self.high = along(p.rows, mask, 2), along(p.low, mask, 1), along(p.high, mask, 1)
         self.denominators, self.equal = along(p.denominators, mask, 2), p.equal
-        self.cost = along(linear_cost(*milp.objective(p)) if cost is None else cost, mask, 1)
+        self.cost = along(linear_cost(*milp.objective(p), 0.0) if cost is None else cost, mask, 1)
+        self.ratio = [along(form, mask, 1) for form in milp.objective(p)]
+        self.stretch: Array | float = 1.0
 
     def keep(self, integer: Mask, u: Array) -> None:
         """Hold whole numbers at what they are at designs."""
         whole = np.round(u[:, :-1])
         self.low, self.high = (np.where(integer, whole, end) for end in (self.low, self.high))
 
+    def divide(self, u: Array, y: Array, least: Array | None) -> tuple[Array, Array | None]:
+        """Minimise a ratio N/D, that is r at designs, as ``r + (N - r D) / D(u)``: its multipliers and their bound.
+
+        A bound of that is one of the ratio if what it misses is ``stretch`` times as much: D(u) over the least of D
+        among the designs that are no worse.
+        """
+        goal, under = self.ratio
+        if not is_ratio(goal, under):
+            return y, least
+        ratio, cost = ratio_cost(goal, under, u)
+        unit = constant_column(cost.shape[1])
+        size = (under * u).sum(axis=1)
+        no_worse = cost - (TIE * np.abs(ratio) * size)[:, None] * unit
+        rows = np.concatenate([self.rows, no_worse[:, None]], axis=1)
+        equal = np.append(self.equal, False)
+        found = solved(rows, equal, self.low, self.high, [under], len(u))
+        least = weak_duality(rows, equal, self.low, self.high, under, found.y)
+        self.stretch = np.where(least > 0.0, size / np.where(least > 0.0, least, 1.0), np.inf)
+        self.cost = cost / size[:, None] + ratio[:, None] * unit
+        return y / size[:, None], None if least is None else ratio + least / size
+
     def bounded(self, u: Array, y: Array, least: Array | None = None) -> tuple[Array, Array, Mask]:
         """What is minimised at designs, its lower bound by multipliers (and ``least``), and where the two meet."""
         value, size = (self.cost * u).sum(axis=1), (np.abs(self.cost) * np.abs(u)).sum(axis=1)
         bound = weak_duality(self.rows, self.equal, self.low, self.high, self.cost, y)
         bound = bound if least is None else np.minimum(bound, least)
+        with np.errstate(invalid="ignore"):
+            bound = value - self.stretch * (value - bound)
         return value, bound, value - bound <= PROGRAM_GAP * np.maximum(np.abs(value), 1e-3 * size)
 
 
@@ -93,5 +119,5 @@ def along(a: Array, mask: Mask, dims: int) -> Array:
 
 def to_user(p: Program, n: Rows, value: Array) -> Array:
     """The user's objective from what was minimised."""
-    ratio = -1.0 / value if milp.objective(p)[1][..., :-1].any() else value
+    ratio = -1.0 / value if is_inverse(*milp.objective(p)) else value
     return np.asarray(ratio if p.sign > 0 else 1.0 / ratio)

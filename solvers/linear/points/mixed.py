@@ -3,6 +3,10 @@
 Nodes are relaxed and solved together by the dual simplex method, and bounded by their multipliers. The most promising
 nodes of each point come first; what comes of a point depends on it alone. Of a node whose relaxation is whole its
 optimum is the first by all aims, so that the first of the best ones is the one that ties go to.
+
+A ratio N/D is minimised by Dinkelbach's iteration along the search: N - r D is, with r the ratio of the best design so
+far. As r falls N - r D grows, so that a bound of a node stays one. A node is done when its optimum is no better than a
+design that was known before.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from formulations.programs import row_ends
 from formulations.tolerances import TIE
 from solvers import designs
 from solvers.linear import whole_parts
-from solvers.linear.linear_program import weak_duality
+from solvers.linear.linear_program import ratio_cost, weak_duality
 from solvers.linear.points import lp
 from solvers.linear.points.lp import Mask, Vertices
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
@@ -27,10 +31,12 @@ from solvers.patterns import Rows, joined
 
 NODES_OF_A_POINT = 4
 """Nodes of a point that are solved in a round."""
-MOST_LINEAR_NODES = 200
+MOST_LINEAR_NODES = 300
 """Nodes after which a point is left to another method."""
 NODE_WHOLE = 1e-9
 """So far from whole a number of a relaxation may be to count as whole."""
+ROUNDING = 1e-11
+"""Of what is minimised: what is better by less is not looked for where nothing settles ties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,60 +66,127 @@ def solved(
     aims: Sequence[Array],
     count: int,
     known: Array | float = np.inf,
+    under: Sequence[Array | None] = (),
 ) -> Vertices:
     """Solve ``count`` programs, see ``lp.solved``; ``integer``: the columns that are whole.
 
     ``known``: values that are reached elsewhere; of programs with whole numbers a design that is worse is none.
+    ``under``: what each aim is divided by, and must be above 0 (None: nothing).
 
     Of a program with whole numbers the multipliers are those of the linear program that they leave, and ``bound`` is
-    that of the search (infinite: it is proved that there is no design).
+    that of the search (infinite: it is proved that there is no design). Of a ratio both are those of its numerator less
+    its denominator times the ratio of the design.
     """
-    if not integer.any():
+    if not integer.any() and all(d is None for d in under):
         return lp.solved(rows, equal, low, high, aims, count)
     rows = np.broadcast_to(rows, (count, *rows.shape[-2:]))
     low, high = (np.broadcast_to(e, (count, e.shape[-1])) for e in (low, high))
-    aims = [np.broadcast_to(a, (count, a.shape[-1])) for a in aims]
+    best = _Best(aims, under, rows.shape[-1], np.zeros(count) + known)
     implied = row_ends.upper_ends(rows, low, high, integer)
     # far ends cost digits; beyond what rows imply, an end has no multiplier
     ends = low, np.minimum(high, low + 2.0 * (implied - low) + 1.0)
     high = _ends_of_picks(rows, equal, low, implied, integer)
-    cost = aims[0] if aims else np.zeros((count, rows.shape[-1]))
-    least, closed = np.zeros(count) + known, np.full(count, np.inf)
     taken = np.zeros(count, np.int64)
     unsure = np.zeros(count, dtype=bool)
     waiting = _Nodes(np.arange(count), low, high, np.full(count, -np.inf))
-    leaves = [_Leaves(np.zeros(0, np.int64), np.zeros((0, rows.shape[-1])))]
     while waiting.point.size:
         now, waiting = _most_promising(waiting, taken)
         p = now.point
-        found = lp.solved(rows[p], equal, now.low, now.high, [a[p] for a in aims], len(p))
-        none = found.end == INFEASIBLE
-        shown = (
-            rows[p[none]],
-            equal,
-            now.low[none],
-            now.high[none],
-            np.zeros_like(cost[p[none]]),
-            found.y[none],
+        found = lp.solved(rows[p], equal, now.low, now.high, [c[p] for c in best.costs], len(p))
+        parts = (rows[p], equal, now.low, now.high)
+        bound = np.maximum(now.bound, weak_duality(*parts, best.cost[p], found.y))
+        none = now.take(lost := found.end == INFEASIBLE)
+        shown = weak_duality(
+            rows[none.point], equal, none.low, none.high, np.zeros(rows.shape[-1]), found.y[lost]
         )
         unsure[p[found.end == FAILED]] = True
-        unsure[p[none][weak_duality(*shown) <= 0.0]] = True
-        bound = np.maximum(now.bound, weak_duality(rows[p], equal, now.low, now.high, cost[p], found.y))
+        unsure[none.point[shown <= 0.0]] = True
         now, u = replace(now, bound=bound), found.u
         off = np.abs(u - np.round(u))[:, :-1] * integer
         whole = (found.end == OPTIMAL) & (off.max(axis=1) <= NODE_WHOLE)
-        leaves.append(_Leaves(p[whole], u[whole]))
-        np.minimum.at(least, p[whole], (cost[p] * u).sum(axis=1)[whole])
-        np.minimum.at(closed, p[whole], bound[whole])
         cut = (found.end == OPTIMAL) & ~whole
         waiting = joined([waiting, *_halves(now.take(cut), u[cut], off[cut])])
-        gone = (waiting.bound > designs.as_good_as(least)[waiting.point]) | unsure[waiting.point]
-        gone |= (len(aims) == 0) & (least[waiting.point] == 0.0)
-        np.minimum.at(closed, waiting.point[gone], waiting.bound[gone])
+        waiting = best.learn(waiting, now.take(whole), u[whole])
+        gone = (waiting.bound > best.limit[waiting.point]) | unsure[waiting.point]
+        gone |= (len(aims) == 0) & (best.least[waiting.point] == 0.0)
+        np.minimum.at(best.closed, waiting.point[gone], waiting.bound[gone])
         many = taken[waiting.point] > MOST_LINEAR_NODES
         unsure[waiting.point[many]] = True
         waiting = waiting.take(~gone & ~many)
-    return _best(rows, equal, ends, integer, aims, joined(leaves), closed, unsure)
+    return _vertices(rows, equal, ends, integer, best, unsure)
+
+
+class _Best:
+    """The best designs of all points so far, and what is minimised by them.
+
+    ``costs``: of each aim (of a ratio, see ``ratio_cost``); ``least``: what of the first is reached, of a ratio 0 and
+    ``give``; ``closed``: the least bound of the nodes that are done; ``first``: which of the ``leaves`` is the best.
+    """
+
+    def __init__(self, aims: Sequence[Array], under: Sequence[Array | None], size: int, known: Array) -> None:
+        count = len(known)
+
+        def wide(form: Array) -> Array:
+            return np.broadcast_to(form, (count, size)).copy()
+
+        self.aims = [wide(a) for a in aims]
+        self.under = {k: wide(d) for k, d in enumerate(under) if d is not None}
+        self.costs = [a.copy() for a in self.aims]
+        self.ratio = 0 in self.under
+        if self.ratio:
+            # one that a ratio can be taken of is looked for first
+            self.costs[0] = -self.under[0]
+        self.cost = self.costs[0] if aims else np.zeros((count, size))
+        # where nothing settles ties, what is as good is of no use
+        self.within = TIE if len(aims) > 1 else -ROUNDING
+        self.least, self.give = (np.zeros(count) if self.ratio else known), np.zeros(count)
+        self.closed, self.first = np.full(count, np.inf), np.full(count, -1)
+        self.leaves = _Leaves(np.zeros(0, np.int64), np.zeros((0, size)))
+
+    @property
+    def limit(self) -> Array:
+        """Bounds beyond which a node has nothing that is as good."""
+        return np.asarray(designs.as_good_as(self.least, self.within) + self.give)
+
+    def learn(self, waiting: _Nodes, now: _Nodes, u: Array) -> _Nodes:
+        """Take in the optima of nodes that are whole; returns ``waiting`` with those that are not done."""
+        p, again = now.point, np.zeros(len(u), dtype=bool)
+        if self.ratio:
+            there = (self.under[0][p] * u).sum(axis=1) > 0.0
+        else:
+            there = ~again
+            np.minimum.at(self.least, p, (self.cost[p] * u).sum(axis=1))
+        self.leaves = joined([self.leaves, _Leaves(p[there], u[there])])
+        if self.under:
+            before, self.first = self.first, self.chosen()
+            better = self.first != before
+            self._divide(better, self.leaves.u[self.first[better]])
+            if self.ratio:
+                # bounds were those of denominators
+                anew = better & (before < 0)
+                self.closed[anew] = np.inf
+                waiting.bound[anew[waiting.point]] = now.bound[anew[p]] = -np.inf
+            again = better[p]
+        np.minimum.at(self.closed, p[~again], now.bound[~again])
+        return joined([waiting, now.take(again)])
+
+    def _divide(self, where: Mask, u: Array) -> None:
+        """Take over the ratios of designs ``u`` of some points."""
+        for k, d in self.under.items():
+            self.costs[k][where] = ratio_cost(self.aims[k][where], d[where], u)[1]
+        if self.ratio:
+            self.give[where] = self.within * np.abs((self.aims[0][where] * u).sum(axis=1))
+
+    def chosen(self) -> NDArray[np.int64]:
+        """Which design of each point is the first by all aims (-1: there is none)."""
+        p, u, levels = self.leaves.point, self.leaves.u, []
+        for k, a in enumerate(self.aims):
+            level = (a[p] * u).sum(axis=1)
+            if k in self.under:
+                divisor = (self.under[k][p] * u).sum(axis=1)
+                level = np.where(divisor > 0.0, level / np.where(divisor > 0.0, divisor, 1.0), np.inf)
+            levels.append(level)
+        return designs.first_of_tied(p, len(self.closed), levels, TIE)
 
 
 def _ends_of_picks(rows: Array, equal: Mask, low: Array, high: Array, integer: Mask) -> Array:
@@ -157,26 +230,22 @@ def _halves(nodes: _Nodes, u: Array, off: Array) -> list[_Nodes]:
     return [replace(nodes, high=below), replace(nodes, low=above)]
 
 
-def _best(
+def _vertices(
     rows: Array,
     equal: Mask,
     ends: tuple[Array, Array],
     integer: NDArray[np.bool_],
-    aims: Sequence[Array],
-    leaves: _Leaves,
-    closed: Array,
+    best: _Best,
     unsure: Mask,
 ) -> Vertices:
-    """The first of the best designs of each point, with what its whole numbers leave solved once more."""
-    count = len(closed)
+    """The best design of each point, with what its whole numbers leave solved once more."""
+    count, which = len(unsure), best.chosen()
     end = np.where(unsure, FAILED, INFEASIBLE)
     u, y = np.ones((count, rows.shape[-1])), np.zeros((count, rows.shape[1]))
-    levels = [(a[leaves.point] * leaves.u).sum(axis=1) for a in aims]
-    which = designs.first_of_tied(leaves.point, count, levels, TIE)
     at = np.flatnonzero((which >= 0) & ~unsure)
     if at.size:
-        low, high = (np.where(integer, np.round(leaves.u[which[at], :-1]), e[at]) for e in ends)
-        rest = lp.solved(rows[at], equal, low, high, [a[at] for a in aims], at.size)
+        low, high = (np.where(integer, np.round(best.leaves.u[which[at], :-1]), e[at]) for e in ends)
+        rest = lp.solved(rows[at], equal, low, high, [c[at] for c in best.costs], at.size)
         end[at], u[at], y[at] = np.where(rest.end == OPTIMAL, OPTIMAL, FAILED), rest.u, rest.y
     # parts that are not searched prove nothing
-    return Vertices(end, u, y, np.where(unsure, -np.inf, closed))
+    return Vertices(end, u, y, np.where(unsure, -np.inf, best.closed))
