@@ -1,4 +1,4 @@
-"""Exact fronts of two objectives for linear and mixed-integer programs, and answers looked up in them.
+"""Exact fronts of two objectives for linear and mixed-integer programs.
 
 Where all is whole numbers and menus, and they are few, every combination is evaluated at once.
 """
@@ -30,7 +30,6 @@ from solvers.linear.linear_program import End, Numbers
 COMBINATIONS = 64
 MOST_BRANCHES_SEARCHED = 64
 CURVES = 1000
-WITHIN = 1e-12
 # two steps of the search, so that its proofs hold there
 PROVED_APART = 2 * program_search.SEARCH_STEP
 
@@ -96,20 +95,6 @@ class ProgramFront:
         level = vertex.b if b is None else b
         proven = min(program_curve.bound(self.proofs, level), vertex.a) if self.proofs else vertex.a
         return self.senses[0].value(proven)
-
-
-def front(
-    question: Question, most: int = CURVES, report: Callable[[], None] = lambda: None
-) -> ProgramFront | None:
-    """The exact front of a question with two objectives, both of which have an end.
-
-    ``most`` and ``report``: see ``searched``. None where the question has no exact front (see ``owners``).
-    Raises ArithmeticError where HiGHS finds no answer.
-    """
-    every = owners(question)
-    if not every:
-        return None
-    return enumerated(every, report) or searched(every, most, report)
 
 
 def owners(question: Question) -> tuple[Owner, ...]:
@@ -326,16 +311,6 @@ def _sets(curves: int) -> str:
 
 def _counted_words(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def look_up(front: ProgramFront, limit: float) -> Vertex | None:
-    """The vertex of best first objective where the second is no worse than ``limit``; None: there is none."""
-    b = front.senses[1].coordinate(limit)
-    b += WITHIN * abs(b)
-    for piece in front.pieces:
-        if piece.right.b <= b:
-            return piece.left if piece.left.b <= b else envelope.at_level(piece.left, piece.right, b)
-    return None
 
 
 @dataclass(frozen=True, slots=True)
