@@ -213,7 +213,7 @@ class _Trials:
         some = [c for c in made if c is not None]
         # a case without the limit needs nothing of it
         none = np.full((len(made) - len(some), len(others)), 0.0)
-        return np.concatenate([none, self._values(some, others)]).min(axis=0)
+        return np.asarray(np.concatenate([none, self._values(some, others)]).min(axis=0))
 
     def _ahead(self, spans: Sequence[tuple[Array, Array]]) -> list[tuple[Array, Array]]:
         """How much better (in logs) other discrete values are than today's at trial limits, less what is a change.
@@ -245,8 +245,8 @@ class _Trials:
 
     def _least(self, at: Array, held: Array) -> Array:
         """The least goal (in logs) at limits (N,) with discrete values fixed; infinite where there is no design."""
-        parts = self._parts(at)
-        return self._values([canon.canonical(p, p.goal, shape=at.shape) for p in parts], held).min(axis=0)
+        cases = [canon.canonical(p, p.goal, shape=at.shape) for p in self._parts(at)]
+        return np.asarray(self._values(cases, held).min(axis=0))
 
     def _values(self, cases: Sequence[canon.Canonical], held: Array) -> Array:
         """The least goals (cases, N) with discrete values fixed."""
