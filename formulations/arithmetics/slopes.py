@@ -142,7 +142,7 @@ def _slopes_of_sum(a: Slope, b: Slope) -> Slopes:
     shape = (len(apart), *a.reach.lo.shape[1:])
     p, q = (_together([s[k] for k in apart], shape) for s in (a.slopes, b.slopes))
     with np.errstate(all="ignore"):
-        own, rest = _shares(a, b, (q.lo - p.hi, q.hi - p.lo), apart)
+        own, rest = _ends_of_shares(a, b, (q.lo - p.hi, q.hi - p.lo), apart)
         lo, hi = _averages(own, rest, p, q)
     found = list(a.slopes)
     for k, least, most in zip(apart, lo, hi, strict=True):
@@ -150,7 +150,7 @@ def _slopes_of_sum(a: Slope, b: Slope) -> Slopes:
     return tuple(found)
 
 
-def _shares(a: Slope, b: Slope, moves: tuple[Array, Array], apart: list[int]) -> tuple[Array, Array]:
+def _ends_of_shares(a: Slope, b: Slope, moves: tuple[Array, Array], apart: list[int]) -> tuple[Array, Array]:
     """Return the share of a in a + b, and that of b: of a tiny one the other tells nothing, since floats end at 1e-16.
 
     Two rows each: where a has the least share, and where it has the largest. What a and b have in common cancels in
@@ -197,7 +197,8 @@ def _averages(own: Array, rest: Array, p: Interval, q: Interval) -> tuple[Array,
             for share, s in parts
         )
         low, high = (_weighed(own, x) + _weighed(rest, y) for x, y in ((p.lo, q.lo), (p.hi, q.hi)))
-    pad = SLOPE_ROUNDING * np.maximum(np.maximum(p.hi, q.hi), -np.minimum(p.lo, q.lo))
+    # weighed: a steep slope of next to nothing loses nothing
+    pad = SLOPE_ROUNDING * (own[1] * np.maximum(p.hi, -p.lo) + rest[0] * np.maximum(q.hi, -q.lo))
     lo, hi = np.minimum(low[0], low[1]) - pad, np.maximum(high[0], high[1]) + pad
     if np.isnan(lo.sum() + hi.sum()):
         lo, hi = np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)

@@ -190,9 +190,9 @@ def combinations_of(p: Program, most: int = MOST_COMBINED) -> Grid | None:
     if any(not d.integer and d.values is None for d in p.question.decide):
         return None
     n = milp.numbers(p)
-    ends = dict(
-        zip(p.columns, zip(n.low, upper_ends(n.rows, n.low, n.high, n.integer), strict=True), strict=True)
-    )
+    # of what is chosen or not, trying both is quick
+    high = np.where(n.high - n.low > 1.0, upper_ends(n.rows, n.low, n.high, n.integer), n.high)
+    ends = dict(zip(p.columns, zip(n.low, high, strict=True), strict=True))
     if not np.isfinite([ends[d.name] for d in p.question.decide if d.values is None]).all():
         return None
     axes = (
