@@ -11,7 +11,6 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -88,13 +87,12 @@ def canonical(
     extra: Sequence[Row] = (),
     drop: frozenset[str] = frozenset(),
     relax_sets: bool = True,
-    fixed: Mapping[str, float] | None = None,
     shape: tuple[int, ...] = (),
 ) -> Canonical:
     """Arrays for a goal over the problem's rows; ``shape``: see ``arrays``.
 
     ``extra``: more rows. ``drop``: limits of the problem left out by name; a dropped variable name
-    loses its bounds and, unless ``relax_sets`` is False, its integrality. ``fixed``: variables held at a value.
+    loses its bounds and, unless ``relax_sets`` is False, its integrality.
     """
     assert problem.rows is not None, "only structured problems have arrays"
     rows = [*(r for r in problem.rows if r.key.name not in drop), *extra]
@@ -102,7 +100,7 @@ def canonical(
     one = Posynomial({(): 1.0})
     pairs = [(goal.numerator, goal.denominator) if goal else (one, one)]
     pairs += [(r.numerator, r.denominator) for r in rows]
-    low, high, allowed = boxes(problem.variables, shape, drop=drop, relax_sets=relax_sets, fixed=fixed or {})
+    low, high, allowed = boxes(problem.variables, shape, drop=drop, relax_sets=relax_sets)
     keys = tuple(r.key for r in rows)
     c = arrays(names, pairs, keys, low, high, allowed, shape)
     if c.divisors and not shape and any(v.auxiliary for v in problem.variables):
@@ -210,19 +208,15 @@ def boxes(
     *,
     drop: frozenset[str] = frozenset(),
     relax_sets: bool = True,
-    fixed: Mapping[str, float] = MappingProxyType({}),
     far: bool = False,
 ) -> tuple[Array, Array, dict[int, Array | None]]:
     """Logarithmic boxes (N, n) of a block of points, and the logarithms of listed values (see ``Canonical``).
 
-    ``drop``, ``relax_sets``, ``fixed``: as in ``canonical``. ``far``: ends that are only there to have a box far away.
+    ``drop``, ``relax_sets``: as in ``canonical``. ``far``: ends that are only there to have a box far away.
     """
     ends = np.empty((2, *shape, len(variables)))
     allowed: dict[int, Array | None] = {}
     for i, v in enumerate(farther(variables) if far else variables):
-        if v.name in fixed:
-            ends[..., i] = math.log(fixed[v.name])
-            continue
         d, dropped = v.decision, v.name in drop
         least = None if d.minimum is None or not np.all(np.asarray(d.minimum) > 0) else d.minimum
         lo: Any = np.log(v.low)

@@ -8,7 +8,7 @@ from itertools import count, takewhile
 
 from dse.quantities import Quantity, kind
 from scenarios.language.errors import shown
-from scenarios.language.reading import Reader, box, choice
+from scenarios.language.reading import IN_LIST, Reader, box, choice, distinct
 from scenarios.language.schema import Decide
 from scenarios.question import FARTHEST_ENDS, Decision
 
@@ -131,8 +131,10 @@ def _choice_decision(reader: Reader, key: str, name: str, entry: Decide, q: Quan
         right = f"write values = [{', '.join(shown(c) for c in q.choices)}]"
         reader.findings.add(key, f"{name} is a choice among names and has no {', '.join(asked)}", right)
         return None
-    names = [choice(reader, f"{key}.values", v, q) for v in entry.values or q.choices]
-    return Decision(name, choices=tuple(dict.fromkeys(n for n in names if n is not None)))
+    at = f"{key}.values"
+    read = (choice(reader, at, v, q) for v in entry.values or q.choices)
+    names = tuple(n for n in read if n is not None)
+    return Decision(name, choices=names) if distinct(reader, at, names, IN_LIST) else None
 
 
 def _picked(reader: Reader, key: str, name: str, entry: Decide, q: Quantity) -> Decision | None:
@@ -143,6 +145,8 @@ def _picked(reader: Reader, key: str, name: str, entry: Decide, q: Quantity) -> 
         reader.findings.add(key, f"{name} is a choice from a menu and has no {', '.join(asked)}", right)
         return None
     listed: tuple[float | str, ...] = q.menu if entry.values is None else entry.values
+    if not distinct(reader, f"{key}.values", map(str, listed), IN_LIST):
+        return None
     return _with_listed_values(reader, key, listed, q, None, Decision(name))
 
 

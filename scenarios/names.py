@@ -18,7 +18,7 @@ from scenarios.define.trees import names as named
 from scenarios.language import axis_slots
 from scenarios.language.axis_slots import RESERVED, Slot
 from scenarios.language.errors import meant, shown
-from scenarios.language.reading import Reader
+from scenarios.language.reading import IN_LIST, Reader, distinct
 from scenarios.language.schema import Shape
 from scenarios.language.tables import Tables
 from scenarios.machines.machine_tables import known
@@ -352,6 +352,7 @@ def _machines_to_choose(reader: Reader, shape: Shape, name: str) -> tuple[str, .
         for i, v in enumerate(entry.values)
         if known(reader.findings, f"{key}.values[{i}]", v)
     ]
-    if len(found) < len(entry.values):
+    if len(found) < len(entry.values) or not distinct(reader, f"{key}.values", found, IN_LIST):
         reader.findings.broken.add("machine")
-    return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(found))
+    return tuple(found)

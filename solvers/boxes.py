@@ -229,7 +229,7 @@ def enclose(question: Question, low: Array, high: Array) -> Enclosure:
 def enclosure(keys: tuple[RowKey, ...], found: list[Slope], shape: tuple[int, ...]) -> Enclosure:
     """Return rows that were worked out over ``shape`` (boxes, variables) as arrays, the first of them limits."""
     count, k = shape
-    reach = found[0].reach if found else ()
+    reach = np.stack([found[0].reach.lo, found[0].reach.hi]) if found else np.empty((2, k, count))
     return with_mean_value_form(
         Enclosure(
             keys,
@@ -239,7 +239,7 @@ def enclosure(keys: tuple[RowKey, ...], found: list[Slope], shape: tuple[int, ..
             _stack([s.centre.hi for s in found], (count,)),
             _stack([_stack([g.lo for g in s.slopes], (count,)) for s in found], (k, count)),
             _stack([_stack([g.hi for g in s.slopes], (count,)) for s in found], (k, count)),
-            np.stack([_stack([r.lo for r in reach], (count,)), _stack([r.hi for r in reach], (count,))]),
+            reach,
         )
     )
 

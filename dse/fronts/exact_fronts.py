@@ -118,7 +118,7 @@ def _front_of_answers(search: Search, found: ProgramFront, points: int | None, m
 def _answer(found: ProgramFront, vertex: Vertex) -> Solution:
     """A point with the design that ties go to."""
     settled, ranges = front_points.settled(found, vertex)
-    return replace(front_points.solution(found, settled, slopes=True), ranges=ranges)
+    return replace(front_points.solution(found, settled), ranges=ranges)
 
 
 def _band(found: ProgramFront, count: int) -> Band:

@@ -29,7 +29,7 @@ from dse.sweeping.points.chunk_work import (
     solved,
     written,
 )
-from dse.sweeping.points.lines import places
+from dse.sweeping.points.one_by_one import places
 from dse.sweeping.points.study import Finished, Study
 from dse.system.processes import WorkersLost
 from dse.version import VERSION

@@ -15,13 +15,13 @@ import numpy as np
 
 from dse.models import arithmetic
 from dse.models.arithmetic import number
-from dse.system.records import dataclass
 from formulations.arithmetics import intervals
 from formulations.arithmetics.intervals import Array, Enclosure, Interval
 
 ZERO = Interval(0.0, 0.0)
 ONE = Interval(1.0, 1.0)
-SLOPE_ROUNDING = 1e-14
+SLOPE_ROUNDING = MOVE_ROUNDING = 1e-14
+"""Granted for rounding: of a slope, and of the logarithm of a ratio."""
 _LEAST_AND_LARGEST = np.array([0.0, 1.0])
 Slopes = tuple[Interval, ...]
 
@@ -32,12 +32,12 @@ class Slope(Enclosure):
     ``at``: the first two as rows of one interval (2, boxes), which is worked out once for both; a constant, which has
     one value everywhere, has no rows. Slopes hold for quantities of either sign in the sense dv/dlog x = v * slope;
     where v may be zero and the slope is unknown it is infinite, and only ``value`` tells something. ``reach``:
-    logarithmic distance from the centre to the ends of the box, along every input.
+    logarithmic distance from the centre to the ends of the box, (inputs, boxes).
     """
 
     __slots__ = ("at", "reach", "slopes")
 
-    def __init__(self, at: Interval, slopes: Slopes, reach: Slopes) -> None:
+    def __init__(self, at: Interval, slopes: Slopes, reach: Interval) -> None:
         self.at = at
         self.slopes = slopes
         self.reach = reach
@@ -55,8 +55,7 @@ class Slope(Enclosure):
     @staticmethod
     def inputs(lo: Array, centre: Array, hi: Array) -> list[Slope]:
         """One Slope per input for boxes and their centres given as arrays of shape (boxes, inputs)."""
-        k = range(lo.shape[1])
-        reach = tuple(_log_distances(lo[:, j], centre[:, j], hi[:, j]) for j in k)
+        k, reach = range(lo.shape[1]), _log_distances(lo.T, centre.T, hi.T)
         return [
             Slope(
                 Interval(np.stack([lo[:, j], centre[:, j]]), np.stack([hi[:, j], centre[:, j]])),
@@ -83,8 +82,7 @@ class Slope(Enclosure):
         positive = intervals.both(_where_positive(self.at), _where_positive(b.at))
         shares = positive is True or positive.any()
         if shares:
-            share = _share_of_sum(self, b)
-            slopes = _averages(share, self.slopes, b.slopes)
+            slopes = _slopes_of_sum(self, b)
         if positive is not True:
             value = _row(found, 0)
             moves = tuple(
@@ -117,7 +115,7 @@ class Slope(Enclosure):
 
 def _row(at: Interval, which: int) -> Interval:
     """The values over boxes (0), or at their centres (1)."""
-    return Interval(at.lo[which], at.hi[which]) if at.lo.ndim > 1 else at
+    return Interval(*_ends(at, which)) if at.lo.ndim > 1 else at
 
 
 def _where_positive(at: Interval) -> Any:
@@ -136,81 +134,92 @@ def _added(a: Slopes, b: Slopes) -> Slopes:
     return tuple(q if p is ZERO else p if q is ZERO else p + q for p, q in zip(a, b, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _Share:
-    """The share of a in a + b, and that of b: of a tiny one the other tells nothing, since floats end at 1e-16.
-
-    Two rows each: where a has the least share, and where it has the largest.
-    """
-
-    own: Array
-    rest: Array
-
-
-def _share_of_sum(a: Slope, b: Slope) -> _Share:
-    """Return the least and the largest share of a in a + b, for a and b not negative.
-
-    What a and b have in common cancels in log(b/a), which the mean-value form bounds.
-    """
-    x, y, shape = a.value, b.value, a.reach[0].lo.shape
-    with np.errstate(all="ignore"):
-        move = intervals.log(b.centre / a.centre)
-        apart = [k for k, (p, q) in enumerate(zip(a.slopes, b.slopes, strict=True)) if p is not q]
-        if apart:
-            p, q, reach = (_together([s[k] for k in apart], shape) for s in (a.slopes, b.slopes, a.reach))
-            along = (q - p) * reach
-            for low, high in zip(along.lo, along.hi, strict=True):
-                move = move + Interval(low, high)
-        one, other = _stacked((x.lo, x.hi), shape), _stacked((y.hi, y.lo), shape)
-        own, rest = one / (one + other), other / (one + other)
-        known = np.broadcast_to((x.lo > 0) & (y.lo > 0), shape)
-        ratio = np.exp(_stacked((move.hi, move.lo), shape))
-        ends = 1 / (1 + ratio)
-        left = ratio * ends
-        np.fmax(own[0], ends[0], out=own[0], where=known)
-        np.fmin(own[1], ends[1], out=own[1], where=known)
-        np.fmin(rest[0], left[0], out=rest[0], where=known)
-        np.fmax(rest[1], left[1], out=rest[1], where=known)
-        # what is infinite may be all of a sum, or nothing
-        lost = np.isnan(own) | np.isnan(rest)
-    extreme = _LEAST_AND_LARGEST.reshape(2, *(1,) * (own.ndim - 1))
-    return _Share(np.where(lost, extreme, own), np.where(lost, 1.0 - extreme, rest))
-
-
-def _stacked(parts: Sequence[Array], shape: tuple[int, ...]) -> Array:
-    found = np.empty((len(parts), *shape))
-    for k, part in enumerate(parts):
-        found[k] = part
-    return found
-
-
-def _together(every: Sequence[Interval], shape: tuple[int, ...]) -> Interval:
-    """Intervals as the rows of one, which takes about as long to reckon with as one of them."""
-    return Interval(_stacked([s.lo for s in every], shape), _stacked([s.hi for s in every], shape))
-
-
-def _averages(share: _Share, a: Slopes, b: Slopes) -> Slopes:
-    """Slopes of a sum: own share * p + rest * q, which is extreme at an end of the share."""
-    apart = [k for k, (p, q) in enumerate(zip(a, b, strict=True)) if p is not q]
+def _slopes_of_sum(a: Slope, b: Slope) -> Slopes:
+    """Return the slopes of a + b, for a and b not negative: own share * slope of a + rest * slope of b."""
+    apart = [k for k, (p, q) in enumerate(zip(a.slopes, b.slopes, strict=True)) if p is not q]
     if not apart:
-        return a
-    p, q = (_together([s[k] for k in apart], share.own.shape[1:]) for s in (a, b))
-    with np.errstate(invalid="ignore"):
-        low, down = _mixed(share, p.lo, q.lo)
-        high, up = _mixed(share, p.hi, q.hi)
-        lo, hi = np.minimum(*low) - np.maximum(*down), np.maximum(*high) + np.maximum(*up)
-    lo, hi = np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
-    found = list(a)
+        return a.slopes
+    shape = (len(apart), *a.reach.lo.shape[1:])
+    p, q = (_together([s[k] for k in apart], shape) for s in (a.slopes, b.slopes))
+    with np.errstate(all="ignore"):
+        own, rest = _ends_of_shares(a, b, (q.lo - p.hi, q.hi - p.lo), apart)
+        lo, hi = _averages(own, rest, p, q)
+    found = list(a.slopes)
     for k, least, most in zip(apart, lo, hi, strict=True):
         found[k] = Interval(least, most)
     return tuple(found)
 
 
-def _mixed(share: _Share, p: Array, q: Array) -> tuple[Array, Array]:
-    """Return means at both ends of the share, and what rounding may have moved them by."""
-    weighed = ((part[:, None], slope) for part, slope in ((share.own, p), (share.rest, q)))
-    one, other = (np.where(weight == 0, 0.0, weight * slope) for weight, slope in weighed)
-    return one + other, SLOPE_ROUNDING * (np.abs(one) + np.abs(other))
+def _ends_of_shares(a: Slope, b: Slope, moves: tuple[Array, Array], apart: list[int]) -> tuple[Array, Array]:
+    """Return the share of a in a + b, and that of b: of a tiny one the other tells nothing, since floats end at 1e-16.
+
+    Two rows each: where a has the least share, and where it has the largest. What a and b have in common cancels in
+    log(b/a), which the mean-value form bounds; ``moves``: the ends of its slopes along the inputs ``apart``.
+    """
+    ends = np.empty((4, 2, *a.reach.lo.shape[1:]))
+    one, other, over, under = ends
+    one[0], one[1] = _ends(a.at, 0)
+    other[1], other[0] = _ends(b.at, 0)
+    over[1], over[0] = _ends(b.at, 1)
+    under[0], under[1] = _ends(a.at, 1)
+    move = np.log(over / under)
+    (low, high), reach = moves, a.reach
+    back, ahead = reach.lo[apart], reach.hi[apart]
+    # the centre is in the box, so that 0 is one of the values; no number inside is infinite
+    move[0] += np.fmax(np.fmax(high * ahead, low * back), 0.0).sum(0)
+    move[1] += np.fmin(np.fmin(low * ahead, high * back), 0.0).sum(0)
+    pad = MOVE_ROUNDING * (1.0 + np.abs(move))
+    move[0] += pad[0]
+    move[1] -= pad[1]
+    whole, ratio = one + other, np.exp(move)
+    own, rest, part = one / whole, other / whole, 1.0 / (1.0 + ratio)
+    left, known = ratio * part, (one[0] > 0) & (other[1] > 0)
+    np.fmax(own[0], part[0], out=own[0], where=known)
+    np.fmin(own[1], part[1], out=own[1], where=known)
+    np.fmin(rest[0], left[0], out=rest[0], where=known)
+    np.fmax(rest[1], left[1], out=rest[1], where=known)
+    lost = np.isnan(own + rest)
+    if lost.any():
+        # what is infinite may be all of a sum, or nothing
+        extreme = _LEAST_AND_LARGEST.reshape(2, *(1,) * (own.ndim - 1))
+        own, rest = np.where(lost, extreme, own), np.where(lost, 1.0 - extreme, rest)
+    return own, rest
+
+
+def _averages(own: Array, rest: Array, p: Interval, q: Interval) -> tuple[Array, Array]:
+    """Return the ends of own share * p + rest * q, which is extreme at an end of the share."""
+    low, high = (own[:, None] * x + rest[:, None] * y for x, y in ((p.lo, q.lo), (p.hi, q.hi)))
+    if not np.isfinite(low.sum() + high.sum()):
+        # an unknown slope of what has no share tells nothing
+        parts = ((own, p), (rest, q))
+        p, q = (
+            Interval(*(np.where(np.isinf(x) & (share == 0.0).all(0), 0.0, x) for x in (s.lo, s.hi)))
+            for share, s in parts
+        )
+        low, high = (_weighed(own, x) + _weighed(rest, y) for x, y in ((p.lo, q.lo), (p.hi, q.hi)))
+    # weighed: a steep slope of next to nothing loses nothing
+    pad = SLOPE_ROUNDING * (own[1] * np.maximum(p.hi, -p.lo) + rest[0] * np.maximum(q.hi, -q.lo))
+    lo, hi = np.minimum(low[0], low[1]) - pad, np.maximum(high[0], high[1]) + pad
+    if np.isnan(lo.sum() + hi.sum()):
+        lo, hi = np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
+    return lo, hi
+
+
+def _weighed(share: Array, slope: Array) -> Array:
+    return np.where(share[:, None] == 0.0, 0.0, share[:, None] * slope)
+
+
+def _ends(at: Interval, which: int) -> tuple[Array, Array]:
+    """Both ends of the values over boxes (0), or at their centres (1)."""
+    return (at.lo[which], at.hi[which]) if at.lo.ndim > 1 else (at.lo, at.hi)
+
+
+def _together(every: Sequence[Interval], shape: tuple[int, ...]) -> Interval:
+    """Intervals as the rows of one, which takes about as long to reckon with as one of them."""
+    lo, hi = np.empty(shape), np.empty(shape)
+    for k, s in enumerate(every):
+        lo[k], hi[k] = s.lo, s.hi
+    return Interval(lo, hi)
 
 
 def _chosen(which: Array, a: Slopes, b: Slopes) -> Slopes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from dse.models.model import MACHINE_PREFIX, Model
@@ -17,7 +16,7 @@ from scenarios.define.composed import definitions_of
 from scenarios.language import axis_slots
 from scenarios.language.axis_slots import Slot
 from scenarios.language.errors import meant, shown
-from scenarios.language.reading import Reader, choice
+from scenarios.language.reading import Reader, choice, distinct
 from scenarios.language.schema import Shape, Sweep
 from scenarios.machines.machine_tables import known
 
@@ -277,7 +276,11 @@ def names(
         for i, v in enumerate(entry.values)
         if is_name(reader, f"{key}[{i}]", v, q)
     )
-    return found if len(found) == len(entry.values) and (rows or _distinct(reader, key, found)) else None
+    return (
+        found
+        if len(found) == len(entry.values) and (rows or distinct(reader, key, found, "on the axis"))
+        else None
+    )
 
 
 def is_name(reader: Reader, key: str, value: float | str, q: Quantity | None) -> bool:
@@ -333,7 +336,7 @@ def numbers(
     read = tuple(v for v in inside if v is not None)
     if not read or len(read) < len(inside):
         return None
-    return read if rows or _distinct(reader, places[0].partition("[")[0], read) else None
+    return read if rows or distinct(reader, places[0].partition("[")[0], read, "on the axis") else None
 
 
 def possible(
@@ -375,13 +378,3 @@ def _steps(reader: Reader, key: str, entry: Sweep, q: Quantity, word_size: float
         reader.findings.add(f"{key}.{place}", wrong, right)
         return ()
     return (start, *(start ** (1 - x) * stop**x for x in share[1:-1]), stop)
-
-
-def _distinct(reader: Reader, key: str, values: tuple[float, ...] | tuple[str, ...]) -> bool:
-    ordered: list[float | str] = sorted(values)
-    twice = next((v for v, after in pairwise(ordered) if v == after), None)
-    if twice is None:
-        return True
-    text = twice if isinstance(twice, str) else f"{twice:.12g}"
-    reader.findings.add(key, f"{text} stands on the axis more than once", "list every value once")
-    return False

@@ -6,6 +6,7 @@ import copy
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from numbers import Real
 from typing import Any, cast
 
@@ -27,6 +28,8 @@ from dse.quantities import (
 )
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.question import HALVINGS
+
+IN_LIST = "in the list"
 
 LEAST_REPRESENTED = 1e-300
 """Below this, squares and quotients leave the range of floating-point numbers."""
@@ -303,3 +306,14 @@ def stated_in_bytes(value: Any) -> bool:
         return isinstance(value, str) and "[information]" in dimension(written_unit(value))
     except UnitError:
         return False
+
+
+def distinct(reader: Reader, key: str, values: Iterable[float] | Iterable[str], where: str) -> bool:
+    """Whether every value is listed once; where not, the mistake is noted. ``where`` the list is, in words."""
+    ordered: list[float | str] = sorted(values)
+    twice = next((v for v, after in pairwise(ordered) if v == after), None)
+    if twice is None:
+        return True
+    text = twice if isinstance(twice, str) else f"{twice:.12g}"
+    reader.findings.add(key, f"{text} stands {where} more than once", "list every value once")
+    return False

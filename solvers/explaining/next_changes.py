@@ -21,7 +21,7 @@ from formulations import canonical as canon
 from formulations import evaluation
 from formulations.arithmetics import posynomial
 from formulations.canonical import Array
-from formulations.problem import Goal, Problem, Row, variable_of
+from formulations.problem import Goal, Problem, Row
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from results.solution import LimitState, Solution
@@ -139,7 +139,7 @@ class _Trials:
     effort: Effort
 
     @property
-    def now(self) -> dict[str, float]:
+    def now(self) -> Array:
         """The discrete values of the answer."""
         return self._discrete(self.solution.variables)
 
@@ -157,7 +157,7 @@ class _Trials:
             # what is followed back is the first change more often than not
             inside = low + (high - low) * np.arange(1, SEARCHES + 1) / (SEARCHES + 1) if i else np.zeros(0)
             at = sorted({*inside.tolist(), max(high - RESOLVED / 2, (low + high) / 2)})
-            same = self._least([(t, self.now) for t in at])
+            same = self._least(np.array(at), self.now)
             found = side_by_side.run([partial(self._beaten, t, v) for t, v in zip(at, same, strict=True)])
             better = next((i for i, f in enumerate(found) if f.y is not None), len(at))
             if self.effort.left <= 0 or any(f.status == branch.FAILED for f in found[:better]):
@@ -175,20 +175,18 @@ class _Trials:
         assert goal is not None, "only problems with a goal get here"
         return (self.bound * math.exp(self.sign * high), float(goal.to_user(value))) if seen else None
 
-    def _begins(
-        self, others: Sequence[Mapping[str, float]], low: float, known: tuple[float, float]
-    ) -> tuple[float, float]:
+    def _begins(self, others: Sequence[Array], low: float, known: tuple[float, float]) -> tuple[float, float]:
         """The least trial limit, from ``low`` on, at which one of the other discrete values beats today's.
 
         ``known``: a limit at which something does, and the least goal there (in logs), as in what is returned.
         """
         high, value = known
-        others = [other for other in others if other != self.now]
-        starts = side_by_side.run([partial(self._needed, other) for other in others])
+        others = [other for other in others if (other != self.now).any()]
+        starts = self._needed(np.array(others)) + BEYOND_LIMIT if others else ()
         spans = [
-            (other, _trial_limits(max(low, t + BEYOND_LIMIT), high))
+            (other, _trial_limits(max(low, t), high))
             for other, t in zip(others, starts, strict=True)
-            if t + BEYOND_LIMIT < high
+            if t < high
         ]
         for last in (False, False, True):
             closer = []
@@ -207,76 +205,86 @@ class _Trials:
                 break
         return high, value
 
-    def _needed(self, other: Mapping[str, float]) -> float:
+    def _needed(self, others: Array) -> Array:
         """How far the limit has to go before discrete values can be had at all; infinite where it does not help."""
-        parts = self.problem.cases or (self.problem,)
-        found = side_by_side.run([partial(_limit_alone, part, self.key, other) for part in parts])
-        return min(found)
+        made = [
+            _limit_as_goal(p, self.key, points=len(others)) for p in self.problem.cases or (self.problem,)
+        ]
+        some = [c for c in made if c is not None]
+        # a case without the limit needs nothing of it
+        none = np.full((len(made) - len(some), len(others)), 0.0)
+        return np.asarray(np.concatenate([none, self._values(some, others)]).min(axis=0))
 
-    def _ahead(self, spans: Sequence[tuple[Mapping[str, float], Array]]) -> list[tuple[Array, Array]]:
+    def _ahead(self, spans: Sequence[tuple[Array, Array]]) -> list[tuple[Array, Array]]:
         """How much better (in logs) other discrete values are than today's at trial limits, less what is a change.
 
         And the goal with them there.
         """
-        asked = [(float(t), held) for other, at in spans for held in (self.now, other) for t in at]
-        values, out = np.array(self._least(asked)), []
-        for _, at in spans:
-            same, better, values = values[: at.size], values[at.size : 2 * at.size], values[2 * at.size :]
-            out.append((np.where(np.isfinite(better), same - CHANGED - better, -np.inf), better))
-        return out
+        if not spans:
+            return []
+        at = np.concatenate([at for _, at in spans])
+        others = np.concatenate([np.tile(other, (at.size, 1)) for other, at in spans])
+        today = np.broadcast_to(self.now, others.shape)
+        same, better = self._least(np.tile(at, 2), np.concatenate([today, others])).reshape(2, -1)
+        ahead = np.where(np.isfinite(better), same - CHANGED - better, -np.inf)
+        ends = np.cumsum([at.size for _, at in spans])[:-1]
+        return list(zip(np.split(ahead, ends), np.split(better, ends), strict=True))
 
-    def _neighbours(self) -> list[dict[str, float]]:
+    def _neighbours(self) -> list[Array]:
         """Today's discrete values with one of them a step up or down."""
         found = []
-        for v in self.problem.variables:
-            if not v.discrete:
-                continue
-            now, listed = self.now[v.name], v.decision.values
+        for k, v in enumerate(v for v in self.problem.variables if v.discrete):
+            now, listed = self.now[k], v.decision.values
             if listed is None:
                 steps = [x for x in (now - 1.0, now + 1.0) if x >= 1.0]
             else:
                 i = min((abs(x - now), k) for k, x in enumerate(listed))[1]
                 steps = [float(x) for x in listed[max(i - 1, 0) : i + 2] if x != listed[i]]
-            found += [{**self.now, v.name: x} for x in steps]
+            found += [np.where(np.arange(self.now.size) == k, x, self.now) for x in steps]
         return found
 
-    def _least(self, asked: Sequence[tuple[float, Mapping[str, float]]]) -> list[float]:
-        """The least goal (in logs) at a limit with discrete values fixed; infinite where there is no design."""
+    def _least(self, at: Array, held: Array) -> Array:
+        """The least goal (in logs) at limits (N,) with discrete values fixed; infinite where there is no design."""
+        cases = [canon.canonical(p, p.goal, shape=at.shape) for p in self._parts(at)]
+        return np.asarray(self._values(cases, held).min(axis=0))
 
-        def one(t: float, held: Mapping[str, float]) -> float:
-            arrays = [canon.canonical(p, p.goal, fixed=held) for p in self._parts(t)]
-            found = side_by_side.run([partial(branch.minimise, c, gap=1e-8, most=PROBE) for c in arrays])
-            return min(f.value for f in found)
+    def _values(self, cases: Sequence[canon.Canonical], held: Array) -> Array:
+        """The least goals (cases, N) with discrete values fixed."""
+        at = [i for i, v in enumerate(self.problem.variables) if v.discrete]
 
-        return side_by_side.run([partial(one, t, held) for t, held in asked])
+        def one(c: canon.Canonical) -> Array:
+            low, high = c.low.copy(), c.high.copy()
+            low[:, at] = high[:, at] = np.log(held)
+            fixed = dataclasses.replace(c, low=low, high=high, allowed={}, tighter=None)
+            return branch.closely(fixed, gap=1e-8, most=PROBE).value
+
+        return np.reshape(side_by_side.run([partial(one, c) for c in cases]), (len(cases), -1))
 
     def _beaten(self, t: float, value: float) -> branch.Found:
         """The best design at a limit, if it is better than ``value``."""
         return self.effort.least(self._parts(t), gap=1e-8, below=value - CHANGED)
 
-    def _parts(self, t: float) -> Sequence[Problem]:
-        return _parts_with_limit_at(self.problem, self.key, self.bound * math.exp(self.sign * t))
+    def _parts(self, t: Any) -> Sequence[Problem]:
+        return _parts_with_limit_at(self.problem, self.key, self.bound * np.exp(self.sign * t))
 
-    def _discrete(self, x: Mapping[str, Any]) -> dict[str, float]:
-        return {v.name: float(x[v.name]) for v in self.problem.variables if v.discrete}
-
-
-def _limit_alone(problem: Problem, key: RowKey, held: Mapping[str, float]) -> float:
-    """The (log) factor that a limit needs at fixed discrete values, whatever the goal."""
-    c = _limit_as_goal(problem, key, fixed=held)
-    return 0.0 if c is None else branch.minimise(c, gap=1e-8, most=PROBE).value
+    def _discrete(self, x: Mapping[str, Any]) -> Array:
+        return np.array([float(x[v.name]) for v in self.problem.variables if v.discrete])
 
 
 def _limit_as_goal(
-    problem: Problem, key: RowKey, extra: Sequence[Row] = (), fixed: Mapping[str, float] | None = None
+    problem: Problem, key: RowKey, extra: Sequence[Row] = (), points: int | None = None
 ) -> canon.Canonical | None:
-    """The problem that makes one limit as strict as can be, with what limits the same name on its other side."""
+    """The problem that makes one limit as strict as can be, with what limits the same name on its other side.
+
+    ``points``: so many times over.
+    """
     row = next((r for r in problem.rows or () if r.key == key), None)
     if row is None:
         return None
     others = [r for r in problem.rows or () if r.key.name == key.name and r.key != key]
     goal, free = Goal(key.name, row.numerator, row.denominator), frozenset([key.name])
-    return canon.canonical(problem, goal, extra=[*others, *extra], drop=free, relax_sets=False, fixed=fixed)
+    shape = () if points is None else (points,)
+    return canon.canonical(problem, goal, extra=[*others, *extra], drop=free, relax_sets=False, shape=shape)
 
 
 def _trial_limits(low: float, high: float) -> Array:
@@ -322,8 +330,8 @@ def _optimum_with_limit_at(
     return x | {n: float(v) for n, v in at.items()}, float(goal.to_user(found.value))
 
 
-def _parts_with_limit_at(problem: Problem, key: RowKey, limit: float | None) -> list[Problem]:
-    """The problem with a limit elsewhere, case by case."""
+def _parts_with_limit_at(problem: Problem, key: RowKey, limit: Any) -> list[Problem]:
+    """The problem with a limit elsewhere (one, an array of them, or None), case by case."""
     question = sensitivity.with_limit(problem.question, key, limit)
     return [_relimited(part, question, key) for part in problem.cases or (problem,)]
 
@@ -334,7 +342,7 @@ def _relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
     side = key.side == "max"
     then, now = (evaluation.bounds(q)[key.name][side] for q in (problem.question, question))
     rows = problem.rows
-    if then and now:
+    if then and now is not None and np.all(now != 0):
         factor = posynomial.constant(then / now if side else now / then)
         rows = tuple(
             dataclasses.replace(r, numerator=r.numerator * factor) if r.key == key else r for r in rows
@@ -342,5 +350,7 @@ def _relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
     else:
         rows = tuple(r for r in rows if r.key != key)
     own = {d.name: d for d in question.decide}
-    variables = tuple(v if v.auxiliary else variable_of(question, own[v.name]) for v in problem.variables)
+    variables = tuple(
+        v if v.auxiliary else dataclasses.replace(v, decision=own[v.name]) for v in problem.variables
+    )
     return dataclasses.replace(problem, question=question, variables=variables, rows=rows)

@@ -1,4 +1,4 @@
-"""Exact fronts of two objectives for linear and mixed-integer programs, and answers looked up in them.
+"""Exact fronts of two objectives for linear and mixed-integer programs.
 
 Where all is whole numbers and menus, and they are few, every combination is evaluated at once.
 """
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations.problem import formulate
 from formulations.programs.program import Program, branch_count
-from scenarios.question import Decision, Question, combinations
+from formulations.programs.row_ends import upper_ends
+from scenarios.question import Question, combinations
 from solvers import choices, enumeration
 from solvers.designs import Grid, Table
 from solvers.enumeration import ONE, full
@@ -24,13 +25,11 @@ from solvers.fronts import envelope, program_curve, program_search
 from solvers.fronts.envelope import Array, Piece, Vertex
 from solvers.fronts.program_curve import Pair, Proof, Sense
 from solvers.fronts.program_search import Found
-from solvers.linear import highs, milp
-from solvers.linear.linear_program import End, Numbers
+from solvers.linear import milp
 
 COMBINATIONS = 64
 MOST_BRANCHES_SEARCHED = 64
 CURVES = 1000
-WITHIN = 1e-12
 # two steps of the search, so that its proofs hold there
 PROVED_APART = 2 * program_search.SEARCH_STEP
 
@@ -41,7 +40,6 @@ DISTINCT_DIGITS = 12
 APART = 1e-9
 KNOWN_COMPARED = 32
 """Points that all others are compared with: more cost more than the sorting that they spare."""
-WHOLE_BOUND = 1e-6
 
 BREAKPOINTS = "exact: breakpoints"
 SEGMENTS = "exact: breakpoints of straight segments, one set of whole numbers each"
@@ -96,20 +94,6 @@ class ProgramFront:
         level = vertex.b if b is None else b
         proven = min(program_curve.bound(self.proofs, level), vertex.a) if self.proofs else vertex.a
         return self.senses[0].value(proven)
-
-
-def front(
-    question: Question, most: int = CURVES, report: Callable[[], None] = lambda: None
-) -> ProgramFront | None:
-    """The exact front of a question with two objectives, both of which have an end.
-
-    ``most`` and ``report``: see ``searched``. None where the question has no exact front (see ``owners``).
-    Raises ArithmeticError where HiGHS finds no answer.
-    """
-    every = owners(question)
-    if not every:
-        return None
-    return enumerated(every, report) or searched(every, most, report)
 
 
 def owners(question: Question) -> tuple[Owner, ...]:
@@ -199,36 +183,26 @@ def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: N
 
 
 def combinations_of(p: Program, most: int = MOST_COMBINED) -> Grid | None:
-    """All combinations, in the order of the file; None where something is divisible, or they are more than ``most``."""
-    found: list[Array] = []
+    """All combinations within the ends that rows imply, in the order of the file.
+
+    None where something is divisible, or they are more than ``most``.
+    """
     if any(not d.integer and d.values is None for d in p.question.decide):
         return None
-    n = milp.numbers(p).relaxed()
-    for d in p.question.decide:
-        values = _values_to_try(p, n, d, most)
-        if values is None:
-            return None
-        found.append(values)
-        if math.prod(len(v) for v in found) > most:
-            return None
-    return Grid(tuple(d.name for d in p.question.decide), tuple(found))
-
-
-def _values_to_try(p: Program, n: Numbers, d: Decision, most: int) -> Array | None:
-    if d.values is not None:
-        return np.asarray(d.values, dtype=float)
-    own = p.columns.index(d.name)
-    if p.high[own] - p.low[own] <= 1.0:
-        # nothing that limits say would leave out more than half, and trying it is quick
-        return np.arange(math.ceil(p.low[own]), math.floor(p.high[own]) + 1, dtype=float)
-    column = p.column(d.name)
-    ends = [highs.minimise(n, s * column) for s in (1.0, -1.0)]
-    if any(e.u is None for e in ends):
-        return np.zeros(0) if ends[0].end is End.INFEASIBLE else None
-    low, high = ends[0].bound, -ends[1].bound
-    if not high - low < most:
+    n = milp.numbers(p)
+    # of what is chosen or not, trying both is quick
+    high = np.where(n.high - n.low > 1.0, upper_ends(n.rows, n.low, n.high, n.integer), n.high)
+    ends = dict(zip(p.columns, zip(n.low, high, strict=True), strict=True))
+    if not np.isfinite([ends[d.name] for d in p.question.decide if d.values is None]).all():
         return None
-    return np.arange(math.ceil(low - WHOLE_BOUND), math.floor(high + WHOLE_BOUND) + 1, dtype=float)
+    axes = (
+        np.array(d.values, dtype=float)
+        if d.values is not None
+        else range(math.ceil(ends[d.name][0]), math.floor(ends[d.name][1]) + 1)
+        for d in p.question.decide
+    )
+    found = Grid(tuple(d.name for d in p.question.decide), tuple(axes))
+    return found if found.size <= most else None
 
 
 def listed_points(question: Question, of: Grid, owner: int, report: Callable[[], None]) -> list[Piece]:
@@ -247,8 +221,8 @@ def listed_points(question: Question, of: Grid, owner: int, report: Callable[[],
         report()
     if not len(kept):
         return []
-    designs = np.reshape(list(left.x.values()), (len(of.names), len(kept))).T
-    vertices = [Vertex(float(a), float(b), u, owner) for (a, b), u in zip(kept, designs, strict=True)]
+    found = np.reshape(list(left.x.values()), (len(of.names), len(kept))).T
+    vertices = [Vertex(float(a), float(b), u, owner) for (a, b), u in zip(kept, found, strict=True)]
     return envelope.points([Piece(v, v) for v in vertices])
 
 
@@ -326,16 +300,6 @@ def _sets(curves: int) -> str:
 
 def _counted_words(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def look_up(front: ProgramFront, limit: float) -> Vertex | None:
-    """The vertex of best first objective where the second is no worse than ``limit``; None: there is none."""
-    b = front.senses[1].coordinate(limit)
-    b += WITHIN * abs(b)
-    for piece in front.pieces:
-        if piece.right.b <= b:
-            return piece.left if piece.left.b <= b else envelope.at_level(piece.left, piece.right, b)
-    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import results.stores.store
 import scenarios
 from dse.cli import main
 from dse.sweeping import audits, targets
-from dse.sweeping.points import chunk_work, lines
+from dse.sweeping.points import chunk_work, one_by_one
 from dse.sweeping.points.study import Study
 from solvers import many_points, paths
 from solvers.answer import NO_REASON
@@ -29,7 +29,7 @@ class Wrongly:
         self.grid, self.wrong, self.factor = way, wrong, factor
 
     def solve(self, plan: Any, region: tuple[slice, ...]) -> Any:
-        found = [lines.answered(self.grid, place) for place in lines.places(region)]
+        found = [one_by_one.answered(self.grid, place) for place in one_by_one.places(region)]
         shape = tuple(s.stop - s.start for s in region)
         arrays = results.dataset.to_arrays(plan, found, shape)
         left = np.zeros(shape, bool)
@@ -152,8 +152,7 @@ def test_failed_points_are_solved_again_when_asked(
     grid_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(paths, "chosen", lambda grid: many_points.Choice())
-    monkeypatch.setattr(lines.front_points, "FEWEST_POINTS_OF_SERIES", 10**9)
-    whole, asked = lines.answer, grid_file(8)
+    whole, asked = one_by_one.answer, grid_file(8)
     count = iter(range(1000))
 
     def failing(question: Any, **options: Any) -> Any:
@@ -162,7 +161,7 @@ def test_failed_points_are_solved_again_when_asked(
         return whole(question, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(lines, "answer", failing)
+        patch.setattr(one_by_one, "answer", failing)
         first = dse.sweep(asked, tmp_path / "s.zarr", workers=1, progress=False).load()
     assert int((first.status == 5).sum()) == 2
     assert dse.status(tmp_path / "s.zarr")["failed"] == 2

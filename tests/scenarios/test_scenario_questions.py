@@ -161,6 +161,9 @@ def test_choices_and_defaults_of_a_model() -> None:
     one = question(load(fft | {"decide": {"processors": {}, "all_to_all": {"values": ["naive"]}}}))
     assert one.decide[1].choices == ("naive",)
     assert "all_to_all" not in one.given
+    twice = {"processors": {}, "all_to_all": {"values": ["tree", "naive", "tree"]}}
+    with pytest.raises(ScenarioError, match="tree stands in the list more than once"):
+        load(fft | {"decide": twice})
 
 
 def test_a_choice_among_whole_machines() -> None:
@@ -170,6 +173,10 @@ def test_a_choice_among_whole_machines() -> None:
     own = machines.get("balanced").parameters["energy_per_flop"]
     assert asked.machines["balanced"]["machine.energy_per_flop"] == own
     assert not any(n.startswith("machine.") for n in asked.given)
+    decide["machine"] = {"values": ["jaketown", "balanced", "jaketown"]}
+    with pytest.raises(ScenarioError, match="jaketown stands in the list more than once") as refused:
+        question(load({k: v for k, v in NBODY.items() if k != "machine"} | {"decide": decide}))
+    assert len(refused.value.problems) == 1
 
 
 @pytest.mark.parametrize("model", models.names())

@@ -17,8 +17,9 @@ from dse.models.shared.structure import Parts, Row
 from results.solution import Solution
 from scenarios.question import Decision, Limit, Objective, Question
 from solvers.fronts import program_front
+from solvers.fronts.envelope import at_level
 from solvers.fronts.front_points import solution
-from solvers.fronts.program_front import ProgramFront, look_up
+from solvers.fronts.program_front import ProgramFront
 
 ENERGY_TIME = (Objective("energy"), Objective("time"))
 NAMES = ("time_per_flop", "time_per_byte", "energy_per_flop", "energy_per_byte", "constant_power")
@@ -71,13 +72,23 @@ def instance(seed: int, processors: int, regions: int, whole: int) -> tuple[list
 
 
 def lookup(found: ProgramFront, limit: float) -> Solution | None:
-    """The answer for the best first objective with the second no worse than a limit."""
-    at = look_up(found, limit)
-    return None if at is None else solution(found, at, limit)
+    """The answer for the best first objective with the second no worse than a limit, and what is proved there."""
+    b = found.senses[1].coordinate(limit)
+    b += 1e-12 * abs(b)
+    for piece in found.pieces:
+        if piece.right.b <= b:
+            at = piece.left if piece.left.b <= b else at_level(piece.left, piece.right, b)
+            return replace(solution(found, at), bound=found.bound(at, found.senses[1].coordinate(limit)))
+    return None
 
 
-def found_for(asked: Question, **options: Any) -> ProgramFront:
-    found = program_front.front(asked, **options)
+def front(asked: Question) -> ProgramFront | None:
+    every = program_front.owners(asked)
+    return (program_front.enumerated(every) or program_front.searched(every)) if every else None
+
+
+def found_for(asked: Question) -> ProgramFront:
+    found = front(asked)
     assert found is not None
     assert found.complete
     return found
@@ -232,7 +243,7 @@ def test_one_design_may_be_the_whole_front():
 
 def test_nothing_within_the_limits_is_an_empty_front():
     machines, work = instance(11, 2, 4, 4)
-    found = program_front.front(partition(machines, work, [Limit("time", maximum=1e-9)]))
+    found = front(partition(machines, work, [Limit("time", maximum=1e-9)]))
     assert found is not None
     assert not found.pieces
 
@@ -328,7 +339,7 @@ def test_slopes_at_breakpoints_are_those_of_the_segment_before():
     points = program_front.points(found)
     assert len(points) > 2
     for p, q in itertools.pairwise(points):
-        state = solution(found, q.vertex, slopes=True).limits["time"]
+        state = solution(found, q.vertex).limits["time"]
         slope = (p.vertex.a - q.vertex.a) / (p.vertex.b - q.vertex.b) * q.vertex.b / q.vertex.a
         assert state.elasticity == pytest.approx(slope, rel=1e-6)
         assert state.one_sided

@@ -34,29 +34,25 @@ from dse.version import VERSION
 from formulations import handover
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Spread
-from formulations.row_keys import RowKey
 from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
 from results.stores import grown
 from results.stores.chunks import ChunkIndex
 from results.stores.grown import Before, Places
 from scenarios.structured.kernels import model_names
-from solvers import anchors, many_points, paths
+from solvers import many_points, paths
 from solvers.answer import answers, put_alone
-from solvers.fronts import front_points
-from solvers.fronts.program_front import ProgramFront
 from solvers.side_by_side import run_apart
 
 if TYPE_CHECKING:
     from solvers.others.pyomo_points import By, Points
-from dse.sweeping.points.declared import ALONE, FULL, METHOD, declared, searched, why_apart
-from dse.sweeping.points.lines import Fronts, Line, answered, fronts_along, lines, no_front, places
+from dse.sweeping.points.declared import ALONE, FULL, declared, searched, why_apart
+from dse.sweeping.points.one_by_one import answered, places
 from dse.sweeping.points.study import Finished, Study
 
 Told = Callable[[int], None]
 """What is called with the number of points of a chunk that are solved so far."""
 LEFT_OVER = "left_over"
-FRONT = "the exact front along a limit"
 SIDE_BY_SIDE = 64
 """Points that are answered side by side: from there on the kernel's calls cost what their programs cost."""
 STUDIES_KEPT = 4
@@ -69,7 +65,7 @@ class Ready:
     """A grid and how it is answered, made once in each process.
 
     ``plan``: the layout of its dataset. ``path``: the way that answers a whole block at once, None: point by point.
-    ``front``: the exact front along a limit, asked for once for each line. ``spread``: the grid as arrays.
+    ``spread``: the grid as arrays.
     ``choice``: why this way was chosen. ``work``: what a point costs, in declared seconds (see ``solvers.work``).
     ``before``: the store of fewer points that this grid extends. ``points``: where the user asked for a solver, the
     points through Pyomo.
@@ -78,7 +74,6 @@ class Ready:
     grid: scenarios.Grid
     plan: Layout
     path: many_points.Path | None
-    front: Fronts
     spread: Spread
     choice: many_points.Choice = field(default_factory=many_points.Choice)
     work: float = 0.0
@@ -101,17 +96,14 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool
     be tried is taken untried.
     """
     sampled, base = searched(grid), next(iter(grid.bases.values()))
-    tied = anchors.has_anchors(base)
     apart = why_apart(base)
     choice = many_points.Choice(reasons=(apart,)) if apart else paths.chosen(grid)
     if full and not getattr(choice.path, "explains", choice.path is None):
         choice = many_points.Choice(reasons=(FULL,), exceptions=choice.exceptions)
     path = choice.path
-    method = sampled or ((ALONE if full else METHOD) if path is None else path.method)
+    method = sampled or (ALONE if path is None else path.method)
     plan = results.dataset.kept(grid, {"method": method, **robust_points.about(base)}, only, full=full)
-    nothing = full or sampled or tied or base.uncertain is not None
-    fronts = no_front if nothing else fronts_along(grid)
-    return Ready(grid, plan, path, fronts, over_grid.spread(grid), choice, declared(grid, choice, full=full))
+    return Ready(grid, plan, path, over_grid.spread(grid), choice, declared(grid, choice, full=full))
 
 
 def of_scenario(
@@ -130,7 +122,7 @@ def of_scenario(
     found = pyomo_points.points(asked, grid, by)
     plan = results.dataset.kept(grid, {"method": found.method}, only, full=full)
     choice, spread = many_points.Choice(reasons=(found.why,)), over_grid.spread(grid)
-    return Ready(grid, plan, None, no_front, spread, choice, found.work, points=found)
+    return Ready(grid, plan, None, spread, choice, found.work, points=found)
 
 
 def read(study: Study) -> scenarios.Scenario:
@@ -165,16 +157,10 @@ def know(study: Study, at: Ready) -> None:
 
 def part(at: Ready, places: Sequence[Places]) -> Ready:
     """Return some places along each axis of a grid, answered in the same way."""
-
-    def front(start: tuple[int, ...], key: RowKey) -> ProgramFront | None:
-        return at.front(tuple(int(p[i]) for p, i in zip(places, start, strict=True)), key)
-
     path = None if at.path is None else at.path.part(places)
     grid = at.grid.part(places)
     through = None if at.points is None else at.points.part(places)
-    return replace(
-        at, grid=grid, path=path, front=front, spread=at.spread.part(places), before=None, points=through
-    )
+    return replace(at, grid=grid, path=path, spread=at.spread.part(places), before=None, points=through)
 
 
 def own_models(scenario: scenarios.Scenario) -> tuple[Model, ...]:
@@ -315,29 +301,13 @@ def _apart(
 ) -> list[Solution]:
     """Solve the points of a block that are ``left``, each by itself; the others count as solved.
 
-    Where no way takes whole blocks, an exact front answers what it can.
+    So many side by side that the kernel gets its programs together. Where a program of the user's runs, or another
+    solver, each is answered before the next.
     """
-    every = list(itertools.compress(places(region), left.flat))
-    found: dict[tuple[int, ...], Solution] = {}
-    for line in lines(at.grid, region) if at.path is None else ():
-        found |= _from_front(at, line)
-        if told is not None and found:
-            told(len(found))
-    rest = [place for place in every if place not in found]
-    found |= zip(rest, _answered_apart(at, rest, told, left.size - len(rest)), strict=True)
-    return [found[place] for place in every]
-
-
-def _answered_apart(
-    at: Ready, some: Sequence[tuple[int, ...]], told: Told | None, done: int
-) -> list[Solution]:
-    """Answer points one by one, so many side by side that the kernel gets its programs together.
-
-    Where a program of the user's runs, or another solver, each is answered before the next.
-    """
+    some = list(itertools.compress(places(region), left.flat))
     found: list[Solution] = []
     beside = 1 if at.points is not None or why_apart(next(iter(at.grid.bases.values()))) else SIDE_BY_SIDE
-    ended = itertools.count(done + 1)
+    ended = itertools.count(left.size - len(some) + 1)
 
     def answer(place: tuple[int, ...]) -> Solution:
         solution = answered(at.grid, place, at.points, full=at.plan.full)
@@ -352,17 +322,3 @@ def _answered_apart(
         seconds = (time.perf_counter() - began) / len(tasks)
         found += [replace(solution, seconds=seconds) for solution in several]
     return found
-
-
-def _from_front(at: Ready, line: Line) -> dict[tuple[int, ...], Solution]:
-    """Answer points that differ in one limit from an exact front, where there is one and as far as it tells."""
-    began = time.perf_counter()
-    told: Sequence[Solution | None] = ()
-    if line.key is not None:
-        with handover.guarded(FRONT, len(line.places), handover.ARITHMETIC):
-            front = at.front(line.start, line.key)
-            asked = at.grid.question(line.start)
-            told = () if front is None else front_points.along(front, asked, line.key, line.values)
-    seconds = (time.perf_counter() - began) / len(line.places)
-    quick = zip(line.places, told, strict=False)
-    return {place: replace(x, seconds=seconds) for place, x in quick if x is not None}

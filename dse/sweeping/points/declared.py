@@ -14,7 +14,6 @@ NEXT_CHANGES = 4.0
 """How many times as long an answer by itself takes with the next changes: measured 1 to 8 times, whole numbers most."""
 
 ALONE = "each point solved by itself"
-METHOD = f"{ALONE}, or looked up along a limit in an exact front of its question"
 FULL = "at full depth each point gets its ranges, sensitivities and next changes by itself"
 RUN = "each design is run or searched for by itself"
 
