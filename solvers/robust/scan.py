@@ -127,7 +127,7 @@ def worst(worlds: Worlds) -> tuple[Table, dict[str, Array], dict[RowKey, Array]]
     assert every is not None, "they are few"
     caps, count = {c.key: c for c in worlds.caps}, worlds.points
     parts: list[dict[RowKey, tuple[Array, Array]]] = []
-    for points in _pieces(worlds, every):
+    for points in _design_pieces(worlds, every):
         shape = (count, len(points))
         x = _columns(every, points)
         at = judged(worlds, x)
@@ -168,7 +168,7 @@ def _listed(wanted: Wanted) -> designs.Grid:
     return every
 
 
-def _pieces(worlds: Worlds, every: designs.Grid) -> Iterator[Array]:
+def _design_pieces(worlds: Worlds, every: designs.Grid) -> Iterator[Array]:
     """Go through the designs (D, n), as many together as are judged at once."""
     step = max(SCANNED_AT_ONCE // (worlds.size * worlds.points), 1)
     for start in range(0, every.size, step):
@@ -178,7 +178,7 @@ def _pieces(worlds: Worlds, every: designs.Grid) -> Iterator[Array]:
 def _judged(wanted: Wanted, every: designs.Grid) -> Iterator[tuple[Array, Reached]]:
     """Go through the designs (D, n) that may hold, and what they come to."""
     worlds, hard = wanted.worlds, list(range(PROBES))
-    for some in _pieces(worlds, every):
+    for some in _design_pieces(worlds, every):
         points = some
         if worlds.size > 4 * PROBES and not divided.shape(worlds.every):
             # few worlds break most designs: the rest need no more of them

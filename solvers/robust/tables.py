@@ -40,7 +40,7 @@ from solvers.mechanisms.why import Why, over_choices
 from solvers.robust import chances, decide_now, robust_conflicts, scan, validation
 from solvers.robust.robust_answers import weighing
 
-CELLS = 2_000_000
+CELLS_IN_SAMPLES = 2_000_000
 """Designs times samples times points in one run of the equations: arrays of 16 MB."""
 METHOD = "a table of all designs, evaluated in every sample at every point"
 
@@ -50,44 +50,55 @@ def way(grid: Grid) -> Offer:
     every = list(blocks.kinds(grid))
     # how many samples may fail depends on how many values a whole number may have
     ended = any(c.target.kind == "decide" for c in grid.changes) and any(map(promises, every))
-    if ended or not all(map(_few, every)):
+    if ended or not all(map(_few_in_samples, every)):
         return OTHER_KIND
-    return blocks.offered(_over(grid), _over(blocks.thinned(grid)))
+    return blocks.offered(_over_grid(grid), _over_grid(blocks.thinned(grid)))
 
 
-def _few(question: Question) -> bool:
+def _few_in_samples(question: Question) -> bool:
     """Whether few designs are judged in samples, and nothing is asked of measures with names."""
     if not question.decide or len(question.objectives) != 1 or question.measures:
         return False
     if not designs.plain(question) or any(d.endless for d in question.decide):
         return False
     every = designs.tables(question)
-    return every is not None and not decide_now.over_box(question) and _cells(question) <= CELLS
+    return (
+        every is not None
+        and not decide_now.over_box(question)
+        and _cells_of_largest(question) <= CELLS_IN_SAMPLES
+    )
 
 
-def _cells(question: Question) -> int:
+def _cells_of_largest(question: Question) -> int:
     """Designs times samples of the largest combination of names."""
     assert question.uncertain is not None, "only what is uncertain has samples"
     return question.uncertain.sampling.samples * max(t.size for t in designs.tables(question) or ())
 
 
-def _over(grid: Grid) -> ByGroup:
+def _over_grid(grid: Grid) -> ByGroup:
     """Return the way over a grid; its declared work is that of all designs in all samples, fresh ones too."""
     every = list(blocks.kinds(grid))
-    cells, numbers = max(map(_cells, every)), work.metrics(every[0])
+    cells, numbers = max(map(_cells_of_largest, every)), work.metrics(every[0])
     each = work.seconds(
         "table metric", numbers * (cells * len(list(combinations(every[0]))) + validation.FRESH)
     )
     each += work.seconds("alone evaluation")
     # a measure, a spread, and in how many samples what may fail, are the same at all points of a piece
     apart = any(c.target.kind in chance_axes.KINDS for c in grid.changes) or any(map(promises, every))
-    together = CELLS // max(cells, validation.FRESH)
+    together = CELLS_IN_SAMPLES // max(cells, validation.FRESH)
     return ByGroup(
-        over_grid.spread(grid), _answered, together, METHOD, "batch", each, by_given=True, apart=apart
+        over_grid.spread(grid),
+        _answered_in_worlds,
+        together,
+        METHOD,
+        "batch",
+        each,
+        by_given=True,
+        apart=apart,
     )
 
 
-def _wanted(
+def _wanted_at_points(
     question: Question, near: Question | None, which: Points, some: Points | slice = slice(None)
 ) -> Wanted:
     """Return a question with ``Many`` numbers in its worlds at ``some`` points; ``near``, ``which``: see ``Worlds``."""
@@ -105,7 +116,7 @@ def _wanted(
     return Wanted(worlds, weighing(measure or decide_now.AT_WORST))
 
 
-def _promised(question: Question) -> tuple[Chance, ...]:
+def _failing_allowed(question: Question) -> tuple[Chance, ...]:
     assert question.uncertain is not None, "only what is uncertain has samples"
     try:
         counted = chances.counted(question, question.uncertain.sampling.samples)
@@ -114,17 +125,17 @@ def _promised(question: Question) -> tuple[Chance, ...]:
     return tuple(Chance(p.names, k) for p, k in counted)
 
 
-def _answered(into: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
     """Answer some points of a block."""
     first, which = block.alike_given(points)
-    promised = _promised(block.grid.question(block.place(int(points[0]))))
+    promised = _failing_allowed(block.grid.question(block.place(int(points[0]))))
     # what may fail, or a difference, is not judged by a metric at its worst
     limited = evaluation.bounds(question)
     by_kind = not promised and not any(composed.may_be_negative(question.model, n) for n in limited)
     every = []
     asked = (block.question(points, 2), block.question(points[first], 2), question)
     for (_, wide), (_, near), (chosen, one) in zip(*map(combinations, asked), strict=True):
-        wanted = partial(_wanted, wide, near if by_kind else None, which)
+        wanted = partial(_wanted_at_points, wide, near if by_kind else None, which)
         listed = designs.widest(wide)
         assert listed is not None, "they are few"
         try:
@@ -138,7 +149,7 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
         BestOf(
             chosen,
             one,
-            partial(_designs, names, best),
+            partial(_best_of_table, names, best),
             best.value,
             sign * best.value,
             best.missed,
@@ -148,7 +159,7 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
     ]
 
     def judge(q: Question, x: Mapping[str, Array], bound: Array, shape: tuple[int, ...]) -> Judged:
-        return _judged(q, promised, x, bound, shape)
+        return _judged_in_worlds(q, promised, x, bound, shape)
 
     def why(now: Points) -> Why:
         if promised:
@@ -164,11 +175,11 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
     return good
 
 
-def _designs(names: tuple[str, ...], best: scan.Best, own: Mask) -> Mapping[str, Array]:
+def _best_of_table(names: tuple[str, ...], best: scan.Best, own: Mask) -> Mapping[str, Array]:
     return dict(zip(names, best.x[best.first[own]].T, strict=True))
 
 
-def _judged(
+def _judged_in_worlds(
     question: Question,
     promised: tuple[Chance, ...],
     x: Mapping[str, Array],
@@ -176,7 +187,7 @@ def _judged(
     shape: tuple[int, ...],
 ) -> Judged:
     """Judge the best designs of points in all worlds: means of metrics, and limits where they are nearest to broken."""
-    wanted = _wanted(divided.before_axes(question, 2), None, ONE)
+    wanted = _wanted_at_points(divided.before_axes(question, 2), None, ONE)
     at = judged(wanted.worlds, {n: v[:, None, None] for n, v in x.items()})
     assert at.objective is not None, "there is one"
 
