@@ -57,6 +57,19 @@ def before_axes(question: Question, axes: int) -> Question:
     return with_each_number(question, of)
 
 
+def shape(question: Question) -> tuple[int, ...]:
+    """Return the shape of the ``Many`` numbers of a question; () where it has none."""
+    shapes = set[tuple[int, ...]]()
+
+    def seen(value: Any) -> Any:
+        if isinstance(value, Many):
+            shapes.add(value.values.shape)
+        return value
+
+    with_each_number(question, seen)
+    return np.broadcast_shapes(*shapes)
+
+
 def with_each_number(question: Question, made: Callable[[Any], Any]) -> Question:
     """Return a question with each number that is given, or is a bound of a limit or a decision, made another one."""
 

@@ -29,7 +29,8 @@ class Weighing:
         """Return the measure along the last dimension; of what is maximised the worst are the smallest."""
         losses = -values if maximize else values
         if self.share >= 1.0:
-            return np.asarray(values.mean(-1))
+            # rows one behind the other have the same bits beside any others
+            return np.asarray(np.ascontiguousarray(values).mean(-1))
         count = losses.shape[-1]
         tail = max(self.share * count, 1.0)
         whole = int(np.floor(tail * (1 + 1e-12)))

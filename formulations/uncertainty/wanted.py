@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ class Reached:
 
     def over(self) -> Array:
         """By how much designs miss the limit that they miss most; 0 where they miss none."""
-        return np.asarray(np.max([*self.rows.values(), np.ones_like(self.goal)], axis=0) - 1.0)
+        return np.asarray(reduce(np.maximum, self.rows.values(), np.ones_like(self.goal)) - 1.0)
 
 
 def reached(wanted: Wanted, x: Mapping[str, Any]) -> Reached:
@@ -120,7 +121,8 @@ def reached(wanted: Wanted, x: Mapping[str, Any]) -> Reached:
         return Reached(rows, factor, at)
     if at.objective is None:
         return Reached(rows, np.zeros(len(next(iter(at.metrics.values())))), at)
-    return Reached(rows, np.asarray(wanted.measure.value(at.objective, maximize=wanted.sign < 0)), at)
+    goal = wanted.measure.value(at.objective, maximize=wanted.sign < 0)
+    return Reached(rows, np.asarray(worlds.at_points(goal[..., None])[..., 0]), at)
 
 
 def _exceeded_level(values: Array, count: int) -> Array:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.arithmetics.many import plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.uncertainty.measures import Weighing
@@ -23,6 +24,8 @@ from scenarios.question import Limit, Question, combinations, fixed
 Array = NDArray[np.float64]
 SAMPLE = "sample"
 """What a world is called that is drawn from a distribution."""
+POINTS_AHEAD = 3
+"""Dimensions of numbers that differ between points: these, designs, and worlds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class Worlds:
     a world is called in an answer. ``counted``: only the first so many worlds count in the measure and for the limits;
     in all of them the limits named in ``wide`` hold (None: all worlds count for all). ``limited``: where the measure is
     over all worlds, the first in which the other limits count. ``caps``: limits on measures of metrics over these.
+    ``near``: of a question at many points (see ``judged``) that at the points that differ in what is given, and which
+    of these each point is like.
     """
 
     nominal: Question
@@ -71,6 +76,18 @@ class Worlds:
     wide: frozenset[str] = frozenset()
     caps: tuple[Cap, ...] = ()
     limited: int | None = None
+    near: tuple[Question, NDArray[np.intp]] | None = None
+
+    @property
+    def points(self) -> int:
+        """Number of points of the question: that of its ``Many`` numbers."""
+        return (divided.shape(self.every) or (1,))[0]
+
+    def at_points(self, values: Any) -> Any:
+        """Return numbers (K, D, worlds) of the points that differ in what is given for every point, if they do."""
+        found = plain(values)
+        alike = self.near is None or np.ndim(found) < POINTS_AHEAD or len(found) == 1
+        return found if alike or self.near is None else found[self.near[1]]
 
     @property
     def measured(self) -> int:
@@ -150,9 +167,9 @@ def of_values(nominal: Question, values: Mapping[str, Array], word: str = SAMPLE
 class Judged:
     """Designs in every world, by the model's equations in plain floats; the last dimension is that of the worlds.
 
-    ``ratios``: limits, which hold at 1 and below, in the worlds in which they count; those on a measure have one ratio
-    for all worlds. ``objective``: in the worlds that
-    count in the measure; None where there is none.
+    ``metrics`` and ``objective`` are those of the points of ``Worlds.near``. ``ratios``: limits, which hold at 1 and
+    below, in the worlds in which they count; those on a measure have one ratio for all worlds. ``objective``: in the
+    worlds that count in the measure; None where there is none.
     """
 
     objective: Array | None
@@ -170,29 +187,43 @@ class Judged:
 
 
 def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
-    """Run the model at a design, or at several (arrays (D, 1)), in all worlds at once."""
+    """Run the model at a design, or at several (arrays (D, 1)), in all worlds at once.
+
+    A question at N points has ``Many`` numbers (N, 1), or (N, 1, 1) where several designs are judged at each of them.
+    """
     point: dict[str, Any] = {n: np.asarray(v, float)[()] for n, v in x.items()}
-    one = next((v for v in point.values() if np.ndim(v)), np.float64(0.0))
-    shape = np.broadcast_shapes(np.shape(one), (worlds.size,))
     every = evaluation.unraised(worlds.every)
+    near = every if worlds.near is None else evaluation.unraised(worlds.near[0])
+    spans = (*map(np.shape, point.values()), (worlds.size,))
+    shape, own = (np.broadcast_shapes(divided.shape(q), *spans) for q in (every, near))
     with np.errstate(all="ignore"):
-        at = evaluation.metrics(every, point)
+        metrics = evaluation.metrics(near, point)
+        at = metrics if worlds.near is None else _at_worst(worlds, metrics, np.max)
         rows = evaluation.ratios(every, point, at)
-        goal = evaluation.objective(every, point, at) if every.objectives else None
+        if worlds.near is not None:
+            least = evaluation.ratios(every, point, _at_worst(worlds, metrics, np.min))
+            rows = {key: least[key] if key.side == "min" else row for key, row in rows.items()}
+        goal = evaluation.objective(near, point, metrics) if every.objectives else None
     ratios = {key: _wide(r, shape)[..., : worlds.count_of(key.name)] for key, r in rows.items()}
     for cap in worlds.caps:
         count = worlds.count_of(cap.name)
         level = cap.ratio(_wide(at[cap.name], shape)[..., :count])
         ratios[cap.key] = _wide(level[..., None], (*shape[:-1], count))
     return Judged(
-        None if goal is None else _wide(goal, shape)[..., : worlds.measured],
+        None if goal is None else _wide(goal, own)[..., : worlds.measured],
         ratios,
-        {n: _wide(v, shape) for n, v in at.items()},
+        {n: _wide(v, own) for n, v in metrics.items()},
     )
 
 
+def _at_worst(worlds: Worlds, metrics: Mapping[str, Any], worst: Callable[..., Any]) -> dict[str, Any]:
+    """Return metrics at every point as they are in their worst world, by which a limit holds in all worlds."""
+    wide = {n: np.atleast_1d(plain(v)) for n, v in metrics.items()}
+    return {n: worlds.at_points(worst(v, axis=-1, keepdims=True)) for n, v in wide.items()}
+
+
 def _wide(v: Any, shape: tuple[int, ...]) -> Array:
-    return np.broadcast_to(np.asarray(v, float), shape)
+    return np.broadcast_to(np.asarray(plain(v), float), shape)
 
 
 def differing(v: Array) -> Array:

@@ -108,12 +108,21 @@ def quantiles(values: Array, of: Sequence[float], level: float = ESTIMATE_LEVEL)
         return [Estimate(math.nan, math.nan, math.nan) for _ in of]
     ordered = np.sort(values)
     found = []
-    for q, value in zip(of, np.quantile(ordered, of).tolist(), strict=True):
+    for q in of:
+        value = _between(ordered, q * (size - 1))
         first, last = _ranks(size, q, level)
         low = float(ordered[first - 1]) if first >= 1 else -math.inf
         high = float(ordered[last - 1]) if last <= size else math.inf
-        found.append(Estimate(float(value), low, high))
+        found.append(Estimate(value, low, high))
     return found
+
+
+def _between(ordered: Array, place: float) -> float:
+    """The number at a place between those of an ordered list, as ``np.quantile`` has it, which sorts them again."""
+    last = math.floor(place)
+    below, above = float(ordered[last]), float(ordered[min(last + 1, len(ordered) - 1)])
+    part = place - last
+    return above - (above - below) * (1.0 - part) if part >= 0.5 else below + (above - below) * part
 
 
 def tail(values: Array, beyond: float, level: float = ESTIMATE_LEVEL) -> Estimate:

@@ -178,15 +178,20 @@ def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
 
 
 def why_listed(names: tuple[str, ...], t: Table, at: Mapping[str, Any], ratios: Mapping[RowKey, Any]) -> Why:
-    """What tells why none of the designs of a table meets all limits, where these are all designs there are."""
-    shape, none = (1, t.size), frozenset[str]()
-    masks = np.unique(broken(ratios, names, shape))[None]
+    """What tells why none of the designs of a table meets all limits, where these are all designs there are.
+
+    Of one point, or of as many as ``ratios`` have rows.
+    """
+    count = max((len(r) for r in map(np.atleast_2d, map(plain, ratios.values()))), default=1)
+    shape, none = (count, t.size), frozenset[str]()
+    masks = broken(ratios, names, shape)
+    masks = np.unique(masks)[None] if count == 1 else masks
     known = Known(names, masks, True, none, lambda points, _: np.full(points.size, CANNOT_HOLD))
 
     def values(points: Points, wanted: Sequence[str]) -> Mapping[str, Any]:
         return {n: listed_value(t, at, ratios, n, shape)[points] for n in wanted}
 
-    return Why(names, by_set(known.met), values, lambda _: t.question)
+    return Why(names, by_set(known.met), values, partial(divided.at, t.question))
 
 
 def listed_value(

@@ -96,8 +96,8 @@ class BlockAnswers:
             if label in values:
                 self._flat[name][points[good], i] = np.broadcast_to(values[label], good.shape)[good]
 
-    def texts(self, name: str, points: Points, told: Sequence[str]) -> None:
-        """Take over a text for each of some points."""
+    def each(self, name: str, points: Points, told: Sequence[Any]) -> None:
+        """Take over what a variable has at each of some points: a text, or numbers."""
         if name in self._flat:
             self._flat[name][points] = told
 

@@ -29,7 +29,7 @@ from scenarios.axes.axes import Target
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid, GridAxis
 from solvers import designs
-from solvers.judgement import judge
+from solvers.judgement import Judged, judge
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block
@@ -371,11 +371,12 @@ def put_best(
     points: Points,
     why: Callable[[Points], Why],
     nowhere: Callable[[Points], Points] = lambda none: none,
+    judge: Callable[[Question, Mapping[str, Array], Array, tuple[int, ...]], Judged] = judge,
 ) -> Mask:
     """Take over the best of all combinations at each point, as for a single one the first of those that are as good.
 
     ``why``: what tells why some of the points, by their places, have no design under any choice; ``nowhere``: which
-    surely have none.
+    surely have none; ``judge``: what judges designs.
     """
     unsure = np.any([b.unsure for b in every], axis=0)
     values = np.stack([b.value for b in every])

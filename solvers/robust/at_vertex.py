@@ -19,10 +19,8 @@ from formulations import handover
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
-from results import fresh_layout
 from results.dataset import STATUS_CODES, Arrays, Layout, only
-from results.solution import Solution, Status
-from results.variables import PROMISE
+from results.solution import Status
 from scenarios.distributions import Measure
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -30,14 +28,17 @@ from scenarios.uncertainty.drawing import box
 from scenarios.uncertainty.promises import promises
 from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.blocks import Block
 from solvers.many_points.offers import Choice, Path
-from solvers.robust import decide_now
+from solvers.robust import tables
 from solvers.robust.boxes import robust_box
 from solvers.robust.boxes.robust_box import Boxed
 from solvers.robust.masters import ends
 
 ANOTHER_VERTEX = "a worst case that is not proved to be at the vertex of the others"
 AT_SEARCH_END = "a design at an end of the search"
+VALIDATED_TOGETHER = 64
+"""Points whose designs are judged together in fresh samples: arrays of 5 MB."""
 VALIDATED = 1e-3
 """Declared seconds in which a design is judged in fresh samples."""
 CERTAIN = {"objective", "bound", "gap", "status", "binding", "elasticity", "would_do", "decided"}
@@ -59,7 +60,9 @@ def chosen(grid: Grid, choose: Callable[[Grid], Choice], reason: str) -> Choice:
     )
     vertex = _vertex(first) if certain_axes and len(grid.bases) == 1 else None
     if vertex is None:
-        return Choice(reasons=(reason,))
+        offer = tables.way(grid)
+        few = offer.path is not None and offer.share > 0
+        return Choice(offer.path, left=1.0 - offer.share) if few else Choice(reasons=(reason,))
     found = choose(replace(grid, bases={k: _at_vertex(q, vertex) for k, q in grid.bases.items()}))
     if found.path is None:
         return replace(found, reasons=(reason, *found.reasons))
@@ -126,10 +129,11 @@ class AtVertex:
         """Answer a block."""
         certain = only(plan, {v.name for v in plan.variables if v.role in CERTAIN})
         arrays, left = self.path.solve(certain, region)
-        arrays |= {n: a for n, a in BlockAnswers(plan, left.shape).arrays.items() if n not in arrays}
+        into = BlockAnswers(plan, left.shape)
+        arrays |= {n: a for n, a in into.arrays.items() if n not in arrays}
         unlike = ~left & ~np.isin(arrays["status"], [OPTIMAL, INFEASIBLE])
         self._leave(left, unlike, ANOTHER_VERTEX)
-        for piece in self.spread.pieces(region):
+        for piece in self.spread.pieces(region, VALIDATED_TOGETHER):
             at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
             question = self.spread.question(piece)
             if _vertex(question) != self.vertex:
@@ -138,7 +142,12 @@ class AtVertex:
             here = {n: a[at] for n, a in arrays.items()}
             self._leave(left[at], ~left[at] & _at_end(question, here), AT_SEARCH_END)
             _put_nominal(plan, question, here, left[at])
-            _put_fresh(plan, self.spread.grid, piece, here, left[at])
+            block = Block(self.spread, piece)
+            good = np.flatnonzero((here["status"] == OPTIMAL) & ~left[at])
+            if good.size:
+                designs = {d.name: here[d.name].reshape(-1)[good] for d in question.decide}
+                numbered = over_grid.numbered(piece, region)
+                tables.put_fresh(into, numbered[good], block.question(good), designs)
         return arrays, left
 
     @staticmethod
@@ -172,17 +181,3 @@ def _put_nominal(plan: Layout, question: Question, here: Arrays, left: Mask) -> 
     for v in plan.variables:
         if v.role in {"metric", "family"}:
             here[v.name][...] = answers.arrays[v.name]
-
-
-def _put_fresh(plan: Layout, grid: Grid, piece: Region, here: Arrays, left: Mask) -> None:
-    """Judge designs in fresh samples."""
-    variables = [v for v in plan.variables if v.role == fresh_layout.ROLE]
-    labels = plan.labels.get(PROMISE, ())
-    for where in map(tuple, np.argwhere((here["status"] == OPTIMAL) & ~left).tolist()):
-        question = grid.question(tuple(int(s.start + i) for s, i in zip(piece, where, strict=True)))
-        x = {d.name: float(here[d.name][where]) for d in question.decide}
-        fresh = decide_now.validated(question, Solution(Status.OPTIMAL, variables=x))
-        for v in variables:
-            value = fresh_layout.value(fresh, v.key, labels)
-            if value is not None:
-                here[v.name][where] = value

@@ -11,7 +11,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from dse.quantities import plural
 from formulations.uncertainty.measures import WORST, Weighing
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 LISTED = 4096
 """Combinations of the values of uncertain numbers up to which each is a world of its own."""
+AT_WORST = Measure("worst")
+"""What counts where no measure is asked for."""
 __all__ = ["Asked", "answer", "answer_now", "answered", "sampled"]
 
 
@@ -59,9 +62,11 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
 def _answered_and_validated(question: Question, *, fresh: bool, brief: bool) -> Solution:
     question, caps = parted(question)
     samples = dataclasses.replace(sampled(question), caps=caps)
-    solution = _answer_over_samples(question, samples, question.measure or Measure("worst"), brief=brief)
+    solution = _answer_over_samples(question, samples, question.measure or AT_WORST, brief=brief)
     if fresh and solution.status in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
-        return dataclasses.replace(solution, fresh=validated(question, solution))
+        return dataclasses.replace(
+            solution, fresh=validated(question, solution.variables, solution.metrics)[0]
+        )
     return solution
 
 
@@ -87,23 +92,25 @@ def parted(question: Question) -> tuple[Question, tuple[Cap, ...]]:
     return dataclasses.replace(question, limits=tuple(limits), measure=measure), tuple(caps)
 
 
-def validated(question: Question, solution: Solution) -> Fresh:
-    """Judge the design of an answer in samples that it was not chosen on; ``question``: as ``parted`` returns it."""
+def validated(
+    question: Question, design: Mapping[str, Any], metrics: Mapping[str, float] | None = None
+) -> list[Fresh]:
+    """Judge a design in samples that it was not chosen on, or one at each of N points.
+
+    ``question``: as ``parted`` returns it, of N points with ``Many`` numbers (N, 1); ``design``: what is decided, then
+    (N, 1) too; ``metrics``: what the measures came to in the samples.
+    """
     assert question.uncertain is not None, "only what is uncertain has samples"
     seed = question.uncertain.sampling.seed + validation.VALIDATION_SEED
     values = draw(question.uncertain, validation.FRESH, method="random", seed=seed)
-    chosen = {n: v for n, v in solution.variables.items() if isinstance(v, str)}
-    numbers = {n: v for n, v in solution.variables.items() if not isinstance(v, str)}
+    chosen = {n: v for n, v in design.items() if isinstance(v, str)}
+    numbers = {n: v for n, v in design.items() if not isinstance(v, str)}
     worlds = of_values(fixed(dataclasses.replace(question, uncertain=None, measure=None), chosen), values)
-    of = (
-        question.measure.level
-        if question.measure is not None and question.measure.kind == "quantile"
-        else None
-    )
-    quantiles = sorted({*validation.QUANTILES, *(() if of is None else (of,))})
+    measure = question.measure
+    of = {measure.level or 0.0} if measure is not None and measure.kind == "quantile" else set()
     promised = [p for p in promises(question) if not question.measures.keys() & p.names]
-    told = {n: (m, solution.metrics.get(n, math.nan)) for n, m in question.measures.items()}
-    return validation.validated(worlds, numbers, promised, seed, quantiles, told)
+    told = {n: (m, (metrics or {}).get(n, math.nan)) for n, m in question.measures.items()}
+    return validation.validated(worlds, numbers, promised, seed, sorted({*validation.QUANTILES, *of}), told)
 
 
 def sampled(question: Question, count: int | None = None, *, seed: int | None = None) -> Worlds:
@@ -119,22 +126,14 @@ def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, 
     uncertain = question.uncertain
     assert uncertain is not None, "only what is uncertain has samples"
     goal = question.objectives[0].name if question.objectives else ""
-    ends = box(uncertain)
-    bounded = all(math.isfinite(x) for e in ends.values() for x in e)
-    sampling = uncertain.sampling
+    ends, sampling = box(uncertain), uncertain.sampling
     drawn = f"{sampling.samples} samples ({sampling.method}, seed {sampling.seed})"
     wide = frozenset(x.name for x in question.limits if x.worst)
     promised = chances.counted(question, sampling.samples)
     if promised:
         drawn += f"; {chances.promise_words(promised, sampling.samples, proved=chances.covered(question))}"
-    # what may fail in some samples says nothing at a vertex
-    everything = measure.kind == "worst" and not promised
-    # beside another measure, which is one of samples, the worst is that of the same samples
-    everything &= all(m.kind == "worst" for m in question.measures.values())
-    combinations = listed(uncertain, LISTED)
-    # rows of a table beside continuous numbers: neither the rows alone nor the box of their ends is all there is
-    open_rows = combinations is None and uncertain.tied
-    if bounded and not open_rows and (everything or wide):
+    everything, combinations = _all_at_worst(question, measure), listed(uncertain, LISTED)
+    if over_box(question, measure):
         words = (
             f"worst of {measure.of or goal} over all values of {plural(len(ends), 'number')}"
             if everything
@@ -156,8 +155,31 @@ def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, 
     if measure.kind == "worst" or wide:
         endless = ", ".join(n for n, e in ends.items() if not all(map(math.isfinite, e)))
         since = f"{endless} has no end" if endless else "the rows of a table are samples of their own"
-        words += "; worst means these samples" + (f", since {since}" if endless or open_rows else "")
+        told = endless or (combinations is None and uncertain.tied)
+        words += "; worst means these samples" + (f", since {since}" if told else "")
     return answered(Asked(samples, weighing(measure), words, promised), brief=brief)
+
+
+def _all_at_worst(question: Question, measure: Measure) -> bool:
+    """Whether everything is asked at its worst.
+
+    What may fail in some samples says nothing at a vertex. Beside another measure, which is one of samples, the worst
+    is that of the same samples.
+    """
+    alike = all(m.kind == "worst" for m in question.measures.values())
+    return measure.kind == "worst" and not promises(question) and alike
+
+
+def over_box(question: Question, measure: Measure | None = None) -> bool:
+    """Whether something is asked at its worst over all values that the uncertain numbers can have."""
+    uncertain = question.uncertain
+    assert uncertain is not None, "only what is uncertain has samples"
+    asked = any(x.worst for x in question.limits)
+    bounded = all(math.isfinite(x) for e in box(uncertain).values() for x in e)
+    # rows of a table beside continuous numbers: neither the rows alone nor the box of their ends is all there is
+    open_rows = uncertain.tied and listed(uncertain, LISTED) is None
+    measure = measure or question.measure or AT_WORST
+    return bounded and not open_rows and (asked or _all_at_worst(question, measure))
 
 
 def _possible_values(marginal: Marginal) -> tuple[float, ...]:

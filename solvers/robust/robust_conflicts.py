@@ -37,6 +37,8 @@ def why(wanted: Wanted) -> Why:
     listed = _why_of_listed(asked, names)
     if listed is not None:
         return listed
+    if worlds.points > 1:
+        raise CannotTake("what may fail, or has two ends, is explained point by point")
 
     def met_by(row: np.ndarray) -> int:
         kept = frozenset(n for n, k in zip(names, row, strict=True) if k)

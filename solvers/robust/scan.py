@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.arithmetics.many import Points, plain
+from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import wanted as what
@@ -32,7 +35,7 @@ LOST = "a design that may hold leaves the range of floats in some sample"
 
 def few(worlds: Worlds) -> bool:
     """Tell whether trying every design in every world is the shortest way."""
-    every = designs.everything(worlds.nominal)
+    every = designs.widest(worlds.nominal)
     return (
         every is not None
         and every.size <= designs.TRIED_TOGETHER
@@ -40,39 +43,73 @@ def few(worlds: Worlds) -> bool:
     )
 
 
-def minimise(wanted: Wanted) -> Found:
-    """Judge every design in every world; the least measure of those that hold all limits where they must.
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The designs ``x`` (M, n) of which some are the best at each of N points.
 
-    Ties go by the question's rule, at the means over the worlds. Raises CannotTake where there are too many designs.
+    ``tied`` (N, M): which; ``first`` (N,): the one that is handed out, -1 where none holds; ``value`` (N,): what is
+    minimised there; ``missed`` (N,): the least, over all designs, by which some limit is broken.
     """
-    worlds, question = wanted.worlds, wanted.worlds.nominal
-    every = _listed(wanted)
-    pool = np.empty((0, 0))
+
+    x: Array
+    tied: NDArray[np.bool_]
+    first: Points
+    value: Array
+    missed: Array
+
+
+def best(wanted: Wanted, every: designs.Grid) -> Best:
+    """Judge every design in every world at each point; the least measure of those that hold all limits.
+
+    Ties go by the question's rule, at the means over the worlds. Raises OverflowError where a design that may hold
+    leaves the range of floats.
+    """
+    worlds = wanted.worlds
+    count = worlds.points
+    x, levels = np.empty((0, len(every.names))), np.empty((0, count, 0))
+    low = missed = np.full(count, np.inf)
     for points, found in _judged(wanted, every):
-        holds = np.all([r <= 1.0 + HOLDS for r in found.rows.values()], axis=0) & np.ones(len(points), bool)
-        goal = wanted.sign * found.goal
-        _refuse_lost(wanted, every, points, found.at, holds & ~np.isnan(goal))
+        shape = (count, len(points))
+        taken = ~np.isnan(found.goal) & np.all([r <= 1.0 + HOLDS for r in found.rows.values()], axis=0)
+        taken = np.broadcast_to(taken, shape)
+        _refuse_lost(wanted, every, points, found.at, taken)
+        missed = np.minimum(missed, np.broadcast_to(found.over(), shape).min(1, initial=np.inf))
         ties = [
-            np.broadcast_to(differing(found.at.metrics[n][..., : worlds.measured]).mean(-1), goal.shape)
-            for n in question.tie_order
+            worlds.at_points(mean(found.at.metrics[n][..., : worlds.measured]))[..., 0]
+            for n in worlds.nominal.tie_order
             if n in found.at.metrics
         ]
-        levels = np.stack([goal, *ties, *points.T])[:, holds & ~np.isnan(goal)]
-        pool = levels if not pool.size else np.concatenate([pool, levels], axis=1)
-        if pool.shape[1]:
-            pool = pool[:, pool[0] <= designs.as_good_as(pool[0].min())]
+        goal = np.where(taken, wanted.sign * found.goal, np.nan)
+        now = np.stack([np.broadcast_to(level, shape) for level in (goal, *ties)])
+        x, levels = np.concatenate([x, points]), np.concatenate([levels, now], axis=2) if len(levels) else now
+        low = np.fmin.reduce(levels[0], axis=1, initial=np.inf)
+        kept = (levels[0] <= designs.as_good_as(low)[:, None]).any(0)
+        x, levels = x[kept], levels[..., kept]
+    tied = np.zeros((count, 0), bool) if not len(levels) else levels[0] <= designs.as_good_as(low)[:, None]
+    owner, column = np.nonzero(tied)
+    first = designs.first_of_tied(owner, count, [*levels[1:, owner, column], *x[column].T])
+    return Best(x, tied, np.where(first < 0, -1, column[first]) if column.size else first, low, missed)
+
+
+def mean(by_world: Array) -> Array:
+    """Return the mean over worlds: of rows one behind the other, so that it has the same bits beside any others."""
+    return np.asarray(np.ascontiguousarray(differing(by_world)).mean(-1, keepdims=True))
+
+
+def minimise(wanted: Wanted) -> Found:
+    """Find the best of few designs. Raises CannotTake where there are too many."""
+    worlds, every = wanted.worlds, _listed(wanted)
+    found = best(wanted, every)
     text = f"every design ({every.size}) evaluated in {worlds.words}"
-    if not pool.size:
+    if found.first[0] < 0:
         none = "none holds" if not wanted.chances else "each fails in more than it may"
         return Found(Outcome(Status.INFEASIBLE, certificate=f"{text}; {none}", solver=ENUMERATION))
-    count = len(every.names)
-    ends = zip(every.names, pool[-count:].min(1), pool[-count:].max(1), strict=True)
+    ends = zip(every.names, found.x.min(0), found.x.max(0), strict=True)
     ranges = {n: (float(low), float(high)) for n, low, high in ends if low < high}
-    bound = wanted.sign * float(pool[0].min())
-    for level in range(len(pool)):
-        pool = pool[:, pool[level] <= designs.as_good_as(pool[level].min())]
-    x = dict(zip(every.names, map(float, pool[-count:, 0]), strict=True))
-    status, value = (Status.OPTIMAL, bound) if wanted.aims else (Status.FEASIBLE, None)
+    x = dict(zip(every.names, map(float, found.x[found.first[0]]), strict=True))
+    status, value = (
+        (Status.OPTIMAL, wanted.sign * float(found.value[0])) if wanted.aims else (Status.FEASIBLE, None)
+    )
     outcome = Outcome(status, x, value, text, ENUMERATION)
     return Found(outcome, ranges=ranges, left_out=what.left_out(wanted, x), unweighed=DISCRETE)
 
@@ -80,33 +117,38 @@ def minimise(wanted: Wanted) -> Found:
 def worst(worlds: Worlds) -> tuple[Table, dict[str, Array], dict[RowKey, Array]]:
     """Judge few designs in all worlds: of each limit the number that it limits, where it is worst, and its ratio.
 
-    Bounds on listed values are limits like others: values beyond them are tried, too, as far as they are few. A limit
-    on a measure has the number that the measure comes to. Raises OverflowError where floats end before it is
-    clear whether a design breaks a limit.
+    Both have a row for each point. Bounds on listed values are limits like others: values beyond them are tried, too,
+    as far as they are few. A limit on a measure has the number that the measure comes to. Raises OverflowError where
+    floats end before it is clear whether a design breaks a limit.
     """
     every = designs.beyond_bounds(worlds.nominal)
     if every is None or every.size > designs.TRIED_TOGETHER or every.size * worlds.size > MOST_SCANNED // 10:
-        every = designs.everything(worlds.nominal)
+        every = designs.widest(worlds.nominal)
     assert every is not None, "they are few"
-    caps = {c.key: c for c in worlds.caps}
+    caps, count = {c.key: c for c in worlds.caps}, worlds.points
     parts: list[dict[RowKey, tuple[Array, Array]]] = []
-    step = max(SCANNED_AT_ONCE // worlds.size, 1)
-    for start in range(0, every.size, step):
-        points = every.at(np.arange(start, min(start + step, every.size)))
+    for points in _design_pieces(worlds, every):
+        shape = (count, len(points))
         x = _columns(every, points)
         at = judged(worlds, x)
-        there: dict[str, Any] = {**worlds.every.given, **x, **at.metrics}
+        there: dict[str, Any] = {**worlds.every.given, **x}
         unknown = np.zeros(len(points), bool)
         parts.append({})
         for key, by_world in at.ratios.items():
-            values = np.broadcast_to(there[key.name], (len(points), worlds.size))[:, : by_world.shape[-1]]
-            few, ratio = differing(values), differing(by_world)
+            wide = at.metrics.get(key.name)
+            if wide is None:
+                wide = np.broadcast_to(plain(there[key.name]), (*shape, worlds.size))
+            values, ratio = wide[..., : by_world.shape[-1]], differing(by_world)
+            few = differing(values)
             level = few.min(-1) if key.side == "min" else few.max(-1)
-            parts[-1][key] = caps[key].level(values) if key in caps else level, ratio.max(-1)
-            unknown |= (~np.isfinite(ratio)).any(-1) & ~_surely_broken(ratio, 0)
+            level = caps[key].level(values) if key in caps else level
+            level = worlds.at_points(level[..., None])[..., 0] if key.name in at.metrics else level
+            parts[-1][key] = np.broadcast_to(level, shape), np.broadcast_to(ratio.max(-1), shape)
+            lost = (~np.isfinite(ratio)).any(-1) & ~_surely_broken(ratio, 0)
+            unknown |= np.broadcast_to(lost, shape).any(0)
         if unknown.any() and evaluation.beyond_floats(worlds.every, _columns(every, points[unknown])):
             raise OverflowError(LOST)
-    both = {key: np.concatenate([np.stack(p[key]) for p in parts], axis=1) for key in parts[0]}
+    both = {key: np.concatenate([np.stack(p[key]) for p in parts], axis=2) for key in parts[0]}
     columns = every.at(np.arange(every.size)).T
     t = Table(worlds.nominal, dict(zip(every.names, columns, strict=True)))
     return t, {k.name: v[0] for k, v in both.items()}, {k: v[1] for k, v in both.items()}
@@ -118,7 +160,7 @@ def _listed(wanted: Wanted) -> designs.Grid:
     What breaks a limit in one world is not a design, so intervals may exclude what they exclude in the first.
     """
     worlds = wanted.worlds
-    every = designs.everything(worlds.nominal)
+    every = designs.widest(worlds.nominal)
     if every is None or every.size > designs.TRIED_TOGETHER:
         every = designs.grid(wanted.certain())
     if every is None or every.size * worlds.size > MOST_SCANNED:
@@ -126,13 +168,19 @@ def _listed(wanted: Wanted) -> designs.Grid:
     return every
 
 
+def _design_pieces(worlds: Worlds, every: designs.Grid) -> Iterator[Array]:
+    """Go through the designs (D, n), as many together as are judged at once."""
+    step = max(SCANNED_AT_ONCE // (worlds.size * worlds.points), 1)
+    for start in range(0, every.size, step):
+        yield every.at(np.arange(start, min(start + step, every.size)))
+
+
 def _judged(wanted: Wanted, every: designs.Grid) -> Iterator[tuple[Array, Reached]]:
     """Go through the designs (D, n) that may hold, and what they come to."""
     worlds, hard = wanted.worlds, list(range(PROBES))
-    step = max(SCANNED_AT_ONCE // worlds.size, 1)
-    for start in range(0, every.size, step):
-        points = every.at(np.arange(start, min(start + step, every.size)))
-        if worlds.size > 4 * PROBES:
+    for some in _design_pieces(worlds, every):
+        points = some
+        if worlds.size > 4 * PROBES and not divided.shape(worlds.every):
             # few worlds break most designs: the rest need no more of them
             at = judged(worlds.some(hard[-PROBES:]), _columns(every, points))
             # what is not a number may be one that floats do not reach
@@ -164,10 +212,10 @@ def _refuse_lost(
 
     What has no value by 0/0 or by the logarithm of what is negative is not a design.
     """
-    rest, may_fail = np.flatnonzero(~taken), max((c.may_fail for c in wanted.chances), default=0)
+    rest, may_fail = np.flatnonzero(~taken.all(0)), max((c.may_fail for c in wanted.chances), default=0)
     for ratio in (r for k, r in at.ratios.items() if wanted.counts(k.name)):
-        own = np.broadcast_to(ratio, (len(points), ratio.shape[-1]))[rest]
-        rest = rest[~_surely_broken(own, may_fail)]
+        own = np.broadcast_to(ratio, (*taken.shape, ratio.shape[-1]))[:, rest]
+        rest = rest[~(taken[:, rest] | _surely_broken(own, may_fail)).all(0)]
     if rest.size and evaluation.beyond_floats(wanted.worlds.every, _columns(every, points[rest])):
         raise OverflowError(LOST)
 

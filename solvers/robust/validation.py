@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -29,52 +30,61 @@ QUANTILES = (0.05, 0.5, 0.95)
 
 def validated(
     fresh: Worlds,
-    design: Mapping[str, float],
+    design: Mapping[str, Any],
     promises: Sequence[Promise],
     seed: int,
     quantiles: Sequence[float] = QUANTILES,
     measures: Mapping[str, tuple[Measure, float]] | None = None,
-) -> Fresh:
-    """Judge a design in fresh worlds.
+) -> list[Fresh]:
+    """Judge a design in fresh worlds, or one at each of many points.
 
     ``fresh``: independent random worlds, of the choices that the design made among names. ``design``: a number for each
-    decided quantity. ``quantiles``: which of the objective are told. ``measures``: what each name is that stands for a
-    measure, and what it was in the samples that the design was chosen on. A limit holds to 1e-8, as everywhere.
+    decided quantity, of N points (N, 1). ``quantiles``: which of the objective are told. ``measures``: what each name
+    is that stands for a measure, and what it was in the samples that the design was chosen on. A limit holds to 1e-8,
+    as everywhere.
     """
-    at = worlds.judged(fresh, design)
+    at, named = worlds.judged(fresh, design), measures or {}
     holds = _holding(at)
-    kept = [
-        Kept(
-            p.names, p.probability, _share_estimate(np.all([holds[n] for n in p.names if n in holds], axis=0))
-        )
+    asked = {p.names for p in promises}
+    limits: list[tuple[tuple[str, ...], float | None, Array]] = [
+        (p.names, p.probability, np.all([holds[n] for n in p.names if n in holds], axis=0))
         for p in promises
         if any(n in holds for n in p.names)
     ]
-    asked, named = {p.names for p in promises}, measures or {}
-    kept += [
-        Kept((n,), None, _share_estimate(h))
-        for n, h in holds.items()
-        if (n,) not in asked and n not in named and not h.all()
-    ]
+    limits += [((n,), None, h) for n, h in holds.items() if (n,) not in asked and n not in named]
     maximize = any(o.maximize for o in fresh.nominal.objectives)
-    found = {
-        n: _measured(m, np.broadcast_to(at.metrics[n], (fresh.size,)), was, maximize=maximize)
-        for n, (m, was) in named.items()
-        if n in at.metrics
-    }
-    nothing = Fresh(fresh.size, seed, tuple(kept), measures=found)
-    if at.objective is None or fresh.nominal.objectives[0].name in found:
-        return nothing
-    values = np.broadcast_to(at.objective, (fresh.size,))
-    if not np.ptp(values) > 0 and np.isfinite(values).all():
-        # what is the same in every world needs no estimate
-        return nothing
+    told = [(n, m, was, np.atleast_2d(at.metrics[n])) for n, (m, was) in named.items() if n in at.metrics]
+    objective = None if at.objective is None else np.atleast_2d(at.objective)
+    if any(o.name in named for o in fresh.nominal.objectives[:1]):
+        objective = None
+    return [
+        _distributed(
+            Fresh(
+                fresh.size,
+                seed,
+                tuple(
+                    Kept(names, p, _share_estimate(h[i]))
+                    for names, p, h in limits
+                    if p is not None or not h[i].all()
+                ),
+                measures={n: _measured(m, v[i], was, maximize=maximize) for n, m, was, v in told},
+            ),
+            None if objective is None else objective[i],
+            quantiles,
+        )
+        for i in range(len(np.atleast_2d(next(iter(at.metrics.values())))))
+    ]
+
+
+def _distributed(found: Fresh, values: Array | None, quantiles: Sequence[float]) -> Fresh:
+    """Say how the objective is distributed: nothing where it is the same in every world, which needs no estimate."""
+    if values is None or (not np.ptp(values) > 0 and np.isfinite(values).all()):
+        return found
     finite = values[np.isfinite(values)]
     if not finite.size:
-        return replace(nothing, finite=0.0)
+        return replace(found, finite=0.0)
     every = dict(zip(quantiles, estimates.quantiles(finite, tuple(quantiles)), strict=True))
-    share = finite.size / fresh.size
-    return replace(nothing, mean=estimates.mean(finite), quantiles=every, finite=share)
+    return replace(found, mean=estimates.mean(finite), quantiles=every, finite=finite.size / values.size)
 
 
 def _measured(measure: Measure, values: Array, was: float, *, maximize: bool) -> Estimate:
@@ -97,7 +107,7 @@ def _holding(at: Judged) -> dict[str, Array]:
     """Tell of each limit in which worlds it holds; both sides of one name count as one limit."""
     found: dict[str, Array] = {}
     for key, ratio in at.ratios.items():
-        holds = ratio <= 1.0 + HOLDS
+        holds = np.atleast_2d(ratio <= 1.0 + HOLDS)
         found[key.name] = holds & found[key.name] if key.name in found else holds
     return found
 

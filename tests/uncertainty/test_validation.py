@@ -33,7 +33,7 @@ def fresh(spread: float, count: int, seed: int) -> worlds.Worlds:
 
 def test_the_probability_of_a_limit_and_the_quantiles_of_the_objective():
     # time = 1 s times a lognormal number; energy = 10 J + 0.1 J + 10 W * time
-    found = validation.validated(fresh(1.2, 10_000, 7), {}, [Promise(("time",), 0.8, 0.99)], 7)
+    (found,) = validation.validated(fresh(1.2, 10_000, 7), {}, [Promise(("time",), 0.8, 0.99)], 7)
     (kept,) = found.limits
     truth = float(ndtr(1.0))  # log 1.2 / log 1.2 standard deviations
     assert kept.held.low <= truth <= kept.held.high
@@ -46,7 +46,7 @@ def test_the_probability_of_a_limit_and_the_quantiles_of_the_objective():
 
 
 def test_a_promise_that_fresh_samples_contradict():
-    found = validation.validated(fresh(1.2, 10_000, 6), {}, [Promise(("time",), 0.9, 0.99)], 6)
+    (found,) = validation.validated(fresh(1.2, 10_000, 6), {}, [Promise(("time",), 0.9, 0.99)], 6)
     assert [k.names for k in found.broken] == [("time",)]
     assert found.broken[0].words.startswith("time holds in 83.8 % of fresh samples")
     assert found.broken[0].words.endswith("90.0 % was asked")
@@ -64,7 +64,7 @@ def test_limits_together_and_limits_that_nobody_asked_a_probability_of():
     fresh_ones = worlds.of_values(nominal, values)
     at = worlds.judged(fresh_ones, {})
     both = (at.metrics["time"] <= 1.2) & (at.metrics["energy"] <= 20.0)
-    found = validation.validated(fresh_ones, {}, [Promise(("time", "energy"), 0.5, 0.99)], 7)
+    (found,) = validation.validated(fresh_ones, {}, [Promise(("time", "energy"), 0.5, 0.99)], 7)
     joint, *alone = found.limits
     assert joint.held.value == pytest.approx(float(both.mean()))
     assert {k.names for k in alone} == {("time",), ("energy",)}

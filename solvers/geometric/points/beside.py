@@ -45,9 +45,9 @@ def _put_conflicts(answers: BlockAnswers, points: Points, kind: Kind, ask: Oracl
     sets: list[list[tuple[str, ...]]] = [[] for _ in points]
     for owner, conflict in zip(found.owner, found.names(ask.names), strict=True):
         sets[owner].append(conflict)
-    answers.texts("conflicts", points, [json.dumps(some) for some in sets])
+    answers.each("conflicts", points, [json.dumps(some) for some in sets])
     proof = f"{NO_DESIGN}{PROOFS[kind]}; {Conflicts((ask.names,), {}).certificate}"
-    answers.texts("certificate", points, [proof] * points.size)
+    answers.each("certificate", points, [proof] * points.size)
     known: Bools = found.every & found.sure
     return known
 
@@ -80,4 +80,4 @@ def _put_optima(answers: BlockAnswers, points: Points, batch: Batch, a: Answers,
     apart = {n: np.where(np.isnan(v), -1, worth.numbers_apart[n]) for n, v in worth.numbers.items()}
     answers.by_name("sensitivity_one_sided", points, apart, good)
     texts = [of_search(PROOFS[batch.problem.kind], int(n)) for n in a.nodes[good]]
-    answers.texts("certificate", points[good], texts)
+    answers.each("certificate", points[good], texts)

@@ -1,0 +1,224 @@
+"""Few designs, many points, one design for many worlds: every design is judged in all worlds at every point.
+
+For questions in which names, entries of menus or few whole numbers are decided now. It is the way of
+``solvers.counting.tables`` with worlds as one more dimension; a single question is one point (``solvers.robust.scan``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dse.models.arithmetic import CannotTake
+from formulations import evaluation
+from formulations.arithmetics.many import Array, Differ, Points
+from formulations.grids import divided, over_grid
+from formulations.tolerances import HOLDS
+from formulations.uncertainty.wanted import Chance, Wanted
+from formulations.uncertainty.worlds import Worlds, judged, of_values
+from results import fresh_layout
+from results.variables import PROMISE
+from scenarios.axes import chance_axes
+from scenarios.define import composed
+from scenarios.question import Question, combinations
+from scenarios.sweep.grids import Grid
+from scenarios.uncertainty.drawing import draw
+from scenarios.uncertainty.promises import promises
+from solvers import designs, work
+from solvers.enumeration import ONE
+from solvers.judgement import Judged, relative_gap
+from solvers.many_points import blocks, by_choice
+from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.blocks import Block, ByGroup
+from solvers.many_points.by_choice import BestOf
+from solvers.many_points.offers import OTHER_KIND, Offer
+from solvers.mechanisms.why import Why, over_choices
+from solvers.robust import chances, decide_now, robust_conflicts, scan, validation
+from solvers.robust.robust_answers import weighing
+
+CELLS_IN_SAMPLES = 2_000_000
+"""Designs times samples times points in one run of the equations: arrays of 16 MB."""
+METHOD = "a table of all designs, evaluated in every sample at every point"
+
+
+def way(grid: Grid) -> Offer:
+    """Return this way where all that is decided now comes from a table of few designs."""
+    every = list(blocks.kinds(grid))
+    # how many samples may fail depends on how many values a whole number may have
+    ended = any(c.target.kind == "decide" for c in grid.changes) and any(map(promises, every))
+    if ended or not all(map(_few_in_samples, every)):
+        return OTHER_KIND
+    return blocks.offered(_over_grid(grid), _over_grid(blocks.thinned(grid)))
+
+
+def _few_in_samples(question: Question) -> bool:
+    """Whether few designs are judged in samples, and nothing is asked of measures with names."""
+    if not question.decide or len(question.objectives) != 1 or question.measures:
+        return False
+    if not designs.plain(question) or any(d.endless for d in question.decide):
+        return False
+    every = designs.tables(question)
+    return (
+        every is not None
+        and not decide_now.over_box(question)
+        and _cells_of_largest(question) <= CELLS_IN_SAMPLES
+    )
+
+
+def _cells_of_largest(question: Question) -> int:
+    """Designs times samples of the largest combination of names."""
+    assert question.uncertain is not None, "only what is uncertain has samples"
+    return question.uncertain.sampling.samples * max(t.size for t in designs.tables(question) or ())
+
+
+def _over_grid(grid: Grid) -> ByGroup:
+    """Return the way over a grid; its declared work is that of all designs in all samples, fresh ones too."""
+    every = list(blocks.kinds(grid))
+    cells, numbers = max(map(_cells_of_largest, every)), work.metrics(every[0])
+    each = work.seconds(
+        "table metric", numbers * (cells * len(list(combinations(every[0]))) + validation.FRESH)
+    )
+    each += work.seconds("alone evaluation")
+    # a measure, a spread, and in how many samples what may fail, are the same at all points of a piece
+    apart = any(c.target.kind in chance_axes.KINDS for c in grid.changes) or any(map(promises, every))
+    together = CELLS_IN_SAMPLES // max(cells, validation.FRESH)
+    return ByGroup(
+        over_grid.spread(grid),
+        _answered_in_worlds,
+        together,
+        METHOD,
+        "batch",
+        each,
+        by_given=True,
+        apart=apart,
+    )
+
+
+def _wanted_at_points(
+    question: Question, near: Question | None, which: Points, some: Points | slice = slice(None)
+) -> Wanted:
+    """Return a question with ``Many`` numbers in its worlds at ``some`` points; ``near``, ``which``: see ``Worlds``."""
+    uncertain, measure = question.uncertain, question.measure
+    assert uncertain is not None, "only what is uncertain has samples"
+
+    def drawn(q: Question) -> Worlds:
+        return of_values(
+            replace(q, uncertain=None, measure=None), draw(uncertain, uncertain.sampling.samples)
+        )
+
+    worlds, (kinds, own) = drawn(divided.at(question, some)), np.unique(which[some], return_inverse=True)
+    if near is not None and divided.shape(question):
+        worlds = replace(worlds, near=(drawn(divided.at(near, kinds)).every, own.reshape(-1)))
+    return Wanted(worlds, weighing(measure or decide_now.AT_WORST))
+
+
+def _failing_allowed(question: Question) -> tuple[Chance, ...]:
+    assert question.uncertain is not None, "only what is uncertain has samples"
+    try:
+        counted = chances.counted(question, question.uncertain.sampling.samples)
+    except chances.TooFew as few:
+        raise CannotTake(str(few)) from None
+    return tuple(Chance(p.names, k) for p, k in counted)
+
+
+def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+    """Answer some points of a block."""
+    first, which = block.alike_given(points)
+    promised = _failing_allowed(block.grid.question(block.place(int(points[0]))))
+    # what may fail, or a difference, is not judged by a metric at its worst
+    limited = evaluation.bounds(question)
+    by_kind = not promised and not any(composed.may_be_negative(question.model, n) for n in limited)
+    every = []
+    asked = (block.question(points, 2), block.question(points[first], 2), question)
+    for (_, wide), (_, near), (chosen, one) in zip(*map(combinations, asked), strict=True):
+        wanted = partial(_wanted_at_points, wide, near if by_kind else None, which)
+        listed = designs.widest(wide)
+        assert listed is not None, "they are few"
+        try:
+            best = scan.best(replace(wanted(), chances=promised), listed)
+        except Differ as apart:
+            # told of the points that differ in what is given
+            raise (Differ(apart.holds[which]) if len(apart.holds) == len(first) else apart) from None
+        every.append((chosen, one, wanted, listed.names, best))
+    sign = wanted().sign
+    found = [
+        BestOf(
+            chosen,
+            one,
+            partial(_best_of_table, names, best),
+            best.value,
+            sign * best.value,
+            best.missed,
+            np.isinf(best.value) & (best.first >= 0),
+        )
+        for chosen, one, _, names, best in every
+    ]
+
+    def judge(q: Question, x: Mapping[str, Array], bound: Array, shape: tuple[int, ...]) -> Judged:
+        return _judged_in_worlds(q, promised, x, bound, shape)
+
+    def why(now: Points) -> Why:
+        if promised:
+            raise CannotTake("why limits conflict that may fail is told point by point")
+        return over_choices([robust_conflicts.why(wanted(now)) for _, _, wanted, *_ in every])
+
+    good = by_choice.put_best(into, found, points, why, judge=judge)
+    which_best = np.argmin([b.value for b in found], axis=0)
+    for k, b in enumerate(found):
+        own = good & (which_best == k) & np.isfinite(b.value)
+        if own.any():
+            put_fresh(into, points[own], divided.at(b.question, own), {**b.x(own)})
+    return good
+
+
+def _best_of_table(names: tuple[str, ...], best: scan.Best, own: Mask) -> Mapping[str, Array]:
+    return dict(zip(names, best.x[best.first[own]].T, strict=True))
+
+
+def _judged_in_worlds(
+    question: Question,
+    promised: tuple[Chance, ...],
+    x: Mapping[str, Array],
+    bound: Array,
+    shape: tuple[int, ...],
+) -> Judged:
+    """Judge the best designs of points in all worlds: means of metrics, and limits where they are nearest to broken."""
+    wanted = _wanted_at_points(divided.before_axes(question, 2), None, ONE)
+    at = judged(wanted.worlds, {n: v[:, None, None] for n, v in x.items()})
+    assert at.objective is not None, "there is one"
+
+    def each(values: Array) -> Array:
+        return np.broadcast_to(values.reshape(-1), shape)
+
+    cases = {q.name for q in question.model.metrics if q.flags}
+    means = {
+        n: each(np.where((np.ptp(v, -1) > 0) & (n in cases), np.nan, scan.mean(v)[..., 0]))
+        for n, v in at.metrics.items()
+    }
+    fails = {
+        n: np.any([r > 1 + HOLDS for k, r in at.ratios.items() if k.name in c.names], axis=0)
+        for c in promised
+        for n in c.names
+    }
+    ratios = {
+        k: each((np.where(fails[k.name], -np.inf, r) if k.name in fails else r).max(-1))
+        for k, r in at.ratios.items()
+    }
+    objective = each(wanted.measure.value(at.objective, maximize=wanted.sign < 0))
+    return Judged(question, shape, x, means, ratios, objective, bound, relative_gap(objective, bound))
+
+
+def put_fresh(into: BlockAnswers, points: Points, question: Question, x: Mapping[str, Any]) -> None:
+    """Judge the designs ``x`` (N,) of some points in fresh samples; ``question``: with ``Many`` numbers (N,)."""
+    labels = into.plan.labels.get(PROMISE, ())
+    found = decide_now.validated(divided.before_axes(question, 1), {n: v[:, None] for n, v in x.items()})
+    # where nothing changes between points one is like all
+    every = found if len(found) == len(points) else found * len(points)
+    for v in into.plan.variables:
+        if v.role == fresh_layout.ROLE:
+            told = [fresh_layout.value(f, v.key, labels) for f in every]
+            into.each(v.name, points, [np.nan if value is None else value for value in told])

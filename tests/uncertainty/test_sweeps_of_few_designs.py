@@ -1,0 +1,102 @@
+"""Sweeps of few designs that are decided now: answered together, as each point by itself, with the same bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+import scenarios
+from formulations.grids import over_grid
+from results.dataset import layout, to_arrays
+from solvers.answer import answer
+from solvers.robust import tables
+
+NAMES: dict[str, Any] = {
+    "model": "roofline",
+    "given": {"flops": 1e12, "intensity": 4.0},
+    "decide": {"machine": {"values": ["gtx-titan-choi2014", "gtx680-choi2014", "arndale-gpu-choi2014"]}},
+    "uncertain": {"intensity": {"loguniform": [0.25, 64]}, "sampling": {"samples": 256}},
+}
+COUNTS: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "jaketown",
+    "given": {"bodies": 1e6, "flops_per_pair": 20},
+    "decide": {"processors": {"min": 1, "max": 40, "integer": True}, "memory": {"values": [1e5, 1e6, 1e7]}},
+    "uncertain": {
+        "machine.time_per_flop": {"uniform": ["2.52 ps/flop", "4.11 ps/flop"]},
+        "machine.energy_per_flop": {"lognormal": ["279 pJ/flop", 1.5]},
+        "sampling": {"samples": 256},
+    },
+}
+FLOPS = {"path": "given.flops", "factors": [0.5, 1.0, 3.0]}
+DEADLINE = {"path": "limits.time.max", "values": ["0.5 s", "2 s", "20 s", "1000 s"]}
+BODIES = {"path": "given.bodies", "factors": [0.5, 1.0, 2.0]}
+ASKED = {
+    "a mean": {
+        **NAMES,
+        "objective": {"minimize": "energy", "measure": "mean"},
+        "sweep": {"flops": FLOPS},
+    },
+    "levels of a tail": {
+        **NAMES,
+        "objective": {"minimize": "energy", "cvar": 0.9},
+        "sweep": {"flops": FLOPS, "level": {"path": "objective.cvar", "values": [0.0, 0.5, 0.9]}},
+    },
+    "a quantile and a deadline": {
+        **NAMES,
+        "objective": {"minimize": "energy", "quantile": 0.9},
+        "limits": {"time": {"max": "1 s"}},
+        "sweep": {"flops": FLOPS, "deadline": DEADLINE},
+    },
+    "whole numbers within limits": {
+        **COUNTS,
+        "objective": {"minimize": "energy", "measure": "mean"},
+        "limits": {"time": {"max": "2 s"}, "power": {"max": "20 kW"}},
+        "sweep": {"bodies": BODIES, "deadline": DEADLINE},
+    },
+    "a limit that may fail": {
+        **COUNTS,
+        "objective": {"minimize": "energy", "measure": "mean"},
+        "limits": {"time": {"max": "2 s", "probability": 0.8, "confidence": 0}},
+        "sweep": {"bodies": BODIES, "deadline": DEADLINE},
+    },
+}
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_points_are_answered_together_as_each_by_itself(asked: dict[str, Any]):
+    grid = scenarios.grid(dse.load(asked))
+    offer = tables.way(grid)
+    assert offer.path is not None
+    plan = layout(grid)
+    arrays, left = offer.path.solve(plan, over_grid.whole(grid))
+    assert left.mean() < 0.5
+    for place in zip(*np.nonzero(~left), strict=True):
+        alone = answer(grid.question(tuple(map(int, place))), neighbours=False)
+        wanted = to_arrays(plan, [alone], (1,))
+        told = {"status", "binding", "would_do"} if alone.status == "infeasible" else set(wanted)
+        for name in told - {"seconds", "gap"}:
+            values = wanted[name]
+            if values.dtype.kind == "f":
+                here = arrays[name][place]
+                np.testing.assert_allclose(here, values[0], rtol=1e-9, err_msg=f"{name} at {place}")
+            else:
+                np.testing.assert_array_equal(arrays[name][place], values[0], f"{name} at {place}")
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_points_have_the_same_bits_however_the_grid_is_cut(asked: dict[str, Any]):
+    grid = scenarios.grid(dse.load(asked))
+    path, plan = tables.way(grid).path, layout(grid)
+    assert path is not None
+    every, left = path.solve(plan, over_grid.whole(grid))
+    for place in np.ndindex(*grid.shape):
+        region = tuple(slice(i, i + 1) for i in place)
+        one, missed = path.solve(plan, region)
+        assert bool(missed.all()) == bool(left[place])
+        for name, values in one.items():
+            if name != "seconds" and not left[place]:
+                assert values.tobytes() == every[name][region].tobytes(), (name, place)
