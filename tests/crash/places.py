@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 WORKERS = 2
 TTL = "20s"
 """How long a worker of somebody else's scheduler may be silent; five minutes unless told otherwise."""
-# few linear programs in small chunks: what is tried is not the solving
+# linear programs: a sweep of them takes a second, and what is tried is not the solving
 GRID = """
 title   = "Least energy of two regions on two processors within a deadline"
 model   = "partition"
@@ -44,7 +44,7 @@ time = { max = "0.2 s" }
 path    = "given.regions.1.flops"
 start   = 1e9
 stop    = 1e11
-num     = 24
+num     = 80
 spacing = "log"
 
 [sweep.idling]
@@ -76,7 +76,6 @@ class Place:
             "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent / "hooks"), str(ROOT)]),
             "CRASH_JOURNAL": str(self.journal),
             # the moments below are between the first and the fifth of twelve chunks, and each chunk is long enough
-            "CHUNK_POINTS": "6",
             "CHUNK_PAUSE": "0.1",
             "CHUNK_HOLD": "7",
             "CHUNK_RELEASE": str(self.folder / "release"),

@@ -1,7 +1,6 @@
 """Found by every Python that a test starts with this folder on its path: sweeps that can be interrupted.
 
-``CHUNK_POINTS``: so few points a chunk may have, where each is a solve of its own. ``CHUNK_PAUSE``: seconds that a
-chunk waits before it is written. ``CHUNK_HOLD``: so many chunks are written, and the
+``CHUNK_PAUSE``: seconds that a chunk waits before it is written. ``CHUNK_HOLD``: so many chunks are written, and the
 others only when the file ``CHUNK_RELEASE`` is there: whatever is to happen to a sweep meets it under way, however fast
 or slow the machine is. ``CRASH_JOURNAL``: a file in which each chunk that is begun is noted; chunks are then solved
 point by point, as with ``ONE_BY_ONE``. ``CLOCK_BACK``: a file; from when it is there every clock of the day is an hour
@@ -23,7 +22,6 @@ from typing import Any
 
 JOURNAL = os.environ.get("CRASH_JOURNAL", "")
 ONE_BY_ONE = os.environ.get("ONE_BY_ONE", "")
-POINTS = int(os.environ.get("CHUNK_POINTS", "0"))
 PAUSE = float(os.environ.get("CHUNK_PAUSE", "0"))
 HOLD = int(os.environ.get("CHUNK_HOLD", "0"))
 RELEASE = os.environ.get("CHUNK_RELEASE", "")
@@ -62,10 +60,6 @@ def pausing(module: Any) -> None:
         return write(store, *arguments, **options)
 
     module.write_chunk = paused
-
-
-def in_small_chunks(module: Any) -> None:
-    module.FEWEST_SOLVES = POINTS
 
 
 def set_back() -> None:
@@ -123,8 +117,6 @@ if JOURNAL:
     sys.meta_path.insert(0, Changed("dse.sweeping.points.chunk_work", noting))
 elif ONE_BY_ONE:
     sys.meta_path.insert(0, Changed("dse.sweeping.points.chunk_work", one_by_one))
-if POINTS:
-    sys.meta_path.insert(0, Changed("results.stores.chunks", in_small_chunks))
 if CLOCK:
     set_back()
 if STALE:
