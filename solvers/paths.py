@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from formulations import handover
-from formulations.grids import batch, divided
+from formulations.grids import batch
 from scenarios.sweep.grids import Grid
 from solvers import anchors, work
 from solvers.counting import sums, tables, whole
-from solvers.geometric.points import geometric, ratios
+from solvers.geometric.points import geometric
 from solvers.linear.points import linear
 from solvers.many_points import by_anchor, by_choice, evaluated
 from solvers.many_points.offers import OTHER_KIND, Choice, Offer
@@ -21,7 +21,6 @@ Way = Callable[[Grid], Offer]
 WAYS: tuple[Way, ...] = (
     evaluated.way,
     geometric.way,
-    ratios.way,
     tables.way,
     whole.way,
     linear.way,
@@ -46,10 +45,6 @@ IDLE = "how long processors idle is searched for at each point; without idle it 
 MIXED = (
     "many whole numbers and numbers that can be divided are decided together in a linear program, which is searched at "
     "each point; with few whole numbers, or with these only, it may go at once"
-)
-SEVERAL_GAPS = (
-    "{} of the decided numbers are whole or from lists, beside others that can be divided; with one such number, or "
-    "short lists for all but one, it would go at once"
 )
 SUMS = "{}; it would go at once if such sums depended on at most {} decided numbers, each by itself"
 NO_OBJECTIVE = (
@@ -114,11 +109,9 @@ def _no_way(grid: Grid) -> str:
     gaps = sum(v.discrete for v in problem.variables)
     if problem.program is not None and 0 < gaps < len(problem.variables):
         return MIXED
-    if 1 < gaps < len(problem.variables):
-        return SEVERAL_GAPS.format(gaps)
     refusals = [case.refusal for case in batch.cases(problem) if case.refusal]
     if refusals and all(case.rows is not None for case in batch.cases(problem)):
-        return SUMS.format(refusals[0], divided.MOST_FORMS)
+        return SUMS.format(refusals[0], batch.MOST_FORMS)
     return f"{NO_WAY}: {refusals[0]}" if refusals else NO_WAY
 
 

@@ -156,11 +156,6 @@ def _run_tasks(parent: _Task, tasks: Sequence[Callable[[], T]], questions: Seque
     return [cast("T", task.value) for task in own]
 
 
-def beside_others() -> bool:
-    """Tell whether this runs as a task beside others."""
-    return _current.get() is not None
-
-
 def solve(
     A: Array, logc: Array, ptr: NDArray[np.intp], low: Array, high: Array, *, tol: float | None = None
 ) -> gp.Result:

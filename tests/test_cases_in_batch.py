@@ -27,7 +27,7 @@ from formulations.grids import batch
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from solvers.counting import sums, tables, whole
-from solvers.geometric.points import geometric, ratios
+from solvers.geometric.points import geometric
 from solvers.linear.points import linear
 from solvers.many_points import by_piece, evaluated
 from solvers.nonlinear.points import unstructured
@@ -60,7 +60,7 @@ class Answered:
 @pytest.fixture
 def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
     """Answer a question with an axis for each path by the first fast way that takes it, however few points it has."""
-    for way in (by_piece, ratios, geometric, linear, sums, tables, unstructured, whole):
+    for way in (by_piece, geometric, linear, sums, tables, unstructured, whole):
         for fewest in ("FEWEST_POINTS", "FEWEST_COMPILED", "OF_A_STRUCTURE"):
             monkeypatch.setattr(way, fewest, 1, raising=False)
 
@@ -70,7 +70,7 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
         found = evaluated.way(grid).path
         if found is None and all(batch.structure(grid.question(i)) is not None for i in grid.kinds()):
             found = geometric.over(batch.apart(grid), compiled=False)
-        for way in (ratios.way, tables.way, whole.way, sums.way, linear.way, unstructured.way):
+        for way in (tables.way, whole.way, sums.way, linear.way, unstructured.way):
             if found is None:
                 offer = way(grid)
                 found = offer.path if offer.share >= SHARE_ANSWERED else None

@@ -1,8 +1,9 @@
-"""A geometric program with numbers of its own at every point of a grid: one run of the model's arithmetic for them all.
+"""Ratios of posynomials with numbers of their own at every point of a grid: one run of the model's arithmetic for all.
 
 The exponents are the same at every point, the coefficients are arrays. What changes more than coefficients (a swept
 exponent, a number that is 0 at some points only, a lower limit that says nothing at some) is kept apart: blocks are cut
-there, so that a block has one structure.
+there, so that a block has one structure. What divides by sums (average power) keeps its divisors; the rest are
+geometric programs.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Array, Canonical
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
-from formulations.problem import Goal, Problem, at_many, farther, formulate
+from formulations.problem import Goal, Kind, Problem, at_many, farther, formulate
 from formulations.row_keys import RowKey
-from scenarios.question import Question
+from scenarios.question import HALVINGS, Question
 from scenarios.sweep.grids import Grid
 
 Pair = tuple[Posynomial, Posynomial]
 Maker = Callable[[Spread, Region], object]
-Fits = Callable[[Canonical], bool]
+MOST_FORMS = 2
+"""Linear forms in the divisors: the search cuts along each of them, so that more are out of reach."""
 ROWS_TRIED = 1000
 """Rows of an axis of them that are tried when its structure is looked at."""
 FIRSTS_KEPT = 64
@@ -58,10 +60,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The geometric programs of the N points of a block, in C order.
+    """The programs of the N points of a block, in C order.
 
     ``question`` holds arrays; ``problem`` is that question in mathematics; ``arrays``: with coefficients (N, K) and
-    boxes (N, n), of a discrete variable from its first to its last value; no divisors.
+    boxes (N, n), of a discrete variable from its first to its last value.
     """
 
     question: Question
@@ -94,11 +96,6 @@ class Batch:
         """Upper ends of the logarithmic boxes (N, n)."""
         return self.arrays.high
 
-    @property
-    def discrete(self) -> int | None:
-        """Place of the variable that has whole numbers or listed values only; there is at most one."""
-        return next((i for i, v in enumerate(self.problem.variables) if v.discrete), None)
-
     def of(self, pairs: Sequence[Pair]) -> Table:
         """Return the table of further expressions, which must have monomial divisors."""
         return table(tuple(v.name for v in self.problem.variables), pairs, self.shape)
@@ -119,42 +116,47 @@ class Batch:
 
 
 def structure(question: Question) -> tuple[Problem, ...] | None:
-    """Return a question (of plain numbers) in mathematics if it is a geometric program with an objective, else None.
+    """Return a question (of plain numbers) in mathematics if it is ratios of posynomials with an objective, else None.
 
-    Where maxima can be held in several ways, each of these cases is one. One of the variables may have whole numbers or
-    listed values only.
+    It is a geometric program, or divides by sums of few variables. Where maxima can be held in several ways, each of
+    these cases is one. What decides whole numbers or listed values only is left to tables, but for one variable alone;
+    beside sums none may be counted in halvings.
     """
-    if not one_discrete(question):
+    if not _of_numbers(question):
         return None
-    problem = formulate(question)
-    found = cases(problem)
-    if problem.program is not None or not all(c.rows is not None and _divides_by_monomials(c) for c in found):
+    found = cases(formulate(question))
+    if any(p.rows is None or p.goal is None or not p.goal.numerator.terms for p in found):
         return None
-    return found
+    if not any(map(divides, found)):
+        return found
+    halved = question.objectives[0].name == HALVINGS.name or any(d.base is not None for d in question.decide)
+    if halved or all(p.kind not in (Kind.NLP, Kind.MINLP) for p in found):
+        return None
+    return found if all(_in_reach(canon.canonical(p, p.goal)) for p in found) else None
 
 
-def _divides_by_monomials(problem: Problem) -> bool:
-    if problem.goal is None or not problem.goal.numerator.terms:
-        return False
-    sums = [problem.goal.denominator, *(r.denominator for r in problem.rows or ())]
-    return all(d.is_monomial for d in sums)
+def divides(problem: Problem) -> bool:
+    """Whether the goal or a row of a problem divides by a sum."""
+    stated = (*(problem.rows or ()), *((problem.goal,) if problem.goal else ()))
+    return not all(s.denominator.is_monomial for s in stated)
 
 
-def one_discrete(question: Question) -> bool:
-    """Whether a question has one objective, decides numbers only, and at most one that is whole or from a list."""
+def _in_reach(c: Canonical) -> bool:
+    """Whether sums that something divides by, if any, depend on few variables, each by itself."""
+    return len(c.forms) <= MOST_FORMS and bool(((c.forms != 0).sum(1) == 1).all())
+
+
+def _of_numbers(question: Question) -> bool:
+    """Whether a question has one objective and decides numbers, of which not several are all whole or from lists."""
     plain = all(d.choices is None and all(x > 0 for x in d.values or ()) for d in question.decide)
-    plain = plain and sum(d.integer or d.values is not None for d in question.decide) <= 1
+    gaps = sum(d.integer or d.values is not None for d in question.decide)
+    plain = plain and (gaps <= 1 or gaps < len(question.decide))
     return bool(question.decide) and plain and len(question.objectives) == 1 and not question.model.black_box
 
 
 def cases(problem: Problem) -> tuple[Problem, ...]:
     """Return the cases of a problem with maxima, any other problem as its only case."""
     return problem.cases or (problem,)
-
-
-def without_divisors(c: Canonical) -> bool:
-    """Whether nothing divides by a sum: a geometric program."""
-    return not c.divisors
 
 
 def apart(grid: Grid, maker: Maker | None = None, found: Spread | None = None) -> Spread:
@@ -234,7 +236,7 @@ def of_first(spread: Spread, region: Region, recognise: Callable[[Question], Any
 
 
 def batch(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
-    """Run the model's arithmetic once for a piece, for each case; None where that is not a geometric program."""
+    """Run the model's arithmetic once for a piece, for each case; None where that has another structure."""
     first = of_first(spread, region, structure)
     if first is None:
         return None
@@ -242,7 +244,7 @@ def batch(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
 
 
 def of_question(
-    first: Sequence[Problem], question: Question, shape: tuple[int, ...], fits: Fits = without_divisors
+    first: Sequence[Problem], question: Question, shape: tuple[int, ...]
 ) -> tuple[Batch, ...] | None:
     """Run the model's arithmetic once for a question that holds arrays; a batch for each case.
 
@@ -250,19 +252,17 @@ def of_question(
     comes out differently with arrays, or does not fit.
     """
     problems = at_many(first, question)
-    made = tuple(b for p in problems if (b := of_problem(p, p.goal, shape, fits)) is not None)
+    made = tuple(b for p in problems if (b := of_problem(p, p.goal, shape)) is not None)
     return made if made and len(made) == len(problems) else None
 
 
-def of_problem(
-    problem: Problem, goal: Goal | None, shape: tuple[int, ...] = (), fits: Fits = without_divisors
-) -> Batch | None:
-    """Return a problem as arrays, for this goal or for any design (None); None where these do not fit.
+def of_problem(problem: Problem, goal: Goal | None, shape: tuple[int, ...] = ()) -> Batch | None:
+    """Return a problem as arrays, for this goal or for any design (None); None where its divisors are out of reach.
 
     A problem of plain numbers, with no ``shape``, is a batch of one.
     """
     c = canon.canonical(problem, goal, shape=shape or (1,))
-    return Batch(problem.question, problem, shape, c) if fits(c) else None
+    return Batch(problem.question, problem, shape, c) if _in_reach(c) else None
 
 
 def alone(problem: Problem, goal: Goal | None) -> Batch:

@@ -1,13 +1,10 @@
-"""Ratios of sums at every point of a grid: one run of the model's arithmetic, the coefficients as arrays.
+"""Questions and arrays of many points at some of them, and the same arrays with other goals and rows.
 
-Average power, or any other quotient of two sums is not a posynomial: its divisor stays. The arrays are those of
-``formulations.canonical`` with one row of coefficients for each point, so that relaxations and restrictions of many
-points at once are made by the same functions.
+The arrays are those of ``formulations.canonical`` with one row of coefficients for each point.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -15,61 +12,20 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import canonical as canon
 from formulations.arithmetics.many import Many
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Array, Canonical, Divisor
-from formulations.grids import batch
-from formulations.grids.batch import Batch
-from formulations.grids.over_grid import Region, Spread, sides
-from formulations.problem import Goal, Kind, Problem, formulate
-from scenarios.question import HALVINGS, Decision, Limit, Question
-
-MOST_FORMS = 2
-"""Linear forms in the divisors: the search cuts along each of them, so that more are out of reach."""
+from formulations.problem import Goal
+from scenarios.question import Decision, Limit, Question
 
 Held = TypeVar("Held", Limit, Decision)
 Indices = NDArray[np.intp]
 
 
-def structure(question: Question) -> tuple[Problem, ...] | None:
-    """Return a question (of plain numbers) in mathematics if it divides by sums of few variables, else None.
-
-    Where maxima can be held in several ways, each of these cases is one. One of the variables may have whole numbers or
-    listed values only, and none may be counted in halvings.
-    """
-    if not batch.one_discrete(question) or any(d.base is not None for d in question.decide):
-        return None
-    cases = batch.cases(formulate(question))
-    if any(p.rows is None for p in cases) or all(p.kind not in (Kind.NLP, Kind.MINLP) for p in cases):
-        return None
-    goal = cases[0].goal
-    if goal is None or goal.name == HALVINGS.name or not goal.numerator.terms:
-        return None
-    return cases if all(_in_reach(canon.canonical(p, p.goal)) for p in cases) else None
-
-
-def _in_reach(c: Canonical) -> bool:
-    return not c.divisors or by_few_forms(c)
-
-
-def by_few_forms(c: Canonical) -> bool:
-    """Whether something divides by sums, and these depend on few variables, each by itself."""
-    return bool(c.divisors) and len(c.forms) <= MOST_FORMS and bool(((c.forms != 0).sum(1) == 1).all())
-
-
-def divided(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
-    """Run the model's arithmetic once for a piece, for each case; None where it has another structure."""
-    first = batch.of_first(spread, region, structure)
-    if first is None:
-        return None
-    shape = sides(region)
-    return batch.of_question(first, flat(spread.question(region), shape), (math.prod(shape),), _in_reach)
-
-
-def goal_at(g: Goal, points: Indices) -> Goal:
-    """Return a goal with coefficients of many points at some of them."""
-    return replace(g, numerator=_at(g.numerator, points), denominator=_at(g.denominator, points))
+def goal_at(g: Goal, shape: tuple[int, ...], points: Indices) -> Goal:
+    """Return a goal with coefficients that broadcast to a block of points at some of them, counted in C order."""
+    numerator, denominator = (_at(p, shape, points) for p in (g.numerator, g.denominator))
+    return replace(g, numerator=numerator, denominator=denominator)
 
 
 def flat(question: Question, shape: tuple[int, ...]) -> Question:
@@ -130,10 +86,11 @@ def with_ends(question: Question, low: Callable[[Array], Any], high: Callable[[A
     return replace(question, limits=limits, decide=decide)
 
 
-def _at(p: Posynomial, points: Indices) -> Posynomial:
-    return Posynomial(
-        {key: c[points] if isinstance(c, np.ndarray) and c.ndim else c for key, c in p.terms.items()}
-    )
+def _at(p: Posynomial, shape: tuple[int, ...], points: Indices) -> Posynomial:
+    every = {
+        key: np.broadcast_to(c, shape).ravel()[points] if np.ndim(c) else c for key, c in p.terms.items()
+    }
+    return Posynomial(every)
 
 
 def take(c: Canonical, points: Any) -> Canonical:
@@ -187,10 +144,3 @@ def _ordered(c: Canonical, rows: Sequence[int]) -> Canonical:
 def _with_divisors(c: Canonical, divisors: tuple[Divisor, ...]) -> Canonical:
     """Return the same with the divisors that are left; where nothing divides there are no forms either."""
     return replace(c, divisors=divisors, forms=c.forms if divisors else c.forms[:0], tighter=None)
-
-
-def eased(c: Canonical, slack: float) -> Canonical:
-    """Return the same with all limits easier by this much, in logs."""
-    logc = c.logc.copy()
-    logc[:, c.ptr[1] :] -= slack
-    return replace(c, logc=logc)

@@ -153,7 +153,7 @@ def _sensitivities(
     first: Problem, made: Batch, found: Answers, good: NDArray[np.intp], judged: Judged
 ) -> Sensitivities | None:
     """Sensitivities of limits and given numbers at the ``good`` points, as far as that is known."""
-    if made.discrete is not None or not good.size:
+    if made.arrays.allowed or not good.size:
         # discrete decisions have no rates
         return None
     own = divided.take(made.arrays, good)

@@ -62,7 +62,7 @@ def _is_linear_problem(problem: Problem) -> bool:
     return problem.program is not None or problem.kind in {Kind.LP, Kind.MILP}
 
 
-def model_of(problem: Problem, form: str | None = None) -> Any:
+def model_of(problem: Problem) -> Any:
     """Build the model that a solver gets: in logarithms where there are any, over what the limits leave.
 
     Raises ``formulations.pyomo_models.user_variables.NoModel``.
@@ -71,7 +71,7 @@ def model_of(problem: Problem, form: str | None = None) -> Any:
 
     refused = problem.kind in {Kind.EVALUATION, Kind.BLACK_BOX}
     kept = None if _is_linear_problem(problem) or refused else box(problem.question)
-    return user_model(problem, form or form_of(problem), kept)
+    return user_model(problem, form_of(problem), kept)
 
 
 Build = Callable[[Mapping[str, str], Problem], Any]

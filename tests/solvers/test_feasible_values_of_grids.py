@@ -20,7 +20,6 @@ from dse.quantities import show
 from dse.sweeping.points import chunk_work
 from formulations import handover
 from formulations.grids import batch, over_grid
-from formulations.grids.divided import divided
 from results import flat
 from results.dataset import CONFLICTING, STATUS_CODES, layout
 from results.page import columns
@@ -29,7 +28,7 @@ from solvers import feasible_values
 from solvers.answer import answer
 from solvers.counting import tables, whole
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import geometric, ratios
+from solvers.geometric.points import geometric
 from solvers.geometric.points.geometric_answers import answered
 from solvers.geometric.programs import relaxed_limits
 from solvers.linear.points import linear
@@ -82,10 +81,10 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
         },
         lambda grid: geometric.over(batch.apart(grid), compiled=False),
     ),
-    "ratios of sums": (CAPPED, lambda grid: ratios.over(batch.apart(grid, divided), compiled=False)),
+    "ratios of sums": (CAPPED, lambda grid: geometric.over(batch.apart(grid), compiled=False)),
     "ratios of sums, powers of two": (
         CAPPED | {"decide": POWERS},
-        lambda grid: ratios.over(batch.apart(grid, divided), compiled=False),
+        lambda grid: geometric.over(batch.apart(grid), compiled=False),
     ),
     "tables": (
         PARTITION | {"given": {"regions": [r | {"divisible": False} for r in REGIONS]}},

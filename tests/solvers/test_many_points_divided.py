@@ -23,7 +23,7 @@ from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers.answer import answer
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import ratios
+from solvers.geometric.points import geometric
 from solvers.geometric.programs import branch, ties
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
@@ -64,7 +64,7 @@ def grid(question: dict[str, Any]) -> Grid:
 
 def at_once(of: Grid) -> tuple[Arrays, np.ndarray]:
     """All points together, by NumPy."""
-    way = ratios.over(batch.apart(of, divided.divided), compiled=False)
+    way = geometric.over(batch.apart(of), compiled=False)
     return way.solve(results.dataset.layout(of), tuple(slice(0, n) for n in of.shape))
 
 
@@ -245,7 +245,8 @@ def _by_this_way(name: str) -> bool:
     question = next(iter(of.bases.values()))
     if question.uncertain is not None or len(question.objectives) != 1 or of.size != 1:
         return False
-    return not any(x.within for x in question.limits) and divided.structure(question) is not None
+    cases = () if any(x.within for x in question.limits) else batch.structure(question) or ()
+    return any(map(batch.divides, cases))
 
 
 # in parts, and not one by one: to know the questions of this way takes reading all of them
@@ -277,7 +278,7 @@ def test_what_divides_without_a_remainder_may_be_taken_out_of_a_ratio():
     """The same least value with and without one more variable, and fewer nodes where it hardly changes."""
     question = asked({"limits.power_per_processor.max": log(0.2, 20.0, 6)}, LEAST_TIME, model="lu")
     of = grid(question | {"machine": "a10g", "given": {"order": 1e5}})
-    (d,) = divided.divided(batch.apart(of, divided.divided), (slice(0, 6),)) or ()
+    (d,) = batch.batch(batch.apart(of), (slice(0, 6),)) or ()
     cap = next(i for i, key in enumerate(d.arrays.keys) if key.name == "power_per_processor")
     c = divided.aimed(d.arrays, cap)
     whole = branch.search(c, gp.solve, value_only=True, most=4000)
@@ -298,7 +299,7 @@ def power_capped() -> tuple[Grid, results.dataset.Layout]:
 
 def test_where_no_design_is_kept_none_is_chosen_among_equally_good_ones(monkeypatch: pytest.MonkeyPatch):
     grid, plan = power_capped()
-    way, region = ratios.over(over_grid.spread(grid)), over_grid.whole(grid)
+    way, region = geometric.over(over_grid.spread(grid)), over_grid.whole(grid)
     whole, left = way.solve(plan, region)
     assert (whole["status"][~left] == OPTIMAL).sum() > 6
 
@@ -317,7 +318,7 @@ def test_where_no_design_is_kept_none_is_chosen_among_equally_good_ones(monkeypa
 
 def test_what_is_surely_worse_than_something_known_is_left_with_its_bound():
     grid, plan = power_capped()
-    way, region = ratios.over(over_grid.spread(grid)), over_grid.whole(grid)
+    way, region = geometric.over(over_grid.spread(grid)), over_grid.whole(grid)
     whole, left = way.solve(plan, region)
     best = whole["objective"]
     factors = np.where(np.arange(best.size) % 2, 0.9, 1.0)

@@ -11,7 +11,6 @@ from geometric_grids import FREE, assert_alike, at_once, grid, log, share
 from formulations.grids import batch
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from scenarios.sweep.grids import Grid
 from solvers.answer import answer
 from solvers.geometric.points import geometric
 from solvers.many_points import by_piece
@@ -256,20 +255,21 @@ def test_of_many_points_next_to_none_is_left_over():
     assert share(arrays, Status.INFEASIBLE) > 0.05
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        grid({"limits.power.max": log("1 W", "1 kW", 600)}, limits='power = { max = "1 W" }'),
-        grid(
-            {"limits.time.max": log("1 ms", "10 s", 600)},
-            decide="processors = { max = 65536, integer = true }\nmemory = { integer = true }",
-            limits='time = { max = "1 s" }',
-        ),
-    ],
-    ids=["a power cap", "two whole numbers"],
-)
-def test_other_grids_go_other_ways(asked: Grid):
+def test_two_whole_numbers_go_another_way():
+    asked = grid(
+        {"limits.time.max": log("1 ms", "10 s", 600)},
+        decide="processors = { max = 65536, integer = true }\nmemory = { integer = true }",
+        limits='time = { max = "1 s" }',
+    )
     assert geometric.way(asked).path is None
+
+
+def test_a_power_cap_goes_by_a_search():
+    path = geometric.way(
+        grid({"limits.power.max": log("1 W", "1 kW", 600)}, limits='power = { max = "1 W" }')
+    ).path
+    assert path is not None
+    assert path.kind == "search"
 
 
 def test_a_power_over_the_longest_time_goes_by_cases():

@@ -98,6 +98,12 @@ WHOLE = {
         objective='minimize = "energy_delay"',
         limits='time = { max = "1 s" }\nenergy = { max = 1e3 }',
     ),
+    "whole processors and listed messages": grid(
+        {"limits.time.max": log("1 ms", "10 s", 8), "given.bodies": "values = [1e2, 1e3, 1e4]"},
+        decide="processors = { max = 65536, integer = true }\nmemory = {}\n"
+        '"machine.max_message" = { values = [10, 100, 1000] }',
+        limits='time = { max = "1 s" }',
+    ),
 }
 
 

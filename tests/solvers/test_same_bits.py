@@ -11,9 +11,9 @@ from random_posynomials import random_programs
 import dse
 import results.dataset
 import scenarios
-from formulations.grids import batch, divided, over_grid
+from formulations.grids import batch, over_grid
 from solvers.geometric.kernel import gp
-from solvers.geometric.points import geometric, ratios
+from solvers.geometric.points import geometric
 from solvers.geometric.programs import relaxed_limits
 from solvers.linear.points import linear
 from solvers.many_points.by_piece import ByPiece
@@ -88,7 +88,7 @@ def test_what_a_point_takes_out_of_its_ratio_does_not_depend_on_its_neighbours(
         },
     }
     of = scenarios.grid(dse.load(asked))
-    _assert_same_bits(ratios.over(batch.apart(of, divided.divided), compiled=False), (2, 3))
+    _assert_same_bits(geometric.over(batch.apart(of), compiled=False), (2, 3))
 
 
 @pytest.mark.parametrize("goal", ["energy", "time"])

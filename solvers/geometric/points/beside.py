@@ -28,7 +28,7 @@ UNEXPLAINED = "an answer of which not everything is told for many points at once
 
 def put(answers: BlockAnswers, points: Points, batch: Batch, a: Answers, solve: Solver) -> Bools:
     """Tell what stands beside the answers of some geometric programs; tells of which all of it is known."""
-    if batch.discrete is not None:
+    if batch.arrays.allowed:
         return np.zeros(a.status.size, bool)
     best: Bools = (a.status == STATUS_CODES[Status.OPTIMAL]) & a.plain
     _put_optima(answers, points, batch, a, best)

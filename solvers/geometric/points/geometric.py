@@ -1,14 +1,15 @@
-"""Geometric programs: all points of a block solved together, each with its own certificate.
+"""Ratios of posynomials: all points of a block solved together, each with its own certificate.
 
 The model's arithmetic runs once with arrays for coefficients; an interior-point kernel then solves point after point.
-Large grids are worth a compiler, smaller ones are solved by the same method in NumPy.
+What divides by sums of one or two variables' powers (a cap on average power) is searched by branch and bound over the
+same kernel. Large grids are worth a compiler, smaller ones are solved by the same method in NumPy.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -16,12 +17,11 @@ from numpy.typing import NDArray
 
 from formulations import handover
 from formulations.grids import batch
-from formulations.grids.batch import Batch, Maker
+from formulations.grids.batch import Batch
 from formulations.grids.over_grid import Region, Spread
 from formulations.problem import Problem
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.geometric.kernel import gp
@@ -39,15 +39,30 @@ from solvers.geometric.points.geometric_answers import (
 )
 from solvers.geometric.programs import relaxed_limits, ties
 from solvers.geometric.programs.optimal_face import Solver, Stages
-from solvers.many_points import by_piece
+from solvers.many_points import blocks, by_piece
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.by_piece import ByPiece, Piece
 from solvers.many_points.offers import OF_A_STRUCTURE, Offer, pays
 from solvers.patterns import groups
 
 KIND = "geometric program"
-PIECE = 50_000
-"""Points of a piece: setting up the arithmetic takes some ms, and two of them make a chunk."""
+SEARCH = "search"
+OF_MONOMIALS = (
+    "geometric {} {}",
+    "{} over all points of a chunk, each with its own bound; what that leaves over one by one",
+    "batch",
+)
+OF_SUMS = (
+    "divided {} term",
+    "branch and bound with monomial secants, {} over all nodes of all points of a chunk",
+    SEARCH,
+)
+OF_WHOLE = ("divided {} term", "branch and bound, {} over all nodes of all points of a chunk", SEARCH)
+"""What divides by monomials alone, what divides by sums, and several whole numbers: the name of the work that a term
+is, how it is answered, and how a grid is cut into chunks."""
+PIECE, SEARCHED_TOGETHER = 50_000, 2048
+"""Points of a piece: setting up the arithmetic takes some ms, and two of them make a chunk; of a search each point has
+a dozen nodes open, with exponents of their own."""
 OF_DESIGNS = {"decided", "metric", "family", "elasticity"}
 """Roles of variables that depend on which of equally good designs is handed out."""
 FEWEST_NEAR = 8
@@ -55,43 +70,34 @@ FEWEST_NEAR = 8
 
 
 def way(grid: Grid) -> Offer:
-    """Return this way if every point's question is a geometric program."""
-    return by_piece.offered(grid, KIND, batch.structure, batch.batch, over, OF_A_STRUCTURE)
+    """Return this way if every point's question is ratios of posynomials, which divide by sums of few variables only.
+
+    Where they are searched it has to answer most of a few points, too.
+    """
+    offer = by_piece.offered(grid, KIND, batch.structure, batch.batch, over, OF_A_STRUCTURE)
+    if not isinstance(offer.path, ByPiece) or offer.path.kind != SEARCH:
+        return offer
+    return blocks.offered(offer.path, over(batch.apart(blocks.thinned(grid)), compiled=False))
 
 
 def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
-    """Return the way over a grid; ``compiled``: see ``by_terms``."""
-    text = "{} over all points of a chunk, each with its own bound; what that leaves over one by one"
-    return by_terms(spread, batch.structure, batch.batch, "geometric {} {}", text, "batch", PIECE, compiled)
+    """Return the way over a grid, whose declared work is so much for each term of a point's program.
 
-
-def by_terms(
-    spread: Spread,
-    recognise: Callable[[Question], tuple[Problem, ...] | None],
-    maker: Maker,
-    name: str,
-    text: str,
-    kind: str,
-    most: int,
-    compiled: bool | None,
-) -> ByPiece:
-    """Return a way whose declared work is so much for each term of a point's program.
-
-    ``compiled``: whether the kernel is, by default where that pays. ``recognise``: see ``batch.of_first``. ``name``: of
-    the work that a term is, with places for the kernel's and for what it is called where some number is whole;
-    ``text``: what the way says, with a place for the kernel. ``maker``, ``kind``, ``most``: see ``ByPiece``.
+    ``compiled``: whether the kernel is, by default where that pays.
     """
     first = tuple(slice(0, 1) for _ in spread.apart)
-    cases: tuple[Problem, ...] = batch.of_first(spread, first, recognise) or ()
-    whole = any(v.discrete for case in cases for v in case.variables)
+    cases: tuple[Problem, ...] = batch.of_first(spread, first, batch.structure) or ()
+    whole = max((sum(v.discrete for v in case.variables) for case in cases), default=0)
+    alone = OF_WHOLE if whole > 1 else OF_MONOMIALS
+    name, text, kind = OF_SUMS if any(map(batch.divides, cases)) else alone
     term, terms = "whole term" if whole else "term", sum(map(work.terms, cases))
     in_numpy, by_compiler = (work.seconds(name.format(how, term), terms) for how in ("numpy", "compiled"))
     compiled = pays(in_numpy, spread.grid) if compiled is None else compiled
     return ByPiece(
         spread,
-        maker,
+        batch.batch,
         partial(answer, compiled=compiled),
-        most,
+        SEARCHED_TOGETHER if kind == SEARCH else PIECE,
         text.format("compiled interior point" if compiled else "interior point"),
         kind,
         by_compiler if compiled else in_numpy,
@@ -142,7 +148,7 @@ def _anchors(
         return None
     region, which = neighbour_proofs.places(piece, batch.runs(spread, piece), steps)
     every = batch.made(batch.batch, spread, region)
-    if every is None or every[case].discrete is not None:
+    if every is None or every[case].arrays.allowed:
         return None
     made = every[case]
     farther = neighbour_proofs.farther(steps, shape)

@@ -22,7 +22,7 @@ from formulations.arithmetics.maxima import SIDE
 from formulations.canonical import Canonical
 from formulations.evaluation import LARGEST_CALCULABLE
 from formulations.grids import divided
-from formulations.grids.batch import Batch, of_problem, without_divisors
+from formulations.grids.batch import Batch, of_problem
 from formulations.grids.divided import Indices
 from formulations.problem import Kind
 from formulations.row_keys import RowKey
@@ -31,7 +31,6 @@ from results.solution import Status
 from results.variables import STATUS_CODES
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
-from solvers.geometric.points import geometric_whole
 from solvers.geometric.programs import branch, geometric_conflicts, kinks, multipliers, optima, ties
 from solvers.geometric.programs.branch import Reached, Searched
 from solvers.geometric.programs.crossover import doubtful
@@ -61,12 +60,10 @@ NO_DESIGN = "no design meets all limits; "
 NOT_FINITE = "a coefficient that is not a finite number"
 UNSOLVED = "the interior point ended without a proof"
 CONFLICT = "a conflict that was not proved to be minimal, or that an end of the search box has part in"
-NO_COMMON_INTERIOR = "limits without a common interior"
 AT_EDGE = "an optimum held by an end of the search box"
 IN_DOUBT = "limits of which it is not settled whether they bind"
 TIED = "designs equally good between which the tie rule did not decide"
 OTHER_TIES = "a tie rule that asks for what is not a posynomial"
-WHOLE = "whole numbers that one branching does not settle"
 MISSED = "a design that misses a limit, or a gap that is not closed"
 BEATEN = "a bound that proves it worse than what is known beside it"
 SURELY_WORSE = 2e-6
@@ -162,14 +159,13 @@ def answered(
     part, none = searched(s, batch, rule, points, solve, tied=tied)
     if below is not None:
         part = _unbeaten(s, part, below)
-    none = np.concatenate([none, settle(s, part, solve, strained, ranged=ranged, tied=tied)])
+    settle(s, part, solve, strained, ranged=ranged, tied=tied)
     s.names, s.conflict = _refuted(batch, none, solve, s.status, why=why)
     if near is not None:
         s.conflict[near.conflicting] = near.members
     again = to_ask_farther(s, points)
-    if again.size and batch.discrete is None:
-        fits = divided.by_few_forms if batch.arrays.divisors else without_divisors
-        far = of_problem(optima.eased(batch.problem), batch.problem.goal, batch.shape, fits)
+    if again.size:
+        far = of_problem(optima.eased(batch.problem), batch.problem.goal, batch.shape)
         there = None if far is None else ties.of_batch(far, solve)
         if far is not None and there is not None:
             part, _ = searched(s, far, there, again, solve, last=True, tied=tied)
@@ -220,7 +216,7 @@ def searched(
         r = branch.closely(c, reached=reached)
         met = ~np.isnan(r.y[:, 0])
     else:
-        r = branch.search(c if c.divisors else replace(c, allowed={}), solve, value_only=not tied)
+        r = branch.search(c, solve, value_only=not tied)
         met = r.status == gp.OPTIMAL
     s.nodes[points], s.why[points] = r.nodes, np.where(r.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
     none: Indices = points[r.status == gp.INFEASIBLE]
@@ -268,17 +264,14 @@ def settle(
     *,
     ranged: bool = False,
     tied: bool = True,
-) -> Indices:
+) -> None:
     """Put designs by the tie rule, bounds and multipliers of optima into place, or why there are none.
 
-    Returns the points that have none with an allowed value. ``strained``, ``tied``: see ``optima.settled``.
-    ``ranged``: see ``answered``.
+    ``strained``, ``tied``: see ``optima.settled``. ``ranged``: see ``answered``.
     """
     batch, best, found, one = part.batch, part.points, part.found, part.rule is None
     if not best.size:
-        return best
-    if part.rule is not None and found.alone is not None and batch.arrays.allowed:
-        return _put_whole(s, part.rule, best, found.alone, strained)
+        return
     own, searched = divided.take(batch.arrays, best), found.alone is None
     there = optima.settled(
         batch, best, found.y, solve, part.known,
@@ -286,7 +279,10 @@ def settle(
         within=(found.low, found.high) if searched and tied and not one else None,
     )  # fmt: skip
     known, chosen, sure = there.known, there.chosen, there.crossed
-    if searched and not one:
+    if own.allowed:
+        # of whole numbers nobody is told what limits are worth
+        sure = np.ones(best.size, bool)
+    elif searched and not one:
         known, sure = _multipliers_at_designs(own, chosen.y, solve)
     s.y[best], s.multipliers[best], s.plain[best] = chosen.y, known.multipliers, ~there.pinned
     s.value[best] = np.where(there.pinned, chosen.first, found.bound if searched else known.bound)
@@ -304,7 +300,6 @@ def settle(
         STATUS_CODES[Status.FEASIBLE],
     )
     s.status[best[good]] = code[good]
-    return best[:0]
 
 
 def _unbeaten(s: Answers, part: Part, below: Array) -> Part:
@@ -317,30 +312,15 @@ def _unbeaten(s: Answers, part: Part, below: Array) -> Part:
     return part.take(~beaten)
 
 
-def _put_whole(s: Answers, rule: Stages, best: Indices, regular: gp.Result, strained: float) -> Indices:
-    """Put designs and bounds of optima with a whole number into place, or why there are none; it has no ranges."""
-    free = regular.penalised | (regular.multipliers.max(1, initial=0.0) > strained)
-    s.why[best] = np.where(free, NO_COMMON_INTERIOR, WHOLE)
-    best, regular = best[~free], regular.take(~free)
-    s.y[best], value, clear, none = geometric_whole.settled(rule, best, regular)
-    # what one branching does not settle is not below its relaxation
-    s.value[best] = np.where(clear, value, regular.bound)
-    s.status[best[clear]] = STATUS_CODES[Status.OPTIMAL]
-    return best[none]
-
-
 def _multipliers_at_designs(c: Canonical, y: Array, solve: Solver) -> tuple[gp.Result, Bools]:
-    """What the kernel says of the programs whose divisors are their tangents at designs; where it is clear what binds.
-
-    Of whole numbers nobody is told what limits are worth.
-    """
-    r, _ = multipliers.at(multipliers.held_whole(c, y), y, solve)
+    """What the kernel says of the programs with their divisors' tangents at designs; where it is clear what binds."""
+    r, _ = multipliers.at(c, y, solve)
     f = canon.values(c, y)
     # a limit of the model has no rate: of it only is told whether it binds
     open_ones = doubtful(-f[:, 1:], r.multipliers, UNCLEAR) & (asked(c.keys) | (f[:, 1:] < -BINDS))
     free = r.penalised | (r.multipliers.max(1, initial=0.0) > STRAINED)
     sure = kinks.proved(r) & (np.abs(r.value - f[:, 0]) <= AGREES) & ~free & ~open_ones.any(1)
-    return r, sure | bool(c.allowed)
+    return r, sure
 
 
 def _refuted(
@@ -374,7 +354,7 @@ def judge_designs(batch: Batch, s: Answers, *, alone: bool = True) -> None:
 
 def elasticities(batch: Batch, a: Answers) -> dict[str, Array]:
     """Elasticities of the user's limits, by their labels; whole numbers have no rate."""
-    return {} if batch.discrete is not None else sensitivity.elasticities(a.judged, batch.keys, a.elasticity)
+    return {} if batch.arrays.allowed else sensitivity.elasticities(a.judged, batch.keys, a.elasticity)
 
 
 def asked(keys: tuple[RowKey, ...]) -> Bools:

@@ -11,7 +11,6 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.grids.divided import Indices
-from scenarios.question import Decision
 from solvers.patterns import Rows, joined
 
 Bools = NDArray[np.bool_]
@@ -88,11 +87,6 @@ def rounded(logs: Array | None, y: Array, low: Array, high: Array) -> tuple[Arra
     else:
         near = np.where(y - below <= above - y, below, above)
     return near, below, above
-
-
-def listed(d: Decision) -> Array | None:
-    """Logarithms of the values that a discrete variable may have; None: all whole numbers."""
-    return None if d.values is None else np.log(np.array(d.values, dtype=float))
 
 
 def _next_values(logs: Array | None, at: Array) -> tuple[Array, Array]:

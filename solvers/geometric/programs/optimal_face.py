@@ -123,17 +123,6 @@ def deciding(s: Stages, flat: Array, number: int = 0) -> int | None:
     )
 
 
-def precedes(s: Stages, points: Indices, a: Array, b: Array) -> Bools:
-    """Where the tie rule puts the designs ``a`` before ``b``."""
-    found, open_ones = np.zeros(points.size, bool), np.ones(points.size, bool)
-    for stage in s.stages:
-        first, second = (_log_rows(stage.take(points), y)[:, 0] for y in (a, b))
-        apart = open_ones & (np.abs(first - second) > TIE)
-        found |= apart & (first < second)
-        open_ones &= ~apart
-    return found
-
-
 def _log_rows(t: Table, y: Array) -> Array:
     return gp.evaluate(t.exponents, t.logc, t.ptr, y)
 

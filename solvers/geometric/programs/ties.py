@@ -79,11 +79,6 @@ def unsettled(problem: Problem, solver: str) -> tuple[str, ...]:
     return tuple(name for name in asked if name not in settled)
 
 
-def coordinate(name: str, power: float) -> Goal:
-    """Minimise (power 1) or maximise (power -1) one variable."""
-    return Goal(name, Posynomial({((name, power),): 1.0}), Posynomial({(): 1.0}))
-
-
 def no_worse(goal: Goal, log_value: float) -> Row:
     """A row that keeps the goal at its optimum, within TIE."""
     scale = Posynomial({(): float(np.exp(-(log_value + TIE)))})
@@ -111,11 +106,10 @@ def choose(
     Whole numbers and the forms that make a problem signomial are settled first by branching (of all points of the
     batch), the rest in the face.
     """
-    c, ends = take(batch.arrays, points), np.full((2, *y.shape), np.nan)
-    sure = np.ones(len(y), bool)
-    if c.allowed or c.divisors:
+    ends, sure = np.full((2, *y.shape), np.nan), np.ones(len(y), bool)
+    if batch.arrays.allowed or batch.arrays.divisors:
         ranges = None if after is None else ends
-        y, loose, sure = _settled_by_branching(c, points, stages, y, solve, ranges, within)
+        y, loose, sure = _settled_by_branching(batch, points, stages, y, solve, ranges, within)
         known = None if loose.any() else known
     found = in_face(batch, points, y, stages, solve, known, rule=rule, after=after)
     # a search ends a little before the last of the equally good designs
@@ -138,7 +132,7 @@ def in_face(
     """Break ties in the optimal faces (see ``choose``): whole numbers and the divisors' forms stay as they are."""
     c = multipliers.held_whole(take(batch.arrays, points), y)
     r = multipliers.at(c, y, solve)[0] if known is None else known
-    if rule is None or c.divisors:
+    if rule is None or c.divisors or batch.arrays.allowed:
         rule, points = _rule(batch, c, points, stages, y, solve), np.arange(len(y))
     return optimal_face.choose(rule, points, dataclasses.replace(r, y=y), after=after)
 
@@ -175,7 +169,7 @@ def of_batch(batch: Batch, solve: Solver) -> Stages | None:
 
 
 def _settled_by_branching(
-    c: Canonical,
+    batch: Batch,
     points: Indices,
     stages: Sequence[Goal],
     y: Array,
@@ -187,7 +181,7 @@ def _settled_by_branching(
 
     ``ends`` (2, N, n): takes the ranges of those that are single variables; None: nobody asks for ranges.
     """
-    unasked = ends is None and within is None
+    c, unasked = take(batch.arrays, points), ends is None and within is None
     loose, sure = np.full(len(y), unasked), np.ones(len(y), bool)
     if not unasked:
         directions = np.array([*np.eye(y.shape[1])[list(c.allowed)], *c.forms])
@@ -206,7 +200,7 @@ def _settled_by_branching(
                 ends[:, wide[:, i], alone[0]] = reached[:, wide[:, i], i]
     y, some = y.copy(), np.flatnonzero(loose)
     if some.size:
-        own = [goal_at(g, points[some]) for g in stages]
+        own = [goal_at(g, batch.shape, points[some]) for g in stages]
         y[some], sure[some] = by_rule(take(c, some), y[some], own, solve)
     return y, loose, sure
 
