@@ -28,11 +28,11 @@ from dse.system.progress import Report, reporting
 from dse.system.records import dataclass
 from dse.version import VERSION
 from results.stores.chunks import ChunkIndex
-from results.stores.store import StoreError
 from results.variables import SHOWN_NAMES
 from scenarios import Scenario
 
 if TYPE_CHECKING:
+    from results.dataset import Arrays
     from solvers.others.pyomo_points import By
 
 VERIFIED_AGAIN = 20
@@ -147,9 +147,9 @@ def verify(
         return verdict
     infeasible = _Kept(audit)
     with reporting(progress) as report:
-        for index in _chunks(verdict, at, path, identity):
+        for index, arrays in _chunks(verdict, at, path, identity):
             region = results.stores.chunks.block(at.plan.shape, identity[results.stores.store.CHUNKS], index)
-            _chunk(verdict, at, path, index, region, infeasible)
+            _chunk(verdict, at, index, arrays, region, infeasible)
             report(verdict.points, int(np.prod(at.plan.shape)))
     if audit and "status" in identity["grid"]["variables"]:
         _again(
@@ -247,8 +247,10 @@ def _metadata(verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any
             verdict.tell(Trouble(None, None, variable.name, "its attributes are not those of the question"))
 
 
-def _chunks(verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any]) -> Iterator[ChunkIndex]:
-    """Go through the chunks that are as they were written."""
+def _chunks(
+    verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any]
+) -> Iterator[tuple[ChunkIndex, Arrays]]:
+    """Go through the chunks that are as they were written: index and arrays."""
     done = results.stores.store.done(path)
     whole = [
         i for i, _ in results.stores.chunks.chunk_slices(at.plan.shape, identity[results.stores.store.CHUNKS])
@@ -256,7 +258,7 @@ def _chunks(verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any])
     for index in whole:
         if index not in done:
             verdict.pending += 1
-    for index, damage in results.stores.store.verified(path, [i for i in whole if i in done]):
+    for index, damage, arrays in results.stores.store.verified(path, [i for i in whole if i in done]):
         verdict.chunks += 1
         verdict.damaged += bool(damage)
         if damage:
@@ -264,17 +266,17 @@ def _chunks(verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any])
             known = name in identity["grid"]["variables"]
             verdict.tell(Trouble(index, None, name if known else "", damage))
         else:
-            yield index
+            yield index, arrays
 
 
 def _chunk(
-    verdict: Verdict, at: Ready, path: str, index: ChunkIndex, region: tuple[slice, ...], infeasible: _Kept
+    verdict: Verdict,
+    at: Ready,
+    index: ChunkIndex,
+    arrays: Arrays,
+    region: tuple[slice, ...],
+    infeasible: _Kept,
 ) -> None:
-    try:
-        arrays = results.stores.store.read_chunk(path, index)
-    except StoreError as problem:
-        verdict.tell(Trouble(index, None, "", str(problem)))
-        return
     found = checking.check(at.spread, at.plan, region, arrays, bounds=True)
     verdict.points += found.points
     verdict.found.add(found)

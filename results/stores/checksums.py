@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -44,18 +44,24 @@ def region(index: ChunkIndex, array: Any) -> tuple[slice, ...]:
     return block(array.shape, array.chunks, along(index, array))
 
 
-def damage(group: Any, index: ChunkIndex, note: Mapping[str, Any]) -> str:
-    """Say what is damaged of one chunk; "": nothing. ``note``: what its done marker says."""
+def read(
+    array_of: Callable[[str], Any], unsigned: Iterable[str], index: ChunkIndex, note: Mapping[str, Any]
+) -> tuple[str, dict[str, np.ndarray[Any, Any]]]:
+    """Say what is damaged of one chunk ("": nothing), and return its arrays, none where it is damaged.
+
+    ``array_of``: gives a variable's array. ``unsigned``: variables without a checksum. ``note``: what its done
+    marker says.
+    """
     if "checksums" not in note:
-        return "its done marker cannot be read"
-    unsigned = {name: "" for name in sorted(UNSIGNED) if name in group}
-    for name, expected in {**unsigned, **note["checksums"]}.items():
+        return "its done marker cannot be read", {}
+    found = {}
+    for name, expected in {**dict.fromkeys(unsigned, ""), **note["checksums"]}.items():
         try:
-            array = group[name]
-            stored = np.asarray(array[region(index, array)])
+            array = array_of(name)
+            found[name] = np.asarray(array[region(index, array)])
         except Exception as problem:
             # a decoder may raise anything on damaged bytes
-            return f"{name} cannot be read: {problem}"
-        if expected and checksum(stored) != expected:
-            return f"{name} differs from what was written"
-    return ""
+            return f"{name} cannot be read: {problem}", {}
+        if expected and checksum(found[name]) != expected:
+            return f"{name} differs from what was written", {}
+    return "", found

@@ -77,11 +77,11 @@ def root(where: Folder) -> dict[str, Any]:
     Raises StoreError where there is nothing, or what is there is not ours, and StoreDamaged.
     """
     with explained(where, "read"):
-        if not where.exists():
-            raise StoreError(f"{where} does not exist, or is an empty folder")
         found, why = _document(where, ROOT)
         if found.get(ATTRIBUTES, {}).get("format") == FORMAT:
             return found
+        if not where.exists():
+            raise StoreError(f"{where} does not exist, or is an empty folder")
         if not ours(where):
             raise StoreError(
                 f"{where} is not a store of a dse sweep; it is left untouched, choose another path"

@@ -14,6 +14,7 @@ A store is a directory, or in an object store (``s3://bucket/study.zarr``).
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -194,7 +195,7 @@ def write_chunk(
         own = roots.identity(document)
         written = Written(opened(where, write=True))
         with decoded(where):
-            group = zarr.open_group(written, mode="r+", use_consolidated=False)
+            group = zarr.open_group(written, mode="r+", use_consolidated=False, zarr_format=3)
             held = {name: group[name] for name in arrays}
         fitting = {name: _as_stored_type(name, values, held[name], index) for name, values in arrays.items()}
         sums = {name: checksum(values) for name, values in fitting.items() if name not in UNSIGNED}
@@ -244,18 +245,22 @@ def _counts(status: np.ndarray[Any, Any]) -> dict[str, int]:
 
 def read_chunk(place: Place, index: ChunkIndex) -> dict[str, np.ndarray[Any, Any]]:
     """Return one chunk of every variable as it is stored; StoreError where one cannot be read."""
-    opened = group(place)
     with roots.at(place) as (where, document), decoded(where):
+        opened = _group(where, document)
         arrays = {name: opened[name] for name in _variable_order(document)}
         return {name: np.asarray(array[region(index, array)]) for name, array in arrays.items()}
 
 
 def group(place: Place) -> Any:
     """Open a store as a Zarr group; every file is compared with what is recorded of it."""
+    with roots.at(place) as (where, document), decoded(where):
+        return _group(where, document)
+
+
+def _group(where: Folder, document: Mapping[str, Any]) -> Any:
     import zarr
 
-    with roots.at(place) as (where, document), decoded(where):
-        return zarr.open_group(_checksummed(where, document), mode="r", use_consolidated=False)
+    return zarr.open_group(_checksummed(where, document), mode="r", use_consolidated=False, zarr_format=3)
 
 
 def tables(place: Place) -> list[Table]:
@@ -275,7 +280,7 @@ def tables(place: Place) -> list[Table]:
     names = [name.partition("/")[0] for name in seals.recorded(document) or () if name.endswith(f"/{ROOT}")]
     with decoded(where):
         # each by itself: to open the group needs a sound root
-        arrays = {n: zarr.open_array(files, path=n, mode="r") for n in names if n != DONE}
+        arrays = {n: zarr.open_array(files, path=n, mode="r", zarr_format=3) for n in names if n != DONE}
         return asked.tables(arrays, about)
 
 
@@ -307,20 +312,31 @@ def notes(place: Place, only: Iterable[ChunkIndex] | None = None) -> dict[ChunkI
         return markers.notes(where, only)
 
 
-def verified(place: Place, chunks: Iterable[ChunkIndex]) -> Iterator[tuple[ChunkIndex, str]]:
-    """Compare finished chunks with their records and checksums, one after the other: what is damaged of each."""
+def verified(
+    place: Place, chunks: Iterable[ChunkIndex]
+) -> Iterator[tuple[ChunkIndex, str, dict[str, np.ndarray[Any, Any]]]]:
+    """Compare finished chunks with their records and checksums, one after the other.
+
+    Gives the index of each, what is damaged of it, and its arrays, none where it is damaged.
+    """
     where = folder(place)
     opened = group(place)
+    # the metadata of each variable are read once, not for each chunk
+    array = cache(opened.__getitem__)
+    unsigned = [name for name in sorted(UNSIGNED) if name in opened]
     for index in chunks:
         with explained(where, "read"):
             wrong = soundness.by_bytes(where, [index]).get(index)
             note = markers.notes(where, [index]).get(index, {})
-        yield index, " ".join(next(iter(wrong.items()))) if wrong else checksums.damage(opened, index, note)
+        if wrong:
+            yield index, " ".join(next(iter(wrong.items()))), {}
+        else:
+            yield index, *checksums.read(array, unsigned, index, note)
 
 
 def verify(place: Place) -> dict[ChunkIndex, str]:
     """Compare each finished chunk with its checksums; returns what is damaged, empty if all is well."""
-    return {index: wrong for index, wrong in verified(place, sorted(done(place))) if wrong}
+    return {index: wrong for index, wrong, _ in verified(place, sorted(done(place))) if wrong}
 
 
 def forget(place: Place, index: ChunkIndex) -> None:
@@ -346,7 +362,7 @@ def tidy(place: Place) -> None:
 def shape(place: Place) -> tuple[int, ...]:
     """Return the number of values on each swept axis."""
     with roots.at(place) as (where, document), decoded(where):
-        found = group(place)[_variable_order(document)[0]].shape
+        found = _group(where, document)[_variable_order(document)[0]].shape
     return tuple(int(n) for n in found[: len(chunks_of(place))])
 
 
@@ -366,7 +382,9 @@ def open(place: Place) -> xr.Dataset:
     with roots.at(place) as (where, document), decoded(where):
         order = _variable_order(document)
         soundness.check(where, document, order)
-        found = xr.open_zarr(_checksummed(where, document), consolidated=False, chunks=None).drop_encoding()
+        files = _checksummed(where, document)
+        # without its version Zarr also looks for files of the other
+        found = xr.open_zarr(files, consolidated=False, zarr_format=3, chunks=None).drop_encoding()
     found.attrs = roots.attributes(document)
     # what is not a variable of the sweep says what stands in the rows of an axis
     rows = [n for n in found.data_vars if n not in order]

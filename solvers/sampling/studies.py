@@ -6,6 +6,7 @@ import dataclasses
 import math
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -70,10 +71,10 @@ def _continued_study(question: Question, asked: Search) -> Found:
             if asked.workers > 1:
                 from solvers.sampling import study_workers
 
-                study_workers.run(question, asked, lambda: finished(study, storage) >= asked.trials)
+                study_workers.run(question, asked, lambda: finished(study) >= asked.trials)
             else:
                 study.sampler = sampler.made(asked, 0, len(study.get_trials(deepcopy=False)))
-                work(study, storage, sampler.objective(designs, asked), asked.trials)
+                work(study, sampler.objective(designs, asked), asked.trials)
             _end_unfinished(study, storage)
             return sampler.read(designs, asked, study)
         except UnreadableState as problem:
@@ -130,10 +131,9 @@ def opened(designs: Designs, asked: Search) -> tuple[optuna.Study, optuna.storag
     return study, storage
 
 
-def loaded(asked: Search, pace: Pace) -> tuple[optuna.Study, optuna.storages.RDBStorage]:
+def loaded(asked: Search, pace: Pace) -> optuna.Study:
     """Open a study that there is, as a worker does."""
-    storage = connected(asked, pace)
-    return optuna.load_study(study_name=asked.study, storage=storage), storage
+    return optuna.load_study(study_name=asked.study, storage=connected(asked, pace))
 
 
 def _mark_study(study: optuna.Study, designs: Designs, asked: Search) -> None:
@@ -190,14 +190,18 @@ def identity(question: Question) -> str:
     return identities.digest(identifying)
 
 
-def finished(study: optuna.Study, storage: optuna.storages.RDBStorage) -> int:
+def finished(study: optuna.Study) -> int:
     """Count the trials that came to an end."""
-    return int(storage.get_n_trials(storage.get_study_id_from_name(study.study_name), State.COMPLETE))
+    return _counts(study)[State.COMPLETE]
+
+
+def _counts(study: optuna.Study) -> Counter[optuna.trial.TrialState]:
+    # the study reads what is new; the database itself would read all trials for it
+    return Counter(t.state for t in study.get_trials(deepcopy=False))
 
 
 def work(
     study: optuna.Study,
-    storage: optuna.storages.RDBStorage,
     objective: Callable[[optuna.Trial], Any],
     trials: int,
     patience: float = 2.0 * PACE.grace,
@@ -207,7 +211,6 @@ def work(
     A trial whose process died is tried again once it has been silent for long enough. Where all that is
     missing is under way elsewhere, this waits for it, and after ``patience`` s without news tries one more itself.
     """
-    number = storage.get_study_id_from_name(study.study_name)
     seen, since, alone = -1, time.monotonic(), False
 
     def value(trial: optuna.Trial) -> Any:
@@ -216,14 +219,14 @@ def work(
             raise optuna.TrialPruned
         return objective(trial)
 
-    while (done := storage.get_n_trials(number, State.COMPLETE)) < trials:
+    while finished(study) < trials:
         optuna.storages.fail_stale_trials(study)
-        under_way = storage.get_n_trials(number, State.RUNNING)
+        now = _counts(study)
+        done = now[State.COMPLETE]
         if done != seen:
             seen, since = done, time.monotonic()
-        waiting = storage.get_n_trials(number, State.WAITING) > 0
         alone = time.monotonic() - since >= patience
-        if not waiting and done + under_way >= trials and not alone:
+        if not now[State.WAITING] and done + now[State.RUNNING] >= trials and not alone:
             time.sleep(LOOK_EVERY)
             continue
         # taken for lost by others while it was only slow: they have tried it again

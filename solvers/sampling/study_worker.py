@@ -17,11 +17,10 @@ def main() -> None:
     # written by the process that started this one, to nobody else's pipe
     question, asked, pace = pickle.loads(sys.stdin.buffer.read())
     with sampler.quiet():
-        study, storage = studies.loaded(asked, pace)
+        study = studies.loaded(asked, pace)
         study.sampler = sampler.made(asked, number, len(study.get_trials(deepcopy=False)))
         studies.work(
             study,
-            storage,
             sampler.objective(Designs(question), asked),
             asked.trials,
             patience=2.0 * pace.grace,

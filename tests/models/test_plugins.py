@@ -73,17 +73,19 @@ def several(run: Dse, *commands: Sequence[str]) -> list[SimpleNamespace]:
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Dse:
+def installed(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Dse:
     """Install the example as a user would, into a folder of its own, without a network."""
-    folder = tmp_path_factory.mktemp("installed")
-    source = folder / "multicore"
-    shutil.copytree(EXAMPLE, source)
-    options = "--quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index --target"
-    pip = [sys.executable, "-m", "pip", "install", *options.split(), str(folder / "site"), str(source)]
-    done = subprocess.run(pip, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    shutil.rmtree(source)
-    return running(folder / "site")
+
+    def install(folder: Path) -> None:
+        source = folder / "multicore"
+        shutil.copytree(EXAMPLE, source)
+        options = "--quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index --target"
+        pip = [sys.executable, "-m", "pip", "install", *options.split(), str(folder / "site"), str(source)]
+        done = subprocess.run(pip, capture_output=True, text=True, timeout=240, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        shutil.rmtree(source)
+
+    return running(made_once("installed example", install) / "site")
 
 
 def test_the_example_is_listed_with_its_machine_and_its_questions(installed: Dse):

@@ -72,7 +72,8 @@ def place(service: str, request: pytest.FixtureRequest) -> str:
 
 def fill(place: str | Path, plan: Layout, arrays_of: Fill, most: int = 10**9) -> None:
     chunks = store.create(place, plan, IDENTITY)
-    todo = [c for c in chunk_slices(plan.shape, chunks) if c[0] not in store.done(place)]
+    done = store.done(place)
+    todo = [c for c in chunk_slices(plan.shape, chunks) if c[0] not in done]
     for index, region in todo[:most]:
         store.write_chunk(place, index, arrays_of(region))
 

@@ -100,7 +100,7 @@ def survive_a_kill(folder: Path, storage: str) -> None:
         study_workers.run(
             question(folder),
             asked,
-            lambda: studies.finished(study, database) >= asked.trials,
+            lambda: studies.finished(study) >= asked.trials,
             pace=pace,
             report=told,
         )
@@ -247,7 +247,7 @@ def test_a_trial_lost_with_its_process_is_tried_again_when_the_study_is_continue
         assert states(study) == {"RUNNING": 1}
         objective = sampler.objective(Designs(question(tmp_path)), asked)
         # nothing was ever heard of it, so nobody knows that it is lost but by waiting
-        studies.work(study, database, objective, 3, patience=0.5)
+        studies.work(study, objective, 3, patience=0.5)
         assert states(study) == {"COMPLETE": 3, "RUNNING": 1}
         done = studies.search(question(tmp_path), asked)
     assert done.trials == 3

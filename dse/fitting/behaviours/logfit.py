@@ -92,7 +92,7 @@ class Free:
 
 def log_value(form: Form, x: Array) -> Array:
     """Return log y at the points ``x``: logarithms of the columns, (N, d)."""
-    return _logs_and_derivatives(form, x, None)[0]
+    return _logs(form, x).value
 
 
 def fitted(
@@ -110,11 +110,12 @@ def fitted(
     exponents are pulled towards 0 as by PULL runs each, so that no term turns steep for the sake of a few runs.
     """
     weight = np.ones(len(y)) if weight is None else weight
-    damping, value, jacobian = 1e-3, *_logs_and_derivatives(form, x, free)
-    cost, spread = _mean_loss(value - y, weight, loss)
+    damping, logs = 1e-3, _logs(form, x)
+    cost, spread = _mean_loss(logs.value - y, weight, loss)
     pulled = slice(form.coefficients, form.coefficients + form.exponents.size) if free.exponents else slice(0)
     for _ in range(steps):
-        residual = value - y
+        residual = logs.value - y
+        jacobian = _derivatives(form, x, free, logs)
         w = weight * _weights(residual, spread, loss)
         gradient = gram.right(jacobian, w * residual)
         normal = gram.normal(jacobian, w)
@@ -129,8 +130,8 @@ def fitted(
             step = np.linalg.solve(normal + np.diag(damping * scale), -gradient)
             tried = _form_after_step(form, np.clip(step, -3.0, 3.0), free)
             with np.errstate(over="ignore", invalid="ignore"):
-                there = log_value(tried, x)
-            found = _mean_loss(there - y, weight, loss, spread)[0]
+                there = _logs(tried, x)
+            found = _mean_loss(there.value - y, weight, loss, spread)[0]
             if free.exponents:
                 found += pull * float((tried.exponents**2).sum()) / float(weight.sum())
             if np.isfinite(found) and found < cost:
@@ -141,9 +142,8 @@ def fitted(
             break
         gain = (cost - found) / max(cost, LEAST_SPREAD**2)
         damping = max(damping / 6.0, 1e-9)
-        form = tried
-        value, jacobian = _logs_and_derivatives(form, x, free)
-        cost, spread = _mean_loss(value - y, weight, loss)
+        form, logs = tried, there
+        cost, spread = _mean_loss(logs.value - y, weight, loss)
         if gain < GAIN_SETTLED:
             break
     return form, cost
@@ -190,43 +190,53 @@ def _weights(residual: Array, spread: float, loss: Loss) -> Array:
     return np.ones_like(z)
 
 
-def _logs_and_derivatives(form: Form, x: Array, free: Free | None) -> tuple[Array, Array]:
-    """Return log y and its derivatives by coefficients, exponents and log sharpness; without ``free`` none."""
+@dataclass(frozen=True, slots=True)
+class _Logs:
+    """Logarithms at N points: of each term (N, K), of each group (N, groups), of all groups (N,), of the form (N,)."""
+
+    terms: Array
+    inner: Array
+    top: Array
+    value: Array
+
+
+def _logs(form: Form, x: Array) -> _Logs:
     u = form.logc + x @ form.exponents.T
-    plain = form.group == 0
-    parts = [u[:, plain]]
-    inner: Array = np.zeros((len(x), 0))
+    parts = [u[:, form.group == 0]]
+    inner = top = np.zeros((len(x), 0))
     if form.groups:
         inner = np.stack([_log_sum(u[:, form.group == g]) for g in range(1, form.groups + 1)], axis=1)
-        top = (
-            inner.max(1) if math.isinf(form.sharpness) else _log_sum(form.sharpness * inner) / form.sharpness
-        )
+        sharpness = form.sharpness
+        top = inner.max(1) if math.isinf(sharpness) else _log_sum(sharpness * inner) / sharpness
         parts.append(top[:, None])
     value = _log_sum(np.concatenate(parts, axis=1))
-    if free is None:
-        return value, np.zeros((len(x), 0))
-    share = np.exp(u - value[:, None])
+    return _Logs(u, inner, top, value)
+
+
+def _derivatives(form: Form, x: Array, free: Free, logs: _Logs) -> Array:
+    """Return the derivatives of log y by coefficients, exponents and log sharpness."""
+    share = np.exp(logs.terms - logs.value[:, None])
     columns = []
     if form.groups:
+        below = logs.inner - logs.top[:, None]
         if math.isinf(form.sharpness):
-            weight = (inner == top[:, None]).astype(float)
-            weight /= weight.sum(1, keepdims=True)
-            lift = weight
+            lift = (below == 0).astype(float)
+            lift /= lift.sum(1, keepdims=True)
         else:
-            weight = np.exp(form.sharpness * (inner - top[:, None]))
             # a group's terms count by how much the softmax follows their sum
-            lift = np.exp((form.sharpness - 1) * (inner - top[:, None]))
-        for g in range(1, form.groups + 1):
-            share[:, form.group == g] *= lift[:, [g - 1]]
+            lift = np.exp((form.sharpness - 1) * below)
+        inside = form.group > 0
+        share[:, inside] *= lift[:, form.group[inside] - 1]
         if free.sharpness and not math.isinf(form.sharpness):
-            entropy = (weight * (inner - top[:, None])).sum(1)
-            columns.append((np.exp(top - value) * entropy)[:, None])
-    by_exponent = [share[:, [t]] * x for t in range(len(form.logc))] if free.exponents else []
+            entropy = (np.exp(form.sharpness * below) * below).sum(1)
+            columns.append((np.exp(logs.top - logs.value) * entropy)[:, None])
+    if free.exponents:
+        columns.insert(0, (share[:, :, None] * x[:, None]).reshape(len(x), -1))
     if form.coefficients < len(form.tie):
         tied = np.zeros((len(x), form.coefficients))
         np.add.at(tied.T, form.tie, share.T)
         share = tied
-    return value, np.concatenate([share, *by_exponent, *columns], axis=1)
+    return np.concatenate([share, *columns], axis=1)
 
 
 def _form_after_step(form: Form, step: Array, free: Free) -> Form:
@@ -241,5 +251,7 @@ def _form_after_step(form: Form, step: Array, free: Free) -> Form:
 
 
 def _log_sum(u: Array) -> Array:
+    if u.shape[1] == 1:
+        return u[:, 0]
     top = u.max(1)
     return np.asarray(top + np.log(np.exp(u - top[:, None]).sum(1)))

@@ -24,9 +24,11 @@ class ObjectFolder:
         import fsspec
 
         self.address = address
+        # else s3fs asks for the size of every file that it reads, to read large ones in parts at the same time
+        self._options = {"max_concurrency": 1} if address.startswith("s3://") else {}
         try:
             # a listing must show what other processes wrote since
-            self._files, self._root = fsspec.url_to_fs(address, use_listings_cache=False)
+            self._files, self._root = fsspec.url_to_fs(address, use_listings_cache=False, **self._options)
         except ImportError as problem:
             text = f"{address}: {problem}; install what it needs: pip install 'codesign-dse[s3]'"
             raise StoreError(text) from problem
@@ -123,4 +125,4 @@ class ObjectFolder:
         """Return the store that Zarr opens."""
         from zarr.storage import FsspecStore
 
-        return FsspecStore.from_url(self.address, read_only=not write)
+        return FsspecStore.from_url(self.address, self._options, read_only=not write)

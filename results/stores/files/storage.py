@@ -173,7 +173,8 @@ class LocalFolder:
         below = [""]
         while below:
             prefix = below.pop()
-            with suppress(OSError), os.scandir(self.path / prefix) as entries:
+            # paths as texts: a store has a folder for each chunk of each variable
+            with suppress(OSError), os.scandir(f"{self.path}/{prefix}") as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
                         below.append(f"{prefix}{entry.name}/")
