@@ -226,7 +226,7 @@ def test_how_a_grid_goes_is_said_before_it_is_asked(capsys: pytest.CaptureFixtur
     assert run(["check", str(LIBRARY / "kernels_idle_processors_leak_sweep.toml"), "--json"]) == 0
     way = json.loads(capsys.readouterr().out)["way"]
     assert way["goes"] == "point by point"
-    assert "would go at once" in " ".join(way["why"])
+    assert "solved together from 8 points on" in " ".join(way["why"])
     assert way["about_seconds"] > 0.0
     assert way["cores"] == 1
     assert run(["explain", str(LIBRARY / "kernels_idle_processors_leak_sweep.toml")]) == 0

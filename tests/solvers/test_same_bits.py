@@ -62,6 +62,25 @@ def test_geometric_programs_have_the_same_bits_however_the_grid_is_cut():
         _assert_same_bits(geometric.over(batch.apart(of, batch.batch), compiled=False), (2, 3))
 
 
+@pytest.mark.parametrize("message", [{}, {"values": [10, 100, 1000]}], ids=["one", "several"])
+def test_whole_numbers_have_the_same_bits_however_the_grid_is_cut(message: dict[str, Any]):
+    """Programs with whole numbers, of which some points have no design: a branch and bound over all points together."""
+    decide: dict[str, Any] = {"processors": {"max": 65536, "integer": True}, "memory": {}}
+    asked: dict[str, Any] = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e4, "flops_per_pair": 10},
+        "decide": decide | ({"machine.max_message": message} if message else {}),
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": 1.0}},
+        "sweep": {
+            "a": {"path": "limits.time.max", "values": [1e-3, 1e-2, 0.4, 7.0]},
+            "b": {"path": "given.bodies", "values": [123.0, 2345.0, 34567.0]},
+        },
+    }
+    _assert_same_bits(geometric.over(batch.apart(scenarios.grid(dse.load(asked))), compiled=False), (2, 3))
+
+
 def _drawn(dice: np.random.Generator) -> list[float]:
     return sorted(np.exp(dice.uniform(-1.5, 1.5, 5)).tolist())
 
