@@ -127,31 +127,33 @@ class Block:
         piece: int,
         *,
         by_given: bool = False,
+        apart: bool = False,
     ) -> Mask:
         """Have all points answered, up to ``piece`` of them together; tells those that were not.
 
-        ``by_given``: points that differ in limits only are kept together as far as that goes.
+        ``by_given``: points that differ in limits only are kept together as far as that goes; ``apart``: no others
+        are put beside them.
 
         ``answer`` tells which of its points it answered. It may raise Differ with a mask along them, and they are then
         asked apart; whatever else it raises, they are left to be solved one by one.
         """
         left = np.zeros(self.size, dtype=bool)
         for every in self.alike():
-            for points in self._pieces(every, piece, by_given=by_given):
+            for points in self._pieces(every, piece, by_given=by_given, apart=apart):
                 for missed in together(points, lambda now: answer(self.question(now), now)):
                     left[missed] = True
         return left.reshape(self.shape)
 
-    def _pieces(self, points: Points, piece: int, *, by_given: bool) -> Iterator[Points]:
+    def _pieces(self, points: Points, piece: int, *, by_given: bool, apart: bool) -> Iterator[Points]:
         """Cut points into pieces; where one kind of given numbers does not fill a piece it is not cut."""
-        kinds = self._given(points) if by_given else np.zeros(len(points), np.intp)
+        kinds = self._given(points) if by_given or apart else np.zeros(len(points), np.intp)
         order = np.argsort(kinds, kind="stable")
         start = 0
         while start < len(points):
             end = min(start + piece, len(points))
             ends = np.flatnonzero(np.diff(kinds[order[start : end + 1]])) + 1
-            if ends.size and end < len(points):
-                end = start + int(ends[-1])
+            if ends.size and (apart or end < len(points)):
+                end = start + int(ends[0 if apart else -1])
             yield points[order[start:end]]
             start = end
 
@@ -177,7 +179,7 @@ class ByGroup(OverGrid):
     """A way to answer many points in groups that differ in numbers only.
 
     ``answer``: puts the answers of points into a block, and tells which are answered; ``most``: points that it gets
-    together. ``by_given``: see ``Block.answered``.
+    together. ``by_given``, ``apart``: see ``Block.answered``.
     """
 
     answer: Callable[[BlockAnswers, Block, Question, Points], Mask]
@@ -186,6 +188,7 @@ class ByGroup(OverGrid):
     kind: str
     work: float
     by_given: bool = False
+    apart: bool = False
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
@@ -194,7 +197,7 @@ class ByGroup(OverGrid):
         def put(question: Question, points: Points) -> Mask:
             return self.answer(answers, block, question, points)
 
-        left = block.answered(put, self.most, by_given=self.by_given)
+        left = block.answered(put, self.most, by_given=self.by_given, apart=self.apart)
         return answers.arrays, left
 
 
