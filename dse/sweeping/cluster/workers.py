@@ -16,8 +16,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Self
 
 from dse.sweeping.cluster import credentials
@@ -28,13 +30,21 @@ _PORT = f"{HOST}:0"
 TALKATIVE = ("distributed.batched", "distributed.comm", "distributed.core")
 RESTARTS = 20
 START_SECONDS = 60.0
+REMOVAL_SECONDS = 5.0
 FOLDER = "DSE_WORKERS_FOLDER"
 
 
 def dask_setup(worker: Any) -> None:
     """Run in a worker when it starts (``--preload dse.sweeping.cluster.workers``): end it when its parent ends."""
     # a parent that was killed could not take its folder away
-    end_with_parent(lambda: shutil.rmtree(os.environ[FOLDER], ignore_errors=True))
+    end_with_parent(lambda: _take_away(Path(os.environ[FOLDER])))
+
+
+def _take_away(folder: Path) -> None:
+    """Remove a folder into which workers may be writing."""
+    ends = time.monotonic() + REMOVAL_SECONDS
+    while folder.exists() and time.monotonic() < ends:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
