@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 
-Array = NDArray[np.float64]
 ENCLOSURE_POINTS = 20
 PROBES_PER_POINT = 6
 COINCIDENT = 1e-6
@@ -158,50 +156,20 @@ def spread(places: list[Place], count: int) -> list[tuple[int, float]]:
 
     The two ends are left out. Each probe is along the coordinate that changes faster there.
     """
+    from scipy.interpolate import PchipInterpolator
+
     at = np.array([p[:2] for p in places])
     along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(at, axis=0).T))])
+    curve = PchipInterpolator(along, at, axis=0)
     # the curve is longer than its chords, and not evenly so
     fine = np.linspace(0.0, along[-1], 200 * len(places))
-    lengths = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(between(along, at, fine)[0], axis=0).T))])
+    lengths = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(curve(fine), axis=0).T))])
     wanted = np.interp(np.linspace(0.0, lengths[-1], count)[1:-1], lengths, fine)
-    values, slopes = between(along, at, wanted)
+    slopes = np.abs(curve.derivative()(wanted))
     return [
-        (LEAST_A, float(b)) if abs(steep_b) >= abs(steep_a) else (LEAST_B, float(a))
-        for (a, b), (steep_a, steep_b) in zip(values, slopes, strict=True)
+        (LEAST_A, float(b)) if steep_b >= steep_a else (LEAST_B, float(a))
+        for (a, b), (steep_a, steep_b) in zip(curve(wanted), slopes, strict=True)
     ]
-
-
-def between(knots: Array, values: Array, x: Array) -> tuple[Array, Array]:
-    """Return cubics through ``values`` (N, d) at rising ``knots`` that turn nowhere else, and their slopes, at ``x``.
-
-    Fritsch and Butland (SIAM J. Sci. Comput. 5, 1984); a straight line through two values. As SciPy's
-    ``PchipInterpolator``, whose import takes a second.
-    """
-    h = np.diff(knots)[:, None]
-    chord = np.diff(values, axis=0) / h
-    slope = np.zeros_like(values)
-    if len(values) == 2:
-        slope[:] = chord
-    else:
-        before, after = chord[:-1], chord[1:]
-        one, two = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
-        inverse = np.divide(one, before, out=np.zeros_like(before), where=before * after > 0)
-        inverse += np.divide(two, after, out=np.zeros_like(before), where=before * after > 0)
-        np.divide(one + two, inverse, out=slope[1:-1], where=inverse != 0)
-        slope[0] = _end_slope(h[0], h[1], chord[0], chord[1])
-        slope[-1] = _end_slope(h[-1], h[-2], chord[-1], chord[-2])
-    i = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(h) - 1)
-    t, step = (x - knots[i])[:, None] / h[i], values[i + 1] - values[i]
-    at = values[i] + t * t * (3 - 2 * t) * step + h[i] * t * (1 - t) * ((1 - t) * slope[i] - t * slope[i + 1])
-    return at, 6 * t * (1 - t) * step / h[i] + (1 - t) * (1 - 3 * t) * slope[i] + t * (3 * t - 2) * slope[
-        i + 1
-    ]
-
-
-def _end_slope(h: Array, next_h: Array, chord: Array, next_chord: Array) -> Array:
-    found = ((2 * h + next_h) * chord - h * next_chord) / (h + next_h)
-    steep = (chord * next_chord <= 0) & (abs(found) > 3 * abs(chord))
-    return np.where(found * chord <= 0, 0.0, np.where(steep, 3 * chord, found))
 
 
 def efficient(places: Iterable[Place], same: float = COINCIDENT) -> list[Place]:

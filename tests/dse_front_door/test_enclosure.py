@@ -4,22 +4,11 @@ import itertools
 import math
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.fronts.enclosure import (
-    COINCIDENT,
-    LEAST_A,
-    Box,
-    Enclosure,
-    Place,
-    Probes,
-    between,
-    efficient,
-    spread,
-)
+from dse.fronts.enclosure import COINCIDENT, LEAST_A, Box, Enclosure, Place, Probes, efficient, spread
 
 Probe = Callable[[int, float], Place | None]
 
@@ -130,25 +119,6 @@ def test_spread_points_are_evenly_spaced(power: float):
     steps = [math.dist(x[:2], y[:2]) for x, y in itertools.pairwise(places)]
     # the curve is interpolated through 12 points: a few percent, more where it bends sharply
     assert max(steps) < 1.35 * min(steps)
-
-
-@pytest.mark.parametrize("knots", [2, 3, 4, 12])
-@pytest.mark.parametrize("kind", ["rising", "any", "flat in parts"])
-def test_the_curve_between_points_is_that_of_scipy(knots: int, kind: str):
-    from scipy.interpolate import PchipInterpolator
-
-    dice = np.random.default_rng(knots)
-    at, values = np.cumsum(dice.uniform(0.01, 1.0, knots)), dice.normal(size=(knots, 2))
-    values = {
-        "rising": np.cumsum(values**2, axis=0),
-        "any": values,
-        "flat in parts": np.cumsum(np.maximum(values, 0.0), axis=0),
-    }[kind]
-    theirs = PchipInterpolator(at, values, axis=0)
-    x = np.sort([*at, *dice.uniform(at[0], at[-1], 50)])
-    found, slopes = between(at, values, x)
-    np.testing.assert_allclose(found, theirs(x), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(slopes, theirs.derivative()(x), rtol=1e-9, atol=1e-9)
 
 
 def test_a_jump_is_recognised_and_not_searched_for_ever():
