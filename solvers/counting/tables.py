@@ -31,7 +31,7 @@ from solvers import boxes, designs, enumeration, work
 from solvers.counting import narrowed
 from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Asked
 from solvers.designs import MANY_DESIGNS, Grid
-from solvers.explaining import subsets, wider
+from solvers.explaining import least_values, subsets, wider
 from solvers.many_points import blocks, by_choice
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
@@ -142,7 +142,7 @@ def why(asked: Asked, own: Points) -> Why:
         # of bounds of what is decided other designs tell
         wide = replace(_flat(there.question), reach=reach()) if len(found) < len(conflict) else question
         return found | {
-            n: subsets.feasible_values(wide, len(some), n, subsets.least_by_intervals)
+            n: least_values.feasible_values(wide, len(some), n, least_values.least_by_intervals)
             for n in conflict
             if n in decided
         }

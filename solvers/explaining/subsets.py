@@ -26,11 +26,12 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
-from scenarios.question import Decision, Objective, Question
+from scenarios.question import Decision, Question
 from solvers import boxes, designs, enumeration
 from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
+from solvers.explaining.least_values import feasible_values, has_asked_gaps
 from solvers.linear import milp_conflicts
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
@@ -41,15 +42,13 @@ from solvers.mechanisms.conflicts import (
     Codes,
     by_set,
 )
-from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
-from solvers.nonlinear import feasibility, interval, methods, search
-from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL, Outcome
+from solvers.nonlinear import feasibility, interval
+from solvers.outcome import INFEASIBLE, OPTIMAL, Outcome
 
 MOST_DESIGNS_KEPT = 2_000_000
 SUBSET_BOXES = 20_000
 
-Least = Callable[[Question, int], tuple[NDArray[np.int8], Array]]
 Search = Callable[[Points, Collection[str]], Any]
 """Whether limits can hold together without some of them, by name, at some points: MET, CONFLICT or UNKNOWN."""
 
@@ -91,7 +90,7 @@ def limit_names(question: Question) -> tuple[str, ...]:
     names |= dict.fromkeys(
         d.name
         for d in question.decide
-        if (_has_asked_gaps(d) and d.name not in nature) or not (d.minimum is None and d.maximum is None)
+        if (has_asked_gaps(d) and d.name not in nature) or not (d.minimum is None and d.maximum is None)
     )
     # a limit that needs what this question does not state is not there
     somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
@@ -322,11 +321,6 @@ def _not_allowed(t: Table, names: Sequence[str]) -> NDArray[np.int64]:
     return masks
 
 
-def _has_asked_gaps(d: Decision) -> bool:
-    """Whether its gaps are what the user asked for: a menu of divisors says what the number is."""
-    return d.menu is None and (d.values is not None or (d.integer and not d.count))
-
-
 def feasible_value(question: Question, name: str, *, ended: set[str] | None = None) -> float | None:
     """Return the value of one limit that would make the question feasible with all others kept, or None.
 
@@ -343,55 +337,6 @@ def feasible_value(question: Question, name: str, *, ended: set[str] | None = No
 
     value = float(feasible_values(question, 1, name, least)[0])
     return value if math.isfinite(value) else None
-
-
-def feasible_values(question: Question, count: int, name: str, least: Least) -> Array:
-    """Return the values of one limit that would make a question at N points feasible with all others kept.
-
-    Infinite where none does, NaN where that is not known. ``least`` minimises the objective of a question at so many
-    points: how each search ended, and the designs. For a limit on both sides the upper side is tried first. A
-    variable's bound is first moved with its whole numbers, powers or listed values kept; only where none of them does,
-    to the least value of any kind.
-    """
-    found, left = np.full(count, np.inf), np.arange(count)
-    for relaxed, goal in relaxations(question, name):
-        if not left.size:
-            break
-        asked = replace(divided.at(relaxed, left), objectives=(goal,))
-        status, x = least(asked, left.size)
-        met = np.flatnonzero(status == OPTIMAL)
-        if met.size:
-            there = divided.at(asked, met)
-            named = {d.name: x[met, j] for j, d in enumerate(asked.decide)}
-            value = evaluation.objective(there, named, evaluation.metrics(there, named))
-            found[left[met]] = np.broadcast_to(np.asarray(value, float), met.shape)
-        found[left[status == FAILED]] = np.nan
-        left = left[status == INFEASIBLE]
-    return found
-
-
-def least_by_intervals(question: Question, count: int) -> tuple[NDArray[np.int8], Array]:
-    """Minimise the objective at N points by a short search over intervals (see ``feasible_values``)."""
-    found = search.minimise(question, boxes.spaces(question, count), methods.SHORT_SEARCH)
-    return found.status, found.x
-
-
-def relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:
-    """Questions with one side of the limit open, each with what then measures how far it has to move."""
-    low, high = evaluation.bounds(question).get(name, (None, None))
-    out = [
-        (with_limit(question, RowKey(name, side), None), Objective(name, maximize=side == "min"))
-        for side, end in (("max", high), ("min", low))
-        if end is not None
-    ]
-    for i, d in enumerate(question.decide):
-        if d.name == name and _has_asked_gaps(d):
-            free = replace(d, integer=d.count, values=None, minimum=None, maximum=None)
-            decide = (*question.decide[:i], free, *question.decide[i + 1 :])
-            out.append((replace(question, decide=decide), Objective(name)))
-    if any(own.name == name for own in question.model.limits):
-        out.append((replace(question, waive=question.waive | {name}), Objective(name)))
-    return out
 
 
 def solve(question: Question) -> Outcome:

@@ -19,7 +19,7 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import boxes, designs, enumeration, work
 from solvers.boxes import Array
-from solvers.explaining import subsets
+from solvers.explaining import least_values, subsets
 from solvers.geometric.programs import kinks
 from solvers.judgement import judge
 from solvers.many_points import by_piece
@@ -122,7 +122,7 @@ def _put_conflicts(answers: BlockAnswers, question: Question, points: Points) ->
     def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = divided.at(question, some)
         return {
-            name: subsets.feasible_values(asked, some.size, name, subsets.least_by_intervals)
+            name: least_values.feasible_values(asked, some.size, name, least_values.least_by_intervals)
             for name in conflict
         }
 

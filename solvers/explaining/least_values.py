@@ -1,0 +1,75 @@
+"""The value of one limit that makes a question without rows feasible, all others kept: its least value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations import evaluation
+from formulations.grids import divided
+from formulations.row_keys import RowKey
+from scenarios.question import Decision, Objective, Question
+from solvers import boxes
+from solvers.boxes import Array
+from solvers.mechanisms.sensitivity import with_limit
+from solvers.nonlinear import methods, search
+from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+
+Least = Callable[[Question, int], tuple[NDArray[np.int8], Array]]
+
+
+def has_asked_gaps(d: Decision) -> bool:
+    """Whether its gaps are what the user asked for: a menu of divisors says what the number is."""
+    return d.menu is None and (d.values is not None or (d.integer and not d.count))
+
+
+def feasible_values(question: Question, count: int, name: str, least: Least) -> Array:
+    """Return the values of one limit that would make a question at N points feasible with all others kept.
+
+    Infinite where none does, NaN where that is not known. ``least`` minimises the objective of a question at so many
+    points: how each search ended, and the designs. For a limit on both sides the upper side is tried first. A
+    variable's bound is first moved with its whole numbers, powers or listed values kept; only where none of them does,
+    to the least value of any kind.
+    """
+    found, left = np.full(count, np.inf), np.arange(count)
+    for relaxed, goal in _relaxations(question, name):
+        if not left.size:
+            break
+        asked = replace(divided.at(relaxed, left), objectives=(goal,))
+        status, x = least(asked, left.size)
+        met = np.flatnonzero(status == OPTIMAL)
+        if met.size:
+            there = divided.at(asked, met)
+            named = {d.name: x[met, j] for j, d in enumerate(asked.decide)}
+            value = evaluation.objective(there, named, evaluation.metrics(there, named))
+            found[left[met]] = np.broadcast_to(np.asarray(value, float), met.shape)
+        found[left[status == FAILED]] = np.nan
+        left = left[status == INFEASIBLE]
+    return found
+
+
+def least_by_intervals(question: Question, count: int) -> tuple[NDArray[np.int8], Array]:
+    """Minimise the objective at N points by a short search over intervals (see ``feasible_values``)."""
+    found = search.minimise(question, boxes.spaces(question, count), methods.SHORT_SEARCH)
+    return found.status, found.x
+
+
+def _relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:
+    """Questions with one side of the limit open, each with what then measures how far it has to move."""
+    low, high = evaluation.bounds(question).get(name, (None, None))
+    out = [
+        (with_limit(question, RowKey(name, side), None), Objective(name, maximize=side == "min"))
+        for side, end in (("max", high), ("min", low))
+        if end is not None
+    ]
+    for i, d in enumerate(question.decide):
+        if d.name == name and has_asked_gaps(d):
+            free = replace(d, integer=d.count, values=None, minimum=None, maximum=None)
+            decide = (*question.decide[:i], free, *question.decide[i + 1 :])
+            out.append((replace(question, decide=decide), Objective(name)))
+    if any(own.name == name for own in question.model.limits):
+        out.append((replace(question, waive=question.waive | {name}), Objective(name)))
+    return out
