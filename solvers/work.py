@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,6 +35,11 @@ def declared() -> dict[str, float]:
 def seconds(name: str, units: float = 1.0) -> float:
     """Return the declared seconds of so many units of work; raises KeyError where there is no work of that name."""
     return declared()[name] * units
+
+
+def total(units: Mapping[str, float]) -> float:
+    """Return the declared seconds of so many units of each work."""
+    return sum(seconds(name, count) for name, count in units.items())
 
 
 def alone(question: Question) -> float:

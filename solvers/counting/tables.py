@@ -92,13 +92,13 @@ def over(grid: grids.Grid) -> ByGroup:
     numbers = work.metrics(next(iter(grid.bases.values())))
     compared = sum(size if size < LARGE_TABLE else size * LEFT for sizes in every for size in sizes)
     count = max(sum(sizes) for sizes in every)
-    each = (
-        work.seconds("table point")
-        + work.seconds("table metric", count * numbers * work.given_share(grid))
-        + work.seconds("table cell", compared / len(every))
-    )
+    units = {
+        "table point": 1.0,
+        "table metric": count * numbers * work.given_share(grid),
+        "table cell": compared / len(every),
+    }
     together = POINTS_OF_TABLE if largest >= LARGE_TABLE else CELLS // largest
-    return ByGroup(over_grid.spread(grid), answered, together, METHOD, "batch", each, by_given=True)
+    return ByGroup(over_grid.spread(grid), answered, together, METHOD, "batch", units, by_given=True)
 
 
 def _needs_only_listing(question: Question) -> bool:

@@ -26,7 +26,6 @@ from formulations.programs.program import Run, is_linear, run
 from formulations.tolerances import HOLDS
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
-from solvers import work
 from solvers.counting import counts
 from solvers.counting.counts import Counts, Limit, NotLeast
 from solvers.explaining import wider
@@ -64,8 +63,8 @@ def over(grid: Grid) -> ByGroup:
     """Return the way over a grid; its declared work is so much for each number, in each combination of names."""
     first = next(blocks.kinds(grid))
     numbers = sum(d.choices is None for d in first.decide)
-    each = work.seconds("whole number", choices(first) * numbers)
-    return ByGroup(over_grid.spread(grid), answered, WHOLE_TOGETHER, METHOD, "batch", each)
+    units = {"whole number": float(choices(first) * numbers)}
+    return ByGroup(over_grid.spread(grid), answered, WHOLE_TOGETHER, METHOD, "batch", units)
 
 
 def _decides_counts_and_names(question: Question) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -179,16 +179,22 @@ class ByGroup(OverGrid):
     """A way to answer many points in groups that differ in numbers only.
 
     ``answer``: puts the answers of points into a block, and tells which are answered; ``most``: points that it gets
-    together. ``by_given``, ``apart``: see ``Block.answered``.
+    together. ``units``: what a point is of each work (see ``solvers.work``). ``by_given``, ``apart``: see
+    ``Block.answered``.
     """
 
     answer: Callable[[BlockAnswers, Block, Question, Points], Mask]
     most: int
     method: str
     kind: str
-    work: float
+    units: Mapping[str, float]
     by_given: bool = False
     apart: bool = False
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point."""
+        return work.total(self.units)
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""

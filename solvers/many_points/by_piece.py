@@ -7,7 +7,7 @@ and where the answers go. A way brings what makes a piece (``maker``) and what a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from formulations.grids.over_grid import Region, Spread
 from results.dataset import Arrays, Layout
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
+from solvers import work
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import OverGrid
@@ -51,7 +52,7 @@ class ByPiece(OverGrid):
     """A way to answer many points piece by piece.
 
     ``maker``: runs the model's arithmetic for a piece; None where that is not the same as for one point. ``most``:
-    points of a piece.
+    points of a piece. ``units``: what a point is of each work (see ``solvers.work``).
     """
 
     maker: Maker
@@ -59,9 +60,14 @@ class ByPiece(OverGrid):
     most: int
     method: str
     kind: str
-    work: float
+    units: Mapping[str, float]
     threads: bool = False
     explains: bool = False
+
+    @property
+    def work(self) -> float:
+        """Declared seconds of a point."""
+        return work.total(self.units)
 
     def solve(self, plan: Layout, region: Region, below: Array | None = None) -> tuple[Arrays, Mask]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one.

@@ -79,10 +79,7 @@ def _over_grid(grid: Grid) -> ByGroup:
     """Return the way over a grid; its declared work is that of all designs in all samples, fresh ones too."""
     every = list(blocks.kinds(grid))
     cells, numbers = max(map(_cells_of_largest, every)), work.metrics(every[0])
-    each = work.seconds(
-        "table metric", numbers * (cells * len(list(combinations(every[0]))) + validation.FRESH)
-    )
-    each += work.seconds("alone evaluation")
+    metrics_of_all = numbers * (cells * len(list(combinations(every[0]))) + validation.FRESH)
     # a measure, a spread, and in how many samples what may fail, are the same at all points of a piece
     apart = any(c.target.kind in chance_axes.KINDS for c in grid.changes) or any(map(promises, every))
     together = CELLS_IN_SAMPLES // max(cells, validation.FRESH)
@@ -92,7 +89,7 @@ def _over_grid(grid: Grid) -> ByGroup:
         together,
         METHOD,
         "batch",
-        each,
+        {"table metric": metrics_of_all, "alone evaluation": 1.0},
         by_given=True,
         apart=apart,
     )

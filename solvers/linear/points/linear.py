@@ -51,8 +51,8 @@ FEWEST_COMPILED, FEWEST_WHOLE = 300, 50
 """Points of a grid below which loading the compiled code takes longer than solving them one by one."""
 PROGRAMS_TOGETHER = 16_384
 """Points written and solved together."""
-MIXED_TOGETHER, NODES_AS_A_RULE = 1024, 8.0
-"""Points with whole numbers that are solved together, and nodes that these take as a rule."""
+MIXED_TOGETHER = 1024
+"""Points with whole numbers that are solved together."""
 MOST_BRANCHES_SOLVED = 16
 """Ways in which maxima may be held that are still all tried."""
 AWAY = 1e-7
@@ -68,7 +68,10 @@ def way(grid: Grid) -> Offer:
 
 
 def over(grid: Grid) -> ByGroup:
-    """Return the way over a grid; its declared work is so much for each number of the rows of a point's program."""
+    """Return the way over a grid; its declared work is so much for each number of the rows of a point's program.
+
+    What is searched costs so much for each point beside.
+    """
     problem = work.first_problem(grid)
     p = None if problem is None else problem.program
     numbers = 1.0 if p is None else math.prod(p.rows.shape[-2:]) * branch_count(p)
@@ -79,7 +82,7 @@ def over(grid: Grid) -> ByGroup:
         MIXED_TOGETHER if whole else PROGRAMS_TOGETHER,
         MIXED if whole else METHOD,
         "batch",
-        work.seconds("linear number", numbers * (NODES_AS_A_RULE if whole else 1.0)),
+        {"mixed point": 1.0, "mixed number": numbers} if whole else {"linear number": numbers},
     )
 
 

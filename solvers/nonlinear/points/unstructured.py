@@ -17,7 +17,7 @@ from formulations.grids.over_grid import Region, Spread
 from formulations.problem import formulate
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
-from solvers import boxes, designs, enumeration, work
+from solvers import boxes, designs, enumeration
 from solvers.boxes import Array
 from solvers.explaining import least_values, subsets
 from solvers.geometric.programs import kinks
@@ -61,7 +61,7 @@ def _by_intervals(question: Question) -> bool:
 def over(spread: Spread) -> ByPiece:
     """Return the way over a grid; its declared work grows with the number of decided variables."""
     first = next(iter(spread.grid.bases.values()))
-    power = BOXES_POWER if designs.free(first) else LISTED_POWER
+    name, power = ("point", BOXES_POWER) if designs.free(first) else ("listed point", LISTED_POWER)
     return ByPiece(
         spread,
         _made,
@@ -69,7 +69,7 @@ def over(spread: Spread) -> ByPiece:
         POINTS_TOGETHER,
         "interval branch and bound, all points of a chunk together",
         "search",
-        work.seconds("interval point", float(len(first.decide) ** power)),
+        {f"interval {name}": float(len(first.decide) ** power)},
     )
 
 
