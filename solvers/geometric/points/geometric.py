@@ -39,7 +39,7 @@ from solvers.geometric.points.geometric_answers import (
 )
 from solvers.geometric.programs import relaxed_limits, ties
 from solvers.geometric.programs.optimal_face import Solver, Stages
-from solvers.many_points import blocks, by_piece
+from solvers.many_points import blocks, by_piece, effort
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.by_piece import ByPiece, Piece
 from solvers.many_points.offers import OF_A_STRUCTURE, Offer, pays
@@ -72,12 +72,15 @@ FEWEST_NEAR = 8
 def way(grid: Grid) -> Offer:
     """Return this way if every point's question is ratios of posynomials, which divide by sums of few variables only.
 
-    Where they are searched it has to answer most of a few points, too.
+    Where they are searched it has to answer most of a few points, too: by the kernel that the grid is answered by, but
+    for whoever only asks, so that nothing is compiled.
     """
     offer = by_piece.offered(grid, KIND, batch.structure, batch.batch, over, OF_A_STRUCTURE)
     if not isinstance(offer.path, ByPiece) or offer.path.kind != SEARCH:
         return offer
-    return blocks.offered(offer.path, over(batch.apart(blocks.thinned(grid)), compiled=False))
+    by_compiler = isinstance(offer.path.answer, partial) and offer.path.answer.keywords["compiled"]
+    few = batch.apart(blocks.thinned(grid))
+    return blocks.offered(offer.path, over(few, compiled=by_compiler and not effort.only_asked()))
 
 
 def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
