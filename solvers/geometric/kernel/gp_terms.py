@@ -98,6 +98,13 @@ def lagrangian(T: Terms, lo: Array, hi: Array, y: Array, lam: Array, objective: 
 
     Every F_k is convex, so this is a lower bound of the sum. What rounding may have added is taken off.
     """
+    return _least_of_tangent(T, lo, hi, y, lam, objective)[0]
+
+
+def _least_of_tangent(
+    T: Terms, lo: Array, hi: Array, y: Array, lam: Array, objective: float
+) -> tuple[Array, Array]:
+    """The same, and the slopes (B, n) of the tangent."""
     F, W = T.at(y)
     coefficients = np.concatenate([np.full((len(y), 1), objective), lam], axis=1)
     used = coefficients > 0
@@ -108,8 +115,7 @@ def lagrangian(T: Terms, lo: Array, hi: Array, y: Array, lam: Array, objective: 
     size = np.abs(T.logc) + (np.abs(T.A) @ np.abs(y)[:, :, None])[:, :, 0]
     reach = np.minimum(g * (lo - y), g * (hi - y))
     slip = (share * size).sum(1) + np.abs(value).sum(1) + share.sum(1) + np.abs(reach).sum(1)
-    least: Array = value.sum(1) + reach.sum(1) - 4 * np.finfo(float).eps * slip
-    return least
+    return value.sum(1) + reach.sum(1) - 4 * np.finfo(float).eps * slip, g
 
 
 def lagrangian_bound(
@@ -125,6 +131,30 @@ def lagrangian_bound(
     lam = np.where(present(T)[:, 1:], np.maximum(np.atleast_2d(multipliers), 0.0), 0.0)
     with np.errstate(all="ignore"):
         return lagrangian(T, np.broadcast_to(lo, y.shape), np.broadcast_to(hi, y.shape), y, lam, 1.0)
+
+
+def ends_at_level(
+    A: Array,
+    logc: Array,
+    ptr: NDArray[np.int64],
+    lo: Array,
+    hi: Array,
+    y: Array,
+    multipliers: Array,
+    level: Array,
+) -> tuple[Array, Array]:
+    """Ends (N, n) between which all points of the box lie where the limits hold and F_0 is at most ``level`` (N,).
+
+    The tangent of ``lagrangian_bound`` is least at one end of each variable, and rises with its slope from there: a
+    variable is no farther from that end than what the level is above the least value, over the slope.
+    """
+    T = terms(A, logc, ptr)
+    lam = np.where(present(T)[:, 1:], np.maximum(multipliers, 0.0), 0.0)
+    with np.errstate(all="ignore"):
+        least, g = _least_of_tangent(T, lo, hi, y, lam, 1.0)
+        far = np.fmax(level - least, 0.0)[:, None] / np.abs(g) * (1.0 + 1e-9)
+        # what tells nothing is not a number
+        return np.where(g < 0, np.fmax(lo, hi - far), lo), np.where(g > 0, np.fmin(hi, lo + far), hi)
 
 
 def present(T: Terms) -> NDArray[np.bool_]:

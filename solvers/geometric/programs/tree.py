@@ -21,6 +21,7 @@ from formulations import canonical as canon
 from formulations.canonical import Array, Canonical
 from formulations.grids.divided import Indices, take
 from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.gp_terms import ends_at_level
 from solvers.geometric.kernel.gp_together import Programs
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs.nodes import LEAST_WIDTH, Bools, Nodes, Relaxed
@@ -179,7 +180,7 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
             descents = 1
         if wanted.reached is not None:
             wanted.reached.by(float(np.where(s.none(), np.inf, s.value).min()))
-        live = ~_closed(s, nodes, relaxed.noise)
+        live = ~_closed(s, nodes, relaxed)
         nodes, relaxed = nodes.take(live), relaxed.take(live)
         waiting = joined([waiting, _children(s, nodes, relaxed)])
         waiting = waiting.take(~_closed(s, waiting))
@@ -198,18 +199,36 @@ def _front(s: _State, nodes: Nodes) -> tuple[Nodes, Nodes]:
     return nodes.take(ranked), nodes.take(~first)
 
 
-def _closed(s: _State, nodes: Nodes, noise: Array | float = 0.0) -> Bools:
+def _closed(s: _State, nodes: Nodes, relaxed: Relaxed | None = None) -> Bools:
     """Tell which nodes hold nothing better, as far as floats can tell, and note their bounds."""
+    noise = 0.0 if relaxed is None else relaxed.noise
     gone: Bools = nodes.bound + noise >= s.level()[nodes.point]
     if s.wanted.reach:
         # what is alike and wide is cut further, unless that has been tried often enough: then there are many optima
-        alike = gone & (nodes.bound < s.value[nodes.point] + ALIKE_NODES)
-        width = (nodes.z_high - nodes.z_low).max(1, initial=0.0)
-        wide = alike & (width > LEAST_WIDTH) & (s.nodes[nodes.point] < s.wanted.most // 2)
-        _note_reach(s, nodes.take(alike & ~wide))
-        gone &= ~wide
+        alike = np.flatnonzero(gone & (nodes.bound < s.value[nodes.point] + ALIKE_NODES))
+        near = nodes.take(alike)
+        if relaxed is not None:
+            near = _where_alike(s, near, relaxed.take(alike))
+        width = (near.z_high - near.z_low).max(1, initial=0.0)
+        wide = (width > LEAST_WIDTH) & (s.nodes[near.point] < s.wanted.most // 2)
+        _note_reach(s, near.take(~wide & (near.low <= near.high).all(1)))
+        gone[alike[wide]] = False
     np.minimum.at(s.closed, nodes.point[gone], nodes.bound[gone])
     return gone | s.ended()[nodes.point]
+
+
+def _where_alike(s: _State, nodes: Nodes, relaxed: Relaxed) -> Nodes:
+    """Shrink relaxed nodes to where designs may be as good as the best; an empty one holds none of them."""
+    if isinstance(s.by, Bounding) or not nodes.point.size:
+        return nodes
+    p, level = _relaxations(s, nodes), s.value[nodes.point] + ALIKE_NODES + relaxed.noise
+    low, high = ends_at_level(p.A, p.logc, p.ptr, p.low, p.high, relaxed.y, relaxed.force, level)
+    for v, logs in s.tight.allowed.items():
+        low[:, v] = parts.values_beside(logs, low[:, v], p.low[:, v], p.high[:, v])[1]
+        high[:, v] = parts.values_beside(logs, high[:, v], p.low[:, v], p.high[:, v])[0]
+    z_low, z_high = canon.form_box(take(s.tight, nodes.point), low, high)
+    z_low, z_high = np.maximum(z_low, nodes.z_low), np.minimum(z_high, nodes.z_high)
+    return replace(nodes, low=low, high=high, z_low=z_low, z_high=z_high)
 
 
 def _note_reach(s: _State, nodes: Nodes) -> None:
