@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_posynomials import TERMS, Table, assert_sound, random_programs
 
-from solvers.geometric.kernel import formulas, gp
+from solvers.geometric.kernel import formulas, gp, gp_terms
 from solvers.geometric.kernel.formulas import ANY
 
 
@@ -343,3 +343,26 @@ def test_an_iterate_that_leaves_the_limits_is_not_steady():
     np.testing.assert_array_equal(formulas.steady(gaps, 2.0), [True, False, True])
     assert not formulas.steady(outside, 2.0)
     assert formulas.steady(3.0, np.inf)
+
+
+def test_points_as_good_as_the_best_lie_between_the_ends_of_a_level():
+    """Of random designs those that hold the limits and reach a level lie where multipliers say they have to."""
+    rng = np.random.default_rng(4)
+    A, logc, ptr, lo, hi = nbody(rng, 200)[0]
+    r = gp.solve(A, logc, ptr, lo, hi)
+    some = np.flatnonzero(r.status == 0)
+    narrower = 0
+    for above in (1e-3, 0.1, 1.0):
+        level = r.value[some] + above
+        box = (np.broadcast_to(end, (some.size, 2)) for end in (lo, hi))
+        low, high = gp_terms.ends_at_level(A, logc[some], ptr, *box, r.y[some], r.multipliers[some], level)
+        assert (low <= r.y[some]).all()
+        assert (r.y[some] <= high).all()
+        narrower += (high - low < 0.5 * (hi - lo)).any(1).sum()
+        for _ in range(2000):
+            y = r.y[some] + rng.normal(size=(some.size, 2)) * rng.choice([0.01, 0.1, 1.0])
+            y = np.clip(y, lo, hi)
+            F = gp_terms.evaluate(A, logc[some], ptr, y)
+            good = (F[:, 0] <= level) & (F[:, 1:] <= 0.0).all(1)
+            assert ((low <= y) & (y <= high))[good].all()
+    assert narrower > 0

@@ -11,7 +11,7 @@ import dse
 import scenarios
 from dse.sweeping import grid_way
 from dse.sweeping.points import chunk_work
-from solvers import paths
+from solvers import paths, work
 from solvers.geometric.kernel import gp
 from solvers.linear.points import linear
 from solvers.many_points import effort, offers
@@ -66,9 +66,10 @@ def test_a_trial_that_costs_too_much_is_no_reason_for_the_dearer_way(monkeypatch
     monkeypatch.setattr(effort, "_most", type("Most", (), {"get": staticmethod(lambda: 1e-9)}))
     monkeypatch.setattr(effort, "TRIAL_SECONDS", 1e-9)
     declared = linear.over
-    monkeypatch.setattr(linear, "over", lambda grid: replace(declared(grid), work=1e-3))
+    cheap, dear = ({"linear number": seconds / work.seconds("linear number")} for seconds in (1e-3, 1e3))
+    monkeypatch.setattr(linear, "over", lambda grid: replace(declared(grid), units=cheap))
     assert paths.chosen(grid).untried
-    monkeypatch.setattr(linear, "over", lambda grid: replace(declared(grid), work=1e3))
+    monkeypatch.setattr(linear, "over", lambda grid: replace(declared(grid), units=dear))
     choice = paths.chosen(grid)
     assert choice.path is None or choice.path.method != linear.MIXED
 

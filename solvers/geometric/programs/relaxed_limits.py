@@ -29,6 +29,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch, geometric_conflicts
 from solvers.geometric.programs.nodes import values_beside
 from solvers.geometric.programs.optimal_face import Solver
+from solvers.geometric.programs.tree import LOOSE
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.why import Why, any_of, of_each
 from solvers.patterns import groups
@@ -39,10 +40,11 @@ Box = tuple[Array, Array, Allowed]
 """Ends, and what discrete variables may be."""
 AT_OPEN_END = 1e-6
 """In logs: what is this near to an end of its box may be held by it."""
-NODES_BEFORE_DIVISION = 100
+NODES_BEFORE_DIVISION = 40
 """Nodes of a point after which its ratio is looked at."""
-FEASIBLE_VALUE_GAP = 1e-7
-"""In logs of the feasible value: what is named is what a design has, and at most so much less might do, too."""
+FEASIBLE_VALUE_GAP = LOOSE / 2
+"""In logs of the feasible value: what is named is what a design has, and at most so much less might do, too. Half of
+what a search of many nodes is content with, so that such a one ends, too."""
 
 
 @dataclass(frozen=True, slots=True)

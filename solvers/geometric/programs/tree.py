@@ -168,7 +168,8 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
     )  # fmt: skip
     if start is not None:
         _keep_better(s, np.arange(count), start)
-    waiting, seeds, descents = parts.roots(s.tight), None, DESCENTS
+    # with whole numbers held the restriction without divisors is the program itself: a second one finds the same
+    waiting, seeds, descents = parts.roots(s.tight), None, DESCENTS if c.divisors else 1
     while True:
         now, waiting = _front(s, waiting)
         if not now.point.size and seeds is None:
