@@ -134,6 +134,11 @@ def reaches(a: Any, b: Any) -> Any:
     return _reaches(a, b)
 
 
+def reaches_unknown(a: Any, b: Any) -> Any:
+    """Return the same as the arithmetic of b has it."""
+    return _reaches.dispatch(type(b))(a, b)
+
+
 register_reaches = _reaches.register
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from dse.models import arithmetic
-from dse.models.arithmetic import CannotTake, number
+from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
+from formulations.arithmetics.many import Many, one_number
 from formulations.arithmetics.operators import Operators
 
 Key = tuple[tuple[str, float], ...]
@@ -36,7 +37,7 @@ class NotPosynomial(CannotTake):
 class Posynomial:
     """sum_j c_j prod_v x_v^e_v with c_j > 0; ``terms`` maps ((name, exponent), ...) to c_j.
 
-    A c_j is a number, or an array of them over the points of a grid.
+    A c_j is a number, or those of many points (``Many``).
     """
 
     terms: Mapping[Key, Any]
@@ -75,7 +76,9 @@ class Posynomial:
     def same_as(self, other: Posynomial) -> bool:
         """Equal term by term (at every point, where coefficients are arrays)."""
         mine, its = self.terms, other.terms
-        return mine.keys() == its.keys() and all(c is its[k] or np.all(c == its[k]) for k, c in mine.items())
+        return mine.keys() == its.keys() and all(
+            c is its[k] or bool(np.all(c == its[k])) for k, c in mine.items()
+        )
 
     def __call__(self, **values: Any) -> Any:
         """The value at a point, on any arithmetic."""
@@ -97,6 +100,8 @@ def _product_of_keys(a: Key, b: Key) -> Key:
 
 def constant(c: Any) -> Posynomial:
     """A constant; zero is the empty sum. Raises NotPosynomial where an array is zero at some points only."""
+    if isinstance(c, Many):
+        return Posynomial({(): c} if c > 0 else {})
     if np.ndim(c) == 0:
         return Posynomial({(): float(c)} if c > 0 else {})
     some = c > 0
@@ -217,7 +222,7 @@ class Ratio(Operators):
 
     @_refusing
     def __pow__(self, exponent: Any) -> Any:
-        e = number(exponent)
+        e = one_number(exponent)
         if e < 0:
             return self.inverse() ** -e
         if self.numerator.is_monomial and self.denominator.is_monomial:
@@ -270,6 +275,10 @@ def ratio(x: Any) -> Ratio:
         return x
     if isinstance(x, Closed | Apart):
         raise NotPosynomial(x.reason)
+    if isinstance(x, Many):
+        if x < 0.0:
+            raise NotPosynomial(f"the negative number {x.values.min():g}")
+        return Ratio(constant(x))
     c = np.asarray(x, dtype=float)
     if not (c >= 0).all():
         raise NotPosynomial(f"the negative number {c.min():g}")

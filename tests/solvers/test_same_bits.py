@@ -11,12 +11,12 @@ from random_posynomials import random_programs
 import dse
 import results.dataset
 import scenarios
-from formulations.grids import batch, over_grid
+from formulations.grids import over_grid
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric
 from solvers.geometric.programs import relaxed_limits
 from solvers.linear.points import linear
-from solvers.many_points.by_piece import ByPiece
+from solvers.many_points.blocks import ByGroup
 
 
 @pytest.mark.parametrize("absent", [False, True], ids=["all terms", "absent terms"])
@@ -34,7 +34,7 @@ def test_a_program_has_the_same_bits_in_every_batch(n: int, absent: bool):
                 np.testing.assert_array_equal(getattr(part, name), getattr(batch, name)[i : i + size], name)
 
 
-def _assert_same_bits(way: ByPiece, most: tuple[int, ...]) -> None:
+def _assert_same_bits(way: ByGroup, most: tuple[int, ...]) -> None:
     """Answer blocks drawn by lot, and every point alone, and compare every bit with the grid at once."""
     plan, shape = results.dataset.layout(way.grid), way.grid.shape
     every, left = way.solve(plan, over_grid.whole(way.grid))
@@ -59,7 +59,7 @@ def test_geometric_programs_have_the_same_bits_however_the_grid_is_cut():
         dice = np.random.default_rng(seed)
         axes = {f"a{i}": {"path": p, "factors": _drawn(dice)} for i, p in enumerate(paths)}
         of = scenarios.grid(dse.Scenario(**data, sweep=axes))
-        _assert_same_bits(geometric.over(batch.apart(of, batch.batch), compiled=False), (2, 3))
+        _assert_same_bits(geometric.over(of, compiled=False), (2, 3))
 
 
 @pytest.mark.parametrize("message", [{}, {"values": [10, 100, 1000]}], ids=["one", "several"])
@@ -78,7 +78,7 @@ def test_whole_numbers_have_the_same_bits_however_the_grid_is_cut(message: dict[
             "b": {"path": "given.bodies", "values": [123.0, 2345.0, 34567.0]},
         },
     }
-    _assert_same_bits(geometric.over(batch.apart(scenarios.grid(dse.load(asked))), compiled=False), (2, 3))
+    _assert_same_bits(geometric.over(scenarios.grid(dse.load(asked)), compiled=False), (2, 3))
 
 
 def _drawn(dice: np.random.Generator) -> list[float]:
@@ -107,7 +107,7 @@ def test_what_a_point_takes_out_of_its_ratio_does_not_depend_on_its_neighbours(
         },
     }
     of = scenarios.grid(dse.load(asked))
-    _assert_same_bits(geometric.over(batch.apart(of), compiled=False), (2, 3))
+    _assert_same_bits(geometric.over(of, compiled=False), (2, 3))
 
 
 @pytest.mark.parametrize("goal", ["energy", "time"])
