@@ -105,6 +105,7 @@ def not_negative(value: Any, size: Callable[[], Any]) -> Any:
     return 1.0 - value / size()
 
 
+@singledispatch
 def power(a: Any, b: Any) -> Any:
     """Return a**b where both may vary; what knows no such power of its own takes exp(b log a)."""
     if isinstance(b, int | float) or not (_has_logarithm(a) or _has_logarithm(b)):

@@ -316,6 +316,11 @@ def _log2(x: Ratio) -> LogMonomial | Refused:
     return LogMonomial(x)
 
 
+@arithmetic.power.register(Ratio)
+def _power(a: Ratio, b: Any) -> Any:
+    return a**b if isinstance(b, Many) else arithmetic.power.dispatch(object)(a, b)
+
+
 @arithmetic.register_maximum(Ratio)
 @_refusing
 def _max(a: Ratio, b: Any) -> Any:

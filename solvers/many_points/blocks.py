@@ -286,18 +286,18 @@ def thinned(grid: Grid) -> Grid:
     return grid.part(along)
 
 
-def points_of_a_structure(grid: Grid, made: Callable[[Block, Question, Points], object]) -> float:
-    """Return how many points of a grid have one structure, on average: looked at along each axis by itself.
+def alike_along(grid: Grid, made: Callable[[Block, Question, Points], object]) -> list[float]:
+    """Return how many points of a grid have one structure along each axis, on average.
 
     ``made``: what runs the model, which tells points of several structures apart.
     """
-    points = 1.0
+    found = []
     for k, n in enumerate(grid.shape):
         some = np.unique(np.linspace(0, n - 1, min(n, ROWS_TRIED)).astype(int))
         groups = _structures(grid.part([some if i == k else [0] for i in range(len(grid.shape))]), made)
         # where rows that were left out may have structures of their own
-        points *= (n if groups * OF_A_STRUCTURE <= len(some) else len(some)) / max(groups, 1)
-    return points
+        found.append((n if groups * OF_A_STRUCTURE <= len(some) else len(some)) / max(groups, 1))
+    return found
 
 
 def _structures(grid: Grid, made: Callable[[Block, Question, Points], object]) -> int:

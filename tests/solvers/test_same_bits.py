@@ -131,3 +131,22 @@ def test_mixed_programs_have_the_same_bits_however_the_grid_is_cut(goal: str):
         },
     }
     _assert_same_bits(linear.over(scenarios.grid(dse.load(asked))), (2, 3))
+
+
+def test_what_is_the_same_number_at_one_point_changes_no_bits():
+    """A budget of 1 J beside a 1 in the equations, and two given numbers that meet on the diagonal."""
+    asked: dict[str, Any] = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10, "fixed": 1.0, "moving": 1.0},
+        "define": {"quotient": "time * (processors + fixed) / (processors + moving)"},
+        "decide": {"memory": {"max": 1e9}, "processors": {"max": 65536}},
+        "objective": {"minimize": "quotient"},
+        "limits": {"energy": {"max": 1.0}},
+        "sweep": {
+            "a": {"path": "limits.energy.max", "values": [1.0, 100.0, 300.0]},
+            "b": {"path": "given.fixed", "values": [1e3, 1e4]},
+            "c": {"path": "given.moving", "values": [1e3, 1e4]},
+        },
+    }
+    _assert_same_bits(geometric.over(scenarios.grid(dse.load(asked)), compiled=False), (2, 3))

@@ -97,6 +97,28 @@ def test_names_in_rows_are_answered_with_those_of_one_kind(monkeypatch: pytest.M
         assert arrays["energy"][i] == pytest.approx(answer(grid.question((i,))).metrics["energy"], rel=2e-6)
 
 
+def test_exponents_in_rows_are_answered_with_those_of_one_structure():
+    """Each row has one of four exponents: four programs, each of many points, and not one for each row."""
+    asked = {
+        **NBODY,
+        "given": {**NBODY["given"], "exponent": 0.5},
+        "define": {"weighed": "energy * (processors / 100) ** exponent"},
+        "objective": {"minimize": "weighed"},
+    }
+    dice = np.random.default_rng(2)
+    rows = {
+        "given.exponent": dice.choice([0.1, 0.3, 0.5, 0.7], 400).tolist(),
+        "bodies": dice.uniform(1e4, 1e5, 400).tolist(),
+    }
+    grid = grid_of(asked, {"x": {"paths": rows}})
+    path = paths.chosen(grid).path
+    assert path is not None
+    arrays, left = path.solve(results.dataset.layout(grid), over_grid.whole(grid))
+    assert not left.any()
+    for i in (0, 199, 399):
+        assert arrays["weighed"][i] == pytest.approx(answer(grid.question((i,))).objective, rel=2e-6)
+
+
 def test_most_scattered_points_are_settled_from_neighbours(monkeypatch: pytest.MonkeyPatch):
     counts: list[tuple[int, int]] = []
     real = neighbour_proofs.settled

@@ -84,7 +84,7 @@ def way(grid: Grid) -> Offer:
         return too_few(KIND, OF_A_STRUCTURE)
     if spread.runs * OF_A_STRUCTURE > grid.size:
         return too_few(KIND, OF_A_STRUCTURE, OF_NAMES)
-    if blocks.points_of_a_structure(grid, made_of) < OF_A_STRUCTURE:
+    if math.prod(blocks.alike_along(grid, made_of)) < OF_A_STRUCTURE:
         # most of the work would be in setting up blocks of a few points
         return cut_up(KIND)
     found = over(grid)
@@ -108,9 +108,10 @@ def over(grid: Grid, *, compiled: bool | None = None) -> ByGroup:
     term, terms = "whole term" if whole else "term", sum(map(work.terms, cases))
     in_numpy, by_compiler = (work.seconds(name.format(how, term), terms) for how in ("numpy", "compiled"))
     compiled = pays(in_numpy, grid) if compiled is None else compiled
+    steps = _steps(spread) if compiled and kind != SEARCH else ()
     return ByGroup(
         spread,
-        partial(answer, compiled=compiled),
+        partial(answer, compiled=compiled, steps=steps),
         SEARCHED_TOGETHER if kind == SEARCH else PIECE,
         text.format("compiled interior point" if compiled else "interior point"),
         kind,
@@ -122,6 +123,14 @@ def over(grid: Grid, *, compiled: bool | None = None) -> ByGroup:
     )
 
 
+def _steps(spread: Spread) -> tuple[int, ...]:
+    """Return how far anchors are from each other; none where starting from them is not worth it."""
+    alike = blocks.alike_along(spread.grid, made_of)
+    apart = [a or n < OF_A_STRUCTURE for a, n in zip(spread.apart, alike, strict=True)]
+    steps = neighbour_proofs.strides(spread.grid.shape, apart)
+    return steps if math.prod(steps) >= FEWEST_NEAR else ()
+
+
 def made_of(block: Block, question: Question, points: Points) -> tuple[Batch, ...] | None:
     """Run the model's arithmetic for some points, for each case; None where that has another structure."""
     first = batch.structure_at(block.spread, block.place(points[0]))
@@ -129,9 +138,18 @@ def made_of(block: Block, question: Question, points: Points) -> tuple[Batch, ..
 
 
 def answer(
-    answers: BlockAnswers, block: Block, question: Question, points: Points, *, compiled: bool
+    answers: BlockAnswers,
+    block: Block,
+    question: Question,
+    points: Points,
+    *,
+    compiled: bool,
+    steps: tuple[int, ...],
 ) -> Mask:
-    """Answer some points of a block; on a large grid from a few points around that are answered first."""
+    """Answer some points of a block; on a large grid from a few points around that are answered first.
+
+    ``steps``: how far these are from each other; empty: there are none.
+    """
     cases = made_of(block, question, points)
     if cases is None:
         handover.hand_over(NOT_MANY, points.size)
@@ -142,10 +160,10 @@ def answer(
     # a case that is worse than something else says nothing of the others
     below = block.below[points] if block.below is not None and len(cases) == 1 else None
     # near others it is proved what is optimal, not what else is
-    places = np.stack(block.places(points)) if compiled and not (full or divides) else None
+    places = np.stack(block.places(points)) if steps and not (full or divides) else None
     each = []
     for k, made in enumerate(cases):
-        near = None if places is None else _anchors(block.spread, places, k)
+        near = None if places is None else _anchors(block.spread, places, k, steps)
         alone = len(cases) == 1
         each.append(_answered(made, solve, near, ranged=full, alone=alone, below=below, tied=told)[0])
     if any(found is None for found in each):
@@ -162,18 +180,13 @@ def answer(
     return good
 
 
-def _anchors(
-    spread: Spread, places: Points, case: int, steps: tuple[int, ...] | None = None
-) -> Anchors | None:
-    """Answer a case at a few points around others, for these to start from; None where that is not worth it.
+def _anchors(spread: Spread, places: Points, case: int, steps: tuple[int, ...]) -> Anchors | None:
+    """Answer a case at a few points around others, for these to start from; None where there are none.
 
     ``places`` (axes, N): where the others are, all of one structure. ``steps``: how far the anchors are from each
     other. They are settled from fewer ones still in their turn.
     """
     shape = spread.grid.shape
-    steps = steps or neighbour_proofs.strides(shape, spread.apart)
-    if math.prod(steps) < FEWEST_NEAR:
-        return None
     along, which = neighbour_proofs.anchors(places, shape, steps)
     # the first of the others goes along: only anchors of its structure tell them anything
     along = [np.append(a, p[0]) for a, p in zip(along, places, strict=True)]
@@ -184,7 +197,7 @@ def _anchors(
     inside = (np.stack(np.unravel_index(group, block.shape)) < counts[:, None]).all(axis=0)
     group = group[inside | (group == group[-1])]
     every, group = _of_one_structure(block, group)
-    if every is None or every[case].arrays.allowed:
+    if every is None or len(group) == 1 or every[case].arrays.allowed:
         return None
     at = np.stack(np.unravel_index(group, block.shape))
     number = np.full(int(counts.prod()), -1)
