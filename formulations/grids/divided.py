@@ -39,6 +39,15 @@ def at(question: Question, points: Any) -> Question:
     return with_each_number(question, there)
 
 
+def flat(question: Question) -> Question:
+    """Return a question with plain arrays along its points in place of ``Many``, for arithmetics of arrays."""
+
+    def of(value: Any) -> Any:
+        return value.values.reshape(-1) if isinstance(value, Many) else value
+
+    return with_each_number(question, of)
+
+
 def before_axes(question: Question, axes: int) -> Question:
     """Return a question with the numbers of its points in front of so many dimensions."""
 

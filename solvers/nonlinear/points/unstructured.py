@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from formulations import evaluation, handover
-from formulations.arithmetics.many import Points, plain
+from formulations.arithmetics.many import Points
 from formulations.grids import divided, over_grid
 from formulations.problem import formulate
 from scenarios.question import Question
@@ -73,7 +73,7 @@ def over(grid: Grid) -> ByGroup:
 def _answer_by_intervals(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
     """Answer some points: optimum, bound, conflicts, and what limits are worth."""
     # intervals and designs are arrays, with which numbers of many points are arrays too
-    question, count = divided.with_each_number(evaluation.farthest(question), plain), points.size
+    question, count = divided.flat(evaluation.farthest(question)), points.size
     where = boxes.spaces(question, count)
     found = search.minimise(question, where, SHORT_SEARCH)
     good = np.zeros(count, bool)
