@@ -241,7 +241,7 @@ def why_without_design(problem: Problem) -> Why:
         return relaxed_limits.why(problem)
     from solvers.linear import milp_conflicts
 
-    return milp_conflicts.why(problem.program, wider.ended(problem) if problem.program.open else ())
+    return milp_conflicts.why(problem.program, wider.ended(problem))
 
 
 def _why_not(question: Question, kept: _Kept) -> Why:

@@ -32,7 +32,7 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     """What tells why a program has no design.
 
     ``ended``: the same question with ends far out, nearest first, for the feasible values where the program itself
-    is open.
+    is open, or has ends that only a search has.
     """
     names = limit_names(p.question, p.keys)
     known = _Known(p, names)
@@ -61,7 +61,7 @@ def loosest_feasible_value(
     held = True
     for made in programs:
         p = made()
-        if p is None:
+        if p is None or p.open:
             continue
         value, u = feasible_value_and_design(p, name, unknown)
         if u is not None and not milp.at_searched_end(p, u).any():
