@@ -264,10 +264,12 @@ def settle(
     *,
     ranged: bool = False,
     tied: bool = True,
+    sharp: bool = False,
 ) -> None:
     """Put designs by the tie rule, bounds and multipliers of optima into place, or why there are none.
 
-    ``strained``, ``tied``: see ``optima.settled``. ``ranged``: see ``answered``.
+    ``strained``, ``tied``: see ``optima.settled``. ``ranged``: see ``answered``. ``sharp``: sharpen the designs, as
+    those of searches and of one question always are.
     """
     batch, best, found, one = part.batch, part.points, part.found, part.rule is None
     if not best.size:
@@ -275,7 +277,7 @@ def settle(
     own, searched = divided.take(batch.arrays, best), found.alone is None
     there = optima.settled(
         batch, best, found.y, solve, part.known,
-        rule=part.rule, sharp=searched or one, tied=tied, after=0 if ranged else None, strained=strained,
+        rule=part.rule, sharp=sharp or searched or one, tied=tied, after=0 if ranged else None, strained=strained,
         within=(found.low, found.high) if searched and tied and not one else None,
     )  # fmt: skip
     known, chosen, sure = there.known, there.chosen, there.crossed

@@ -1,0 +1,111 @@
+"""Grids of one design for many samples, where each sample is a geometric program: the masters of all points together.
+
+The mean, the worst and the mean of the worst share of an objective over the samples, with limits that hold in each of
+them, of real numbers decided now (``solvers.robust.masters.at_points``). A single question is answered by the same
+master (``solvers.robust.masters.robust_geometric``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from formulations import handover
+from formulations.arithmetics.many import Points
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.grids import divided, over_grid
+from formulations.uncertainty import robust
+from formulations.uncertainty.measures import Weighing
+from formulations.uncertainty.robust import Posed
+from scenarios.axes import chance_axes
+from scenarios.question import Question
+from scenarios.sweep.grids import Grid
+from scenarios.uncertainty.promises import promises
+from solvers import work
+from solvers.geometric.kernel import gp
+from solvers.many_points import blocks
+from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.blocks import Block, ByGroup
+from solvers.many_points.offers import OTHER_KIND, Offer
+from solvers.mechanisms import sensitivity
+from solvers.robust import decide_now, tables, validation
+from solvers.robust.masters import at_points, ends
+from solvers.robust.robust_answers import weighing
+
+METHOD = "geometric programs that grow by the samples and cuts they need, at all points together; each has its own bound"
+OPEN = "one design for many samples that is not proved to be the best, or is at an end of the search"
+NUMBERS_TOGETHER = 2_000_000
+"""Samples times points of one run of the equations: arrays of 16 MB."""
+
+
+def way(grid: Grid) -> Offer:
+    """Return this way where each sample of each point is a geometric program over real numbers."""
+    every = list(blocks.kinds(grid))
+    if any(c.target.kind == "decide" for c in grid.changes) or not all(map(_is_taken, every)):
+        return OTHER_KIND
+    return blocks.offered(_over_grid(grid), _over_grid(blocks.thinned(grid)))
+
+
+def _is_taken(question: Question) -> bool:
+    real = all(d.choices is None and d.values is None and not d.integer for d in question.decide)
+    plain = real and bool(question.decide) and len(question.objectives) == 1 and not question.idle
+    named = bool(question.measures) or bool(promises(question)) or question.model.black_box
+    if not plain or named or decide_now.over_box(question):
+        return False
+    measure = weighing(question.measure or decide_now.AT_WORST)
+    try:
+        asked = robust.posed(decide_now.sampled(question))
+        return isinstance(measure, Weighing) and _is_geometric(asked, measure)
+    except NotPosynomial:
+        return False
+
+
+def _is_geometric(asked: Posed, measure: Weighing) -> bool:
+    """Whether nothing divides by sums, and no maximum is in it; raises NotPosynomial where a measure has no cuts."""
+    goal = asked.goal
+    robust.exact_goal(asked, measure)
+    pairs = [(r.numerator, r.denominator) for r in (*asked.rows, *((goal,) if goal is not None else ()))]
+    return all(d.is_monomial and not robust.has_maxima(n) for n, d in pairs)
+
+
+def _over_grid(grid: Grid) -> ByGroup:
+    """Return the way over a grid; its declared work is that of all samples, fresh ones too, and of the programs."""
+    first = next(blocks.kinds(grid))
+    assert first.uncertain is not None, "only what is uncertain has samples"
+    samples = first.uncertain.sampling.samples
+    problem = work.first_problem(grid)
+    terms = 0 if problem is None else work.terms(problem)
+    each = work.seconds("table metric", work.metrics(first) * (PASSES * samples + validation.FRESH))
+    each += work.seconds("geometric numpy term", PASSES * terms) + work.seconds("alone evaluation")
+    together = max(NUMBERS_TOGETHER // max(samples, validation.FRESH), 1)
+    apart = any(c.target.kind in chance_axes.KINDS for c in grid.changes)
+    return ByGroup(over_grid.spread(grid), _answered, together, METHOD, "batch", each, apart=apart)
+
+
+PASSES = 6
+"""Rounds of cuts and settling ties that a point takes as a rule."""
+
+
+def _answered(into: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+    """Answer some points of a block: those whose optimum is sure."""
+    uncertain = question.uncertain
+    assert uncertain is not None, "only what is uncertain has samples"
+    measure = weighing(question.measure or decide_now.AT_WORST)
+    assert isinstance(measure, Weighing), "quantiles are others"
+    first = replace(block.grid.question(block.place(int(points[0]))), uncertain=None, measure=None)
+    worlds = decide_now.sampled(divided.before_axes(question, 1))
+    found = at_points.minimise(robust.posed_at_points(worlds, first), measure, gp.solve)
+    shape = (len(points),)
+    x = {n: np.where(found.known, v, 1.0) for n, v in found.x.items()}
+    judged = tables.judged_in_worlds(question, (), x, found.bound, shape)
+    good = found.known & judged.good
+    for name, values in x.items():
+        good &= ~ends.near_end(question, name, values)
+    keys = list(found.multipliers)
+    forces = np.stack([found.multipliers[key] for key in keys], axis=1)
+    into.put(points, judged, good, sensitivity.elasticities(judged, keys, forces))
+    if good.any():
+        tables.put_fresh(into, points[good], divided.at(question, good), {n: v[good] for n, v in x.items()})
+    handover.hand_over(OPEN, int(np.count_nonzero(~good)))
+    return good
