@@ -7,17 +7,19 @@ master (``solvers.robust.masters.robust_geometric``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from formulations import handover
-from formulations.arithmetics.many import Points
+from formulations.arithmetics.many import Array, Points
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided, over_grid
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import Weighing
+from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.robust import Posed
+from formulations.uncertainty.worlds import Worlds, judged
 from scenarios.axes import chance_axes
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -28,12 +30,15 @@ from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer
-from solvers.mechanisms import sensitivity
-from solvers.robust import decide_now, tables, validation
+from solvers.mechanisms import conflicts, sensitivity
+from solvers.mechanisms.why import Why
+from solvers.robust import decide_now, robust_conflicts, tables, validation
 from solvers.robust.masters import at_points, ends
 from solvers.robust.robust_answers import weighing
 
-METHOD = "geometric programs that grow by the samples and cuts they need, at all points together; each has its own bound"
+METHOD = (
+    "geometric programs that grow by the samples they need, at all points together; each has its own bound"
+)
 OPEN = "one design for many samples that is not proved to be the best, or is at an end of the search"
 NUMBERS_TOGETHER = 2_000_000
 """Samples times points of one run of the equations: arrays of 16 MB."""
@@ -98,14 +103,59 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
     found = at_points.minimise(robust.posed_at_points(worlds, first), measure, gp.solve)
     shape = (len(points),)
     x = {n: np.where(found.known, v, 1.0) for n, v in found.x.items()}
-    judged = tables.judged_in_worlds(question, (), x, found.bound, shape)
-    good = found.known & judged.good
-    for name, values in x.items():
-        good &= ~ends.near_end(question, name, values)
+    there = tables.judged_in_worlds(question, (), x, found.bound, shape)
+    good = found.known & there.good & ~_near_end(question, x)
     keys = list(found.multipliers)
     forces = np.stack([found.multipliers[key] for key in keys], axis=1)
-    into.put(points, judged, good, sensitivity.elasticities(judged, keys, forces))
+    into.put(points, there, good, sensitivity.elasticities(there, keys, forces))
     if good.any():
         tables.put_fresh(into, points[good], divided.at(question, good), {n: v[good] for n, v in x.items()})
+    none = np.flatnonzero(found.refuted)
+    if none.size:
+        good[none] = into.conflicts(points[none], _why(worlds.at_some(none), first))
+        good[none] &= into.values_known(points[none])
     handover.hand_over(OPEN, int(np.count_nonzero(~good)))
     return good
+
+
+def _near_end(question: Question, x: Mapping[str, Array]) -> Mask:
+    """Which designs are at an end that only a search has."""
+    return np.asarray(np.any([ends.near_end(question, name, values) for name, values in x.items()], axis=0))
+
+
+def _why(worlds: Worlds, first: Question) -> Why:
+    """What tells why points have no design, which are those of ``worlds``; ``first``: as for ``posed_at_points``."""
+    names = robust_conflicts.breakable_limits(worlds)
+    asked = robust.posed_at_points(worlds, first)
+
+    def met(some: Points, kept: Mask) -> conflicts.Codes:
+        held = frozenset(n for n, k in zip(names, kept, strict=True) if k)
+        return at_points.hold_together(robust.kept(asked.at(some), held), gp.solve)
+
+    def level(some: Points, name: str) -> Array:
+        sides = robust_conflicts.ends_of(worlds, name)
+        if len(sides) > 1:
+            # which end gives is told point by point
+            return np.full(some.size, np.nan)
+
+        def change(q: Question) -> Question:
+            return robust_conflicts.with_level_as_goal(q, name, next(iter(sides)))
+
+        try:
+            loose = robust.posed_at_points(worlds.at_some(some).changed(change), change(first))
+            best = at_points.minimise(robust.kept(loose, frozenset(names) - {name}), WORST, gp.solve)
+        except NotPosynomial:
+            return np.full(some.size, np.nan)
+        sure = best.known & ~_near_end(first, best.x)
+        there = judged(loose.worlds, {n: v[:, None] for n, v in best.x.items()}).objective
+        assert there is not None, "it is the objective"
+        value = WORST.value(there, maximize="min" in sides)
+        return np.select([sure, best.refuted], [value, np.inf], np.nan)
+
+    def values(some: Points, wanted: Sequence[str]) -> Mapping[str, Array]:
+        return {n: level(some, n) for n in wanted}
+
+    def question(some: Points) -> Question:
+        return worlds.at_some(some).nominal
+
+    return Why(names, conflicts.by_set(met), values, question, conflicts.FEW_SEARCHED)
