@@ -1,7 +1,7 @@
 """Grids of one design for many samples, where each sample is a geometric program: the masters of all points together.
 
 The mean, the worst and the mean of the worst share of an objective over the samples, with limits that hold in each of
-them, of real numbers decided now (``solvers.robust.masters.at_points``). A single question is answered by the same
+them, of numbers decided now (``solvers.robust.masters.at_points``). A single question is answered by the same
 master (``solvers.robust.masters.robust_geometric``).
 """
 
@@ -45,7 +45,7 @@ NUMBERS_TOGETHER = 2_000_000
 
 
 def way(grid: Grid) -> Offer:
-    """Return this way where each sample of each point is a geometric program over real numbers."""
+    """Return this way where each sample of each point is a geometric program, of real or of discrete numbers."""
     every = list(blocks.kinds(grid))
     if any(c.target.kind == "decide" for c in grid.changes) or not all(map(_is_taken, every)):
         return OTHER_KIND
@@ -53,8 +53,8 @@ def way(grid: Grid) -> Offer:
 
 
 def _is_taken(question: Question) -> bool:
-    real = all(d.choices is None and d.values is None and not d.integer for d in question.decide)
-    plain = real and bool(question.decide) and len(question.objectives) == 1 and not question.idle
+    plain = bool(question.decide) and len(question.objectives) == 1 and not question.idle
+    plain &= all(d.choices is None and not d.endless for d in question.decide)
     named = bool(question.measures) or bool(promises(question)) or question.model.black_box
     if not plain or named or decide_now.over_box(question):
         return False
@@ -107,7 +107,10 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
     good = found.known & there.good & ~_near_end(question, x)
     keys = list(found.multipliers)
     forces = np.stack([found.multipliers[key] for key in keys], axis=1)
-    into.put(points, there, good, sensitivity.elasticities(there, keys, forces))
+    whole = any(d.integer or d.values is not None for d in question.decide)
+    # whole numbers change by jumps
+    rates = {} if whole else sensitivity.elasticities(there, keys, forces)
+    into.put(points, there, good, rates)
     if good.any():
         tables.put_fresh(into, points[good], divided.at(question, good), {n: v[good] for n, v in x.items()})
     none = np.flatnonzero(found.refuted)

@@ -48,6 +48,12 @@ CASES: dict[str, dict[str, Any]] = {
         "objective": {"minimize": "processors", "measure": "mean"},
         "limits": {"time": {"max": "100 ms"}, "energy": {"max": "6 kJ"}},
     },
+    "whole processors": {
+        "decide": {"processors": {"max": 4096, "integer": True}, "memory": {"max": 1e6}},
+        "objective": {"minimize": "time", "cvar": 0.8},
+        "limits": {"time": {"max": "100 ms"}, "energy": {"max": "8 kJ"}},
+    },
+    "listed processors": {"decide": {"processors": {"values": [16, 64, 256, 1024, 4096]}, "memory": {}}},
 }
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse.system.records import dataclass
+from formulations import canonical as canon
 from formulations.grids import batch, divided
 from formulations.problem import Goal, Problem
 from formulations.row_keys import RowKey
@@ -150,8 +151,7 @@ def hold_together(asked: Posed, solve: Solver) -> conflicts.Codes:
 
 def _designs(asked: Posed, y: Array) -> dict[str, Array]:
     """Designs (P, 1) by name, at logarithms (P, n), behind which others may stand."""
-    columns = np.exp(y[:, : len(asked.variables)]).T[..., None]
-    return {v.name: x for v, x in zip(asked.variables, columns, strict=True)}
+    return {v.name: canon.si_values(v, y[:, [i]]) for i, v in enumerate(asked.variables)}
 
 
 def _solved(master: Master, exact: Goal | None, solve: Solver) -> Iterator[_Solved]:
