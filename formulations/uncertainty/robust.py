@@ -67,23 +67,25 @@ class Posed:
         def stated(of: Held) -> Held:
             return replace(of, numerator=own(of.numerator, 2), denominator=own(of.denominator, 2))
 
-        known = {n: Ratio(own(r.numerator, 1), own(r.denominator, 1)) for n, r in self.known.items()}
+        def ratio(of: Ratio, dims: int) -> Ratio:
+            return Ratio(own(of.numerator, dims), own(of.denominator, dims))
+
+        known = {n: ratio(r, 1) for n, r in self.known.items()}
+        taken = {n: tuple(ratio(r, 2) for r in of) for n, of in self.taken.items()}
         goal = None if self.goal is None else stated(self.goal)
         rows = tuple(map(stated, self.rows))
-        return replace(self, worlds=self.worlds.at_some(points), goal=goal, rows=rows, known=known)
+        return replace(
+            self, worlds=self.worlds.at_some(points), goal=goal, rows=rows, taken=taken, known=known
+        )
 
 
 def posed_at_points(worlds: Worlds, first: Question) -> Posed:
     """Pose a question at P points, of ``Many`` numbers (P, 1), at once: coefficients (P, N), (P, 1), (N,) or numbers.
 
-    ``first``: the question at the first point, of plain numbers. Raises NotPosynomial where there are maxima.
+    ``first``: the question at the first point, of plain numbers. Raises NotPosynomial, with the reason, where it
+    cannot be posed in this way.
     """
-    nominal = formulate(first)
-    if nominal.rows is None:
-        raise NotPosynomial(nominal.refusal or "maxima, at many points")
-    goal, rows = symbolic(divided.with_each_number(worlds.every, plain))
-    every = divided.with_each_number(worlds.nominal, lambda v: plain(v).ravel() if isinstance(v, Many) else v)
-    return Posed(worlds, nominal.variables, goal, rows, {}, symbols(every))
+    return _posed_anew(worlds, first)
 
 
 def posed(worlds: Worlds) -> Posed:
@@ -105,22 +107,27 @@ def posed(worlds: Worlds) -> Posed:
 _posed: deque[Posed] = deque(maxlen=128)
 
 
-def _posed_anew(worlds: Worlds) -> Posed:
-    nominal = formulate(worlds.nominal)
+def _posed_anew(worlds: Worlds, first: Question | None = None) -> Posed:
+    nominal = formulate(first or worlds.nominal)
     if nominal.rows is None and not nominal.cases:
         raise NotPosynomial(nominal.refusal or "whole numbers and menus of sums")
     try:
         with maxima.named() as taken:
-            goal, rows = symbolic(worlds.with_caps_in_each())
+            goal, rows = symbolic(divided.with_each_number(worlds.with_caps_in_each(), plain))
     except (NotPosynomial, TypeError, ValueError) as refusal:
+        if first is not None:
+            raise NotPosynomial(str(refusal)) from None
         return _posed_by_world(worlds, nominal, str(refusal))
     pairs = [(r.numerator, r.denominator) for r in rows]
     pairs += [] if goal is None else [(goal.numerator, goal.denominator)]
     _only_harm(pairs, taken.terms)
+    metrics = nominal.known
+    if first is not None:
+        metrics = symbols(
+            divided.with_each_number(worlds.nominal, lambda v: np.ravel(v) if isinstance(v, Many) else v)
+        )
     known = {
-        n: r
-        for n, r in nominal.known.items()
-        if not any(map(is_maximum, names_in((r.numerator, r.denominator))))
+        n: r for n, r in metrics.items() if not any(map(is_maximum, names_in((r.numerator, r.denominator))))
     }
     caps, rows = _caps(worlds, rows)
     return Posed(worlds, nominal.variables, goal, rows, dict(taken.terms), known, caps)
@@ -262,6 +269,8 @@ def _cut_of_power(p: Posynomial, power: float, x: Point, worlds: int) -> Posynom
     whole = own_power(p, power)
     if whole is not None:
         return whole
+    if any(map(np.ndim, x.values())):
+        raise NotPosynomial("a power of a sum in a maximum, at many points")
     at = {key: np.broadcast_to(Posynomial({key: c})(**x), (worlds,)) for key, c in p.terms.items()}
     shares = {key: u / sum(at.values()) for key, u in at.items()}
     if all(np.ptp(s) <= 1e-12 for s in shares.values()):

@@ -54,7 +54,9 @@ def way(grid: Grid) -> Offer:
 
 def _is_taken(question: Question) -> bool:
     plain = bool(question.decide) and len(question.objectives) == 1 and not question.idle
-    plain &= all(d.choices is None and not d.endless for d in question.decide)
+    plain &= all(
+        d.choices is None and not d.endless and all(v > 0 for v in d.values or ()) for d in question.decide
+    )
     named = bool(question.measures) or bool(promises(question)) or question.model.black_box
     if not plain or named or decide_now.over_box(question):
         return False
@@ -67,11 +69,9 @@ def _is_taken(question: Question) -> bool:
 
 
 def _is_geometric(asked: Posed, measure: Weighing) -> bool:
-    """Whether nothing divides by sums, and no maximum is in it; raises NotPosynomial where a measure has no cuts."""
-    goal = asked.goal
+    """Whether nothing divides by sums; raises NotPosynomial where the measure has no cuts."""
     robust.exact_goal(asked, measure)
-    pairs = [(r.numerator, r.denominator) for r in (*asked.rows, *((goal,) if goal is not None else ()))]
-    return all(d.is_monomial and not robust.has_maxima(n) for n, d in pairs)
+    return all(r.denominator.is_monomial for r in (asked.goal, *asked.rows) if r is not None)
 
 
 def _over_grid(grid: Grid) -> ByGroup:
