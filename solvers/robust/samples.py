@@ -1,8 +1,8 @@
 """Grids of one design for many samples, where each sample is a geometric program: the masters of all points together.
 
 The mean, the worst and the mean of the worst share of an objective over the samples, with limits that hold in each of
-them, of numbers decided now (``solvers.robust.masters.at_points``). A single question is answered by the same
-master (``solvers.robust.masters.robust_geometric``).
+them, of numbers decided now (``solvers.robust.masters.at_points``). Limits may divide by sums (a cap on average power)
+and maxima may harm. A single question is answered by the same master (``solvers.robust.masters.robust_geometric``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided, over_grid
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Weighing
-from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.worlds import Worlds, judged
 from scenarios.axes import chance_axes
 from scenarios.question import Question
@@ -58,20 +57,16 @@ def _is_taken(question: Question) -> bool:
         d.choices is None and not d.endless and all(v > 0 for v in d.values or ()) for d in question.decide
     )
     named = bool(question.measures) or bool(promises(question)) or question.model.black_box
-    if not plain or named or decide_now.over_box(question):
-        return False
     measure = weighing(question.measure or decide_now.AT_WORST)
+    if not plain or named or not isinstance(measure, Weighing) or decide_now.over_box(question):
+        return False
     try:
         asked = robust.posed(decide_now.sampled(question))
-        return isinstance(measure, Weighing) and _is_geometric(asked, measure)
+        # refuses what the measure has no cuts of
+        robust.exact_goal(asked, measure)
     except NotPosynomial:
         return False
-
-
-def _is_geometric(asked: Posed, measure: Weighing) -> bool:
-    """Whether nothing divides by sums; raises NotPosynomial where the measure has no cuts."""
-    robust.exact_goal(asked, measure)
-    return all(r.denominator.is_monomial for r in (asked.goal, *asked.rows) if r is not None)
+    return asked.goal is not None and asked.goal.denominator.is_monomial
 
 
 def _over_grid(grid: Grid) -> ByGroup:

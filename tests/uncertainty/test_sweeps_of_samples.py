@@ -48,6 +48,11 @@ CASES: dict[str, dict[str, Any]] = {
         "objective": {"minimize": "processors", "measure": "mean"},
         "limits": {"time": {"max": "100 ms"}, "energy": {"max": "6 kJ"}},
     },
+    "the larger of two powers": {
+        "define": {"used": "maximum(energy, 60 kW * time) + maximum(1 kW * time, 200 J)"},
+        "limits": {"used": {"max": "6.3 kJ"}, "time": {"max": "100 ms"}},
+    },
+    "a cap on average power": {"limits": {"time": {"max": "100 ms"}, "power": {"max": "100 kW"}}},
     "whole processors": {
         "decide": {"processors": {"max": 4096, "integer": True}, "memory": {"max": 1e6}},
         "objective": {"minimize": "time", "cvar": 0.8},
