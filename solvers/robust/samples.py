@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse.models.arithmetic import CannotTake
 from formulations import handover
 from formulations.arithmetics.many import Array, Points
 from formulations.arithmetics.posynomial import NotPosynomial
@@ -64,7 +65,7 @@ def _is_taken(question: Question) -> bool:
         asked = robust.posed(decide_now.sampled(question))
         # refuses what the measure has no cuts of
         robust.exact_goal(asked, measure)
-    except NotPosynomial:
+    except (NotPosynomial, CannotTake, ArithmeticError):
         return False
     return asked.goal is not None and asked.goal.denominator.is_monomial
 
