@@ -4,15 +4,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from one_home import GONE, gone
 
 import dse
 import scenarios
 from formulations import handover
 from formulations.grids import over_grid
 from results.dataset import STATUS_CODES, layout, to_arrays
+from results.solution import Status
 from solvers import feasible_values, paths
 from solvers.answer import answer
 from solvers.robust import samples
+from solvers.robust.masters import master
 
 TIMES = {
     "machine.time_per_flop": {"uniform": ["2.52 ps/flop", "4.11 ps/flop"]},
@@ -114,3 +117,17 @@ def test_a_sweep_says_which_way_it_goes_and_is_checked():
     assert found.attrs["method"].startswith(samples.METHOD)
     assert (found.status == STATUS_CODES["optimal"]).all()
     assert int(found.attrs["points_solved_singly"]) == 0
+
+
+@pytest.mark.parametrize("name", ["add", "cut", "problem", "above"])
+def test_what_a_master_holds_has_one_home(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Where it is taken away, neither one point nor many are answered."""
+    grid = asked("mean energy of the worst tenth")
+    plan, path = layout(grid), paths.chosen(grid).path
+    assert path is not None
+    monkeypatch.setattr(master.Master, name, gone)
+    alone = answer(grid.question((0, 0)), neighbours=False)
+    assert alone.status is Status.ERROR
+    assert GONE in alone.message
+    with pytest.raises(RuntimeError, match=GONE):
+        path.solve(plan, over_grid.whole(grid))
