@@ -78,6 +78,7 @@ class Nursery:
         made = Forked(self)
         self._unborn.append(made)
         line = json.dumps(words).encode() + b"\n"
+        self._line.settimeout(None)
         with open(os.devnull, "rb") as nothing, suppress(OSError):  # noqa: PTH123 - a handle; who is gone is noticed
             socket.send_fds(self._line, [line], [nothing.fileno() if stdin is None else stdin])
         return made
@@ -104,6 +105,9 @@ class Nursery:
         try:
             told = self._line.recv(65536)
         except (BlockingIOError, TimeoutError):
+            # somebody who was forked from this process may hold the other end, too
+            if self._process.poll() is not None:
+                self._lost()
             return
         except ConnectionError:
             told = b""
