@@ -23,9 +23,9 @@ from typing import IO, Self
 
 from dse.system.processes import PARENT, environment
 
-LOOK = 0.1
+LOOK_EVERY = 0.1
 END_SECONDS = 20.0
-LOST = -signal.SIGKILL
+KILLED = -signal.SIGKILL
 
 
 class Forked:
@@ -130,7 +130,7 @@ class Nursery:
         self._process.wait()
         self._process = None
         for one in (*self._unborn, *self._living.values()):
-            one.returncode = LOST
+            one.returncode = KILLED
         self._unborn.clear()
         self._living.clear()
 
@@ -164,7 +164,7 @@ def _forked(line: socket.socket) -> list[str]:
     """Serve until the caller is gone; returns in each process that is forked, what it is to do."""
     parent, own = int(os.environ[PARENT]), str(os.getpid())
     living, rest, handles = set[int](), b"", list[int]()
-    line.settimeout(LOOK)
+    line.settimeout(LOOK_EVERY)
     with suppress(OSError):
         while os.getppid() == parent:
             while living:

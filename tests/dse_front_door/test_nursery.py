@@ -11,7 +11,7 @@ from typing import IO
 
 import pytest
 
-from dse.system.nursery import LOST, Forked, Nursery
+from dse.system.nursery import KILLED, Forked, Nursery
 
 IMPORTED = "import os\nwith open('imported.txt', 'a') as file:\n    file.write('once ')\n"
 MAIN = """
@@ -91,7 +91,7 @@ def test_where_it_is_killed_those_it_has_started_end_too_and_another_takes_its_p
     mother = parent(pid(first))
     os.kill(mother, signal.SIGKILL)
     waiting(lambda: first.poll() is not None)
-    assert first.returncode == LOST
+    assert first.returncode == KILLED
     waiting(lambda: not alive(pid(first)))
     assert parent(pid(nursery.start("child", "wait"))) not in {mother, 1}
 
@@ -119,7 +119,7 @@ def test_what_cannot_be_imported_is_told_of(log: IO[bytes], waiting: Callable[..
     with Nursery(("there_is_no_such_module",), log) as made:
         process = made.start("there_is_no_such_module")
         assert process.pid is None
-        assert process.poll() == LOST
+        assert process.poll() == KILLED
     log.seek(0)
     assert b"No module named 'there_is_no_such_module'" in log.read()
 
