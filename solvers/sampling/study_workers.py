@@ -17,6 +17,8 @@ from solvers.sampling.studies import PACE, Pace, StudyError
 
 RESTARTS = 20
 WORKER = "solvers.sampling.study_worker"
+OF_STORAGE = ("alembic.command", "sqlalchemy.orm")
+"""What Optuna imports when it opens a storage."""
 LOOK_EVERY = 0.1
 
 
@@ -35,7 +37,7 @@ def run(
     end with this process.
     """
     task = cloudpickle.dumps((question, asked, pace))
-    with tempfile.TemporaryFile() as log, Nursery((WORKER,), log) as nursery:
+    with tempfile.TemporaryFile() as log, Nursery((WORKER, *OF_STORAGE), log) as nursery:
         crowd = [_started_worker(nursery, task, number) for number in range(asked.workers)]
         _report_processes(report, crowd)
         restarts = 0
