@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field, replace
 
@@ -11,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations.programs.program import Program, branches
+from formulations import evaluation
+from formulations.arithmetics.forms import Maximum
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.programs.program import Program, branches, program
 from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from scenarios.question import Question
@@ -192,6 +196,21 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
         if large_numbers.may_be_searched(n, lambda near: least(near.relaxed()) <= ENOUGH_MISSED)
         else 0.0
     )
+
+
+def affine_clash(question: Question) -> bool:
+    """Whether all limits are affine and conflict, also beyond the ends that only a search has; else it is not known."""
+    try:
+        p = program(replace(question, objectives=(), ties=()))
+    except (NotPosynomial, ArithmeticError):
+        return False
+    named, sums = ([isinstance(a, kind) for a in p.columns] for kind in (str, Maximum))
+    # rows of all other columns rest on the ends that those of a sum have
+    if not all(map(operator.or_, named, sums)) or p.open:
+        return False
+    searched = [evaluation.box(question, a).searched[0] if isinstance(a, str) else True for a in p.columns]
+    low = np.where(sums, -np.inf, np.where(searched, 0.0, p.low))
+    return least_violation(replace(p, low=low, high=np.where(sums, np.inf, p.endless)), whole=False) > SLACK
 
 
 def share_missed(p: Program, missed: float) -> float | None:
