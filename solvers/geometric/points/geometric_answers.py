@@ -213,7 +213,7 @@ def searched(
     """
     c = divided.take(batch.arrays, points)
     if rule is None:
-        r = branch.closely(c, reached=reached)
+        r = branch.closely(c, reached=reached, reach=tied)
         met = ~np.isnan(r.y[:, 0])
     else:
         r = branch.search(c, solve, value_only=not tied)
@@ -276,7 +276,7 @@ def settle(
     there = optima.settled(
         batch, best, found.y, solve, part.known,
         rule=part.rule, sharp=searched or one, tied=tied, after=0 if ranged else None, strained=strained,
-        within=(found.low, found.high) if searched and tied and not one else None,
+        within=(found.low, found.high) if searched and tied else None,
     )  # fmt: skip
     known, chosen, sure = there.known, there.chosen, there.crossed
     if own.allowed:
