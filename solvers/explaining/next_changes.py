@@ -77,12 +77,13 @@ def next_change(
     """
     if effort.left <= 0:
         return None
-    if key.name == "halvings" or state.bound <= 0:
-        return None
-    now = _log_value((problem.cases or (problem,))[0], solution)
-    # of interest is only what is better than the answer
-    free = _optimum_with_limit_at(problem, key, None, effort, below=now)
-    if free is None or not _is_better(problem, free[1], solution.objective):
+    free = _optimum_with_limit_at(problem, key, None, effort)
+    if (
+        free is None
+        or key.name == "halvings"
+        or state.bound <= 0
+        or not _is_better(problem, free[1], solution.objective)
+    ):
         return None
     far = free[0].get(key.name, state.bound)
     sign = 1.0 if key.side == "max" else -1.0
@@ -315,13 +316,13 @@ def _is_better(problem: Problem, objective: float, now: float | None) -> bool:
 
 
 def _optimum_with_limit_at(
-    problem: Problem, key: RowKey, limit: float | None, effort: Effort, below: float = math.inf
+    problem: Problem, key: RowKey, limit: float | None, effort: Effort
 ) -> tuple[dict[str, float], float] | None:
     """All named values and the objective of an optimal design with a limit elsewhere; None where there is none."""
     parts = _parts_with_limit_at(problem, key, limit)
     goal = parts[0].goal
     assert goal is not None, "only problems with a goal get here"
-    found = effort.least(parts, below=below)
+    found = effort.least(parts)
     if found.y is None:
         return None
     x = _design(problem, found)
