@@ -319,7 +319,8 @@ def checked(question: Question, outcome: Outcome) -> Solution:
 def _solution_of(question: Question, outcome: Outcome) -> Solution:
     """Re-evaluate the model in plain floats at the point and judge the outcome by that alone."""
     x = dict(outcome.x or {})
-    judged = judgement.judge(question, {n: np.float64(v) for n, v in x.items()}, outcome.bound)
+    plain = {n: np.float64(v) for n, v in x.items()}
+    judged = judgement.judge(question, plain, outcome.bound, known=outcome.judged)
     solution = dataclasses.replace(
         judged.solutions(outcome.status)[0],
         variables=x,
