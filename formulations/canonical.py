@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
+from formulations.arithmetics.many import plain
 from formulations.arithmetics.maxima import SIDE, log_ends
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.cuts import cuts
@@ -174,7 +175,7 @@ def _exponents_and_logs(
     if not shape:
         return a, np.log(np.array([list(p.terms.values())], dtype=float))
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = [np.broadcast_to(np.log(c), shape).ravel() for c in p.terms.values()]
+        logs = [np.broadcast_to(np.log(plain(c)), shape).ravel() for c in p.terms.values()]
     return a, np.stack(logs, axis=-1) if logs else np.zeros((math.prod(shape), 0))
 
 

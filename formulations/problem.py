@@ -13,6 +13,7 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import maxima, posynomial
+from formulations.arithmetics.many import plain
 from formulations.arithmetics.posynomial import (
     LogMonomial,
     NotPosynomial,
@@ -215,7 +216,7 @@ def moved(case: Problem, question: Question) -> tuple[Goal | None, tuple[Row, ..
 
 
 def at_many(first: Sequence[Problem], question: Question) -> tuple[Problem, ...]:
-    """Return the cases of a question that holds arrays; ``first``: those at one point.
+    """Return the cases of a question of many points; ``first``: those at one of them.
 
     A term that is the largest nowhere is a case all the same, where that may change from point to point. No cases
     where the question has another structure than ``first``. A problem without maxima is its own case.
@@ -224,7 +225,7 @@ def at_many(first: Sequence[Problem], question: Question) -> tuple[Problem, ...]
         stated = taken, known, goal, rows = _with_maxima(question)
     except NotPosynomial:
         return ()
-    decide = {d.name: d for d in question.decide}
+    decide = {d.name: replace(d, minimum=plain(d.minimum), maximum=plain(d.maximum)) for d in question.decide}
     variables = [replace(v, decision=decide[v.name]) for v in first[0].variables if not v.auxiliary]
     if len(variables) == len(first[0].variables):
         same = goal is not None and [r.key for r in rows] == [r.key for r in first[0].rows or ()]

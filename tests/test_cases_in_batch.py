@@ -29,7 +29,8 @@ from results.solution import Status
 from solvers.counting import tables, whole
 from solvers.geometric.points import geometric
 from solvers.linear.points import linear
-from solvers.many_points import by_piece, evaluated
+from solvers.many_points import blocks as many_blocks
+from solvers.many_points import evaluated
 from solvers.nonlinear.points import unstructured
 from solvers.paths import SHARE_ANSWERED
 
@@ -60,7 +61,7 @@ class Answered:
 @pytest.fixture
 def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
     """Answer a question with an axis for each path by the first fast way that takes it, however few points it has."""
-    for way in (by_piece, geometric, linear, tables, unstructured, whole):
+    for way in (many_blocks, geometric, linear, tables, unstructured, whole):
         for fewest in ("FEWEST_POINTS", "FEWEST_COMPILED", "FEWEST_WHOLE", "OF_A_STRUCTURE"):
             monkeypatch.setattr(way, fewest, 1, raising=False)
 
@@ -69,7 +70,7 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
         grid = scenarios.grid(dse.load({**asked, "sweep": sweep}))
         found = evaluated.way(grid).path
         if found is None and all(batch.structure(grid.question(i)) is not None for i in grid.kinds()):
-            found = geometric.over(batch.apart(grid), compiled=False)
+            found = geometric.over(grid, compiled=False)
         for way in (tables.way, whole.way, linear.way, unstructured.way):
             if found is None:
                 offer = way(grid)

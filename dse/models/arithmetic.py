@@ -105,6 +105,7 @@ def not_negative(value: Any, size: Callable[[], Any]) -> Any:
     return 1.0 - value / size()
 
 
+@singledispatch
 def power(a: Any, b: Any) -> Any:
     """Return a**b where both may vary; what knows no such power of its own takes exp(b log a)."""
     if isinstance(b, int | float) or not (_has_logarithm(a) or _has_logarithm(b)):
@@ -132,6 +133,11 @@ def _flag(holds: Any) -> Any:
 def reaches(a: Any, b: Any) -> Any:
     """Return 1 where a >= b and 0 elsewhere, element by element: which case holds, as a number."""
     return _reaches(a, b)
+
+
+def reaches_unknown(a: Any, b: Any) -> Any:
+    """Return the same as the arithmetic of b has it."""
+    return _reaches.dispatch(type(b))(a, b)
 
 
 register_reaches = _reaches.register

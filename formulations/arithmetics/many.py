@@ -71,6 +71,16 @@ def number(value: Any) -> Any:
     return value if isinstance(value, Many) else float(value)
 
 
+def one_number(value: Any) -> float:
+    """Return a number that is the same at all points; raises Differ where it is not."""
+    if not isinstance(value, Many):
+        return arithmetic.number(value)
+    every = np.unique(value.values)
+    if len(every) > 1:
+        raise Differ(value.values < every[len(every) // 2])
+    return float(every[0])
+
+
 def finite(value: Any) -> bool:
     """Whether a number is finite; of many numbers, whether all are."""
     return math.isfinite(value) if isinstance(value, float) else bool(np.isfinite(plain(value)).all())
@@ -116,7 +126,8 @@ def _per(b: Many, a: Any) -> Any:
 
 @arithmetic.register_reaches(Many)
 def _reaches(a: Any, b: Any) -> Any:
-    return _flags(a, b, np.greater_equal)
+    both = _is_given_number(b) and _is_given_number(a)
+    return _flags(a, b, np.greater_equal) if both else arithmetic.reaches_unknown(a, b)
 
 
 @arithmetic.register_differs(Many)

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from dse.models import arithmetic
-from dse.models.arithmetic import CannotTake, number
+from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
+from formulations.arithmetics.many import Many, one_number
 from formulations.arithmetics.operators import Operators
 
 Key = tuple[tuple[str, float], ...]
@@ -36,7 +37,7 @@ class NotPosynomial(CannotTake):
 class Posynomial:
     """sum_j c_j prod_v x_v^e_v with c_j > 0; ``terms`` maps ((name, exponent), ...) to c_j.
 
-    A c_j is a number, or an array of them over the points of a grid.
+    A c_j is a number, or those of many points (``Many``).
     """
 
     terms: Mapping[Key, Any]
@@ -75,10 +76,10 @@ class Posynomial:
         return all(len(k) == 0 or (len(k) == 1 and k[0][1] == 1.0) for k in self.terms)
 
     def same_as(self, other: Posynomial) -> bool:
-        """Equal term by term (at every point, where coefficients are arrays)."""
+        """Equal term by term; of many points raises Differ where they are at some only."""
         mine, its = self.terms, other.terms
         return mine is its or (
-            mine.keys() == its.keys() and all(c is its[k] or _equal(c, its[k]) for k, c in mine.items())
+            mine.keys() == its.keys() and all(_same_numbers(c, its[k]) for k, c in mine.items())
         )
 
     def __call__(self, **values: Any) -> Any:
@@ -92,8 +93,9 @@ class Posynomial:
         return total
 
 
-def _equal(a: Any, b: Any) -> bool:
-    same = a == b
+def _same_numbers(a: Any, b: Any) -> bool:
+    # that numbers of many points meet a plain one at some of them changes nothing
+    same = a is b or (isinstance(a, Many) == isinstance(b, Many) and a == b)
     return same if isinstance(same, bool) else bool(np.all(same))
 
 
@@ -113,6 +115,8 @@ def _key(exponents: Key) -> Key:
 
 def constant(c: Any) -> Posynomial:
     """A constant; zero is the empty sum. Raises NotPosynomial where an array is zero at some points only."""
+    if isinstance(c, Many):
+        return Posynomial({(): c} if c > 0 else {})
     if isinstance(c, float) or np.ndim(c) == 0:
         return Posynomial({(): float(c)} if c > 0 else {})
     some = c > 0
@@ -233,7 +237,7 @@ class Ratio(Operators):
 
     @_refusing
     def __pow__(self, exponent: Any) -> Any:
-        e = number(exponent)
+        e = one_number(exponent)
         if e < 0:
             return self.inverse() ** -e
         if self.numerator.is_monomial and self.denominator.is_monomial:
@@ -286,6 +290,10 @@ def ratio(x: Any) -> Ratio:
         return x
     if isinstance(x, Closed | Apart):
         raise NotPosynomial(x.reason)
+    if isinstance(x, Many):
+        if x < 0.0:
+            raise NotPosynomial(f"the negative number {x.values.min():g}")
+        return Ratio(constant(x))
     # most numbers are plain, and NumPy takes as long as all else
     c = x if isinstance(x, float) else np.asarray(x, dtype=float)
     if not (c >= 0 if isinstance(x, float) else np.all(c >= 0)):
@@ -319,6 +327,11 @@ def _log2(x: Ratio) -> LogMonomial | Refused:
     if not (x.numerator.is_monomial and x.denominator.is_monomial):
         return Refused("a logarithm of a sum")
     return LogMonomial(x)
+
+
+@arithmetic.power.register(Ratio)
+def _power(a: Ratio, b: Any) -> Any:
+    return a**b if isinstance(b, Many) else arithmetic.power.dispatch(object)(a, b)
 
 
 @arithmetic.register_maximum(Ratio)

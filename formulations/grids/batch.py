@@ -1,16 +1,14 @@
 """Ratios of posynomials with numbers of their own at every point of a grid: one run of the model's arithmetic for all.
 
-The exponents are the same at every point, the coefficients are arrays. What changes more than coefficients (a swept
-exponent, a number that is 0 at some points only, a lower limit that says nothing at some) is kept apart: blocks are cut
-there, so that a block has one structure. What divides by sums (average power) keeps its divisors; the rest are
-geometric programs.
+The exponents are the same at every point, the coefficients are arrays. Points that differ in more than coefficients (a
+swept exponent, a number that is 0 at some points only) are told apart as the model runs. What divides by sums (average
+power) keeps its divisors; the rest are geometric programs.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,25 +17,18 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations import handover
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Array, Canonical
-from formulations.grids import over_grid
-from formulations.grids.over_grid import Region, Spread
+from formulations.grids.over_grid import Spread
 from formulations.problem import Goal, Kind, Problem, at_many, farther, formulate
 from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Question
-from scenarios.sweep.grids import Grid
 
 Pair = tuple[Posynomial, Posynomial]
-Maker = Callable[[Spread, Region], object]
 MOST_FORMS = 2
 """Linear forms in the divisors: the search cuts along each of them, so that more are out of reach."""
-ROWS_TRIED = 1000
-"""Rows of an axis of them that are tried when its structure is looked at."""
 FIRSTS_KEPT = 64
-"""Stretches of a grid whose first point's problem is kept."""
-NOT_ARRAYS = "the equations come out otherwise with many numbers at once"
+"""Points of a grid whose problem is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +53,8 @@ class Table:
 class Batch:
     """The programs of the N points of a block, in C order.
 
-    ``question`` holds arrays; ``problem`` is that question in mathematics; ``arrays``: with coefficients (N, K) and
-    boxes (N, n), of a discrete variable from its first to its last value.
+    ``question`` has many numbers (``Many``); ``problem`` is that question in mathematics; ``arrays``: with coefficients
+    (N, K) and boxes (N, n), of a discrete variable from its first to its last value.
     """
 
     question: Question
@@ -159,97 +150,23 @@ def cases(problem: Problem) -> tuple[Problem, ...]:
     return problem.cases or (problem,)
 
 
-def apart(grid: Grid, maker: Maker | None = None, found: Spread | None = None) -> Spread:
-    """Turn the axes of a grid into arrays; those along which the structure changes are kept apart.
-
-    Whether it does is tried: a model may use a number as an exponent, or ask how large it is. ``maker``: what makes one
-    problem of a piece, None where it cannot (default: ``batch``). ``found``: the grid's axes as arrays where known.
-    """
-    found = found or over_grid.spread(grid)
-    alone = list(found.apart)
-    start = tuple(0 for _ in alone)
-    for i, axis in enumerate(grid.axes):
-        if not alone[i]:
-            others = tuple(k != i or aside for k, aside in enumerate(found.apart))
-            along = _some_rows(found, i) if axis.columns else found
-            along = replace(along, apart=others)
-            every = along.stretches(i, slice(0, along.grid.shape[i]), whole=True)
-            alone[i] = not all(_takes(along, start, i, run, maker or batch) for run in every)
-    return replace(found, apart=tuple(alone))
-
-
-def _some_rows(spread: Spread, i: int) -> Spread:
-    """Return a spread with some rows of an axis, in order: of each structure the first one, and others in between."""
-    one = tuple(slice(0, n if k == i else 1) for k, n in enumerate(spread.grid.shape))
-    part, _ = spread.in_order(one)
-    rows = part.grid.shape[i]
-    firsts = [s.start for s in part.stretches(i, slice(0, rows), whole=True)]
-    some = np.unique([*firsts, *np.linspace(0, rows - 1, min(rows, ROWS_TRIED)).astype(int)])
-    return part.part([some if k == i else np.arange(n) for k, n in enumerate(part.grid.shape)])
-
-
-def _takes(along: Spread, start: tuple[int, ...], i: int, run: slice, maker: Maker) -> bool:
-    region = tuple(run if k == i else slice(s, s + 1) for k, s in enumerate(start))
-    return made(maker, along, region) is not None
-
-
-def made(maker: Maker, spread: Spread, region: Region) -> Any:
-    """Run the model's arithmetic for a piece; None, with a reason, where that is not the same as for one point."""
-    found, size = None, math.prod(over_grid.sides(region))
-    with handover.guarded(NOT_ARRAYS, size, handover.ARITHMETIC):
-        found = maker(spread, region)
-        if found is None:
-            handover.hand_over(NOT_ARRAYS, size)
-    return found
-
-
-def pieces(spread: Spread, region: Region, points: int) -> Iterator[Region]:
-    """Cut a block of points into pieces of one structure, of at most so many ``points``."""
-    runs = [
-        [s] if alone else spread.stretches(i, s, whole=True)
-        for i, (alone, s) in enumerate(zip(spread.apart, region, strict=True))
-    ]
-    for part in itertools.product(*runs):
-        yield from spread.pieces(part, points)
-
-
-def runs(spread: Spread, region: Region) -> Region:
-    """Return the stretches of one structure that a piece lies in, along each axis of the whole grid."""
-    whole = [
-        [s] if alone else spread.stretches(i, slice(0, spread.grid.shape[i]), whole=True)
-        for i, (alone, s) in enumerate(zip(spread.apart, region, strict=True))
-    ]
-    return tuple(
-        next(run for run in found if run.start <= s.start < run.stop)
-        for found, s in zip(whole, region, strict=True)
-    )
-
-
-def of_first(spread: Spread, region: Region, recognise: Callable[[Question], Any]) -> Any:
-    """Return what ``recognise`` makes of the first point of the stretches that a piece lies in, made once for each."""
-    at = tuple(s.start for s in runs(spread, region))
-    if (recognise, at) not in spread.firsts:
+def structure_at(spread: Spread, place: tuple[int, ...]) -> tuple[Problem, ...] | None:
+    """Return the structure of the question at a point of a grid, recognised once."""
+    if place not in spread.firsts:
         while len(spread.firsts) >= FIRSTS_KEPT:
             spread.firsts.pop(next(iter(spread.firsts)), None)
-        spread.firsts[recognise, at] = recognise(spread.grid.question(at))
-    return spread.firsts[recognise, at]
-
-
-def batch(spread: Spread, region: Region) -> tuple[Batch, ...] | None:
-    """Run the model's arithmetic once for a piece, for each case; None where that has another structure."""
-    first = of_first(spread, region, structure)
-    if first is None:
-        return None
-    return of_question(first, spread.question(region), over_grid.sides(region))
+        spread.firsts[place] = structure(spread.grid.question(place))
+    found: tuple[Problem, ...] | None = spread.firsts[place]
+    return found
 
 
 def of_question(
     first: Sequence[Problem], question: Question, shape: tuple[int, ...]
 ) -> tuple[Batch, ...] | None:
-    """Run the model's arithmetic once for a question that holds arrays; a batch for each case.
+    """Run the model's arithmetic once for a question of many points; a batch for each case.
 
     ``first``: the question at one point in mathematics, or its cases where maxima are held. None where the arithmetic
-    comes out differently with arrays, or does not fit.
+    comes out differently with many numbers, or does not fit. Raises Differ where the points have several structures.
     """
     problems = at_many(first, question)
     made = tuple(b for p in problems if (b := of_problem(p, p.goal, shape)) is not None)

@@ -28,15 +28,6 @@ def goal_at(g: Goal, shape: tuple[int, ...], points: Indices) -> Goal:
     return replace(g, numerator=numerator, denominator=denominator)
 
 
-def flat(question: Question, shape: tuple[int, ...]) -> Question:
-    """Return a question whose arrays broadcast to a block with arrays along its points, in C order."""
-
-    def along(value: Any) -> Any:
-        return np.broadcast_to(value, shape).ravel() if isinstance(value, np.ndarray) else value
-
-    return with_each_number(question, along)
-
-
 def at(question: Question, points: Any) -> Question:
     """Return a question about many points, arrays or ``Many`` in it, at some of them."""
 
@@ -46,6 +37,15 @@ def at(question: Question, points: Any) -> Question:
         return value[points] if isinstance(value, np.ndarray) else value
 
     return with_each_number(question, there)
+
+
+def flat(question: Question) -> Question:
+    """Return a question with plain arrays along its points in place of ``Many``, for arithmetics of arrays."""
+
+    def of(value: Any) -> Any:
+        return value.values.reshape(-1) if isinstance(value, Many) else value
+
+    return with_each_number(question, of)
 
 
 def before_axes(question: Question, axes: int) -> Question:

@@ -49,8 +49,8 @@ class Spread:
     ``apart``: axes along which more than one number changes (names, whole machines, the size of a word): a block
     has one value of each. ``values``: the numbers of each change of the grid, none of what is more than a number.
     ``kinds``: of an axis of rows in which names stand, the number of each row's combination of them; a block has one
-    of these. ``ordered``: whether rows that are alike are neighbours. ``firsts``: what was recognised at first points
-    of stretches (``batch.of_first``).
+    of these. ``ordered``: whether rows that are alike are neighbours. ``firsts``: what was recognised at some points
+    (``batch.structure_at``).
     """
 
     grid: Grid
@@ -83,15 +83,11 @@ class Spread:
         """Tell of each number that changes along an axis where it is there, and not 0 or a limit that says nothing."""
         return [values[along] > self.grid.least(aim) for k, aim, values in self.numbers() if k == i]
 
-    def stretches(self, i: int, along: slice, *, whole: bool = False) -> list[slice]:
-        """Cut an axis where names change; with ``whole`` also where a number is no longer there throughout."""
+    def stretches(self, i: int, along: slice) -> list[slice]:
+        """Cut an axis where names change."""
         kind = self.kinds[i]
-        marks = [kind[along]] if kind is not None else []
-        marks += self.there(i, along) if whole else []
-        cut: Any = np.zeros(max(along.stop - along.start - 1, 0), bool)
-        for mark in marks:
-            cut |= np.diff(mark) != 0
-        cuts = [along.start, *(along.start + 1 + np.flatnonzero(cut)), along.stop]
+        cut = [] if kind is None else along.start + 1 + np.flatnonzero(np.diff(kind[along]))
+        cuts = [along.start, *cut, along.stop]
         return [slice(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
 
     def pieces(self, region: Region, points: int | None = None) -> Iterator[Region]:

@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from formulations.arithmetics.many import Array, Differ, Many, Points
+from formulations.arithmetics.many import Array, Differ, Points
 from formulations.grids import divided, over_grid
 from formulations.problem import formulate
 from formulations.programs.program import is_linear
@@ -140,7 +139,9 @@ def why(asked: Asked, own: Points) -> Why:
         shape = (len(some), t.size)
         found = {n: subsets.listed_value(t, at, ratios, n, shape) for n in conflict if n not in decided}
         # of bounds of what is decided other designs tell
-        wide = replace(_flat(there.question), reach=reach()) if len(found) < len(conflict) else question
+        wide = (
+            replace(divided.flat(there.question), reach=reach()) if len(found) < len(conflict) else question
+        )
         return found | {
             n: least_values.feasible_values(wide, len(some), n, least_values.least_by_intervals)
             for n in conflict
@@ -156,7 +157,7 @@ def why(asked: Asked, own: Points) -> Why:
 
 def _free_box_feasibility(question: Question, some: Points, free: Collection[str]) -> Codes:
     """Whether limits can hold together where bounds and whole numbers of what is decided are given up, too."""
-    relaxed = subsets.without(_flat(blocks.part(question, some)), free)
+    relaxed = subsets.without(divided.flat(blocks.part(question, some)), free)
     return feasibility.feasible(relaxed, boxes.spaces(relaxed, len(some)))
 
 
@@ -164,16 +165,7 @@ def nothing_beyond(question: Question, some: Points) -> Mask:
     """Tell of which points ``some`` no power beyond those listed meets the limits."""
     if not any(d.endless for d in question.decide):
         return np.ones(len(some), bool)
-    return feasibility.nothing_beyond(_flat(blocks.part(question, some)), len(some))
-
-
-def _flat(question: Question) -> Question:
-    """The question with plain arrays of many points in place of ``Many``."""
-
-    def of(value: Any) -> Any:
-        return value.values.reshape(-1) if isinstance(value, Many) else value
-
-    return divided.with_each_number(question, of)
+    return feasibility.nothing_beyond(divided.flat(blocks.part(question, some)), len(some))
 
 
 def _limits_of_table_conflicts(asked: Asked) -> tuple[str, ...]:

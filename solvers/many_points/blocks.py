@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import handover
-from formulations.arithmetics.many import Differ, Many, Points
+from formulations.arithmetics.many import Array, Differ, Many, Points
 from formulations.grids import divided, over_grid
 from formulations.grids.over_grid import Region, Spread
 from results.dataset import Arrays, Layout, layout, only
@@ -22,14 +23,17 @@ from scenarios.sweep.grids import Change, Grid
 from solvers import work
 from solvers.many_points import effort
 from solvers.many_points.block_answers import BlockAnswers, Mask
-from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_few, too_many_choices
+from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, Path, too_few, too_many_choices
 
 WAY = "many numbers at once"
 APART = "points whose numbers lead to structures of their own"
 UNSURE = "an optimum or a conflict that is not certain (a tie, a degenerate vertex, a limit just missed)"
 TOO_LONG = "a few points take too long to be tried, and more work than one by one"
 GROUPS = 64
-"""So many times may the points of a group be told apart by their numbers."""
+"""So many times may the points of a group be told apart by their numbers, of many as often as leaves
+``OF_A_STRUCTURE`` together on average."""
+ROWS_TRIED = 1000
+"""Values of an axis that are tried when it is looked at how many structures it has."""
 
 Answer = Callable[[Question, Points], Mask]
 part = divided.at
@@ -38,10 +42,15 @@ part = divided.at
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a grid; its points are numbered in C order."""
+    """A block of a grid; its points are numbered in C order.
+
+    ``below``: objectives at its points that something else reaches; what is surely worse may be left over with a bound
+    that proves it (NaN: nothing is known; None: of no point).
+    """
 
     spread: Spread
     region: Region
+    below: Array | None = None
 
     @property
     def grid(self) -> Grid:
@@ -63,8 +72,7 @@ class Block:
 
         ``further``: dimensions of length 1 behind that of the points.
         """
-        places = np.unravel_index(points, self.shape)
-        index = [s.start + p for s, p in zip(self.region, places, strict=True)]
+        index = self.places(points)
 
         def many(values: Any) -> Many:
             return Many(values.reshape(-1, *(1,) * further))
@@ -75,10 +83,14 @@ class Block:
             return asked
         return self.grid.tied.written(asked, self.region, lambda v: many(v.reshape(-1)[points]))
 
+    def places(self, points: Points) -> list[Points]:
+        """Return where points are in the grid, along each axis."""
+        along = np.unravel_index(points, self.shape)
+        return [s.start + p for s, p in zip(self.region, along, strict=True)]
+
     def place(self, point: int) -> tuple[int, ...]:
         """Return where a point is in the grid."""
-        places = np.unravel_index(point, self.shape)
-        return tuple(int(s.start + p) for s, p in zip(self.region, places, strict=True))
+        return tuple(int(p) for p in self.places(np.array(point)))
 
     def alike_given(self, points: Points) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Tell points apart that differ in what is given: the first of each kind, and which kind each is of.
@@ -128,8 +140,9 @@ class Block:
         *,
         by_given: bool = False,
         apart: bool = False,
+        crowd: int = 1,
     ) -> Mask:
-        """Have all points answered, up to ``piece`` of them together; tells those that were not.
+        """Have all points answered, up to ``piece`` of them together, by so many threads; tells those that were not.
 
         ``by_given``: points that differ in limits only are kept together as far as that goes; ``apart``: no others
         are put beside them.
@@ -138,10 +151,15 @@ class Block:
         asked apart; whatever else it raises, they are left to be solved one by one.
         """
         left = np.zeros(self.size, dtype=bool)
-        for every in self.alike():
-            for points in self._pieces(every, piece, by_given=by_given, apart=apart):
-                for missed in together(points, lambda now: answer(self.question(now), now)):
-                    left[missed] = True
+
+        def answer_piece(points: Points) -> None:
+            for missed in together(points, lambda now: answer(self.question(now), now)):
+                left[missed] = True
+
+        pieces = (
+            p for every in self.alike() for p in self._pieces(every, piece, by_given=by_given, apart=apart)
+        )
+        handover.side_by_side(answer_piece, pieces, crowd)
         return left.reshape(self.shape)
 
     def _pieces(self, points: Points, piece: int, *, by_given: bool, apart: bool) -> Iterator[Points]:
@@ -179,7 +197,8 @@ class ByGroup(OverGrid):
     """A way to answer many points in groups that differ in numbers only.
 
     ``answer``: puts the answers of points into a block, and tells which are answered; ``most``: points that it gets
-    together. ``by_given``, ``apart``: see ``Block.answered``.
+    together. ``by_given``, ``apart``: see ``Block.answered``. ``ordered``: whether it answers points from others near
+    by, so that scattered rows are put in order before. ``threads``, ``explains``: see ``offers.Path``.
     """
 
     answer: Callable[[BlockAnswers, Block, Question, Points], Mask]
@@ -189,24 +208,49 @@ class ByGroup(OverGrid):
     work: float
     by_given: bool = False
     apart: bool = False
+    ordered: bool = False
+    threads: bool = False
+    explains: bool = False
 
-    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
-        """Answer a block: the arrays of its dataset, and the points left to be solved one by one."""
-        block, answers = Block(self.spread, region), BlockAnswers(plan, over_grid.sides(region))
+    def solve(self, plan: Layout, region: Region, below: Array | None = None) -> tuple[Arrays, Mask]:
+        """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
+
+        ``below``: objectives at the points of the block; see ``Block``.
+        """
+        if self.ordered and self.spread.scattered:
+            return over_grid.in_order(self, plan, region)
+        block = Block(self.spread, region, None if below is None else below.reshape(-1))
+        answers = BlockAnswers(plan, block.shape)
 
         def put(question: Question, points: Points) -> Mask:
             return self.answer(answers, block, question, points)
 
-        left = block.answered(put, self.most, by_given=self.by_given, apart=self.apart)
+        # the compiler has a lock: a thread that waits for it finds what the other one compiled
+        crowd = threads() if self.threads else 1
+        left = block.answered(put, self.most, by_given=self.by_given, apart=self.apart, crowd=crowd)
         return answers.arrays, left
+
+
+def threads() -> int:
+    """How many threads may work side by side: a worker's own, in another process one for each core."""
+    if "distributed.worker" in sys.modules:
+        from distributed import get_worker
+
+        try:
+            return int(get_worker().state.nthreads)
+        except ValueError:  # no worker is at work in this thread
+            pass
+    from dask.system import CPU_COUNT
+
+    return int(CPU_COUNT)
 
 
 def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
     """Answer points together, and apart where they have to be told apart. Yields those that were not answered."""
-    waiting, number = [points], 0
+    waiting, number, most = [points], 0, max(GROUPS, 2 * len(points) // OF_A_STRUCTURE)
     while waiting:
         now, number = waiting.pop(), number + 1
-        if number > GROUPS:
+        if number > most:
             handover.hand_over(APART, len(now))
             yield now
             continue
@@ -240,6 +284,34 @@ def thinned(grid: Grid) -> Grid:
             named = {index[i] for index in grid.kinds()} if apart else set()
             along[i] = sorted({0, n // 2, n - 1} | named)
     return grid.part(along)
+
+
+def alike_along(grid: Grid, made: Callable[[Block, Question, Points], object]) -> list[float]:
+    """Return how many points of a grid have one structure along each axis, on average.
+
+    ``made``: what runs the model, which tells points of several structures apart.
+    """
+    found = []
+    for k, n in enumerate(grid.shape):
+        some = np.unique(np.linspace(0, n - 1, min(n, ROWS_TRIED)).astype(int))
+        groups = _structures(grid.part([some if i == k else [0] for i in range(len(grid.shape))]), made)
+        # where rows that were left out may have structures of their own
+        found.append((n if groups * OF_A_STRUCTURE <= len(some) else len(some)) / max(groups, 1))
+    return found
+
+
+def _structures(grid: Grid, made: Callable[[Block, Question, Points], object]) -> int:
+    """Return how many structures the points of a grid have; one that cannot be made counts by itself."""
+    block = Block(over_grid.spread(grid), over_grid.whole(grid))
+    groups = 0
+
+    def count(question: Question, points: Points) -> Mask:
+        nonlocal groups
+        some = made(block, question, points) is not None
+        groups += some
+        return np.full(len(points), some)
+
+    return int(block.answered(count, ROWS_TRIED).sum()) + groups
 
 
 def middle_and_name_ends(grid: Grid) -> list[NDArray[np.int64]]:

@@ -32,8 +32,7 @@ from solvers import designs
 from solvers.judgement import Judged, judge
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Mask
-from solvers.many_points.blocks import Block
-from solvers.many_points.by_piece import ByPiece
+from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
 from solvers.mechanisms.conflicts import common_conflicts
 from solvers.mechanisms.why import Why, loosest
@@ -177,9 +176,9 @@ class Part:
         return math.prod(map(len, self.listed.values()))
 
     def solve(self, plan: Layout, region: Region, below: Array) -> Iterator[tuple[Choice, Arrays, Mask]]:
-        """Answer a block for each of them; ``below``: what other parts reach, see ``by_piece.Piece``."""
+        """Answer a block for each of them; ``below``: what other parts reach, see ``blocks.Block``."""
         lengths = tuple(map(len, self.listed.values()))
-        known = (np.broadcast_to(below, (*lengths, *below.shape)),) if isinstance(self.path, ByPiece) else ()
+        known = (np.broadcast_to(below, (*lengths, *below.shape)),) if isinstance(self.path, ByGroup) else ()
         arrays, left = self.path.solve(plan, (*(slice(0, n) for n in lengths), *region), *known)
         for at in np.ndindex(lengths):
             values = {n: v[i] for (n, v), i in zip(self.listed.items(), at, strict=True)}

@@ -7,11 +7,13 @@ import points_alone
 
 import results.dataset
 import scenarios
-from formulations.grids import batch
+from formulations.grids import over_grid
+from formulations.grids.batch import Batch
 from results.dataset import STATUS_CODES, Arrays, Layout
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers.geometric.points import geometric
+from solvers.many_points.blocks import Block
 
 NBODY = "bodies = 1e5\nflops_per_pair = 10"
 FREE = "processors = { max = 65536 }\nmemory = {}"
@@ -42,9 +44,16 @@ def log(start: str | float, stop: str | float, num: int) -> str:
     return 'start = {}\nstop = {}\nnum = {}\nspacing = "log"'.format(*ends, num)
 
 
+def batches(asked: Grid) -> tuple[Batch, ...]:
+    """The programs of all points, of each case."""
+    block = Block(over_grid.spread(asked), over_grid.whole(asked))
+    points = np.arange(block.size)
+    return geometric.made_of(block, block.question(points), points) or ()
+
+
 def at_once(asked: Grid) -> tuple[Layout, Arrays, np.ndarray]:
     """All points together, by NumPy."""
-    way = geometric.over(batch.apart(asked), compiled=False)
+    way = geometric.over(asked, compiled=False)
     plan = results.dataset.layout(asked, {})
     return plan, *way.solve(plan, tuple(slice(0, n) for n in asked.shape))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from geometric_grids import batches
 from make_expected import LIBRARY
 from method_questions import FFT
 
@@ -19,7 +20,6 @@ import scenarios
 from dse.quantities import show
 from dse.sweeping.points import chunk_work
 from formulations import handover
-from formulations.grids import batch, over_grid
 from results import flat
 from results.dataset import CONFLICTING, STATUS_CODES, layout
 from results.page import columns
@@ -68,10 +68,10 @@ CAPPED = NBODY | {
     "sweep": {"t": MILLISECONDS, "w": {"path": "limits.power.max", "values": [3.0, 60.0, 900.0]}},
 }
 WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
-    "geometric": (NBODY, lambda grid: geometric.over(batch.apart(grid), compiled=False)),
+    "geometric": (NBODY, lambda grid: geometric.over(grid, compiled=False)),
     "geometric, powers of two": (
         NBODY | {"decide": POWERS},
-        lambda grid: geometric.over(batch.apart(grid), compiled=False),
+        lambda grid: geometric.over(grid, compiled=False),
     ),
     "geometric, whole processors that are bounded": (
         NBODY
@@ -79,12 +79,12 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
             "decide": {"processors": {"max": 4096, "integer": True}, "memory": {}},
             "sweep": {"t": MILLISECONDS, "p": {"path": "decide.processors.max", "values": [2.0, 90.5]}},
         },
-        lambda grid: geometric.over(batch.apart(grid), compiled=False),
+        lambda grid: geometric.over(grid, compiled=False),
     ),
-    "ratios of sums": (CAPPED, lambda grid: geometric.over(batch.apart(grid), compiled=False)),
+    "ratios of sums": (CAPPED, lambda grid: geometric.over(grid, compiled=False)),
     "ratios of sums, powers of two": (
         CAPPED | {"decide": POWERS},
-        lambda grid: geometric.over(batch.apart(grid), compiled=False),
+        lambda grid: geometric.over(grid, compiled=False),
     ),
     "tables": (
         PARTITION | {"given": {"regions": [r | {"divisible": False} for r in REGIONS]}},
@@ -114,7 +114,7 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
                 "w": {"path": "limits.power.max", "values": [1.0, 1e5]},
             },
         },
-        lambda grid: unstructured.over(batch.apart(grid, unstructured._made)),
+        unstructured.over,
     ),
 }
 
@@ -131,8 +131,7 @@ def told(grid: scenarios.Grid) -> list[dict[str, float | None]]:
 
 def test_a_batch_of_geometric_programs_knows_what_one_question_is_told():
     grid = scenarios.grid(dse.load(NBODY))
-    region = tuple(slice(0, n) for n in grid.shape)
-    (made,) = batch.batch(over_grid.spread(grid), region) or ()
+    (made,) = batches(grid)
     found = answered(made, gp.solve)
     assert found is not None
     values = relaxed_limits.of_batch([made], found.names, found.conflict, gp.solve)

@@ -10,7 +10,6 @@ import pytest
 import dse
 import results.dataset
 import scenarios
-from formulations.grids import batch
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import paths
@@ -89,7 +88,7 @@ def test_cases_are_answered_together_as_alone(name: str, as_alone: Any):
 @pytest.mark.parametrize("name", ["most efficient", "overlapping"])
 def test_a_point_has_the_same_bits_in_every_block(name: str):
     grid = scenarios.grid(dse.load(QUESTIONS[name]))
-    way = geometric.over(batch.apart(grid), compiled=False)
+    way = geometric.over(grid, compiled=False)
     plan = results.dataset.layout(grid)
     whole, _ = way.solve(plan, (slice(0, 5), slice(0, 5)))
     for part in ((slice(1, 4), slice(2, 5)), (slice(3, 4), slice(0, 1))):

@@ -10,6 +10,7 @@ import numpy as np
 import oracle_scans
 import points_alone
 import pytest
+from geometric_grids import batches
 
 import dse
 import results.dataset
@@ -64,7 +65,7 @@ def grid(question: dict[str, Any]) -> Grid:
 
 def at_once(of: Grid) -> tuple[Arrays, np.ndarray]:
     """All points together, by NumPy."""
-    way = geometric.over(batch.apart(of), compiled=False)
+    way = geometric.over(of, compiled=False)
     return way.solve(results.dataset.layout(of), tuple(slice(0, n) for n in of.shape))
 
 
@@ -278,7 +279,7 @@ def test_what_divides_without_a_remainder_may_be_taken_out_of_a_ratio():
     """The same least value with and without one more variable, and fewer nodes where it hardly changes."""
     question = asked({"limits.power_per_processor.max": log(0.2, 20.0, 6)}, LEAST_TIME, model="lu")
     of = grid(question | {"machine": "a10g", "given": {"order": 1e5}})
-    (d,) = batch.batch(batch.apart(of), (slice(0, 6),)) or ()
+    (d,) = batches(of)
     cap = next(i for i, key in enumerate(d.arrays.keys) if key.name == "power_per_processor")
     c = divided.aimed(d.arrays, cap)
     whole = branch.search(c, gp.solve, value_only=True, most=4000)
@@ -299,7 +300,7 @@ def power_capped() -> tuple[Grid, results.dataset.Layout]:
 
 def test_where_no_design_is_kept_none_is_chosen_among_equally_good_ones(monkeypatch: pytest.MonkeyPatch):
     grid, plan = power_capped()
-    way, region = geometric.over(over_grid.spread(grid)), over_grid.whole(grid)
+    way, region = geometric.over(grid), over_grid.whole(grid)
     whole, left = way.solve(plan, region)
     assert (whole["status"][~left] == OPTIMAL).sum() > 6
 
@@ -318,7 +319,7 @@ def test_where_no_design_is_kept_none_is_chosen_among_equally_good_ones(monkeypa
 
 def test_what_is_surely_worse_than_something_known_is_left_with_its_bound():
     grid, plan = power_capped()
-    way, region = geometric.over(over_grid.spread(grid)), over_grid.whole(grid)
+    way, region = geometric.over(grid), over_grid.whole(grid)
     whole, left = way.solve(plan, region)
     best = whole["objective"]
     factors = np.where(np.arange(best.size) % 2, 0.9, 1.0)

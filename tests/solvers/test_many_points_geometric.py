@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from geometric_grids import FREE, assert_alike, at_once, grid, log, share
 
-from formulations.grids import batch
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers.answer import answer
 from solvers.geometric.points import geometric
-from solvers.many_points import by_piece
+from solvers.many_points import blocks
 
 OVERLAPPED = """
 [define]
@@ -205,7 +204,7 @@ def test_what_runs_away_is_unbounded_at_every_point():
 def test_blocks_give_what_the_whole_gives():
     """A point's status and limits do not depend on the block it is in, its numbers not beyond rounding."""
     asked = GRIDS["deadline"]
-    way = geometric.over(batch.apart(asked), compiled=False)
+    way = geometric.over(asked, compiled=False)
     plan, whole, left = at_once(asked)
     for corner in itertools.product((0, 7), (1,), (0, 2)):
         region = tuple(slice(c, c + 2) for c in corner)
@@ -224,8 +223,8 @@ def test_compiled_and_by_threads_it_is_the_same(monkeypatch: pytest.MonkeyPatch)
     asked = GRIDS["deadline"]
     plan, whole, left = at_once(asked)
     monkeypatch.setattr(geometric, "PIECE", 10)
-    monkeypatch.setattr(by_piece, "threads", lambda: 4)
-    way = geometric.over(batch.apart(asked), compiled=True)
+    monkeypatch.setattr(blocks, "threads", lambda: 4)
+    way = geometric.over(asked, compiled=True)
     arrays, apart = way.solve(plan, tuple(slice(0, n) for n in asked.shape))
     both = ~(left | apart)
     assert both.mean() > 0.95

@@ -19,7 +19,7 @@ from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers.answer import answer
-from solvers.many_points.by_piece import ByPiece
+from solvers.many_points.blocks import ByGroup
 from solvers.nonlinear.points import unstructured
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
@@ -49,7 +49,7 @@ def grid(axes: dict[str, list[float]], objective: dict[str, str], decide: dict[s
 def at_once(of: Grid) -> tuple[Arrays, np.ndarray]:
     """All points together."""
     way = unstructured.way(of).path
-    assert isinstance(way, ByPiece)
+    assert isinstance(way, ByGroup)
     return way.solve(results.dataset.layout(of), tuple(slice(0, n) for n in of.shape))
 
 

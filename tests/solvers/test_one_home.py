@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from one_home import CLASSES, GONE, LINEAR, MANY, MET, gone
 
 import dse
 import scenarios
@@ -32,46 +33,6 @@ from solvers.mechanisms import conflicts, sensitivity
 from solvers.nonlinear import feasibility, search
 from solvers.sampling import descent
 
-GONE = "the one home of this idea is gone"
-MANY = 1000
-NBODY = {
-    "model": "nbody",
-    "machine": "balanced",
-    "given": {"bodies": 1e5, "flops_per_pair": 10},
-    "objective": {"minimize": "energy"},
-}
-REGIONS = [{"name": f"r{i}", "flops": 1e9 * (i + 1), "bytes": 1e8} for i in range(3)]
-PARTITION = {
-    "model": "partition",
-    "machine": {"cpu": "i3-2100t", "gpu": "gtx-750-tang2017"},
-    "objective": {"minimize": "energy"},
-}
-CLASSES: dict[str, dict[str, Any]] = {
-    "geometric program": {
-        **NBODY,
-        "decide": {"processors": {"max": 100}, "memory": {}},
-        "limits": {"time": {"max": 1e-6}, "energy": {"max": 1e-3}},
-    },
-    "ratios of sums": {
-        **NBODY,
-        "decide": {"processors": {"max": 100}, "memory": {}},
-        "limits": {"time": {"max": 1e-6}, "power": {"max": 1.0}},
-    },
-    "table": {
-        **PARTITION,
-        "given": {"regions": [{**r, "divisible": False} for r in REGIONS]},
-        "limits": {"time": {"max": 1e-6}, "energy": {"max": 1e-3}},
-    },
-    "one decided number": {
-        "model": "fft",
-        "machine": "balanced",
-        "given": {"points": 1e6, "all_to_all": "tree"},
-        "decide": {"processors": {"max": 1e12}},
-        "objective": {"minimize": "energy"},
-        "limits": {"time": {"max": 1e-9}, "power": {"max": 1e-3}},
-    },
-}
-
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_minimal_conflicts_have_one_home(kind: str, monkeypatch: pytest.MonkeyPatch):
@@ -81,9 +42,6 @@ def test_minimal_conflicts_have_one_home(kind: str, monkeypatch: pytest.MonkeyPa
     assert at.path is not None
     assert answer(question, neighbours=False).status is Status.INFEASIBLE
 
-    def gone(*_: Any, **__: Any) -> Any:
-        raise RuntimeError(GONE)
-
     monkeypatch.setattr(conflicts._State, "asked", gone)
     alone = answer(question, neighbours=False)
     assert alone.status is Status.ERROR
@@ -92,23 +50,11 @@ def test_minimal_conflicts_have_one_home(kind: str, monkeypatch: pytest.MonkeyPa
         at.path.solve(at.plan, (slice(0, MANY),))
 
 
-def _gone(*_: Any, **__: Any) -> Any:
-    raise RuntimeError(GONE)
-
-
 def _asked(kind: str, sweep: dict[str, Any], **more: Any) -> tuple[scenarios.Grid, chunk_work.Ready]:
     grid = scenarios.grid(dse.load({**CLASSES[kind], **more, "sweep": {"axis": sweep}}))
     at = chunk_work.ready(grid)
     assert at.path is not None
     return grid, at
-
-
-MET: dict[str, dict[str, Any]] = {
-    "geometric program": {"limits": {"time": {"max": 1e4}}},
-    "ratios of sums": {"limits": {"time": {"max": 1e4}, "power": {"max": 1e6}}},
-    "table": {"limits": {"time": {"max": 1e4}}},
-    "one decided number": {"limits": {"time": {"max": 1e4}, "power": {"max": 1e9}}},
-}
 
 
 RATED = ["geometric program", "ratios of sums", "one decided number"]
@@ -167,7 +113,7 @@ def test_an_idea_has_one_home(home: Any, name: str, kinds: list[str], monkeypatc
         grid, at = _asked(kind, deadline, **MET[kind])
         assert answer(grid.question((MANY - 1,)), neighbours=False).status is Status.OPTIMAL
         asked.append((grid.question((MANY - 1,)), at))
-    monkeypatch.setattr(home, name, _gone)
+    monkeypatch.setattr(home, name, gone)
     for question, at in asked:
         assert GONE in answer(question, neighbours=False).message
         assert at.path is not None
@@ -202,9 +148,6 @@ def test_enumeration_has_one_home(kind: str, taken: str, monkeypatch: pytest.Mon
     assert at.path is not None
     assert answer(question, neighbours=False).status is Status.OPTIMAL
 
-    def gone(*_: Any, **__: Any) -> Any:
-        raise RuntimeError(GONE)
-
     monkeypatch.setattr(enumeration, taken, gone)
     alone = answer(question, neighbours=False)
     assert alone.status is Status.ERROR
@@ -221,9 +164,6 @@ def test_branch_and_bound_by_intervals_has_one_home(home: Any, name: str, monkey
     at = chunk_work.ready(grid)
     assert at.path is not None
     assert answer(grid.question((0,)), neighbours=False).status is Status.OPTIMAL
-
-    def gone(*_: Any, **__: Any) -> Any:
-        raise RuntimeError(GONE)
 
     monkeypatch.setattr(home, name, gone)
     assert GONE in answer(grid.question((0,)), neighbours=False).message
@@ -251,9 +191,6 @@ def test_what_conflicts_rest_on_has_one_home(
     at = chunk_work.ready(grid)
     assert at.path is not None
 
-    def gone(*_: Any, **__: Any) -> Any:
-        raise RuntimeError(GONE)
-
     monkeypatch.setattr(home, name, gone)
     alone = answer(grid.question((0,)), neighbours=False)
     assert alone.status is Status.ERROR
@@ -277,16 +214,10 @@ def test_the_choice_among_cases_of_a_maximum_has_one_home(monkeypatch: pytest.Mo
     question, at = grid.question((MANY - 1,)), chunk_work.ready(grid)
     assert at.path is not None
     assert answer(question, neighbours=False).status is Status.OPTIMAL
-    monkeypatch.setattr(best_cases, "handed_out", _gone)
+    monkeypatch.setattr(best_cases, "handed_out", gone)
     assert GONE in answer(question, neighbours=False).message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, 12),))
-
-
-LINEAR = PARTITION | {
-    "given": {"regions": [{**r, "divisible": True} for r in REGIONS]},
-    "limits": {"time": {"max": 1e-6}},
-}
 
 
 @pytest.mark.parametrize(
@@ -305,7 +236,7 @@ def test_what_proves_an_optimum_has_one_home(
     question, at = grid.question((MANY - 1,)), chunk_work.ready(grid)
     assert at.path is not None
     assert answer(question, neighbours=False).status is Status.OPTIMAL
-    monkeypatch.setattr(home, name, _gone)
+    monkeypatch.setattr(home, name, gone)
     assert GONE in answer(question, neighbours=False).message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, MANY),))
@@ -324,8 +255,8 @@ def test_feasible_values_have_one_home(kind: str, monkeypatch: pytest.MonkeyPatc
     grid = scenarios.grid(dse.load({**source, "sweep": {"deadline": axis}}))
     at = chunk_work.ready(grid)
     assert at.path is not None
-    monkeypatch.setattr(conflicts, "feasible_values", _gone)
-    monkeypatch.setattr(milp_conflicts, "feasible_values", _gone)
+    monkeypatch.setattr(conflicts, "feasible_values", gone)
+    monkeypatch.setattr(milp_conflicts, "feasible_values", gone)
     assert GONE in answer(grid.question((0,)), neighbours=False).message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, 12),))
@@ -340,7 +271,7 @@ def test_conflicts_over_choices_among_names_have_one_home(monkeypatch: pytest.Mo
     assert answer(question, neighbours=False).status is Status.INFEASIBLE
     assert choices.over_choices is tables.over_choices
     for user in (choices, tables):
-        monkeypatch.setattr(user, "over_choices", _gone)
+        monkeypatch.setattr(user, "over_choices", gone)
     assert GONE in answer(question, neighbours=True).message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, MANY),))
@@ -356,7 +287,7 @@ def test_limits_within_a_share_of_an_optimum_have_one_home(monkeypatch: pytest.M
     question, at = grid.question((MANY - 1,)), chunk_work.ready(grid)
     assert at.path is not None
     assert answer(question, neighbours=False).status is Status.OPTIMAL
-    monkeypatch.setattr(anchors, "_limit_within", _gone)
+    monkeypatch.setattr(anchors, "_limit_within", gone)
     with pytest.raises(RuntimeError, match=GONE):
         answer(question, neighbours=False)
     with pytest.raises(RuntimeError, match=GONE):

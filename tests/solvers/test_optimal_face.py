@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from geometric_grids import batches
 
 import dse
 import scenarios
 from formulations.canonical import Canonical
-from formulations.grids import batch, over_grid
+from formulations.grids import batch
 from formulations.row_keys import RowKey
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import optimal_face, ties
@@ -30,7 +31,7 @@ SWEPT = {
 
 def _chosen(extra: dict[str, Any]) -> tuple[batch.Batch, optimal_face.Chosen]:
     grid = scenarios.grid(dse.load({**NBODY, **extra}))
-    (made,) = batch.batch(over_grid.spread(grid), tuple(slice(0, n) for n in grid.shape)) or ()
+    (made,) = batches(grid)
     t = made.table
     r = gp.solve(t.exponents, t.logc, t.ptr, made.low, made.high)
     rule = ties.of_batch(made, gp.solve)
@@ -42,7 +43,7 @@ def test_ranges_of_many_points_are_those_of_each_alone():
     made, found = _chosen(SWEPT)
     assert found.sure.all()
     names = [v.name for v in made.problem.variables]
-    for i, bodies in enumerate(made.question.given["bodies"].ravel()):
+    for i, bodies in enumerate(made.question.given["bodies"].values):
         alone = dse.solve(dse.load({**NBODY, "given": {**NBODY["given"], "bodies": float(bodies)}}))
         assert set(alone.ranges) == {
             n for n, low in zip(names, found.low[i], strict=True) if np.isfinite(low)

@@ -11,12 +11,12 @@ from random_posynomials import random_programs
 import dse
 import results.dataset
 import scenarios
-from formulations.grids import batch, over_grid
+from formulations.grids import over_grid
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric
 from solvers.geometric.programs import relaxed_limits
 from solvers.linear.points import linear
-from solvers.many_points.by_piece import ByPiece
+from solvers.many_points.blocks import ByGroup
 
 
 @pytest.mark.parametrize("absent", [False, True], ids=["all terms", "absent terms"])
@@ -34,7 +34,7 @@ def test_a_program_has_the_same_bits_in_every_batch(n: int, absent: bool):
                 np.testing.assert_array_equal(getattr(part, name), getattr(batch, name)[i : i + size], name)
 
 
-def _assert_same_bits(way: ByPiece, most: tuple[int, ...]) -> None:
+def _assert_same_bits(way: ByGroup, most: tuple[int, ...]) -> None:
     """Answer blocks drawn by lot, and every point alone, and compare every bit with the grid at once."""
     plan, shape = results.dataset.layout(way.grid), way.grid.shape
     every, left = way.solve(plan, over_grid.whole(way.grid))
@@ -59,7 +59,7 @@ def test_geometric_programs_have_the_same_bits_however_the_grid_is_cut():
         dice = np.random.default_rng(seed)
         axes = {f"a{i}": {"path": p, "factors": _drawn(dice)} for i, p in enumerate(paths)}
         of = scenarios.grid(dse.Scenario(**data, sweep=axes))
-        _assert_same_bits(geometric.over(batch.apart(of, batch.batch), compiled=False), (2, 3))
+        _assert_same_bits(geometric.over(of, compiled=False), (2, 3))
 
 
 @pytest.mark.parametrize("message", [{}, {"values": [10, 100, 1000]}], ids=["one", "several"])
@@ -78,7 +78,7 @@ def test_whole_numbers_have_the_same_bits_however_the_grid_is_cut(message: dict[
             "b": {"path": "given.bodies", "values": [123.0, 2345.0, 34567.0]},
         },
     }
-    _assert_same_bits(geometric.over(batch.apart(scenarios.grid(dse.load(asked))), compiled=False), (2, 3))
+    _assert_same_bits(geometric.over(scenarios.grid(dse.load(asked)), compiled=False), (2, 3))
 
 
 def _drawn(dice: np.random.Generator) -> list[float]:
@@ -107,7 +107,7 @@ def test_what_a_point_takes_out_of_its_ratio_does_not_depend_on_its_neighbours(
         },
     }
     of = scenarios.grid(dse.load(asked))
-    _assert_same_bits(geometric.over(batch.apart(of), compiled=False), (2, 3))
+    _assert_same_bits(geometric.over(of, compiled=False), (2, 3))
 
 
 @pytest.mark.parametrize("goal", ["energy", "time"])
@@ -131,3 +131,22 @@ def test_mixed_programs_have_the_same_bits_however_the_grid_is_cut(goal: str):
         },
     }
     _assert_same_bits(linear.over(scenarios.grid(dse.load(asked))), (2, 3))
+
+
+def test_what_is_the_same_number_at_one_point_changes_no_bits():
+    """A budget of 1 J beside a 1 in the equations, and two given numbers that meet on the diagonal."""
+    asked: dict[str, Any] = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10, "fixed": 1.0, "moving": 1.0},
+        "define": {"quotient": "time * (processors + fixed) / (processors + moving)"},
+        "decide": {"memory": {"max": 1e9}, "processors": {"max": 65536}},
+        "objective": {"minimize": "quotient"},
+        "limits": {"energy": {"max": 1.0}},
+        "sweep": {
+            "a": {"path": "limits.energy.max", "values": [1.0, 100.0, 300.0]},
+            "b": {"path": "given.fixed", "values": [1e3, 1e4]},
+            "c": {"path": "given.moving", "values": [1e3, 1e4]},
+        },
+    }
+    _assert_same_bits(geometric.over(scenarios.grid(dse.load(asked)), compiled=False), (2, 3))

@@ -9,7 +9,7 @@ import pytest
 
 import results.dataset
 import scenarios
-from formulations.grids import batch, over_grid, row_order
+from formulations.grids import over_grid, row_order
 from scenarios import Grid
 from solvers import many_points, paths
 from solvers.answer import answer
@@ -87,14 +87,36 @@ def test_names_in_rows_are_answered_with_those_of_one_kind(monkeypatch: pytest.M
     }
     grid = grid_of(question, {"x": {"paths": rows}})
     runs: list[int] = []
-    real, path = batch.made, paths.chosen(grid).path
+    real, path = geometric.made_of, paths.chosen(grid).path
     assert path is not None
-    monkeypatch.setattr(batch, "made", lambda *asked: runs.append(1) or real(*asked))
+    monkeypatch.setattr(geometric, "made_of", lambda *asked: runs.append(1) or real(*asked))
     arrays, left = path.solve(results.dataset.layout(grid), over_grid.whole(grid))
     assert not left.any()
     assert len(runs) == 2
     for i in (0, 299, 599):
         assert arrays["energy"][i] == pytest.approx(answer(grid.question((i,))).metrics["energy"], rel=2e-6)
+
+
+def test_exponents_in_rows_are_answered_with_those_of_one_structure():
+    """Each row has one of four exponents: four programs, each of many points, and not one for each row."""
+    asked = {
+        **NBODY,
+        "given": {**NBODY["given"], "exponent": 0.5},
+        "define": {"weighed": "energy * (processors / 100) ** exponent"},
+        "objective": {"minimize": "weighed"},
+    }
+    dice = np.random.default_rng(2)
+    rows = {
+        "given.exponent": dice.choice([0.1, 0.3, 0.5, 0.7], 400).tolist(),
+        "bodies": dice.uniform(1e4, 1e5, 400).tolist(),
+    }
+    grid = grid_of(asked, {"x": {"paths": rows}})
+    path = paths.chosen(grid).path
+    assert path is not None
+    arrays, left = path.solve(results.dataset.layout(grid), over_grid.whole(grid))
+    assert not left.any()
+    for i in (0, 199, 399):
+        assert arrays["weighed"][i] == pytest.approx(answer(grid.question((i,))).objective, rel=2e-6)
 
 
 def test_most_scattered_points_are_settled_from_neighbours(monkeypatch: pytest.MonkeyPatch):
@@ -110,9 +132,7 @@ def test_most_scattered_points_are_settled_from_neighbours(monkeypatch: pytest.M
     dice = np.random.default_rng(3)
     rows = {"bodies": 1e4 * 100 ** dice.random(5000), "limits.time.max": 1e-2 * 100 ** dice.random(5000)}
     grid = grid_of(NBODY, {"x": {"paths": {path: v.tolist() for path, v in rows.items()}}})
-    _, left = geometric.over(batch.apart(grid), compiled=True).solve(
-        results.dataset.layout(grid), over_grid.whole(grid)
-    )
+    _, left = geometric.over(grid, compiled=True).solve(results.dataset.layout(grid), over_grid.whole(grid))
     assert not left.any()
     assert sum(found for _, found in counts) > 0.9 * grid.size
 

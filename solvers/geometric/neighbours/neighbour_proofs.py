@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations.grids.over_grid import Region
 from formulations.tolerances import BINDS, SLACK
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import Array
@@ -97,31 +96,35 @@ def farther(steps: Sequence[int], shape: Sequence[int]) -> tuple[int, ...] | Non
     )
 
 
-def places(region: Region, runs: Region, steps: Sequence[int]) -> tuple[Region, NDArray[np.int64]]:
-    """Return where the anchors around a piece stand, and of each point (C order) those to try, -1 where there is none.
+def anchors(
+    places: NDArray[np.int64], shape: Sequence[int], steps: Sequence[int]
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """Return where the anchors around points stand along each axis, and of each point those to try, -1 where there is
+    none.
 
-    ``region`` may have steps, ``runs``: the stretches of one structure that it lies in.
-    """
-    anchors: list[slice] = []
+    ``places`` (axes, N): where the points are; ``shape``: of the grid. Anchors are numbered in C order.
+    """  # noqa: D205
+    along: list[NDArray[np.int64]] = []
     nearest: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-    counts: list[int] = []
-    for s, run, step in zip(region, runs, steps, strict=True):
-        points = np.arange(s.start, s.stop, s.step)
-        first = run.start + (points[0] - run.start) // step * step
-        last = run.start + (points[-1] - run.start) // step * step
-        anchors.append(slice(int(first), min(int(last) + (step if step > 1 else 0) + 1, run.stop), step))
-        counts.append(len(range(anchors[-1].start, anchors[-1].stop, step)))
+    for points, n, step in zip(places, shape, steps, strict=True):
+        if step == 1:
+            found, near = np.unique(points, return_inverse=True)
+            along.append(found)
+            nearest.append((near, np.full_like(near, -1)))
+            continue
+        first = int(points.min()) // step * step
+        found = np.arange(first, min(int(points.max()) // step * step + step + 1, n), step)
         away = (points - first) / step
-        near = np.minimum(np.floor(away + 0.5).astype(np.int64), counts[-1] - 1)
+        near = np.minimum(np.floor(away + 0.5).astype(np.int64), len(found) - 1)
         other = near + np.where(away > near, 1, -1)
-        nearest.append((near, np.where((other >= 0) & (other < counts[-1]) & (away != near), other, -1)))
-    tries = []
+        along.append(found)
+        nearest.append((near, np.where((other >= 0) & (other < len(found)) & (away != near), other, -1)))
+    counts, tries = [len(a) for a in along], []
     for choice in itertools.islice(itertools.product((0, 1), repeat=len(steps)), TRIES):
-        at = np.ix_(*(n[c] for n, c in zip(nearest, choice, strict=True)))
-        there = np.broadcast_arrays(*(x >= 0 for x in at), subok=False)
-        flat = np.ravel_multi_index([np.maximum(x, 0) for x in at], counts)
-        tries.append(np.where(np.logical_and.reduce(there), flat, -1).ravel())
-    return tuple(anchors), np.ascontiguousarray(np.stack(tries, axis=-1))
+        at = np.stack([n[c] for n, c in zip(nearest, choice, strict=True)])
+        flat = np.ravel_multi_index(tuple(np.maximum(at, 0)), counts)
+        tries.append(np.where((at >= 0).all(axis=0), flat, -1))
+    return along, np.ascontiguousarray(np.stack(tries, axis=-1))
 
 
 def known(

@@ -1,8 +1,8 @@
 """Ratios of posynomials: all points of a block solved together, each with its own certificate.
 
-The model's arithmetic runs once with arrays for coefficients; an interior-point kernel then solves point after point.
-What divides by sums of one or two variables' powers (a cap on average power) is searched by branch and bound over the
-same kernel. Large grids are worth a compiler, smaller ones are solved by the same method in NumPy.
+The model runs once with many numbers for coefficients; an interior-point kernel then solves point after point. What
+divides by sums of one or two variables' powers (a cap on average power) is searched by branch and bound over the same
+kernel. Large grids are worth a compiler, smaller ones are solved by the same method in NumPy.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import handover
-from formulations.grids import batch
+from formulations.arithmetics.many import Differ, Points
+from formulations.grids import batch, over_grid
 from formulations.grids.batch import Batch
-from formulations.grids.over_grid import Region, Spread
-from formulations.problem import Problem
+from formulations.grids.over_grid import Spread
 from results.dataset import STATUS_CODES
 from results.solution import Status
+from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.geometric.kernel import gp
@@ -39,13 +40,15 @@ from solvers.geometric.points.geometric_answers import (
 )
 from solvers.geometric.programs import relaxed_limits, ties
 from solvers.geometric.programs.optimal_face import Solver, Stages
-from solvers.many_points import blocks, by_piece
+from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Mask
-from solvers.many_points.by_piece import ByPiece, Piece
-from solvers.many_points.offers import OF_A_STRUCTURE, Offer, pays
+from solvers.many_points.blocks import Block, ByGroup
+from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.patterns import groups
 
 KIND = "geometric program"
+NOT_MANY = "the equations come out otherwise with many numbers at once"
+OF_NAMES = " for each combination of names, machines and word sizes on the axes"
 SEARCH = "search"
 OF_MONOMIALS = (
     "geometric {} {}",
@@ -74,51 +77,93 @@ def way(grid: Grid) -> Offer:
 
     Where they are searched it has to answer most of a few points, too.
     """
-    offer = by_piece.offered(grid, KIND, batch.structure, batch.batch, over, OF_A_STRUCTURE)
-    if not isinstance(offer.path, ByPiece) or offer.path.kind != SEARCH:
-        return offer
-    return blocks.offered(offer.path, over(batch.apart(blocks.thinned(grid)), compiled=False))
+    spread = over_grid.spread(grid)
+    if not all(batch.structure_at(spread, place) for place in grid.kinds()):
+        return OTHER_KIND
+    if grid.size < OF_A_STRUCTURE:
+        return too_few(KIND, OF_A_STRUCTURE)
+    if spread.runs * OF_A_STRUCTURE > grid.size:
+        return too_few(KIND, OF_A_STRUCTURE, OF_NAMES)
+    if math.prod(blocks.alike_along(grid, made_of)) < OF_A_STRUCTURE:
+        # most of the work would be in setting up blocks of a few points
+        return cut_up(KIND)
+    found = over(grid)
+    return (
+        blocks.offered(found, over(blocks.thinned(grid), compiled=False))
+        if found.kind == SEARCH
+        else Offer(found)
+    )
 
 
-def over(spread: Spread, *, compiled: bool | None = None) -> ByPiece:
+def over(grid: Grid, *, compiled: bool | None = None) -> ByGroup:
     """Return the way over a grid, whose declared work is so much for each term of a point's program.
 
     ``compiled``: whether the kernel is, by default where that pays.
     """
-    first = tuple(slice(0, 1) for _ in spread.apart)
-    cases: tuple[Problem, ...] = batch.of_first(spread, first, batch.structure) or ()
+    spread = over_grid.spread(grid)
+    cases = batch.structure_at(spread, (0,) * len(grid.shape)) or ()
     whole = max((sum(v.discrete for v in case.variables) for case in cases), default=0)
     alone = OF_WHOLE if whole > 1 else OF_MONOMIALS
     name, text, kind = OF_SUMS if any(map(batch.divides, cases)) else alone
     term, terms = "whole term" if whole else "term", sum(map(work.terms, cases))
     in_numpy, by_compiler = (work.seconds(name.format(how, term), terms) for how in ("numpy", "compiled"))
-    compiled = pays(in_numpy, spread.grid) if compiled is None else compiled
-    return ByPiece(
+    compiled = pays(in_numpy, grid) if compiled is None else compiled
+    steps = _steps(spread) if compiled and kind != SEARCH else ()
+    return ByGroup(
         spread,
-        batch.batch,
-        partial(answer, compiled=compiled),
+        partial(answer, compiled=compiled, steps=steps),
         SEARCHED_TOGETHER if kind == SEARCH else PIECE,
         text.format("compiled interior point" if compiled else "interior point"),
         kind,
         by_compiler if compiled else in_numpy,
+        ordered=compiled,
         threads=True,
         # of whole numbers a single answer tells where they next change, of cases what each of them says
         explains=not whole and len(cases) == 1,
     )
 
 
-def answer(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
-    """Answer the points of a piece; on a large grid from a few points around that are answered first."""
-    cases, points = piece.made, piece.points
+def _steps(spread: Spread) -> tuple[int, ...]:
+    """Return how far anchors are from each other; none where starting from them is not worth it."""
+    alike = blocks.alike_along(spread.grid, made_of)
+    apart = [a or n < OF_A_STRUCTURE for a, n in zip(spread.apart, alike, strict=True)]
+    steps = neighbour_proofs.strides(spread.grid.shape, apart)
+    return steps if math.prod(steps) >= FEWEST_NEAR else ()
+
+
+def made_of(block: Block, question: Question, points: Points) -> tuple[Batch, ...] | None:
+    """Run the model's arithmetic for some points, for each case; None where that has another structure."""
+    first = batch.structure_at(block.spread, block.place(points[0]))
+    return None if first is None else batch.of_question(first, question, (len(points),))
+
+
+def answer(
+    answers: BlockAnswers,
+    block: Block,
+    question: Question,
+    points: Points,
+    *,
+    compiled: bool,
+    steps: tuple[int, ...],
+) -> Mask:
+    """Answer some points of a block; on a large grid from a few points around that are answered first.
+
+    ``steps``: how far these are from each other; empty: there are none.
+    """
+    cases = made_of(block, question, points)
+    if cases is None:
+        handover.hand_over(NOT_MANY, points.size)
+        return np.zeros(points.size, bool)
     full, divides = answers.plan.full, any(b.arrays.divisors for b in cases)
     told = any(v.role in OF_DESIGNS for v in answers.plan.variables)
     solve = solver(0 if divides else max(b.low.shape[1] for b in cases), compiled=compiled)
     # a case that is worse than something else says nothing of the others
-    below = piece.below if len(cases) == 1 else None
+    below = block.below[points] if block.below is not None and len(cases) == 1 else None
+    # near others it is proved what is optimal, not what else is
+    places = np.stack(block.places(points)) if steps and not (full or divides) else None
     each = []
     for k, made in enumerate(cases):
-        # near others it is proved what is optimal, not what else is
-        near = _anchors(piece.spread, piece.region, k) if compiled and not (full or divides) else None
+        near = None if places is None else _anchors(block.spread, places, k, steps)
         alone = len(cases) == 1
         each.append(_answered(made, solve, near, ranged=full, alone=alone, below=below, tied=told)[0])
     if any(found is None for found in each):
@@ -135,24 +180,32 @@ def answer(answers: BlockAnswers, piece: Piece, *, compiled: bool) -> Mask:
     return good
 
 
-def _anchors(
-    spread: Spread, piece: Region, case: int, steps: tuple[int, ...] | None = None
-) -> Anchors | None:
-    """Answer a case at a few points around a piece, for the others to start from; None where that is not worth it.
+def _anchors(spread: Spread, places: Points, case: int, steps: tuple[int, ...]) -> Anchors | None:
+    """Answer a case at a few points around others, for these to start from; None where there are none.
 
-    ``steps``: how far these are from each other. They are settled from fewer ones still in their turn.
+    ``places`` (axes, N): where the others are, all of one structure. ``steps``: how far the anchors are from each
+    other. They are settled from fewer ones still in their turn.
     """
     shape = spread.grid.shape
-    steps = steps or neighbour_proofs.strides(shape, spread.apart)
-    if math.prod(steps) < FEWEST_NEAR:
+    along, which = neighbour_proofs.anchors(places, shape, steps)
+    # the first of the others goes along: only anchors of its structure tell them anything
+    along = [np.append(a, p[0]) for a, p in zip(along, places, strict=True)]
+    part = spread.part(along)
+    block = Block(part, over_grid.whole(part.grid))
+    group = next(points for points in block.alike() if points[-1] == block.size - 1)
+    counts = np.array(block.shape) - 1
+    inside = (np.stack(np.unravel_index(group, block.shape)) < counts[:, None]).all(axis=0)
+    group = group[inside | (group == group[-1])]
+    every, group = _of_one_structure(block, group)
+    if every is None or len(group) == 1 or every[case].arrays.allowed:
         return None
-    region, which = neighbour_proofs.places(piece, batch.runs(spread, piece), steps)
-    every = batch.made(batch.batch, spread, region)
-    if every is None or every[case].arrays.allowed:
-        return None
+    at = np.stack(np.unravel_index(group, block.shape))
+    number = np.full(int(counts.prod()), -1)
+    number[np.ravel_multi_index(tuple(at[:, :-1]), tuple(counts))] = np.arange(len(group) - 1)
     made = every[case]
     farther = neighbour_proofs.farther(steps, shape)
-    start = None if farther is None else _anchors(spread, region, case, farther)
+    there = np.stack([a[i] for a, i in zip(along, at, strict=True)])
+    start = None if farther is None else _anchors(spread, there, case, farther)
     solve = solver(made.low.shape[1], compiled=True)
     found, rule, near = _answered(made, solve, start, alone=len(every) == 1)
     if found is None or rule is None:
@@ -161,7 +214,17 @@ def _anchors(
     best &= found.plain
     conflict = found.conflict & conflicting[:, None]
     settled = None if start is None or near is None else (start, near)
-    return Anchors(neighbour_proofs.known(rule, best, found.y, found.multipliers, conflict, settled), which)
+    known = neighbour_proofs.known(rule, best, found.y, found.multipliers, conflict, settled)
+    return Anchors(known, np.where(which >= 0, number[which], -1))
+
+
+def _of_one_structure(block: Block, points: Points) -> tuple[tuple[Batch, ...] | None, Points]:
+    """Run the model's arithmetic for those of some points that have the structure of the last one."""
+    while True:
+        try:
+            return made_of(block, block.question(points), points), points
+        except Differ as apart:
+            points = points[apart.holds == apart.holds[-1]]
 
 
 def _answered(

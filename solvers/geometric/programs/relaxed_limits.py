@@ -110,7 +110,7 @@ def _of_rows(parts: Sequence[_Rows], name: str) -> Array:
 
 
 def _rows(b: Batch, points: Indices, solve: Solver, ended: set[str] | None = None) -> _Rows:
-    asked = divided.at(divided.flat(b.question, b.shape), points)
+    asked = divided.at(b.question, points)
     return _Rows(asked, divided.take(b.arrays, points), points, b, b.farther(), solve, ended)
 
 

@@ -5,7 +5,6 @@ What a question alone asks of interval branch and bound or an enumeration, with 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -13,7 +12,6 @@ import numpy as np
 from formulations import evaluation, handover
 from formulations.arithmetics.many import Points
 from formulations.grids import divided, over_grid
-from formulations.grids.over_grid import Region, Spread
 from formulations.problem import formulate
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -22,9 +20,9 @@ from solvers.boxes import Array
 from solvers.explaining import least_values, subsets
 from solvers.geometric.programs import kinks
 from solvers.judgement import judge
-from solvers.many_points import by_piece
+from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Mask
-from solvers.many_points.by_piece import ByPiece, Piece
+from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import FEWEST_POINTS, Offer
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.along_bounds import along_bounds
@@ -45,7 +43,7 @@ POINTS_TOGETHER = 4096
 
 def way(grid: Grid) -> Offer:
     """Return this way if intervals are the way of every point alone: an arithmetic that shows no structure."""
-    return by_piece.offered(grid, KIND, _by_intervals, _made, over, FEWEST_POINTS, over)
+    return blocks.offered_by_group(grid, KIND, _by_intervals, over, FEWEST_POINTS)
 
 
 def _by_intervals(question: Question) -> bool:
@@ -58,13 +56,12 @@ def _by_intervals(question: Question) -> bool:
     return problem.rows is None and problem.program is None and not problem.cases
 
 
-def over(spread: Spread) -> ByPiece:
+def over(grid: Grid) -> ByGroup:
     """Return the way over a grid; its declared work grows with the number of decided variables."""
-    first = next(iter(spread.grid.bases.values()))
+    first = next(iter(grid.bases.values()))
     power = BOXES_POWER if designs.free(first) else LISTED_POWER
-    return ByPiece(
-        spread,
-        _made,
+    return ByGroup(
+        over_grid.spread(grid),
         _answer_by_intervals,
         POINTS_TOGETHER,
         "interval branch and bound, all points of a chunk together",
@@ -73,20 +70,10 @@ def over(spread: Spread) -> ByPiece:
     )
 
 
-def _made(spread: Spread, piece: Region) -> Question:
-    """Return the question at a piece, with arrays along its points; raises where its arithmetic does not take them."""
-    question = divided.flat(spread.question(piece), over_grid.sides(piece))
-    few = np.arange(min(2, math.prod(over_grid.sides(piece))))
-    asked = divided.at(question, few)
-    where = boxes.spaces(asked, few.size)
-    boxes.enclose(asked, where.low, where.high)
-    return question
-
-
-def _answer_by_intervals(answers: BlockAnswers, piece: Piece) -> Mask:
-    """Answer the points of a piece: optimum, bound, conflicts, and what limits are worth."""
-    points, count = piece.points, piece.points.size
-    question = evaluation.farthest(piece.made)
+def _answer_by_intervals(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+    """Answer some points: optimum, bound, conflicts, and what limits are worth."""
+    # intervals and designs are arrays, with which numbers of many points are arrays too
+    question, count = divided.flat(evaluation.farthest(question)), points.size
     where = boxes.spaces(question, count)
     found = search.minimise(question, where, SHORT_SEARCH)
     good = np.zeros(count, bool)
