@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field, replace
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.forms import Maximum
+from formulations.arithmetics.forms import Entry, Maximum
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import Program, branches, program
 from formulations.row_keys import RowKey
@@ -204,13 +203,15 @@ def affine_clash(question: Question) -> bool:
         p = program(replace(question, objectives=(), ties=()))
     except (NotPosynomial, ArithmeticError):
         return False
-    named, sums = ([isinstance(a, kind) for a in p.columns] for kind in (str, Maximum))
-    # rows of all other columns rest on the ends that those of a sum have
-    if not all(map(operator.or_, named, sums)) or p.open:
+    # rows of all other columns rest on the ends that a search has
+    if not all(isinstance(a, str | Maximum | Entry) for a in p.columns):
         return False
-    searched = [evaluation.box(question, a).searched[0] if isinstance(a, str) else True for a in p.columns]
-    low = np.where(sums, -np.inf, np.where(searched, 0.0, p.low))
-    return least_violation(replace(p, low=low, high=np.where(sums, np.inf, p.endless)), whole=False) > SLACK
+    largest = [isinstance(a, Maximum) for a in p.columns]
+    searched = [isinstance(a, str) and evaluation.box(question, a).searched[0] for a in p.columns]
+    low = np.select([largest, searched], [-np.inf, 0.0], p.low)
+    return (
+        least_violation(replace(p, low=low, high=np.where(largest, np.inf, p.endless)), whole=False) > SLACK
+    )
 
 
 def share_missed(p: Program, missed: float) -> float | None:
