@@ -108,7 +108,7 @@ def over(grid: Grid, *, compiled: bool | None = None) -> ByGroup:
     term, terms = "whole term" if whole else "term", sum(map(work.terms, cases))
     in_numpy, by_compiler = (work.seconds(name.format(how, term), terms) for how in ("numpy", "compiled"))
     compiled = pays(in_numpy, grid) if compiled is None else compiled
-    steps = _steps(spread) if compiled and kind != SEARCH else ()
+    steps = _anchor_steps(spread) if compiled and kind != SEARCH else ()
     return ByGroup(
         spread,
         partial(answer, compiled=compiled, steps=steps),
@@ -123,7 +123,7 @@ def over(grid: Grid, *, compiled: bool | None = None) -> ByGroup:
     )
 
 
-def _steps(spread: Spread) -> tuple[int, ...]:
+def _anchor_steps(spread: Spread) -> tuple[int, ...]:
     """Return how far anchors are from each other; none where starting from them is not worth it."""
     alike = blocks.alike_along(spread.grid, made_of)
     apart = [a or n < OF_A_STRUCTURE for a, n in zip(spread.apart, alike, strict=True)]
