@@ -79,14 +79,7 @@ class Marginal:
 
     def support(self) -> tuple[float, float]:
         """Return the least and the greatest value (SI); infinite, or an end of the domain, where it is unbounded."""
-        if self.kind == "residuals":
-            ends = (math.exp(self.numbers[0]), math.exp(self.numbers[-1]))
-        elif self.kind in CONTINUOUS:
-            low, high = self._scipy().support()
-            ends = (float(low), float(high))
-        else:
-            ends = (min(self.numbers), max(self.numbers))
-        return max(ends[0], self.low), min(ends[1], self.high)
+        return _support(self)
 
     def outside(self) -> float:
         """Return the probability that lies outside ``low`` to ``high``."""
@@ -201,3 +194,16 @@ class Joint:
     of: tuple[str, ...]
     probability: float
     confidence: float = PROMISE_CONFIDENCE
+
+
+@lru_cache(maxsize=256)
+def _support(m: Marginal) -> tuple[float, float]:
+    """The ends of a distribution, that are asked for at every point of a sweep."""
+    if m.kind == "residuals":
+        ends = (math.exp(m.numbers[0]), math.exp(m.numbers[-1]))
+    elif m.kind in CONTINUOUS:
+        low, high = m._scipy().support()
+        ends = (float(low), float(high))
+    else:
+        ends = (min(m.numbers), max(m.numbers))
+    return max(ends[0], m.low), min(ends[1], m.high)

@@ -212,12 +212,23 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
 
         return Tried(problem, programs.optimise(problem.program, ties=not brief))
     optimise = cases.optimise if problem.cases else structured.optimise
+    if not brief:
+        return Tried(problem, _listed(problem) or optimise(problem))
+    # several choices are searched in the same calls of the kernel, while each has intervals of its own
+    found = optimise(problem, ties=False)
+    if found.outcome.status in (Status.FEASIBLE, Status.ERROR):
+        return Tried(problem, _listed(problem) or found)
+    among = found.tied or (lambda: found)
+    return Tried(problem, dataclasses.replace(found, tied=lambda: _listed(problem) or among()))
+
+
+def _listed(problem: Problem) -> structured.Optimum | None:
+    """The optimum by intervals where all numbers have gaps, ties settled exactly; None where they do not find it."""
     listed = methods.listed_optimum(problem.question)
     if listed is None:
-        return Tried(problem, optimise(problem, ties=not brief))
+        return None
     found = structured.Optimum(listed, ranges=dict(listed.ranges))
-    # ties are settled with the optimum
-    return Tried(problem, dataclasses.replace(found, tied=lambda: found))
+    return dataclasses.replace(found, tied=lambda: found)
 
 
 def _is_structured(problem: Problem, scanned: Grid | None) -> bool:
@@ -241,7 +252,7 @@ def why_without_design(problem: Problem) -> Why:
         return relaxed_limits.why(problem)
     from solvers.linear import milp_conflicts
 
-    return milp_conflicts.why(problem.program, wider.ended(problem) if problem.program.open else ())
+    return milp_conflicts.why(problem.program, wider.ended(problem))
 
 
 def _why_not(question: Question, kept: _Kept) -> Why:
@@ -308,7 +319,8 @@ def checked(question: Question, outcome: Outcome) -> Solution:
 def _solution_of(question: Question, outcome: Outcome) -> Solution:
     """Re-evaluate the model in plain floats at the point and judge the outcome by that alone."""
     x = dict(outcome.x or {})
-    judged = judgement.judge(question, {n: np.float64(v) for n, v in x.items()}, outcome.bound)
+    plain = {n: np.float64(v) for n, v in x.items()}
+    judged = judgement.judge(question, plain, outcome.bound, known=outcome.judged)
     solution = dataclasses.replace(
         judged.solutions(outcome.status)[0],
         variables=x,

@@ -120,27 +120,32 @@ def _without_design(
     why: Callable[[Question], Why] | None,
 ) -> Solution:
     """Say that no choice has a design, and which limits conflict under every one of them."""
-    first = answered[0]
     proofs = tuple(dict.fromkeys(s.certificate for s in answered if s.certificate))
-    text = "; ".join(
-        [f"none of {len(asked)} choices, each answered by itself, has a design", *proofs[:MENTIONED]]
-    )
-    if why is None:
-        if first.conflicts:
-            text = (
-                f"{text}; conflicts and values are those of the first choice alone, and another may need less"
-            )
-        return dataclasses.replace(first, alternatives=alternatives, certificate=text)
-    clash = explained(over_choices([why(q) for q in asked]))
+    texts = [f"none of {len(asked)} choices, each answered by itself, has a design", *proofs[:MENTIONED]]
+    first = answered[0]
     limits = {n: state for q in reversed(asked) for n, state in judgement.asked_limits(q).items()}
-    words = "limits conflict if they do under every choice; a value is sufficient if it is under one choice"
-    return dataclasses.replace(
-        first,
+    if why is None:
+        conflict, conflicts = first.conflict, first.conflicts
+        if conflicts:
+            texts.append(
+                "conflicts and values are those of the first choice alone, and another may need less"
+            )
+    else:
+        clash = explained(over_choices([why(q) for q in asked]))
+        conflict, conflicts = clash.feasible_values, clash.minimal
+        texts += [
+            clash.certificate,
+            "limits conflict if they do under every choice; a value is sufficient if it is under one choice",
+        ]
+    # numbers of a choice that is evaluated, and breaks a limit, are not those of the question
+    return Solution(
+        Status.INFEASIBLE,
         limits=limits,
-        conflict=clash.feasible_values,
-        conflicts=clash.minimal,
+        conflict=conflict,
+        conflicts=conflicts,
         alternatives=alternatives,
-        certificate="; ".join(t for t in (text, clash.certificate, words) if t),
+        certificate="; ".join(filter(None, texts)),
+        solver=first.solver,
     )
 
 

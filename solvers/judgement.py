@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,14 @@ class Judged:
     objective: Array
     bound: Array
     gap: Array
+
+    def bounded(self, bound: Any) -> Judged:
+        """The same designs beside a bound of the objective (see ``judge``)."""
+        proven = self.full(math.nan if bound is None else bound)
+        if not self.question.objectives:
+            return replace(self, bound=proven)
+        proven = _of_possible_values(self.question, proven)
+        return replace(self, bound=proven, gap=relative_gap(self.objective, proven))
 
     def full(self, values: Any) -> Array:
         """One number for each point, (N,) in C order."""
@@ -161,22 +170,29 @@ class Judged:
         return [LimitState(v, b, side, unit, s, binds) for v, b, s, binds in rows]
 
 
-def judge(question: Question, x: Mapping[str, Any], bound: Any = None, shape: tuple[int, ...] = ()) -> Judged:
-    """Evaluate the model at designs; ``bound``: of the objective, in the user's sense (None, or NaN: none known)."""
+def judge(
+    question: Question,
+    x: Mapping[str, Any],
+    bound: Any = None,
+    shape: tuple[int, ...] = (),
+    known: Judged | None = None,
+) -> Judged:
+    """Evaluate the model at designs; ``bound``: of the objective, in the user's sense (None, or NaN: none known).
+
+    ``known``: what was judged before, perhaps with other ends of a search; the same design is not evaluated again.
+    """
+    if known is not None and known.x == x:
+        return replace(known, question=question).bounded(bound)
     with np.errstate(all="ignore"):
         at = evaluation.metrics(question, x)
         ratios = evaluation.ratios(question, x, at)
         missing = np.full(math.prod(shape), np.nan)
         found = Judged(question, shape, x, at, ratios, missing, missing, missing)
-        proven = missing if bound is None else found.full(bound)
-        if not question.objectives:
-            return Judged(question, shape, x, at, ratios, missing, proven, missing)
-        objective = found.full(evaluation.objective(question, x, at))
-        if question.objectives[0].name == HALVINGS.name:
-            objective = no_halvings(objective)
-        proven = _of_possible_values(question, proven)
-        gap = relative_gap(objective, proven)
-    return Judged(question, shape, x, at, ratios, objective, proven, gap)
+        if question.objectives:
+            objective = found.full(evaluation.objective(question, x, at))
+            halvings = question.objectives[0].name == HALVINGS.name
+            found = replace(found, objective=no_halvings(objective) if halvings else objective)
+        return found.bounded(bound)
 
 
 def _of_possible_values(question: Question, bound: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Any
 
 from dse.system.records import dataclass
 from results.solution import Status
@@ -23,7 +24,8 @@ class Outcome:
     objective in the user's own sense and SI units (None: none known). ``certificate``: a sentence, what proves it.
     ``runaway``: the variable that runs away when unbounded; it grows, unless it ``falls``. ``ranges``: by enumeration,
     the lowest and highest optimal value of what is not unique, and ``next_best``: the next better design with another
-    objective, and that objective.
+    objective, and that objective. ``judged``: the model evaluated again at ``x``
+    (``judgement.Judged``), where that was done already.
     """
 
     status: Status
@@ -36,6 +38,7 @@ class Outcome:
     message: str = ""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     next_best: NextBest | None = None
+    judged: Any = None
 
     @property
     def endless(self) -> str:

@@ -242,7 +242,7 @@ class _Todo:
             for index in todo:
                 yield chunk_work.solved(at, study, index, further)
         elif todo:
-            with _workers(self.client, crowd) as (connected, local):
+            with _workers(self.client, crowd, study) as (connected, local):
                 yield from through_dask(connected, local, study, todo, self.patience, further)
 
 
@@ -305,12 +305,13 @@ def _crowd(client: Any, workers: int, chunks: int) -> int:
 
 
 @contextmanager
-def _workers(client: Any, crowd: int) -> Iterator[tuple[Any, LocalWorkers | None]]:
+def _workers(client: Any, crowd: int, study: Study) -> Iterator[tuple[Any, LocalWorkers | None]]:
     """Give the client to use, and the local workers behind it where they are ours."""
     if client is not None:
         yield client, None
         return
-    with LocalWorkers(crowd, (chunk_work.__name__,)) as local:
+    storing = () if study.store is None else ("zarr",)
+    with LocalWorkers(crowd, (chunk_work.__name__, *storing)) as local:
         yield local.client, local
 
 

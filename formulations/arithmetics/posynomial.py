@@ -49,6 +49,8 @@ class Posynomial:
         return Posynomial(total)
 
     def __mul__(self, other: Posynomial) -> Posynomial:
+        if self is ONE or other is ONE:
+            return other if self is ONE else self
         if len(self.terms) * len(other.terms) > MOST_PRODUCTS:
             raise NotPosynomial(f"a product of sums of {len(self.terms)} and {len(other.terms)} terms")
         total: dict[Key, Any] = {}
@@ -61,7 +63,7 @@ class Posynomial:
     def power(self, e: float) -> Posynomial:
         """Raise a monomial to any power."""
         ((key, c),) = self.terms.items()
-        return Posynomial({tuple((v, round(x * e, 15)) for v, x in key): c**e})
+        return self if self is ONE else Posynomial({_key(tuple((v, x * e) for v, x in key)): c**e})
 
     @property
     def is_monomial(self) -> bool:
@@ -76,7 +78,9 @@ class Posynomial:
     def same_as(self, other: Posynomial) -> bool:
         """Equal term by term; of many points raises Differ where they are at some only."""
         mine, its = self.terms, other.terms
-        return mine.keys() == its.keys() and all(_same_numbers(c, its[k]) for k, c in mine.items())
+        return mine is its or (
+            mine.keys() == its.keys() and all(_same_numbers(c, its[k]) for k, c in mine.items())
+        )
 
     def __call__(self, **values: Any) -> Any:
         """The value at a point, on any arithmetic."""
@@ -91,21 +95,29 @@ class Posynomial:
 
 def _same_numbers(a: Any, b: Any) -> bool:
     # that numbers of many points meet a plain one at some of them changes nothing
-    return a is b or (isinstance(a, Many) == isinstance(b, Many) and bool(np.all(a == b)))
+    same = a is b or (isinstance(a, Many) == isinstance(b, Many) and a == b)
+    return same if isinstance(same, bool) else bool(np.all(same))
 
 
 def _product_of_keys(a: Key, b: Key) -> Key:
+    if not a or not b:
+        return a or b
     exponents = dict(a)
     for v, e in b:
         exponents[v] = exponents.get(v, 0.0) + e
-    return tuple(sorted((v, round(e, 15)) for v, e in exponents.items() if abs(e) > 1e-12))
+    return _key(tuple(sorted(exponents.items())))
+
+
+def _key(exponents: Key) -> Key:
+    """Exponents without those that are 0 but for rounding."""
+    return tuple((v, round(e, 15)) for v, e in exponents if abs(e) > 1e-12)
 
 
 def constant(c: Any) -> Posynomial:
     """A constant; zero is the empty sum. Raises NotPosynomial where an array is zero at some points only."""
     if isinstance(c, Many):
         return Posynomial({(): c} if c > 0 else {})
-    if np.ndim(c) == 0:
+    if isinstance(c, float) or np.ndim(c) == 0:
         return Posynomial({(): float(c)} if c > 0 else {})
     some = c > 0
     if np.any(some) and not np.all(some):
@@ -282,9 +294,10 @@ def ratio(x: Any) -> Ratio:
         if x < 0.0:
             raise NotPosynomial(f"the negative number {x.values.min():g}")
         return Ratio(constant(x))
-    c = np.asarray(x, dtype=float)
-    if not (c >= 0).all():
-        raise NotPosynomial(f"the negative number {c.min():g}")
+    # most numbers are plain, and NumPy takes as long as all else
+    c = x if isinstance(x, float) else np.asarray(x, dtype=float)
+    if not (c >= 0 if isinstance(x, float) else np.all(c >= 0)):
+        raise NotPosynomial(f"the negative number {np.min(c):g}")
     return Ratio(constant(c))
 
 

@@ -40,7 +40,8 @@ class Weighing:
         if worst.shape[-1] > whole:
             part[whole] = max(tail - whole, 0.0)
         # of infinite losses outside the tail nothing enters; what is not a number sorts last, and has no measure
-        total = np.where(part > 0, worst, 0.0) @ (part / part.sum())
+        # added up row by row, so that a row has the same bits beside any others
+        total = (np.where(part > 0, worst, 0.0) * (part / part.sum())).sum(-1)
         total = np.where(np.isnan(losses).any(-1), np.nan, total)
         return np.asarray(-total if maximize else total)
 

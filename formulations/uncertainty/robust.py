@@ -15,22 +15,26 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.arithmetics import maxima
+from formulations.arithmetics.many import Many, plain
 from formulations.arithmetics.maxima import is_maximum, names_in, split
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, Ratio
-from formulations.problem import Goal, Problem, Row, Variable, formulate, symbolic
+from formulations.grids import divided
+from formulations.problem import Goal, Problem, Row, Variable, formulate, symbolic, symbols
 from formulations.row_keys import RowKey
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import Worlds
+from scenarios.question import Question
 
 Array = NDArray[np.float64]
-Point = Mapping[str, float]
+Held = TypeVar("Held", Goal, Row)
+Point = Mapping[str, Any]
 MOST_APART = 256
 """Worlds that are run one by one where they do not have the same terms."""
 GAINS = "a maximum from which something gains"
@@ -54,6 +58,35 @@ class Posed:
     known: Mapping[str, Ratio]
     caps: Mapping[RowKey, Row] = field(default_factory=dict)
 
+    def at(self, points: NDArray[np.intp]) -> Posed:
+        """Return a question at many points at some of them: of ``known`` coefficients have one number for each."""
+
+        def own(p: Posynomial, dims: int) -> Posynomial:
+            return Posynomial({k: c[points] if np.ndim(c) == dims else c for k, c in p.terms.items()})
+
+        def stated(of: Held) -> Held:
+            return replace(of, numerator=own(of.numerator, 2), denominator=own(of.denominator, 2))
+
+        def ratio(of: Ratio, dims: int) -> Ratio:
+            return Ratio(own(of.numerator, dims), own(of.denominator, dims))
+
+        known = {n: ratio(r, 1) for n, r in self.known.items()}
+        taken = {n: tuple(ratio(r, 2) for r in of) for n, of in self.taken.items()}
+        goal = None if self.goal is None else stated(self.goal)
+        rows = tuple(map(stated, self.rows))
+        return replace(
+            self, worlds=self.worlds.at_some(points), goal=goal, rows=rows, taken=taken, known=known
+        )
+
+
+def posed_at_points(worlds: Worlds, first: Question) -> Posed:
+    """Pose a question at P points, of ``Many`` numbers (P, 1), at once: coefficients (P, N), (P, 1), (N,) or numbers.
+
+    ``first``: the question at the first point, of plain numbers. Raises NotPosynomial, with the reason, where it
+    cannot be posed in this way.
+    """
+    return _posed_anew(worlds, first)
+
 
 def posed(worlds: Worlds) -> Posed:
     """Run the model on symbols with arrays for coefficients; raises NotPosynomial with the reason where it cannot.
@@ -74,22 +107,27 @@ def posed(worlds: Worlds) -> Posed:
 _posed: deque[Posed] = deque(maxlen=128)
 
 
-def _posed_anew(worlds: Worlds) -> Posed:
-    nominal = formulate(worlds.nominal)
+def _posed_anew(worlds: Worlds, first: Question | None = None) -> Posed:
+    nominal = formulate(first or worlds.nominal)
     if nominal.rows is None and not nominal.cases:
         raise NotPosynomial(nominal.refusal or "whole numbers and menus of sums")
     try:
         with maxima.named() as taken:
-            goal, rows = symbolic(worlds.with_caps_in_each())
+            goal, rows = symbolic(divided.with_each_number(worlds.with_caps_in_each(), plain))
     except (NotPosynomial, TypeError, ValueError) as refusal:
+        if first is not None:
+            raise NotPosynomial(str(refusal)) from None
         return _posed_by_world(worlds, nominal, str(refusal))
     pairs = [(r.numerator, r.denominator) for r in rows]
     pairs += [] if goal is None else [(goal.numerator, goal.denominator)]
     _only_harm(pairs, taken.terms)
+    metrics = nominal.known
+    if first is not None:
+        metrics = symbols(
+            divided.with_each_number(worlds.nominal, lambda v: np.ravel(v) if isinstance(v, Many) else v)
+        )
     known = {
-        n: r
-        for n, r in nominal.known.items()
-        if not any(map(is_maximum, names_in((r.numerator, r.denominator))))
+        n: r for n, r in metrics.items() if not any(map(is_maximum, names_in((r.numerator, r.denominator))))
     }
     caps, rows = _caps(worlds, rows)
     return Posed(worlds, nominal.variables, goal, rows, dict(taken.terms), known, caps)
@@ -168,7 +206,8 @@ def _only_harm(pairs: list[tuple[Posynomial, Posynomial]], terms: Mapping[str, t
 
 def certain(p: Posynomial) -> bool:
     """Tell whether a posynomial is the same in every world, and holds no maximum."""
-    return all(np.ndim(c) == 0 or np.ptp(c) == 0 for c in p.terms.values()) and not has_maxima(p)
+    same = all(np.ndim(c) == 0 or not np.ptp(c, axis=-1).any() for c in p.terms.values())
+    return same and not has_maxima(p)
 
 
 def settled(asked: Posed, p: Posynomial, x: Point) -> Posynomial:
@@ -230,6 +269,8 @@ def _cut_of_power(p: Posynomial, power: float, x: Point, worlds: int) -> Posynom
     whole = own_power(p, power)
     if whole is not None:
         return whole
+    if any(map(np.ndim, x.values())):
+        raise NotPosynomial("a power of a sum in a maximum, at many points")
     at = {key: np.broadcast_to(Posynomial({key: c})(**x), (worlds,)) for key, c in p.terms.items()}
     shares = {key: u / sum(at.values()) for key, u in at.items()}
     if all(np.ptp(s) <= 1e-12 for s in shares.values()):
@@ -252,29 +293,37 @@ def _tangent(p: Posynomial, shares: Mapping[Any, float], power: float) -> Posyno
     return product
 
 
-def in_world(c: Any, i: int) -> Any:
-    """Return a coefficient in one world."""
-    return float(c[i]) if np.ndim(c) else c
+def in_world(c: Any, i: Any) -> Any:
+    """Return a coefficient in one world, or in one of each point's (P,)."""
+    if not np.ndim(c):
+        return c
+    return c[i] if np.ndim(c) == 1 else c[np.arange(len(c)), np.minimum(i, c.shape[1] - 1)]
 
 
-def at_world(p: Posynomial, i: int) -> Posynomial:
-    """Return a posynomial without maxima in one world; terms that are not there are left out."""
+def at_world(p: Posynomial, i: Any) -> Posynomial:
+    """Return a posynomial without maxima in world ``i``; terms that are not there are left out."""
     terms = {key: in_world(c, i) for key, c in p.terms.items()}
-    return Posynomial({key: c for key, c in terms.items() if c > 0})
+    return Posynomial({key: c for key, c in terms.items() if np.any(c > 0)})
 
 
 def weighted(p: Posynomial, weights: Array) -> Posynomial:
     """Return the weighted mean over the first worlds of a posynomial without maxima; the weights add up to 1."""
-    terms = {
-        key: float(weights @ c[: weights.size]) if np.ndim(c) else float(c) for key, c in p.terms.items()
-    }
-    return Posynomial({key: c for key, c in terms.items() if c > 0})
+
+    def mean(c: Any) -> Any:
+        if not np.ndim(c):
+            return c
+        # a row of numbers one behind the other adds up to the same bits beside any others
+        wide = c if c.shape[-1] == 1 else c[..., : weights.shape[-1]]
+        return np.ascontiguousarray(weights * wide).sum(-1)
+
+    terms = {key: mean(c) for key, c in p.terms.items()}
+    return Posynomial({key: c for key, c in terms.items() if np.any(c > 0)})
 
 
-def row_at(asked: Posed, row: Row, i: int, x: Point) -> Row:
+def row_at(asked: Posed, row: Row, i: Any, x: Point) -> Row:
     """Return a cut, made at the design ``x``, of a limit in world ``i``; only the numerator holds maxima."""
-    one = {key: np.asarray(c) for key, c in settled(asked, row.numerator, x).terms.items()}
-    return replace(row, numerator=at_world(Posynomial(one), i), denominator=at_world(row.denominator, i))
+    top = settled(asked, row.numerator, x)
+    return replace(row, numerator=at_world(top, i), denominator=at_world(row.denominator, i))
 
 
 def folded(goal: Goal) -> Posynomial | None:
@@ -293,8 +342,8 @@ def exact_goal(asked: Posed, measure: Weighing) -> Goal | None:
     if whole is None:
         return None if measure.share * asked.worlds.measured <= 1 else _ratio_exact(goal)
 
-    def level(first: Array) -> float:
-        found = float(measure.value(goal.to_user(np.log(first)), maximize=goal.sign < 0))
+    def level(first: Array) -> Any:
+        found = measure.value(goal.to_user(np.log(first)), maximize=goal.sign < 0)
         return 2.0 ** (goal.sign * found) if goal.log2 else found**goal.sign
 
     count = asked.worlds.measured
@@ -311,7 +360,7 @@ def exact_goal(asked: Posed, measure: Weighing) -> Goal | None:
     return None
 
 
-def exact_measure(whole: Posynomial, count: int, level: Callable[[Array], float]) -> Posynomial | None:
+def exact_measure(whole: Posynomial, count: int, level: Callable[[Array], Any]) -> Posynomial | None:
     """The measure of a posynomial over ``count`` worlds where it is one whatever the measure is.
 
     ``level``: the measure of coefficients. One number times the same design in every world has that of the number.
@@ -321,7 +370,7 @@ def exact_measure(whole: Posynomial, count: int, level: Callable[[Array], float]
     if not whole.is_monomial or has_maxima(whole):
         return None
     ((key, c),) = whole.terms.items()
-    return Posynomial({key: level(np.asarray(c, float)[:count])})
+    return Posynomial({key: level(np.asarray(c, float)[..., :count])})
 
 
 def _ratio_exact(goal: Goal) -> Goal:

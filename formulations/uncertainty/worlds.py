@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import plain
+from formulations.arithmetics.many import Many, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.uncertainty.measures import Weighing
@@ -131,6 +131,14 @@ class Worlds:
         )
         every = divided.at(self.every, take)
         return replace(self, every=every, size=take.size, counted=counted, limited=limited, caps=())
+
+    def at_some(self, points: NDArray[np.intp]) -> Worlds:
+        """Return the worlds of a question at many points (``Many`` numbers) at some of these."""
+
+        def there(v: Any) -> Any:
+            return Many(v.values[points]) if isinstance(v, Many) else v
+
+        return self.changed(lambda q: divided.with_each_number(q, there))
 
     def changed(self, change: Callable[[Question], Question]) -> Worlds:
         """Return the worlds with the question changed in the same way in all of them."""

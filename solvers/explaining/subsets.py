@@ -42,7 +42,7 @@ from solvers.mechanisms.conflicts import (
     Codes,
     by_set,
 )
-from solvers.mechanisms.why import Why, of_each
+from solvers.mechanisms.why import Why, of_each, remembered
 from solvers.nonlinear import feasibility, interval
 from solvers.outcome import INFEASIBLE, OPTIMAL, Outcome
 
@@ -164,7 +164,9 @@ def why(question: Question) -> Why:
     few = FEW_LIMITS if alone else FEW_SEARCHED
     of_ended = partial(frozenset[str], ended)
     met = by_set(known.met)
-    return Why(names, met, values, lambda _: question, few, of_every_set=told_of_every, ended=of_ended)
+    found = Why(names, met, values, lambda _: question, few, of_every_set=told_of_every, ended=of_ended)
+    # a set that has to be searched is asked for more than once
+    return remembered(found)
 
 
 def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
@@ -258,6 +260,8 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
         found = enumeration.optimum(replace(relaxed, objectives=()), every)
         ends = {Status.FEASIBLE: CAN_HOLD, Status.INFEASIBLE: CANNOT_HOLD}
         return np.array([ends.get(found.status, NOT_KNOWN)], np.int8)
+    if milp_conflicts.affine_clash(relaxed):
+        return np.array([CANNOT_HOLD], np.int8)
     return feasibility.anywhere(relaxed, 1)
 
 

@@ -128,13 +128,17 @@ def farthest(problem: Problem) -> float:
 def ended(problem: Problem) -> list[Callable[[], Program | None]]:
     """The programs of a question with the ends of its search farther and farther out, each made when it is asked for.
 
-    The nearest first: HiGHS takes minutes for some rows over whole numbers of 1e10, which few answers need.
+    The nearest first: HiGHS takes minutes for some rows over whole numbers of 1e10, which few answers need. None where
+    the question's own program has no such end, and says what there is.
     """
+    p = problem.program
+    if p is not None and not p.open and not np.isfinite(p.high[p.boxed]).any():
+        return []
 
     def at(reach: float) -> Program | None:
         return reaching(problem, reach).program
 
-    return [cache(partial(at, reach)) for reach in (1.0, *STEPS)]
+    return [cache(partial(at, reach)) for reach in (1.0, *STEPS, math.inf)]
 
 
 def _impossible(first: Tried) -> Tried | None:

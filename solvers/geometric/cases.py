@@ -120,6 +120,7 @@ def _winning_case(question: Question, alive: Sequence[Searched], count: int, tie
         best,
         status=best.status if sure else Status.FEASIBLE,
         x=x,
+        judged=judged[which],
         bound=sign * min(sign * b for b in known) if closed else None,
         certificate=_proof_of_cases(best.certificate, count),
     )
@@ -160,4 +161,4 @@ def _of_outcome(question: Question, outcome: Outcome) -> Judged:
     """A design as the re-evaluation will see it."""
     assert outcome.x is not None, "there is a design"
     x = {d.name: np.float64(outcome.x[d.name]) for d in question.decide}
-    return judgement.judge(question, x, outcome.bound)
+    return judgement.judge(question, x, outcome.bound, known=outcome.judged)

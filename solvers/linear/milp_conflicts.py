@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from formulations.programs.program import Program, branches
+from formulations import evaluation
+from formulations.arithmetics.forms import Entry, Maximum
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.programs.program import Program, branches, program
 from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from scenarios.question import Question
@@ -32,7 +35,7 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     """What tells why a program has no design.
 
     ``ended``: the same question with ends far out, nearest first, for the feasible values where the program itself
-    is open.
+    is open, or has ends that only a search has.
     """
     names = limit_names(p.question, p.keys)
     known = _Known(p, names)
@@ -61,7 +64,7 @@ def loosest_feasible_value(
     held = True
     for made in programs:
         p = made()
-        if p is None:
+        if p is None or p.open:
             continue
         value, u = feasible_value_and_design(p, name, unknown)
         if u is not None and not milp.at_searched_end(p, u).any():
@@ -191,6 +194,23 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
         least(n)
         if large_numbers.may_be_searched(n, lambda near: least(near.relaxed()) <= ENOUGH_MISSED)
         else 0.0
+    )
+
+
+def affine_clash(question: Question) -> bool:
+    """Whether all limits are affine and conflict, also beyond the ends that only a search has; else it is not known."""
+    try:
+        p = program(replace(question, objectives=(), ties=()))
+    except (NotPosynomial, ArithmeticError):
+        return False
+    # rows of all other columns rest on the ends that a search has
+    if not all(isinstance(a, str | Maximum | Entry) for a in p.columns):
+        return False
+    largest = [isinstance(a, Maximum) for a in p.columns]
+    searched = [isinstance(a, str) and evaluation.box(question, a).searched[0] for a in p.columns]
+    low = np.select([largest, searched], [-np.inf, 0.0], p.low)
+    return (
+        least_violation(replace(p, low=low, high=np.where(largest, np.inf, p.endless)), whole=False) > SLACK
     )
 
 

@@ -124,6 +124,13 @@ class BlockAnswers:
             self.none(points[some], why.values(some, conflict) if self.wants_values else unknown)
         return good
 
+    def values_known(self, points: Points) -> Mask:
+        """Whether of all limits in conflict at points it is known which value is feasible, or that none is."""
+        if not self.wants_values:
+            return np.ones(len(points), dtype=bool)
+        clash = self._flat["binding"][points] == CONFLICTING
+        return np.asarray(~(clash & np.isnan(self._flat["would_do"][points])).any(axis=1))
+
     def _put(self, name: str, points: Points, values: Any, good: Mask) -> None:
         self._flat[name][points[good]] = values[good]
 

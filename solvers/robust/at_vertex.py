@@ -30,7 +30,7 @@ from solvers.judgement import judge
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block
 from solvers.many_points.offers import Choice, Path
-from solvers.robust import tables
+from solvers.robust import samples, tables
 from solvers.robust.boxes import robust_box
 from solvers.robust.boxes.robust_box import Boxed
 from solvers.robust.masters import ends
@@ -60,9 +60,11 @@ def chosen(grid: Grid, choose: Callable[[Grid], Choice], reason: str) -> Choice:
     )
     vertex = _vertex(first) if certain_axes and len(grid.bases) == 1 else None
     if vertex is None:
-        offer = tables.way(grid)
-        few = offer.path is not None and offer.share > 0
-        return Choice(offer.path, left=1.0 - offer.share) if few else Choice(reasons=(reason,))
+        offers = [way(grid) for way in (tables.way, samples.way)]
+        taken = next((o for o in offers if o.path is not None and o.share > 0), None)
+        if taken is not None:
+            return Choice(taken.path, left=1.0 - taken.share)
+        return Choice(reasons=(reason, *(o.reason for o in offers if o.reason)))
     found = choose(replace(grid, bases={k: _at_vertex(q, vertex) for k, q in grid.bases.items()}))
     if found.path is None:
         return replace(found, reasons=(reason, *found.reasons))

@@ -16,7 +16,7 @@ from formulations.uncertainty.measures import WORST, Measured, Quantile
 from formulations.uncertainty.wanted import Wanted, reached
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
-from scenarios.question import Objective
+from scenarios.question import Objective, Question
 from solvers import side_by_side
 from solvers.explaining import subsets
 from solvers.mechanisms import conflicts
@@ -33,7 +33,7 @@ def why(wanted: Wanted) -> Why:
     worlds = ends.farther(worlds) if ends.holds_whole(worlds.nominal) else worlds
     # where nothing is to be best every measure asks the same
     asked = replace(wanted, worlds=worlds, measure=WORST)
-    names = _breakable_limits(worlds)
+    names = breakable_limits(worlds)
     listed = _why_of_listed(asked, names)
     if listed is not None:
         return listed
@@ -60,7 +60,7 @@ def why(wanted: Wanted) -> Why:
 def _why_of_listed(wanted: Wanted, names: tuple[str, ...]) -> Why | None:
     """The same of few designs, each judged once in every world; None where one number does not judge a limit."""
     worlds = wanted.worlds
-    two_ends = any(len(_ends_of(worlds, x.name)) > 1 for x in worlds.nominal.limits)
+    two_ends = any(len(ends_of(worlds, x.name)) > 1 for x in worlds.nominal.limits)
     if wanted.chances or two_ends or not scan.few(worlds):
         return None
     try:
@@ -71,7 +71,7 @@ def _why_of_listed(wanted: Wanted, names: tuple[str, ...]) -> Why | None:
     return subsets.why_listed(names, t, at, ratios)
 
 
-def _breakable_limits(worlds: Worlds) -> tuple[str, ...]:
+def breakable_limits(worlds: Worlds) -> tuple[str, ...]:
     """The limits that a design may break: all but those that are the same for every design."""
     middle = {
         d.name: (d.values[0] if d.values else evaluation.box(worlds.nominal, d.name).low)
@@ -86,7 +86,7 @@ def _feasible_value(wanted: Wanted, name: str, names: frozenset[str], unknown: s
     Of two ends one gives and the other stays: the upper one first, as for a question without worlds. Where a search
     decides nothing, or less than the best, the name joins ``unknown``.
     """
-    ends_of_limit = _ends_of(wanted.worlds, name)
+    ends_of_limit = ends_of(wanted.worlds, name)
     groups = [wanted.chances[g] for g in wanted.failing(name)]
     by_itself = not groups or (len(groups) == 1 and groups[0].names == (name,) and len(ends_of_limit) == 1)
     asked = replace(wanted, kept=names)
@@ -105,7 +105,7 @@ def _feasible_value(wanted: Wanted, name: str, names: frozenset[str], unknown: s
     return None
 
 
-def _ends_of(worlds: Worlds, name: str) -> dict[str, float]:
+def ends_of(worlds: Worlds, name: str) -> dict[str, float]:
     """The ends of a limit by their sides; a limit of the model is a ratio of at most 1."""
     cap = next((c for c in worlds.caps if c.name == name), None)
     if cap is not None:
@@ -114,18 +114,23 @@ def _ends_of(worlds: Worlds, name: str) -> dict[str, float]:
     return {side: end for side, end in (("max", high), ("min", low)) if end is not None}
 
 
+def with_level_as_goal(question: Question, name: str, side: str) -> Question:
+    """Return a question whose objective is what one end of a limit holds, without that end."""
+    goal = Objective(name, maximize=side == "min")
+    return replace(with_limit(question, RowKey(name, side), None), objectives=(goal,))
+
+
 def _best_level(wanted: Wanted, name: str, names: frozenset[str], side: str) -> tuple[float | None, Status]:
     """The best that what one end of a limit holds can be where everything else holds."""
     worlds = wanted.worlds
-    goal = Objective(name, maximize=side == "min")
-    loose = worlds.changed(lambda q: replace(with_limit(q, RowKey(name, side), None), objectives=(goal,)))
+    loose = worlds.changed(lambda q: with_level_as_goal(q, name, side))
     if name in worlds.wide:
         loose = replace(loose, counted=None, limited=worlds.count_of(""))
     measure: Measured = next((c.measure for c in worlds.caps if c.name == name), WORST)
     for g in wanted.failing(name):
         measure = Quantile(1.0 - wanted.chances[g].may_fail / worlds.measured)
     others = tuple(c for c in wanted.chances if name not in c.names)
-    kept = names if len(_ends_of(worlds, name)) > 1 else names - {name}
+    kept = names if len(ends_of(worlds, name)) > 1 else names - {name}
     found = found_by(Wanted(loose, measure, others, kept), tied=False).outcome
     if found.x is None or found.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return None, found.status

@@ -41,14 +41,8 @@ from solvers.geometric.programs import tree
 from solvers.geometric.programs.nodes import Nodes, Relaxed
 from solvers.outcome import Outcome
 from solvers.robust.boxes.robust_boxes import UNTIED
-from solvers.robust.masters.robust_geometric import (
-    WORLD_BROKEN,
-    Found,
-    Master,
-    in_worlds,
-    middle_design,
-    needed_worlds,
-)
+from solvers.robust.masters.master import WORLD_BROKEN, Master
+from solvers.robust.masters.robust_geometric import Found, in_worlds, middle_design, needed_worlds
 
 Array = NDArray[np.float64]
 NODES = 600
@@ -82,10 +76,10 @@ def minimise(asked: Posed, measure: Weighing) -> Found:
     master, x = Master(asked, measure), middle_design(asked)
     master.add(x, judged(asked.worlds, x), first=True)
     for _ in range(LIMIT_ROUNDS):
-        mean = _Mean(asked, measure, in_worlds(asked, [r for _, r in master.rows]))
+        mean = _Mean(asked, measure, in_worlds(asked, master.rows))
         mean.value(x)
         outcome = _searched(mean)
-        if outcome.x is None or not master.add(outcome.x, judged(asked.worlds, outcome.x)):
+        if outcome.x is None or not master.add(outcome.x, judged(asked.worlds, outcome.x)).any():
             break
     needed = needed_worlds(master.worlds())
     return Found(outcome, needed=needed, cuts=1 if outcome.x is None else len(mean.weights))

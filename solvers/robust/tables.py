@@ -156,7 +156,7 @@ def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, po
     ]
 
     def judge(q: Question, x: Mapping[str, Array], bound: Array, shape: tuple[int, ...]) -> Judged:
-        return _judged_in_worlds(q, promised, x, bound, shape)
+        return judged_in_worlds(q, promised, x, bound, shape)
 
     def why(now: Points) -> Why:
         if promised:
@@ -176,7 +176,7 @@ def _best_of_table(names: tuple[str, ...], best: scan.Best, own: Mask) -> Mappin
     return dict(zip(names, best.x[best.first[own]].T, strict=True))
 
 
-def _judged_in_worlds(
+def judged_in_worlds(
     question: Question,
     promised: tuple[Chance, ...],
     x: Mapping[str, Array],

@@ -1,22 +1,24 @@
-"""Several processes that work on one study: started as ``python -m``, told what to do on their standard input."""
+"""Several processes that work on one study: forked in a nursery, told what to do on their standard input."""
 
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import sys
+import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import IO
 
 import cloudpickle
 
-from dse.system.processes import environment
+from dse.system.nursery import Forked, Nursery
 from scenarios.question import Question, Search
 from solvers.sampling.studies import PACE, Pace, StudyError
 
 RESTARTS = 20
+WORKER = "solvers.sampling.study_worker"
+OF_STORAGE = ("alembic.command", "sqlalchemy.orm")
+"""What Optuna imports when it opens a storage."""
 LOOK_EVERY = 0.1
 
 
@@ -35,8 +37,8 @@ def run(
     end with this process.
     """
     task = cloudpickle.dumps((question, asked, pace))
-    with tempfile.TemporaryFile() as log, _crowd() as crowd:
-        crowd.extend(_started_worker(task, number, log) for number in range(asked.workers))
+    with tempfile.TemporaryFile() as log, Nursery((WORKER, *OF_STORAGE), log) as nursery:
+        crowd = [_started_worker(nursery, task, number) for number in range(asked.workers)]
         _report_processes(report, crowd)
         restarts = 0
         while any(p.poll() is None for p in crowd):
@@ -48,46 +50,25 @@ def run(
                 if restarts > RESTARTS:
                     raise StudyError(f"{asked.storage}: workers end again and again: {_last_words(log)}")
                 # a number of its own: it must not draw what the one that died has drawn
-                crowd[place] = _started_worker(task, asked.workers + restarts, log)
+                crowd[place] = _started_worker(nursery, task, asked.workers + restarts)
                 _report_processes(report, crowd)
         if not finished():
             raise StudyError(f"{asked.storage}: all workers have ended early: {_last_words(log)}")
 
 
-@contextlib.contextmanager
-def _crowd() -> Iterator[list[subprocess.Popen[bytes]]]:
-    crowd: list[subprocess.Popen[bytes]] = []
-    try:
-        yield crowd
-    finally:
-        for process in crowd:
-            process.kill()
-        for process in crowd:
-            process.wait()
-
-
-def _started_worker(task: bytes, number: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+def _started_worker(nursery: Nursery, task: bytes, number: int) -> Forked:
     """Start a worker; what it works on goes through a pipe, since others can read command lines."""
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "solvers.sampling.study_worker", str(number)],
-        stdin=subprocess.PIPE,
-        stdout=log,
-        stderr=log,
-        env=environment(),
-        # Ctrl-C at the terminal is ours alone to handle
-        start_new_session=True,
-    )
-    assert process.stdin is not None, "it is a pipe"
-    with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
+    theirs, ours = os.pipe()
+    made = nursery.start(WORKER, str(number), stdin=theirs)
+    os.close(theirs)
+    with contextlib.suppress(BrokenPipeError), open(ours, "wb") as pipe:  # noqa: PTH123 - a handle
         pipe.write(task)
-    return process
+    return made
 
 
-def _report_processes(
-    report: Callable[[tuple[int, ...]], None] | None, crowd: list[subprocess.Popen[bytes]]
-) -> None:
+def _report_processes(report: Callable[[tuple[int, ...]], None] | None, crowd: list[Forked]) -> None:
     if report is not None:
-        report(tuple(p.pid for p in crowd))
+        report(tuple(p.pid for p in crowd if p.pid is not None))
 
 
 def _last_words(log: IO[bytes]) -> str:

@@ -287,3 +287,24 @@ def test_a_value_left_open_is_sought_under_every_choice():
     told = feasible_values.at(question, ("time", "processors"))
     alone = [feasible_values.at(q, ("time",))["time"] for _, q in scenarios.question.combinations(question)]
     assert told["time"] == min(v for v in alone if not math.isnan(v))
+
+
+def test_where_no_machine_is_fast_enough_no_machine_s_numbers_are_the_answer() -> None:
+    """Nothing but the machine is decided: each alternative tells its own energy, the answer none, as in a sweep."""
+    asked = {
+        "model": "roofline",
+        "given": {"flops": 1e12, "bytes": 1e11},
+        "decide": {"machine": {"values": ["gtx-750-tang2017", "gtx-titan-tang2017"]}},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": "1 us"}},
+    }
+    alone = dse.solve(dse.load(asked))
+    grid = dse.sweep(dse.load({**asked, "sweep": {"n": {"path": "given.flops", "values": [1e12, 2e12]}}}))
+    assert alone.status is Status.INFEASIBLE
+    assert (grid["status"] == STATUS_CODES[Status.INFEASIBLE]).all()
+    assert alone.objective is None
+    assert not alone.metrics
+    assert np.isnan(grid["objective"]).all()
+    assert np.isnan(grid["energy"]).all()
+    assert alone.conflict == pytest.approx({"time": float(grid["would_do"][0].max())})
+    assert [round(a.objective or 0, 3) for a in alone.alternatives] == [126.06, 102.622]

@@ -221,6 +221,39 @@ def test_a_sweep_says_what_single_questions_say(name: str, monkeypatch: pytest.M
         assert int(point.status) == STATUS_CODES[one.status], values[k]
 
 
+def test_a_sweep_tells_the_power_of_more_blocks_than_a_search_holds() -> None:
+    """10 Pflop in 1 ms take 2e8 blocks, the first box has 1e6: it was said that no power would do."""
+    limits = {"time": {"max": "1 ms"}, "nameplate_power": {"max": 287.0}}
+    asked = library("blocks_out_of_reach", limits=limits)
+    axis = {"path": "limits.nameplate_power.max", "start": 100.0, "stop": 400.0, "num": 60}
+    swept = dse.sweep(dse.load(asked | {"sweep": {"cap": axis}}), workers=1)
+    one = solved(asked | {"limits": limits | {"nameplate_power": {"max": 100.0}}})
+    assert "each point" not in swept.attrs["method"]
+    for name, value in one.conflict.items():
+        told = swept.would_do.sel(limit=name).values
+        assert told[0] == pytest.approx(value, rel=1e-8)
+        assert np.isfinite(told).all()
+
+
+def test_a_sweep_takes_the_larger_of_two_terms_where_it_lies_beyond_the_box() -> None:
+    """The second term is the largest with 1e9 blocks, of which the first box has 1e6: there the first one is."""
+    counts = ("count.gtx_titan", "count.arndale_gpu")
+    asked = library(
+        "blocks_out_of_reach",
+        decide={n: {"integer": False} for n in counts},
+        define={
+            "f": f"maximum(1e6 * {counts[0]}, 300 * {counts[1]})",
+            "c": f"{counts[0]} + 1e-4 * {counts[1]}",
+        },
+        objective={"maximize": "f"},
+        limits={"c": {"max": 1e5}},
+    )
+    axis = {"path": "limits.c.max", "start": 1e5, "stop": 2e5, "num": 400}
+    swept = dse.sweep(dse.load(asked | {"sweep": {"cap": axis}}), workers=1)
+    assert (swept.status == STATUS_CODES[Status.OPTIMAL]).all()
+    assert swept.f.values == pytest.approx(3e6 * swept.cap.values, rel=1e-6)
+
+
 # valleys: a local optimum within the first box (1e-30 to 1e30), a deeper one beyond it
 
 

@@ -230,8 +230,9 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
     ) as parent:
         me = psutil.Process(parent.pid)
-        wait_for(lambda: len(me.children()) == 2)
-        children = me.children()
+        # two workers, and what they are forked from
+        wait_for(lambda: len(me.children(recursive=True)) == 3)
+        children = me.children(recursive=True)
         parent.kill()
     # they look every 0.3 s
     _, alive = psutil.wait_procs(children, timeout=30)

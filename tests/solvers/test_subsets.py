@@ -3,6 +3,7 @@
 import pytest
 from method_questions import fft, nbody
 
+import dse
 from results.solution import Status
 from scenarios.question import Decision
 from solvers.explaining import subsets
@@ -99,3 +100,20 @@ def test_a_search_that_failed_proves_no_value_impossible(monkeypatch: pytest.Mon
     told = explained(subsets.why(asked))
     assert told.feasible_values == {"time": None}
     assert "for time, whose search ended early, a value may do that was not found" in told.certificate
+
+
+def test_sums_conflict_whatever_is_given_up_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Area for half a region, and a deadline that only more than one region in the FPGA meets, by linear sums alone.
+
+    An area of 0.2 saves at most 20 GB of 119 GB, and 1.2 s is time for 81 GB: so also with parts of regions.
+    """
+    asked = dse.load("roofline_regions_on_an_fpga").model_dump(exclude_none=True, exclude_defaults=True)
+    asked["limits"]["circuits"]["max"] = 0.2
+
+    def searched(*_: object) -> None:
+        raise AssertionError("what sums prove needs no boxes")
+
+    monkeypatch.setattr(subsets.feasibility, "anywhere", searched)
+    answer = dse.solve(dse.load(asked))
+    assert answer.conflicts == (("circuits", "both"),)
+    assert answer.conflict == pytest.approx({"circuits": 0.4, "both": 119e9 * 1.48e-11}, rel=1e-6)

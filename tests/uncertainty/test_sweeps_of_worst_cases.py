@@ -64,7 +64,8 @@ def test_more_processors_would_do_where_no_deadline_can_be_kept():
 @pytest.mark.parametrize("measure", ["mean", "worst"])
 def test_where_no_vertex_is_proved_points_go_one_by_one(measure: str):
     energies = {"machine.time_per_word": {"uniform": ["1 ps/word", "3 ps/word"]}}
-    goal = {"minimize": "power" if measure == "worst" else "energy", "measure": measure}
+    # power divides by the time, so that its mean is no posynomial
+    goal = {"minimize": "power", "measure": measure}
     sweep = {"deadline": {"path": "limits.time.max", "values": ["2 s", "4 s"]}}
     asked = {**QUESTION, "uncertain": energies, "objective": goal, "sweep": sweep}
     found = dse.sweep(dse.load(asked), progress=False, audit=0)

@@ -1,8 +1,9 @@
-"""Helper processes for long runs: a Dask scheduler in this process, workers started as ``python -m``.
+"""Helper processes for long runs: a Dask scheduler in this process, workers forked in a nursery.
 
 Workers that multiprocessing starts would import the caller's main module, which fails or hangs from standard
 input, a notebook or a script without a guard (and Dask's nannies do the same). Ours import only what they are
-told to, have one thread each (Pyomo deadlocks in threads), and end when the calling process does.
+told to, and once for all of them (``dse.system.nursery``), have one thread each (Pyomo deadlocks in threads), and end
+when the calling process does.
 
 They and the scheduler listen on the loopback only, hear nobody who has not the key of the run
 (``dse.sweeping.cluster.credentials``: Dask's protocol lets whoever is heard run code), and show no pages.
@@ -13,8 +14,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,7 +22,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from dse.sweeping.cluster import credentials
-from dse.system.processes import WorkersLost, end_with_parent, environment
+from dse.system.nursery import Forked, Nursery
+from dse.system.processes import WorkersLost, end_with_parent
 
 HOST = "127.0.0.1"
 _PORT = f"{HOST}:0"
@@ -32,6 +32,7 @@ RESTARTS = 20
 START_SECONDS = 60.0
 REMOVAL_SECONDS = 5.0
 FOLDER = "DSE_WORKERS_FOLDER"
+_WORKER = "distributed.cli.dask_worker"
 
 
 def dask_setup(worker: Any) -> None:
@@ -66,7 +67,7 @@ def guarded(folder: str, *, pages: bool = False) -> Iterator[None]:
 class LocalWorkers:
     """A scheduler in this process and ``count`` worker processes of one thread each.
 
-    ``preload``: modules that a worker imports while it starts. A context manager: leaving it ends them all.
+    ``preload``: modules that are imported before the workers start. A context manager: leaving it ends them all.
     """
 
     def __init__(self, count: int, preload: tuple[str, ...] = ()) -> None:
@@ -75,13 +76,20 @@ class LocalWorkers:
         # a worker that dies in the middle of a message leaves a traceback in the log, even after the cluster's end
         for name in TALKATIVE:
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        self._preload = ("dse.sweeping.cluster.workers", *preload)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the workers
         # only we may look inside
         self._folder = tempfile.TemporaryDirectory(prefix="dse-workers-", ignore_cleanup_errors=True)
         self._security = credentials.of_one_run()
         self.restarts = 0  # since the last task that came to an end
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[Forked] = []
+        self._nursery = Nursery(
+            (_WORKER, __name__, *preload),
+            self._log,
+            DASK_LOGGING__DISTRIBUTED="warning",
+            DASK_DISTRIBUTED__WORKER__HTTP__ROUTES="[]",
+            **{FOLDER: self._folder.name},
+            **credentials.handed_over(self._security),
+        )
         try:
             with guarded(self._folder.name):
                 self._cluster = LocalCluster(
@@ -114,32 +122,11 @@ class LocalWorkers:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> Forked:
         options = f"--host {HOST} --protocol tls --no-dashboard --dashboard-address {_PORT} --no-nanny --nthreads 1 "
-        options += f"--memory-limit 0 --death-timeout {START_SECONDS}"
-        preload = [word for module in self._preload for word in ("--preload", module)]
-        return subprocess.Popen(
-            [
-                *(sys.executable, "-P", "-m", "distributed.cli.dask_worker", self._cluster.scheduler_address),
-                *(*options.split(), "--local-directory", self._folder.name, *preload),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            env=environment(
-                DASK_LOGGING__DISTRIBUTED="warning",
-                DASK_DISTRIBUTED__WORKER__HTTP__ROUTES="[]",
-                **{FOLDER: self._folder.name},
-                **credentials.handed_over(self._security),
-            ),
-            # Ctrl-C at the terminal is ours alone to handle
-            start_new_session=True,
-        )
-
-    @property
-    def pids(self) -> tuple[int, ...]:
-        """Process ids of the workers."""
-        return tuple(p.pid for p in self._processes)
+        options += f"--memory-limit 0 --death-timeout {START_SECONDS} --preload {__name__}"
+        told = ("--local-directory", self._folder.name)
+        return self._nursery.start(_WORKER, self._cluster.scheduler_address, *options.split(), *told)
 
     def tend(self) -> None:
         """Start workers again that have died; raises WorkersLost where they keep dying."""
@@ -159,10 +146,7 @@ class LocalWorkers:
 
     def close(self) -> None:
         """End the workers, at once where they are busy, and the scheduler."""
-        for process in self._processes:
-            process.kill()
-        for process in self._processes:
-            process.wait()
+        self._nursery.close()
         if hasattr(self, "client"):
             self.client.close(timeout=2)
         self._cluster.close(timeout=2)

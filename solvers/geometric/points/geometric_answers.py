@@ -213,7 +213,7 @@ def searched(
     """
     c = divided.take(batch.arrays, points)
     if rule is None:
-        r = branch.closely(c, reached=reached)
+        r = branch.closely(c, reached=reached, reach=tied)
         met = ~np.isnan(r.y[:, 0])
     else:
         r = branch.search(c, solve, value_only=not tied)
@@ -264,19 +264,23 @@ def settle(
     *,
     ranged: bool = False,
     tied: bool = True,
+    sharp: bool = False,
 ) -> None:
     """Put designs by the tie rule, bounds and multipliers of optima into place, or why there are none.
 
-    ``strained``, ``tied``: see ``optima.settled``. ``ranged``: see ``answered``.
+    ``strained``, ``tied``: see ``optima.settled``. ``ranged``: see ``answered``. ``sharp``: sharpen the designs, as
+    those of searches and of one question always are.
     """
     batch, best, found, one = part.batch, part.points, part.found, part.rule is None
     if not best.size:
         return
     own, searched = divided.take(batch.arrays, best), found.alone is None
+    # of whole numbers that may yet lose against other choices only the value is asked, which the search proves
+    sharp = (sharp or searched or one) and not (one and own.allowed and not tied)
     there = optima.settled(
         batch, best, found.y, solve, part.known,
-        rule=part.rule, sharp=searched or one, tied=tied, after=0 if ranged else None, strained=strained,
-        within=(found.low, found.high) if searched and tied and not one else None,
+        rule=part.rule, sharp=sharp, tied=tied, after=0 if ranged else None, strained=strained,
+        within=(found.low, found.high) if searched and tied else None,
     )  # fmt: skip
     known, chosen, sure = there.known, there.chosen, there.crossed
     if own.allowed:
@@ -284,10 +288,12 @@ def settle(
         sure = np.ones(best.size, bool)
     elif searched and not one:
         known, sure = _multipliers_at_designs(own, chosen.y, solve)
-    s.y[best], s.multipliers[best], s.plain[best] = chosen.y, known.multipliers, ~there.pinned
-    s.value[best] = np.where(there.pinned, chosen.first, found.bound if searched else known.bound)
+    s.y[best], s.plain[best], bound = chosen.y, ~there.pinned, found.bound
+    if known is not None:
+        s.multipliers[best], bound = known.multipliers, bound if searched else known.bound
+    s.value[best] = np.where(there.pinned, chosen.first, bound)
     s.ranges[:, best] = chosen.low, chosen.high
-    if not (own.allowed or one):
+    if known is not None and not (own.allowed or one):
         proved = sure if searched else None
         _, d = kinks.at_rows(own, chosen.y, known.multipliers, wanted=asked(batch.keys), proved=proved)
         s.elasticity[best] = np.where(d.known[:, None], d.value, np.nan)

@@ -72,15 +72,17 @@ def closely(
     gap: float = CLOSE_OF_ONE,
     reached: Reached | None = None,
     most: int = MOST_NODES,
+    reach: bool = False,
 ) -> Searched:
     """Minimise the goal of one problem as closely as single questions are asked.
 
     ``gap``: absolute, in the logarithm of the goal. ``reached``: what this search and those beside it have found; only
     the best of all is looked for, so that what this one finds need not be its own best, but its bound holds up to the
-    level that is reached. ``most``: nodes after which the search ends where it is.
+    level that is reached. ``most``: nodes after which the search ends where it is. ``reach``: how far the designs reach
+    that are as good as the best.
     """
     solve = side_by_side.solve
-    return search(c, solve, value_only=True, gap=gap, reached=reached, most=most)
+    return search(c, solve, value_only=not reach, gap=gap, reached=reached, most=most)
 
 
 def search(

@@ -44,7 +44,7 @@ class Settled:
     """
 
     chosen: Chosen
-    known: gp.Result
+    known: gp.Result | None
     crossed: Bools
     pinned: Bools
 
@@ -77,24 +77,27 @@ def settled(
     """Settle which of the optimal designs of ``points`` are handed out, ``y`` being some of them.
 
     ``known``: what the kernel says of these optima. ``rule``: the tie rule, if it is at hand. ``sharp``: sharpen the
-    designs. ``tied``: by the tie rule, otherwise it is any of them. ``after``: see ``optimal_face.choose``.
-    ``strained``: multipliers from which a limit is taken to be at the least value that it can have. ``within``: ends
-    (N, n) between which all designs lie that are as good, where that is known.
+    designs, and ask the kernel where nothing is known of them. ``tied``: by the tie rule, otherwise it is any of them.
+    ``after``: see ``optimal_face.choose``. ``strained``: multipliers from which a limit is taken to be at the least
+    value that it can have. ``within``: ends (N, n) between which all designs lie that are as good, where that is
+    known.
     """
     c, goal = take(batch.arrays, points), batch.problem.goal
     if sharp:
         y, known, crossed = multipliers.sharpened(c, y, solve, known)
-    else:
+    elif known is not None:
         known, crossed = multipliers.at(c, y, solve, known)
         y = known.y
+    else:
+        crossed = np.ones(len(y), bool)
     found = Chosen(y.copy(), np.ones(len(y), bool), np.zeros(len(y)), *np.full((2, *y.shape), np.nan))
     pinned = np.zeros(len(y), bool)
-    if goal is not None:
+    if goal is not None and known is not None:
         pinned = _settled_at_pinned_limits(batch, goal, points, y, known, solve, found, strained)
     rest = np.flatnonzero(~pinned)
     if rest.size and tied:
         stages = ties.tie_goals(batch.problem, goal.name if goal else "")
-        own = known if rest.size == len(y) else known.take(rest)
+        own = known if known is None or rest.size == len(y) else known.take(rest)
         ends = None if within is None else (within[0][rest], within[1][rest])
         chosen = ties.choose(
             batch, points[rest], y[rest], stages, solve, own, rule=rule, after=after, within=ends

@@ -191,8 +191,12 @@ def _best_branches(made: Sequence[Program], found: Sequence[Vertices]) -> tuple[
         nothing = weak_duality(n.rows, n.equal, n.low, far, np.zeros_like(n.cost), f.y) > 0.0
         values[k], bounds[k], _ = n.bounded(f.u, f.y)
         values[k] = np.where(met, values[k], np.inf)
-        proved = np.where(met, bounds[k], np.where(none & nothing, np.inf, -np.inf))
-        bounds[k] = proved if f.bound is None else f.bound
+        if f.bound is not None:
+            bounds[k] = f.bound
+        if not b.integer.any():
+            # of a branch that an end of the search holds nothing is known: there may be better beyond it
+            known = met & ~milp.at_searched_end(b, f.u, n.high).any(axis=1)
+            bounds[k] = np.where(known, bounds[k], np.where(none & nothing, np.inf, -np.inf))
     low, which = values.min(axis=0), values.argmin(axis=0)
     u = np.stack([f.u for f in found])
     apart = np.abs(u - u[which, np.arange(len(which))]).max(axis=2) > AWAY

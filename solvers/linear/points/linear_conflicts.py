@@ -120,7 +120,8 @@ def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
     sure = (found.end == OPTIMAL) & closed
     # an end that is only there to have one says nothing
     sure &= ~milp.at_searched_end(p, found.u, along(p.high, asked, 1)).any(axis=1)
-    return np.select([sure, found.end == INFEASIBLE], [to_user(fewer, n, value), np.inf], np.nan)
+    none = _ends_beyond_search(p, stays, n.rows, n.low, along(p.high, asked, 1)) == INFEASIBLE
+    return np.select([sure, none], [to_user(fewer, n, value), np.inf], np.nan)
 
 
 def _ends_with_limits_kept(
@@ -130,11 +131,19 @@ def _ends_with_limits_kept(
     left_out = {n for n, k in zip(names, kept, strict=True) if not k}
     stays = np.array(milp.kept_rows(p, left_out), dtype=bool)
     rows = p.rows[..., stays, :]
-    rows = rows[own] if rows.ndim == 3 else rows
-    low, high, far = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.high, p.endless))
-    end = mixed.solved(rows, p.equal[stays], low, far, p.integer, [], len(own)).end
-    every = np.broadcast_to(rows, (len(own), *rows.shape[-2:]))
-    within = _within_search(p, every, of_amounts(p)[stays], low, high)
+    rows = rows[own] if rows.ndim == 3 else np.broadcast_to(rows, (len(own), *rows.shape))
+    low, high = (np.broadcast_to(e, (count, e.shape[-1]))[own] for e in (p.low, p.high))
+    return _ends_beyond_search(p, stays, rows, low, high)
+
+
+def _ends_beyond_search(p: Program, stays: Mask, rows: Array, low: Array, high: Array) -> NDArray[np.int64]:
+    """How programs of the rows that stay (points, rows, columns) end with nothing to minimise.
+
+    Without the ends that only a search has, so that "infeasible" rests on none of them.
+    """
+    far = np.where(p.boxed, np.inf, high)
+    end = mixed.solved(rows, p.equal[stays], low, far, p.integer, [], len(rows)).end
+    within = _within_search(p, rows, of_amounts(p)[stays], low, high)
     return np.where((end == INFEASIBLE) & ~within, FAILED, end)
 
 

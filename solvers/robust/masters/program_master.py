@@ -23,7 +23,7 @@ from formulations.uncertainty.robust_program import Posed
 from formulations.uncertainty.worlds import Cap, Judged, judged
 from solvers.linear import highs
 from solvers.linear.linear_program import End, Numbers, Result
-from solvers.robust.masters.robust_geometric import WORLD_BROKEN
+from solvers.robust.masters.master import WORLD_BROKEN
 
 Array = NDArray[np.float64]
 Cuts = Callable[[Array], Array]

@@ -20,36 +20,30 @@ import numpy as np
 
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.arithmetics.maxima import SIDE, Pair, log_ends
-from formulations.arithmetics.posynomial import ONE, Posynomial
 from formulations.canonical import Canonical
 from formulations.grids.divided import take
-from formulations.problem import Goal, Kind, Problem, Row, Variable, kind_of
+from formulations.problem import Goal, Kind, Problem, Row
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
-from formulations.uncertainty.robust import Posed, folded
+from formulations.uncertainty.robust import Point, Posed
 from formulations.uncertainty.worlds import Array, Judged, Worlds, judged
 from results.solution import Status
-from scenarios.question import Decision, Question
+from scenarios.question import Question
 from solvers.geometric import structured
 from solvers.geometric.points.geometric_answers import PROOFS
 from solvers.geometric.programs import kinks
 from solvers.geometric.programs.unbounded import runaway
 from solvers.outcome import Outcome
-from solvers.robust.masters import robust_caps
+from solvers.patterns import Bools
+from solvers.robust.masters.master import WORLD_BROKEN, Master
 
 if TYPE_CHECKING:
     from solvers.geometric.structured import Optimum
 
-MEASURE = "measure"
 MASTER_ROUNDS = 200
-WORLD_BROKEN = 2e-9
-"""A limit broken by more than this, relative, in some world is added: a little more than the master's own tolerance."""
 MASTER_CLOSE = 2e-8
 """A measure above the master's by no more than this, relative, needs no further cut: well below the promised gap."""
-CERTAIN = -1
-"""The world of a limit that is the same in all of them, or on a measure over all."""
 Elasticity = tuple[float, bool]
 DISCRETE = "whole numbers and listed values change by jumps"
 UNKNOWN = "the multipliers are not known"
@@ -79,120 +73,6 @@ class Found:
         return status is not Status.ERROR and (status is not Status.FEASIBLE or not question.objectives)
 
 
-@dataclass(slots=True)
-class Master:
-    """The problem that grows: the worlds of each limit that it holds, and the cuts of the measure.
-
-    ``left_out``: of each limit the worlds in which it need not hold.
-    """
-
-    asked: Posed
-    measure: Weighing
-    left_out: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    rows: list[tuple[int, Row]] = field(default_factory=list)
-    cuts: list[Pair] = field(default_factory=list)
-
-    @property
-    def goal(self) -> Goal | None:
-        """What is minimised of the nominal world; None where only limits are asked."""
-        return self.asked.goal
-
-    def worst(self, at: Judged) -> float:
-        """The largest ratio of all limits that are asked for."""
-        keys = [*(r.key for r in self.asked.rows), *(c.key for c in self.asked.worlds.caps)]
-        return max((float(at.counted(key, self.left_out).max()) for key in keys), default=0.0)
-
-    def add(self, x: Mapping[str, float], at: Judged, *, first: bool = False) -> bool:
-        """Add what is broken at a design (``first``: the worst world of each limit); tell whether there was any."""
-        before = len(self.rows)
-        fixed = {r.key for i, r in self.rows if i == CERTAIN}
-        for row in self.asked.rows:
-            if first and robust.certain(row.numerator) and robust.certain(row.denominator):
-                self.rows.append((CERTAIN, robust.row_at(self.asked, row, 0, x)))
-            elif row.key not in fixed:
-                ratio = at.counted(row.key, self.left_out)
-                if not (ratio > -np.inf).any():
-                    continue
-                i = _hardest_world(row, ratio) if first else None
-                i = int(np.nan_to_num(ratio, nan=np.inf).argmax()) if i is None else i
-                if first or not ratio[i] <= 1 + WORLD_BROKEN:
-                    self._hold(i, robust.row_at(self.asked, row, i, x))
-        for cap in self.asked.worlds.caps:
-            if first or not at.ratios[cap.key][0] <= 1 + WORLD_BROKEN:
-                values = at.metrics[cap.name][: self.asked.worlds.count_of(cap.name)]
-                self._hold(CERTAIN, robust_caps.row(self.asked, cap, x, values))
-        return len(self.rows) > before
-
-    def worlds(self) -> list[tuple[RowKey, int]]:
-        """In which worlds limits are held."""
-        return [(row.key, i) for i, row in self.rows if i != CERTAIN]
-
-    def _hold(self, i: int, row: Row) -> None:
-        """Hold a limit in a world, unless the very row is there: what is left then is the master's own tolerance."""
-        alike = (r for j, r in self.rows if j == i and r.key == row.key)
-        if not any(r.numerator.same_as(row.numerator) for r in alike):
-            self.rows.append((i, row))
-
-    def cut(self, x: Mapping[str, float], at: Judged) -> bool:
-        """Add the cut of the measure that is exact at a design; tell whether it was new.
-
-        Where it is there, what is left of the gap is the master's own tolerance.
-        """
-        goal = self.goal
-        assert goal is not None, "only an objective has a measure"
-        assert at.objective is not None, "and a value in every sample"
-        losses = goal.sign * at.objective if goal.log2 else at.objective**goal.sign
-        whole, weights = folded(goal), self.measure.weights(losses)
-        # of ratios of sums only the worst can be cut: by the ratio in the world where it is
-        i = int(weights.argmax())
-        top = robust.settled(self.asked, goal.numerator if whole is None else whole, x)
-        bottom = goal.denominator
-        pair = (
-            (robust.at_world(top, i), robust.at_world(bottom, i))
-            if whole is None
-            else (robust.weighted(top, weights), ONE)
-        )
-        fresh = not any(pair[0].same_as(p) and pair[1].same_as(q) for p, q in self.cuts)
-        self.cuts += [pair] if fresh else []
-        return fresh
-
-    def above(self, at: Judged, bound: float | None, close: float) -> bool:
-        """Whether the measure at a design lies above a bound by more than ``close``, relative."""
-        assert self.goal is not None, "only an objective has a measure"
-        assert at.objective is not None, "and a value in every sample"
-        value = float(self.measure.value(at.objective, maximize=self.goal.sign < 0))
-        apart = math.inf if bound is None else self.goal.sign * (value - bound)
-        return math.isfinite(value) and apart > close * abs(value)
-
-    def problem(self, exact: Goal | None) -> Problem:
-        """Write the master as a problem; ``exact``: the measure as one posynomial, where it is one."""
-        rows, variables, goal = [r for _, r in self.rows], self.asked.variables, exact
-        if self.goal is not None and exact is None:
-            unknown = Posynomial({((MEASURE, 1.0),): 1.0})
-            variables = (*variables, self._unknown())
-            rows += [
-                Row(RowKey(f"{MEASURE} {k}", SIDE), top, bottom * unknown)
-                for k, (top, bottom) in enumerate(self.cuts)
-            ]
-            goal = dataclasses.replace(self.goal, numerator=unknown, denominator=ONE, log2=False)
-        sums = [r.denominator for r in rows] + ([goal.denominator] if goal is not None else [])
-        kind = kind_of(self.asked.variables, Kind.GP if all(d.is_monomial for d in sums) else Kind.NLP)
-        nominal = self.asked.worlds.nominal
-        return Problem(nominal, kind, variables, goal, tuple(rows), known=self.asked.known)
-
-    def _unknown(self) -> Variable:
-        """The unknown above all cuts, in a box that they never reach."""
-        ends = {v.name: (math.log(v.low), math.log(v.high)) for v in self.asked.variables}
-        low, high = math.inf, -math.inf
-        for top, bottom in self.cuts:
-            (least, most), (small, large) = log_ends(top, ends), log_ends(bottom, ends)
-            low, high = min(low, least - large), max(high, most - small)
-        low, high = max(low - 5.0, -680.0), min(high + 5.0, 680.0)
-        return Variable(
-            MEASURE, math.exp(low), math.exp(high), False, False, Decision(MEASURE), auxiliary=True
-        )
-
-
 def minimise(
     asked: Posed,
     measure: Weighing,
@@ -211,7 +91,7 @@ def minimise(
     at = judged(asked.worlds, x)
     master.add(x, at, first=True)
     if asked.goal is not None and exact is None:
-        master.cut(x, at)
+        master.cut(x, at, np.ones(1, bool))
     for _ in range(MASTER_ROUNDS):
         problem = master.problem(exact)
         searched = structured.search(problem)
@@ -222,7 +102,7 @@ def minimise(
             )
         x = _design_of_outcome(asked, found.outcome)
         at = judged(asked.worlds, x)
-        if not _grown(master, found, x, at, exact):
+        if not grown(master, _bound(found.outcome), x, at, exact).any():
             break
     else:
         words = f"{MASTER_ROUNDS} rounds of cuts did not close the gap"
@@ -236,26 +116,10 @@ def minimise(
         outcome,
         elasticities,
         needed_worlds(master.worlds()),
-        len(master.cuts),
+        master.cuts,
         _ranges_of_decided(asked, found),
         unweighed="" if elasticities else why,
     )
-
-
-def _hardest_world(row: Row, ratio: Array) -> int | None:
-    """The world in which a limit is hardest whatever is decided, by all of its coefficients; None where there is none.
-
-    ``ratio``: at some design, minus infinite in worlds in which the limit need not hold.
-    """
-    if robust.has_maxima(row.numerator):
-        return None
-    held = np.flatnonzero(ratio > -np.inf)
-    terms = [c[held] for c in row.numerator.terms.values() if np.ndim(c)]
-    terms += [-c[held] for c in row.denominator.terms.values() if np.ndim(c)]
-    hardest = (
-        np.logical_and.reduce([c == c.max() for c in terms]) if terms and held.size else np.zeros(0, bool)
-    )
-    return int(held[hardest.argmax()]) if hardest.any() else None
 
 
 def middle_design(asked: Posed) -> dict[str, float]:
@@ -302,13 +166,12 @@ def _design_of_outcome(asked: Posed, outcome: Outcome) -> dict[str, float]:
     return {v.name: float(outcome.x[v.name]) for v in asked.variables}
 
 
-def _grown(master: Master, found: Optimum, x: Mapping[str, float], at: Judged, exact: Goal | None) -> bool:
-    """Add what the design shows to be missing; tell whether there was anything."""
-    grown = master.add(x, at)
-    goal = master.goal
-    if goal is None or exact is not None:
-        return grown
-    return (master.above(at, found.outcome.bound, MASTER_CLOSE) and master.cut(x, at)) or grown
+def grown(master: Master, bound: Array, x: Point, at: Judged, exact: Goal | None) -> Bools:
+    """Add what designs show to be missing, whose ``bound`` is known (NaN: none); tell at which points there was any."""
+    found = master.add(x, at)
+    if master.goal is not None and exact is None:
+        found |= master.cut(x, at, master.above(at, bound, MASTER_CLOSE))
+    return found
 
 
 def _settled_ties(
@@ -320,11 +183,19 @@ def _settled_ties(
         return found, x
     there = _design_of_outcome(master.asked, chosen.outcome)
     at = judged(master.asked.worlds, there)
-    if master.worst(at) > 1 + 5 * WORLD_BROKEN:
-        return found, x
-    if exact is None and master.goal is not None and master.above(at, chosen.outcome.bound, 2 * MASTER_CLOSE):
-        return found, x
-    return chosen, there
+    return (chosen, there) if still_met(master, _bound(chosen.outcome), at, exact)[0] else (found, x)
+
+
+def still_met(master: Master, bound: Array, at: Judged, exact: Goal | None) -> Bools:
+    """Where designs that ties went to break no limit in any world, and are as good as those before."""
+    good = master.worst(at) <= 1 + 5 * WORLD_BROKEN
+    if exact is None and master.goal is not None:
+        good &= ~master.above(at, bound, 2 * MASTER_CLOSE)
+    return good
+
+
+def _bound(outcome: Outcome) -> Array:
+    return np.array([math.nan if outcome.bound is None else outcome.bound])
 
 
 def _answer_of_empty_master(outcome: Outcome, master: Master) -> Outcome:

@@ -1,0 +1,264 @@
+"""The problem that grows: limits in the worlds that are needed so far, and cuts of the measure, at many points at once.
+
+Of a question at P points each point has its own worlds and its own cuts; a single question is one point. What is held
+asks for less than the question does, so that a bound of it is one of the question.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.system.records import dataclass
+from formulations.arithmetics.maxima import SIDE, Pair, log_ends
+from formulations.arithmetics.posynomial import ONE, Posynomial
+from formulations.problem import Goal, Kind, Problem, Row, Variable, kind_of
+from formulations.row_keys import RowKey
+from formulations.uncertainty import robust
+from formulations.uncertainty.measures import Weighing
+from formulations.uncertainty.robust import Point, Posed, folded
+from formulations.uncertainty.worlds import Array, Judged
+from scenarios.question import Decision
+from solvers.patterns import Bools, groups
+from solvers.robust.masters import robust_caps
+
+MEASURE = "measure"
+WORLD_BROKEN = 2e-9
+"""A limit broken by more than this, relative, in some world is added: a little more than the master's own tolerance."""
+CERTAIN = -1
+"""The world of a limit that is the same in all of them, or on a measure over all."""
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A pair of posynomials, the first at most the second, of which coefficients are numbers or (P,).
+
+    ``key``: of the limit (None: a cut of the measure); ``world`` (P,): of which it is; ``there`` (P,): at which points.
+    """
+
+    key: RowKey | None
+    pair: Pair
+    world: Places
+    there: Bools
+
+    def at(self, points: Any) -> Held:
+        """Return it at some of the points."""
+        top, bottom = (_at(p, points) for p in self.pair)
+        return dataclasses.replace(
+            self, pair=(top, bottom), world=self.world[points], there=self.there[points]
+        )
+
+    def same(self, other: Held) -> Bools:
+        """At which points another is the same already."""
+        alike = (self.key == other.key) & self.there & (self.world == other.world)
+        for p, q in zip(self.pair, other.pair, strict=True):
+            for key in {*p.terms, *q.terms} if alike.any() else ():
+                alike = alike & np.equal(p.terms.get(key, 0.0), q.terms.get(key, 0.0))
+        return np.asarray(alike)
+
+
+@dataclass(slots=True)
+class Master:
+    """The problems of P points: what of the worlds and the measure each holds.
+
+    ``left_out``: of each limit the worlds in which it need not hold.
+    """
+
+    asked: Posed
+    measure: Weighing
+    left_out: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    held: list[Held] = field(default_factory=list)
+
+    @property
+    def goal(self) -> Goal | None:
+        """What is minimised of the nominal world; None where only limits are asked."""
+        return self.asked.goal
+
+    @property
+    def count(self) -> int:
+        """Number of points."""
+        return self.asked.worlds.points
+
+    def at(self, points: Places) -> Master:
+        """Return the problems of some of the points."""
+        held = [h.at(points) for h in self.held]
+        kept = [h for h in held if h.there.any()]
+        return dataclasses.replace(self, asked=self.asked.at(points), held=kept)
+
+    def ratios(self, key: RowKey, at: Judged) -> Array:
+        """A limit's ratios (P, worlds) at designs, minus infinity where it need not hold."""
+        return np.atleast_2d(at.counted(key, self.left_out))
+
+    def worst(self, at: Judged) -> Array:
+        """The largest ratio of all limits that are asked for, at each point."""
+        keys = [*(r.key for r in self.asked.rows), *(c.key for c in self.asked.worlds.caps)]
+        found = np.zeros(self.count)
+        for key in keys:
+            found = np.maximum(found, self.ratios(key, at).max(1))
+        return found
+
+    def add(self, x: Point, at: Judged, *, first: bool = False) -> Bools:
+        """Add what is broken at designs (``first``: the worst world of each limit); tell at which points there was any.
+
+        ``x``: numbers of a single question, else arrays (P, 1).
+        """
+        found, every = np.zeros(self.count, bool), np.ones(self.count, bool)
+        none = np.full(self.count, CERTAIN)
+        fixed = {h.key for h in self.held if (h.world == CERTAIN).all()}
+        for row in self.asked.rows:
+            if first and robust.certain(row.numerator) and robust.certain(row.denominator):
+                cut = robust.row_at(self.asked, row, np.zeros_like(none), x)
+                found |= self._hold(row.key, (cut.numerator, cut.denominator), none, every)
+            elif row.key not in fixed:
+                ratio = self.ratios(row.key, at)
+                hardest = _hardest_worlds(row, ratio) if first else none
+                i = np.where(hardest >= 0, hardest, np.nan_to_num(ratio, nan=np.inf).argmax(1))
+                broken = ~(ratio[np.arange(self.count), i] <= 1 + WORLD_BROKEN) | first
+                broken &= (ratio > -np.inf).any(1)
+                if broken.any():
+                    cut = robust.row_at(self.asked, row, i, x)
+                    found |= self._hold(row.key, (cut.numerator, cut.denominator), i, broken)
+        for cap in self.asked.worlds.caps:
+            if first or not at.ratios[cap.key][0] <= 1 + WORLD_BROKEN:
+                values = at.metrics[cap.name][: self.asked.worlds.count_of(cap.name)]
+                cut = robust_caps.row(self.asked, cap, x, values)
+                found |= self._hold(cap.key, (cut.numerator, cut.denominator), none, every)
+        return found
+
+    def worlds(self) -> list[tuple[RowKey, int]]:
+        """In which worlds a single question holds limits."""
+        return [(h.key, int(h.world[0])) for h in self.held if h.key is not None and h.world[0] != CERTAIN]
+
+    @property
+    def rows(self) -> list[Row]:
+        """The limits that a single question holds."""
+        return [Row(h.key, *h.pair) for h in self.held if h.key is not None]
+
+    @property
+    def cuts(self) -> int:
+        """How many cuts of the measure a single question has."""
+        return sum(h.key is None for h in self.held)
+
+    def _hold(self, key: RowKey | None, pair: Pair, world: Places, there: Bools) -> Bools:
+        """Hold a limit in a world, or a cut, where it is not there: what is left then is the master's own tolerance."""
+        new = Held(key, pair, world, there)
+        for h in self.held:
+            if h.key == key:
+                new = dataclasses.replace(new, there=new.there & ~h.same(new))
+        self.held += [new] if new.there.any() else []
+        return new.there
+
+    def cut(self, x: Point, at: Judged, where: Bools) -> Bools:
+        """Add the cut of the measure that is exact at designs, ``where`` it is wanted; tell where it was new.
+
+        Where it is there, what is left of the gap is the master's own tolerance.
+        """
+        goal = self.goal
+        assert goal is not None, "only an objective has a measure"
+        assert at.objective is not None, "and a value in every sample"
+        losses = np.atleast_2d(goal.sign * at.objective if goal.log2 else at.objective**goal.sign)
+        whole, weights = folded(goal), np.stack([self.measure.weights(one) for one in losses])
+        # of ratios of sums only the worst can be cut: by the ratio in the world where it is
+        i = weights.argmax(1)
+        top = robust.settled(self.asked, goal.numerator if whole is None else whole, x)
+        pair = (
+            (robust.at_world(top, i), robust.at_world(goal.denominator, i))
+            if whole is None
+            else (robust.weighted(top, weights), ONE)
+        )
+        return self._hold(None, pair, np.full(self.count, CERTAIN), where)
+
+    def above(self, at: Judged, bound: Array, close: float) -> Bools:
+        """Where the measure at a design lies above a bound (NaN: none) by more than ``close``, relative."""
+        assert self.goal is not None, "only an objective has a measure"
+        assert at.objective is not None, "and a value in every sample"
+        value = self.measure.value(np.atleast_2d(at.objective), maximize=self.goal.sign < 0)
+        apart = np.nan_to_num(self.goal.sign * (value - bound), nan=np.inf)
+        return np.isfinite(value) & (apart > close * np.abs(value))
+
+    def alike(self) -> Iterator[Places]:
+        """Go through the points whose problems have the same rows and terms."""
+        marks = [h.there for h in self.held]
+        for h in self.held:
+            marks += [c > 0 for p in h.pair for c in p.terms.values() if np.ndim(c)]
+        table = np.stack([np.ones(self.count, bool), *marks], axis=1)
+        yield from (which for which, _ in groups(table))
+
+    def problem(self, exact: Goal | None, points: Places | None = None) -> Problem:
+        """Write the problem of a single question, or of some ``points`` that are alike, with coefficients (P,).
+
+        ``exact``: the measure as one posynomial, where it is one.
+        """
+        of = self if points is None else self.at(points)
+        # a single question is one of plain numbers
+        where = 0 if points is None else slice(None)
+        exact = exact if exact is None or points is None else exact_at(exact, points)
+        variables, goal = self.asked.variables, exact if exact is None else exact_at(exact, where)
+        pairs = [(h.key, _present(h.pair[0], where), _present(h.pair[1], where)) for h in of.held]
+        rows = [Row(key, top, bottom) for key, top, bottom in pairs if key is not None]
+        if self.goal is not None and exact is None:
+            cuts = [(top, bottom) for key, top, bottom in pairs if key is None]
+            unknown = Posynomial({((MEASURE, 1.0),): 1.0})
+            variables = (*variables, self._unknown(cuts))
+            rows += [
+                Row(RowKey(f"{MEASURE} {k}", SIDE), top, bottom * unknown)
+                for k, (top, bottom) in enumerate(cuts)
+            ]
+            goal = dataclasses.replace(self.goal, numerator=unknown, denominator=ONE, log2=False)
+        sums = [r.denominator for r in rows] + ([goal.denominator] if goal is not None else [])
+        kind = kind_of(self.asked.variables, Kind.GP if all(d.is_monomial for d in sums) else Kind.NLP)
+        return Problem(of.asked.worlds.nominal, kind, variables, goal, tuple(rows), known=of.asked.known)
+
+    def _unknown(self, cuts: Sequence[Pair]) -> Variable:
+        """The unknown above all cuts, in a box that they never reach."""
+        ends = {v.name: (math.log(v.low), math.log(v.high)) for v in self.asked.variables}
+        low: Any = math.inf
+        high: Any = -math.inf
+        for top, bottom in cuts:
+            (least, most), (small, large) = log_ends(top, ends), log_ends(bottom, ends)
+            low, high = np.minimum(low, least - large), np.maximum(high, most - small)
+        low, high = np.maximum(low - 5.0, -680.0), np.minimum(high + 5.0, 680.0)
+        low, high = (np.exp(end) if np.ndim(end) else math.exp(end) for end in (low, high))
+        return Variable(MEASURE, low, high, False, False, Decision(MEASURE), auxiliary=True)
+
+
+def exact_at(goal: Goal, points: Any) -> Goal:
+    """Return the measure as one posynomial at some of the points."""
+    return dataclasses.replace(
+        goal, numerator=_at(goal.numerator, points), denominator=_at(goal.denominator, points)
+    )
+
+
+def _at(p: Posynomial, points: Any) -> Posynomial:
+    return Posynomial({key: c[points] if np.ndim(c) else c for key, c in p.terms.items()})
+
+
+def _present(p: Posynomial, points: Any) -> Posynomial:
+    """A posynomial at points that are alike, without the terms that these do not have."""
+    return Posynomial({key: c for key, c in _at(p, points).terms.items() if np.all(c > 0)})
+
+
+def _hardest_worlds(row: Row, ratio: Array) -> Places:
+    """The world in which a limit is hardest whatever is decided, by all of its coefficients; -1 where there is none.
+
+    ``ratio`` (P, worlds): at some design, minus infinite in worlds in which the limit need not hold.
+    """
+    none = np.full(len(ratio), -1)
+    terms = [c for c in row.numerator.terms.values() if np.ndim(c)]
+    terms += [-c for c in row.denominator.terms.values() if np.ndim(c)]
+    if robust.has_maxima(row.numerator) or not terms:
+        return none
+    held = ratio > -np.inf
+    hardest = held
+    for c in terms:
+        wide = c if c.shape[-1] == 1 else c[..., : ratio.shape[1]]
+        among = np.where(held, wide, -np.inf)
+        hardest = hardest & (among == among.max(1, keepdims=True))
+    return np.where(hardest.any(1), hardest.argmax(1), none)

@@ -1,0 +1,133 @@
+"""Sweeps of one design for many samples, each a geometric program: answered together, and each point as by itself."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from one_home import GONE, gone
+
+import dse
+import scenarios
+from formulations import handover
+from formulations.grids import over_grid
+from results.dataset import STATUS_CODES, layout, to_arrays
+from results.solution import Status
+from solvers import feasible_values, paths
+from solvers.answer import answer
+from solvers.robust import samples
+from solvers.robust.masters import master
+
+TIMES = {
+    "machine.time_per_flop": {"uniform": ["2.52 ps/flop", "4.11 ps/flop"]},
+    "machine.time_per_word": {"loguniform": ["156 ps/word", "1.25 ns/word"]},
+}
+ENERGY = {"machine.energy_per_flop": {"uniform": ["185 pJ/flop", "378 pJ/flop"]}}
+NO_END = {"machine.energy_per_flop": {"lognormal": ["279 pJ/flop", 1.8]}}
+QUESTION: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "jaketown",
+    "given": {"bodies": 1e6, "flops_per_pair": 20},
+    "decide": {"processors": {"max": 65536}, "memory": {}},
+    "uncertain": {**TIMES, **ENERGY, "sampling": {"samples": 64}},
+    "objective": {"minimize": "energy", "measure": "mean"},
+    "limits": {"time": {"max": "100 ms"}},
+    "sweep": {
+        "deadline": {"path": "limits.time.max", "start": 0.05, "stop": 0.5, "num": 5, "spacing": "log"},
+        "n": {"path": "given.bodies", "start": 5e5, "stop": 2e6, "num": 4, "spacing": "log"},
+    },
+}
+CASES: dict[str, dict[str, Any]] = {
+    "mean energy": {},
+    "mean energy of the worst tenth": {"objective": {"minimize": "energy", "cvar": 0.9}},
+    "worst of the samples": {
+        "objective": {"minimize": "energy", "measure": "worst"},
+        "uncertain": {**TIMES, **NO_END, "sampling": {"samples": 64}},
+    },
+    "mean time": {
+        "objective": {"minimize": "time", "measure": "mean"},
+        "limits": {"energy": {"max": "20 kJ"}},
+    },
+    "as slow as most samples allow": {
+        "objective": {"minimize": "processors", "measure": "mean"},
+        "limits": {"time": {"max": "100 ms"}, "energy": {"max": "6 kJ"}},
+    },
+    "the larger of two powers": {
+        "define": {"used": "maximum(energy, 60 kW * time) + maximum(1 kW * time, 200 J)"},
+        "limits": {"used": {"max": "6.3 kJ"}, "time": {"max": "100 ms"}},
+    },
+    "a cap on average power": {"limits": {"time": {"max": "100 ms"}, "power": {"max": "100 kW"}}},
+    "whole processors": {
+        "decide": {"processors": {"max": 4096, "integer": True}, "memory": {"max": 1e6}},
+        "objective": {"minimize": "time", "cvar": 0.8},
+        "limits": {"time": {"max": "100 ms"}, "energy": {"max": "8 kJ"}},
+    },
+    "listed processors": {"decide": {"processors": {"values": [16, 64, 256, 1024, 4096]}, "memory": {}}},
+}
+
+
+def asked(name: str) -> scenarios.Grid:
+    """The grid of a case; its first axis is along a limit that the case has."""
+    source = QUESTION | CASES[name]
+    if "time" not in source["limits"]:
+        axis = {"path": "limits.energy.max", "start": 2e3, "stop": 1e5, "num": 5, "spacing": "log"}
+        source = source | {"sweep": source["sweep"] | {"deadline": axis}}
+    return scenarios.grid(dse.load(source))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_points_are_answered_together_as_each_by_itself(name: str):
+    grid = asked(name)
+    plan, path = layout(grid), paths.chosen(grid).path
+    assert path is not None
+    assert path.method == samples.METHOD
+    region = over_grid.whole(grid)
+    arrays, left = path.solve(plan, region)
+    assert left.mean() <= 0.1
+    with handover.collected() as tally:
+        feasible_values.complete(grid, plan, region, arrays, left)
+    assert feasible_values.ALONE not in tally.reasons
+    alone = [answer(grid.question(place), neighbours=False) for place in np.ndindex(grid.shape)]
+    told = to_arrays(plan, alone, grid.shape)
+    assert (arrays["status"][~left] > 0).all()
+    for v in plan.variables:
+        if v.name not in {"seconds", "message", "gap"}:
+            ours, its = (np.asarray(a[v.name][~left], float) for a in (arrays, told))
+            tolerance = 1e-4 if v.role == "elasticity" else 1e-6
+            np.testing.assert_allclose(ours, its, rtol=tolerance, atol=1e-9, err_msg=v.name)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_point_has_the_same_bits_however_the_grid_is_cut(name: str):
+    grid = asked(name)
+    plan, path = layout(grid), paths.chosen(grid).path
+    assert path is not None
+    every, missed = path.solve(plan, over_grid.whole(grid))
+    blocks = [(slice(0, 3), slice(1, 4)), (slice(2, 5), slice(0, 1))]
+    blocks += [(slice(i, i + 1), slice(j, j + 1)) for i, j in np.ndindex(grid.shape)]
+    for block in blocks:
+        some, left = path.solve(plan, block)
+        np.testing.assert_array_equal(left, missed[block])
+        for variable, values in some.items():
+            if variable != "seconds":
+                assert values.tobytes() == every[variable][block].tobytes(), (variable, block)
+
+
+def test_a_sweep_says_which_way_it_goes_and_is_checked():
+    found = dse.sweep(dse.load(QUESTION), progress=False, audit=2)
+    assert found.attrs["method"].startswith(samples.METHOD)
+    assert (found.status == STATUS_CODES["optimal"]).all()
+    assert int(found.attrs["points_solved_singly"]) == 0
+
+
+@pytest.mark.parametrize("name", ["add", "cut", "problem", "above"])
+def test_what_a_master_holds_has_one_home(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Where it is taken away, neither one point nor many are answered."""
+    grid = asked("mean energy of the worst tenth")
+    plan, path = layout(grid), paths.chosen(grid).path
+    assert path is not None
+    monkeypatch.setattr(master.Master, name, gone)
+    alone = answer(grid.question((0, 0)), neighbours=False)
+    assert alone.status is Status.ERROR
+    assert GONE in alone.message
+    with pytest.raises(RuntimeError, match=GONE):
+        path.solve(plan, over_grid.whole(grid))
