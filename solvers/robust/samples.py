@@ -77,11 +77,14 @@ def _over_grid(grid: Grid) -> ByGroup:
     samples = first.uncertain.sampling.samples
     problem = work.first_problem(grid)
     terms = 0 if problem is None else work.terms(problem)
-    each = work.seconds("table metric", work.metrics(first) * (PASSES * samples + validation.FRESH))
-    each += work.seconds("geometric numpy term", PASSES * terms) + work.seconds("alone evaluation")
+    units = {
+        "table metric": float(work.metrics(first) * (PASSES * samples + validation.FRESH)),
+        "geometric numpy term": float(PASSES * terms),
+        "alone evaluation": 1.0,
+    }
     together = max(NUMBERS_TOGETHER // max(samples, validation.FRESH), 1)
     apart = any(c.target.kind in chance_axes.KINDS for c in grid.changes)
-    return ByGroup(over_grid.spread(grid), _answered, together, METHOD, "batch", each, apart=apart)
+    return ByGroup(over_grid.spread(grid), _answered, together, METHOD, "batch", units, apart=apart)
 
 
 PASSES = 6
