@@ -4,7 +4,8 @@
 standard input, a notebook or a script without a guard.
 
 Run as ``python -m dse.system.nursery``, it has one thread, and nothing that it imports may start another: a fork takes
-along the locks that other threads hold, but not those threads.
+along the locks that other threads hold, but not those threads. Where libraries of the system do not survive a fork
+(macOS) each process starts anew.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import socket
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, Self
 
@@ -26,6 +28,13 @@ from dse.system.processes import PARENT, environment
 LOOK_EVERY = 0.1
 END_SECONDS = 20.0
 KILLED = -signal.SIGKILL
+NOTHING: Mapping[str, str] = {}
+FORKS = sys.platform == "linux"
+ANEW = (
+    "import importlib, sys; [importlib.import_module(name) for name in sys.argv.pop(1).split()]; del sys.argv[0]; "
+    "importlib.import_module(sys.argv[0]).main()"
+)
+"""What a process that is not forked runs: it imports the modules itself."""
 
 
 class Forked:
@@ -56,10 +65,19 @@ class Nursery:
     nursery (``end_with_parent``), which ends with the process that made it. One that died is started again with the
     next process that is wanted.
 
-    ``modules``: imported before the first of them. ``log``: what all of them say. ``more``: joins their environment.
+    ``modules``: imported before the first of them. ``log``: what all of them say. ``forks``: False: each is started
+    anew and imports them itself. ``more``: joins their environment.
     """
 
-    def __init__(self, modules: tuple[str, ...], log: IO[bytes], **more: str) -> None:
+    def __init__(
+        self,
+        modules: tuple[str, ...],
+        log: IO[bytes],
+        more: Mapping[str, str] = NOTHING,
+        *,
+        forks: bool = FORKS,
+    ) -> None:
+        self.forks = forks
         self._modules, self._log, self._more = modules, log, more
         self._process: subprocess.Popen[bytes] | None = None
         self._unborn, self._living = deque[Forked](), dict[int, Forked]()
@@ -88,7 +106,10 @@ class Nursery:
         self._rest = b""
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dse.system.nursery", str(theirs.fileno()), *self._modules],
+                [
+                    *(sys.executable, "-P", "-m", "dse.system.nursery", str(theirs.fileno())),
+                    *("fork" if self.forks else "anew", *self._modules),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,
@@ -148,20 +169,23 @@ class Nursery:
 
 def main() -> None:
     """Import what the command line names, and fork a process for each line of the socket that it names first."""
-    line = socket.socket(fileno=int(sys.argv[1]))
-    for name in sys.argv[2:]:
+    line, how, *names = socket.socket(fileno=int(sys.argv[1])), *sys.argv[2:]
+    for name in names if how == "fork" else ():
         importlib.import_module(name)
     # what is collected is written to, and what is written to is no longer shared
     gc.freeze()
     with line:
-        sys.argv = _forked(line)
+        sys.argv = _forked(line, None if how == "fork" else names)
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()
     importlib.import_module(sys.argv[0]).main()
 
 
-def _forked(line: socket.socket) -> list[str]:
-    """Serve until the caller is gone; returns in each process that is forked, what it is to do."""
+def _forked(line: socket.socket, anew: list[str] | None) -> list[str]:
+    """Serve until the caller is gone; returns in each process that is forked, what it is to do.
+
+    ``anew``: modules that a process imports which is started in place of being forked.
+    """
     parent, own = int(os.environ[PARENT]), str(os.getpid())
     living, rest, handles = set[int](), b"", list[int]()
     line.settimeout(LOOK_EVERY)
@@ -185,7 +209,7 @@ def _forked(line: socket.socket) -> list[str]:
                 if words is None:
                     _end(living)
                 handle = handles.pop(0)
-                pid = os.fork()
+                pid = os.fork() if anew is None else _started_anew(anew, words, handle)
                 if not pid:
                     os.setsid()
                     os.dup2(handle, 0)
@@ -198,6 +222,12 @@ def _forked(line: socket.socket) -> list[str]:
                 line.sendall(b"%d\n" % pid)
     # those that live follow, each in its own way
     os._exit(1)
+
+
+def _started_anew(names: list[str], words: list[str], handle: int) -> int:
+    command = [sys.executable, "-P", "-c", ANEW, " ".join(names), *words]
+    surroundings = {**os.environ, PARENT: str(os.getpid())}
+    return subprocess.Popen(command, stdin=handle, env=surroundings, start_new_session=True).pid
 
 
 def _end(living: set[int]) -> None:

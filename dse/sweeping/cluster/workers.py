@@ -85,10 +85,12 @@ class LocalWorkers:
         self._nursery = Nursery(
             (_WORKER, __name__, *preload),
             self._log,
-            DASK_LOGGING__DISTRIBUTED="warning",
-            DASK_DISTRIBUTED__WORKER__HTTP__ROUTES="[]",
-            **{FOLDER: self._folder.name},
-            **credentials.handed_over(self._security),
+            {
+                "DASK_LOGGING__DISTRIBUTED": "warning",
+                "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
+                FOLDER: self._folder.name,
+                **credentials.handed_over(self._security),
+            },
         )
         try:
             with guarded(self._folder.name):
