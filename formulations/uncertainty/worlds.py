@@ -83,6 +83,11 @@ class Worlds:
         """Number of points of the question: that of its ``Many`` numbers."""
         return (divided.shape(self.every) or (1,))[0]
 
+    @property
+    def kinds(self) -> int:
+        """Number of points at which metrics are worked out."""
+        return self.points if self.near is None else (divided.shape(self.near[0]) or (1,))[0]
+
     def at_points(self, values: Any) -> Any:
         """Return numbers (K, D, worlds) of the points that differ in what is given for every point, if they do."""
         found = plain(values)

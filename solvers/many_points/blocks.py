@@ -29,6 +29,7 @@ WAY = "many numbers at once"
 APART = "points whose numbers lead to structures of their own"
 UNSURE = "an optimum or a conflict that is not certain (a tie, a degenerate vertex, a limit just missed)"
 TOO_LONG = "a few points take too long to be tried, and more work than one by one"
+ANY_NUMBER = sys.maxsize
 GROUPS = 64
 """So many times may the points of a group be told apart by their numbers, of many as often as leaves
 ``OF_A_STRUCTURE`` together on average."""
@@ -139,13 +140,13 @@ class Block:
         piece: int,
         *,
         by_given: bool = False,
-        apart: bool = False,
+        kinds: int = ANY_NUMBER,
         crowd: int = 1,
     ) -> Mask:
         """Have all points answered, up to ``piece`` of them together, by so many threads; tells those that were not.
 
-        ``by_given``: points that differ in limits only are kept together as far as that goes; ``apart``: no others
-        are put beside them.
+        ``by_given``: points that differ in limits only are kept together as far as that goes; ``kinds``: so many
+        kinds of others are put together at most.
 
         ``answer`` tells which of its points it answered. It may raise Differ with a mask along them, and they are then
         asked apart; whatever else it raises, they are left to be solved one by one.
@@ -157,21 +158,21 @@ class Block:
                 left[missed] = True
 
         pieces = (
-            p for every in self.alike() for p in self._pieces(every, piece, by_given=by_given, apart=apart)
+            p for every in self.alike() for p in self._pieces(every, piece, by_given=by_given, kinds=kinds)
         )
         handover.side_by_side(answer_piece, pieces, crowd)
         return left.reshape(self.shape)
 
-    def _pieces(self, points: Points, piece: int, *, by_given: bool, apart: bool) -> Iterator[Points]:
+    def _pieces(self, points: Points, piece: int, *, by_given: bool, kinds: int) -> Iterator[Points]:
         """Cut points into pieces; where one kind of given numbers does not fill a piece it is not cut."""
-        kinds = self._given(points) if by_given or apart else np.zeros(len(points), np.intp)
-        order = np.argsort(kinds, kind="stable")
+        given = self._given(points) if by_given or kinds < ANY_NUMBER else np.zeros(len(points), np.intp)
+        order = np.argsort(given, kind="stable")
         start = 0
         while start < len(points):
             end = min(start + piece, len(points))
-            ends = np.flatnonzero(np.diff(kinds[order[start : end + 1]])) + 1
-            if ends.size and (apart or end < len(points)):
-                end = start + int(ends[0 if apart else -1])
+            ends = np.flatnonzero(np.diff(given[order[start : end + 1]])) + 1
+            if ends.size >= kinds or (ends.size and end < len(points)):
+                end = start + int(ends[min(kinds, ends.size) - 1])
             yield points[order[start:end]]
             start = end
 
@@ -197,7 +198,7 @@ class ByGroup(OverGrid):
     """A way to answer many points in groups that differ in numbers only.
 
     ``answer``: puts the answers of points into a block, and tells which are answered; ``most``: points that it gets
-    together. ``units``: what a point is of each work (see ``solvers.work``). ``by_given``, ``apart``: see
+    together. ``units``: what a point is of each work (see ``solvers.work``). ``by_given``, ``kinds``: see
     ``Block.answered``. ``ordered``: whether it answers points from others near by, so that scattered rows are put in
     order before. ``threads``, ``explains``: see ``offers.Path``.
     """
@@ -208,7 +209,7 @@ class ByGroup(OverGrid):
     kind: str
     units: Mapping[str, float]
     by_given: bool = False
-    apart: bool = False
+    kinds: int = ANY_NUMBER
     ordered: bool = False
     threads: bool = False
     explains: bool = False
@@ -233,7 +234,7 @@ class ByGroup(OverGrid):
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled
         crowd = threads() if self.threads else 1
-        left = block.answered(put, self.most, by_given=self.by_given, apart=self.apart, crowd=crowd)
+        left = block.answered(put, self.most, by_given=self.by_given, kinds=self.kinds, crowd=crowd)
         return answers.arrays, left
 
 

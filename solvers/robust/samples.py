@@ -84,7 +84,8 @@ def _over_grid(grid: Grid) -> ByGroup:
     }
     together = max(NUMBERS_TOGETHER // max(samples, validation.FRESH), 1)
     apart = any(c.target.kind in chance_axes.KINDS for c in grid.changes)
-    return ByGroup(over_grid.spread(grid), _answered, together, METHOD, "batch", units, apart=apart)
+    kinds = 1 if apart else blocks.ANY_NUMBER
+    return ByGroup(over_grid.spread(grid), _answered, together, METHOD, "batch", units, kinds=kinds)
 
 
 PASSES = 6

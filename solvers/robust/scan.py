@@ -170,7 +170,7 @@ def _listed(wanted: Wanted) -> designs.Grid:
 
 def _design_pieces(worlds: Worlds, every: designs.Grid) -> Iterator[Array]:
     """Go through the designs (D, n), as many together as are judged at once."""
-    step = max(SCANNED_AT_ONCE // (worlds.size * worlds.points), 1)
+    step = max(SCANNED_AT_ONCE // max(worlds.size * worlds.kinds, worlds.points), 1)
     for start in range(0, every.size, step):
         yield every.at(np.arange(start, min(start + step, every.size)))
 
@@ -214,8 +214,9 @@ def _refuse_lost(
     """
     rest, may_fail = np.flatnonzero(~taken.all(0)), max((c.may_fail for c in wanted.chances), default=0)
     for ratio in (r for k, r in at.ratios.items() if wanted.counts(k.name)):
-        own = np.broadcast_to(ratio, (*taken.shape, ratio.shape[-1]))[:, rest]
-        rest = rest[~(taken[:, rest] | _surely_broken(own, may_fail)).all(0)]
+        few = differing(ratio)
+        own = np.broadcast_to(few, (*taken.shape, few.shape[-1]))[:, rest]
+        rest = rest[~(taken[:, rest] | _surely_broken(own, may_fail * few.shape[-1] // ratio.shape[-1])).all(0)]
     if rest.size and evaluation.beyond_floats(wanted.worlds.every, _columns(every, points[rest])):
         raise OverflowError(LOST)
 

@@ -72,7 +72,18 @@ def _few_in_samples(question: Question) -> bool:
 def _cells_of_largest(question: Question) -> int:
     """Designs times samples of the largest combination of names."""
     assert question.uncertain is not None, "only what is uncertain has samples"
-    return question.uncertain.sampling.samples * max(t.size for t in designs.tables(question) or ())
+    return question.uncertain.sampling.samples * _most_designs(question)
+
+
+def _most_designs(question: Question) -> int:
+    """Designs of the largest combination of names."""
+    return max(t.size for t in designs.tables(question) or ())
+
+
+def _limited_at_worst(question: Question) -> bool:
+    """Whether a metric at its worst judges each limit: not one that may fail, nor a difference."""
+    limited = evaluation.bounds(question)
+    return not promises(question) and not any(composed.may_be_negative(question.model, n) for n in limited)
 
 
 def _over_grid(grid: Grid) -> ByGroup:
@@ -82,16 +93,17 @@ def _over_grid(grid: Grid) -> ByGroup:
     metrics_of_all = numbers * (cells * len(list(combinations(every[0]))) + validation.FRESH)
     # a measure, a spread, and in how many samples what may fail, are the same at all points of a piece
     apart = any(c.target.kind in chance_axes.KINDS for c in grid.changes) or any(map(promises, every))
-    together = CELLS_IN_SAMPLES // max(cells, validation.FRESH)
+    # numbers of a point beside those of its kind: of each design one for each metric, or those of all samples
+    own = numbers * max(map(_most_designs, every)) if all(map(_limited_at_worst, every)) else cells
     return ByGroup(
         over_grid.spread(grid),
         _answered_in_worlds,
-        together,
+        max(CELLS_IN_SAMPLES // int(max(own, validation.FRESH)), 1),
         METHOD,
         "batch",
         {"table metric": metrics_of_all, "alone evaluation": 1.0},
         by_given=True,
-        apart=apart,
+        kinds=1 if apart else CELLS_IN_SAMPLES // cells,
     )
 
 
@@ -125,10 +137,8 @@ def _failing_allowed(question: Question) -> tuple[Chance, ...]:
 def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
     """Answer some points of a block."""
     first, which = block.alike_given(points)
-    promised = _failing_allowed(block.grid.question(block.place(int(points[0]))))
-    # what may fail, or a difference, is not judged by a metric at its worst
-    limited = evaluation.bounds(question)
-    by_kind = not promised and not any(composed.may_be_negative(question.model, n) for n in limited)
+    first_of_all = block.grid.question(block.place(int(points[0])))
+    promised, by_kind = _failing_allowed(first_of_all), _limited_at_worst(first_of_all)
     every = []
     asked = (block.question(points, 2), block.question(points[first], 2), question)
     for (_, wide), (_, near), (chosen, one) in zip(*map(combinations, asked), strict=True):
