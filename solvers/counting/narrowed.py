@@ -28,7 +28,6 @@ LARGE_TABLE = 2000
 """Designs from which it is worth looking for these few."""
 CELLS_COMPARED = 4_000_000
 """Designs times points that are compared at once."""
-LARGEST_KEY = 2**62
 
 Indices = NDArray[np.intp]
 
@@ -162,12 +161,13 @@ def _broken(every: Grid, asked: Asked, points: Points, mesh: Mesh) -> list[Any]:
     What breaks a bound breaks all that are tighter, so that their number tells which.
     """
     found: dict[RowKey, Any] = {}
-    step = min(max(CELLS_COMPARED // every.size, 1), points.size)
-    for start in range(0, points.size, step):
-        for key, ratio in mesh.rows(blocks.part(asked.question, points[start : start + step])):
+    # one point after the other: numbers of all designs at several do not stay near the processor
+    for point in points[:, None]:
+        for key, ratio in mesh.rows(blocks.part(asked.question, point)):
             own = ~(ratio <= 1.0 + HOLDS)
-            count = own.sum(axis=0) if own.ndim > len(every.axes) else own.astype(np.int64)
-            found[key] = found.get(key, 0) + count
+            own = own[0] if own.ndim > len(every.axes) else own
+            found.setdefault(key, np.zeros(own.shape, np.int32))
+            found[key] += own
     return sorted(found.values(), key=np.size)
 
 
@@ -175,14 +175,14 @@ def _first_of_each_way(broken: Sequence[Any], every: Grid) -> Indices:
     """The first of all designs that have the same numbers."""
     number, numbers = np.zeros(1, np.int64), 1
     for count in broken:
-        most = int(count.max()) + 1
-        if numbers * most > LARGEST_KEY:
-            number = np.unique(number, return_inverse=True)[1].reshape(number.shape)
-            numbers = number.size
-        number, numbers = number * most + count, numbers * most
-    number = np.broadcast_to(number, every.shape).reshape(-1)
-    if numbers > every.size:
-        return np.unique(number, return_index=True)[1]
+        there = np.bincount(count.reshape(-1)) > 0
+        # few numbers, of which most are the same at all designs
+        if np.count_nonzero(there) > 1:
+            number = number * np.count_nonzero(there) + (np.cumsum(there) - 1)[count]
+            numbers *= np.count_nonzero(there)
+        if numbers > number.size:
+            kinds, own = np.unique(number, return_inverse=True)
+            number, numbers = own.reshape(number.shape), kinds.size
     first = np.full(numbers, -1)
-    first[number[::-1]] = np.arange(every.size)[::-1]
+    first[np.broadcast_to(number, every.shape).reshape(-1)[::-1]] = np.arange(every.size)[::-1]
     return first[first >= 0]
