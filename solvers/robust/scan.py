@@ -216,7 +216,9 @@ def _refuse_lost(
     for ratio in (r for k, r in at.ratios.items() if wanted.counts(k.name)):
         few = differing(ratio)
         own = np.broadcast_to(few, (*taken.shape, few.shape[-1]))[:, rest]
-        rest = rest[~(taken[:, rest] | _surely_broken(own, may_fail * few.shape[-1] // ratio.shape[-1])).all(0)]
+        rest = rest[
+            ~(taken[:, rest] | _surely_broken(own, may_fail * few.shape[-1] // ratio.shape[-1])).all(0)
+        ]
     if rest.size and evaluation.beyond_floats(wanted.worlds.every, _columns(every, points[rest])):
         raise OverflowError(LOST)
 

@@ -109,7 +109,7 @@ def slacks(F: Array, t: Array, y: Array, lo: Array, hi: Array, active: Array) ->
 def tilt(s: State) -> None:
     """Bring the derivative of the slacks up to date with the gradients."""
     m = s.F.shape[1] - 1
-    s.J[:, :m, :-1] = s.G[:, 1:] * -s.active[:, :m, None]
+    np.multiply(s.G[:, 1:], -s.active[:, :m, None], out=s.J[:, :m, :-1])
 
 
 def certificates(s: State) -> tuple[Array, Array, Array]:
@@ -130,12 +130,15 @@ class Newton:
 
     def __init__(self, s: State, whole: bool) -> None:
         m, n = s.F.shape[1] - 1, s.y.shape[1]
-        row = s.terms.row_of
+        # rows of one term are straight
+        added = s.terms.added
+        row = s.terms.row_of[added]
         coefficients = np.concatenate([s.weight[:, None], s.L[:, :m]], axis=1)
         # centred exponents: a sum of squares stays one in floating point
         # taken, not indexed: a product adds up in an order that depends on how its arrays lie in memory
-        X = s.terms.A - s.G.take(row, axis=1)
-        X *= np.sqrt(coefficients[:, row] * s.W)[:, :, None]
+        X = s.G.take(row, axis=1)
+        np.subtract(s.terms.A.take(added, axis=-2), X, out=X)
+        X *= np.sqrt(coefficients.take(row, axis=1) * s.W.take(added, axis=1))[:, :, None]
         self.s, self.D = s, s.L / s.S
         Y = s.J[:, : m + 1] * np.sqrt(self.D)[:, : m + 1, None]
         curved = X.swapaxes(1, 2) @ X
