@@ -179,10 +179,10 @@ def _first_of_each_way(broken: Sequence[Any], every: Grid) -> Indices:
         # few numbers, of which most are the same at all designs
         if np.count_nonzero(there) > 1:
             number = number * np.count_nonzero(there) + (np.cumsum(there) - 1)[count]
-            numbers *= np.count_nonzero(there)
+            numbers *= int(np.count_nonzero(there))
         if numbers > number.size:
             kinds, own = np.unique(number, return_inverse=True)
-            number, numbers = own.reshape(number.shape), kinds.size
+            number, numbers = own.reshape(number.shape), int(kinds.size)
     first = np.full(numbers, -1)
     first[np.broadcast_to(number, every.shape).reshape(-1)[::-1]] = np.arange(every.size)[::-1]
     return first[first >= 0]

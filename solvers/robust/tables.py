@@ -6,6 +6,7 @@ For questions in which names, entries of menus or few whole numbers are decided 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -90,15 +91,20 @@ def _over_grid(grid: Grid) -> ByGroup:
     """Return the way over a grid; its declared work is that of all designs in all samples, fresh ones too."""
     every = list(blocks.kinds(grid))
     cells, numbers = max(map(_cells_of_largest, every)), work.metrics(every[0])
-    metrics_of_all = numbers * (cells * len(list(combinations(every[0]))) + validation.FRESH)
     # a measure, a spread, and in how many samples what may fail, are the same at all points of a piece
     apart = any(c.target.kind in chance_axes.KINDS for c in grid.changes) or any(map(promises, every))
+    at_worst = all(map(_limited_at_worst, every))
     # numbers of a point beside those of its kind: of each design one for each metric, or those of all samples
-    own = numbers * max(map(_most_designs, every)) if all(map(_limited_at_worst, every)) else cells
+    own = numbers * max(map(_most_designs, every)) if at_worst else cells
+    together = max(CELLS_IN_SAMPLES // int(max(own, validation.FRESH)), 1)
+    given = {c.along for c in grid.changes if c.target.kind not in {"limit", "decide"}}
+    alike = math.prod(n for k, n in enumerate(grid.shape) if k not in given) if at_worst else 1
+    cells_of_point = cells * len(list(combinations(every[0]))) / min(alike, together)
+    metrics_of_all = numbers * (cells_of_point + validation.FRESH)
     return ByGroup(
         over_grid.spread(grid),
         _answered_in_worlds,
-        max(CELLS_IN_SAMPLES // int(max(own, validation.FRESH)), 1),
+        together,
         METHOD,
         "batch",
         {"table metric": metrics_of_all, "alone evaluation": 1.0},
