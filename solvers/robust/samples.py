@@ -83,9 +83,8 @@ def _over_grid(grid: Grid) -> ByGroup:
         "alone evaluation": 1.0,
     }
     together = max(NUMBERS_TOGETHER // max(samples, validation.FRESH), 1)
-    apart = any(c.target.kind in chance_axes.KINDS for c in grid.changes)
-    kinds = 1 if apart else blocks.ANY_NUMBER
-    return ByGroup(over_grid.spread(grid), _answered, together, METHOD, "batch", units, kinds=kinds)
+    most = 1 if any(c.target.kind in chance_axes.KINDS for c in grid.changes) else blocks.ANY_NUMBER
+    return ByGroup(over_grid.spread(grid), _answered, together, METHOD, "batch", units, kinds=most)
 
 
 PASSES = 6

@@ -99,15 +99,14 @@ def _over_grid(grid: Grid) -> ByGroup:
     together = max(CELLS_IN_SAMPLES // int(max(own, validation.FRESH)), 1)
     given = {c.along for c in grid.changes if c.target.kind not in {"limit", "decide"}}
     alike = math.prod(n for k, n in enumerate(grid.shape) if k not in given) if at_worst else 1
-    cells_of_point = cells * len(list(combinations(every[0]))) / min(alike, together)
-    metrics_of_all = numbers * (cells_of_point + validation.FRESH)
+    metrics_of_all = cells * len(list(combinations(every[0]))) / min(alike, together) + validation.FRESH
     return ByGroup(
         over_grid.spread(grid),
         _answered_in_worlds,
         together,
         METHOD,
         "batch",
-        {"table metric": metrics_of_all, "alone evaluation": 1.0},
+        {"table metric": numbers * metrics_of_all, "alone evaluation": 1.0},
         by_given=True,
         kinds=1 if apart else CELLS_IN_SAMPLES // cells,
     )

@@ -136,8 +136,7 @@ class Newton:
         coefficients = np.concatenate([s.weight[:, None], s.L[:, :m]], axis=1)
         # centred exponents: a sum of squares stays one in floating point
         # taken, not indexed: a product adds up in an order that depends on how its arrays lie in memory
-        X = s.G.take(row, axis=1)
-        np.subtract(s.terms.A.take(added, axis=-2), X, out=X)
+        X = s.terms.A.take(added, axis=-2) - s.G.take(row, axis=1)
         X *= np.sqrt(coefficients.take(row, axis=1) * s.W.take(added, axis=1))[:, :, None]
         self.s, self.D = s, s.L / s.S
         Y = s.J[:, : m + 1] * np.sqrt(self.D)[:, : m + 1, None]

@@ -51,12 +51,10 @@ class Terms:
         """Values F (B, m+1) and softmax weights (B, K)."""
         Z = self.exponents(y)
         top = np.maximum.reduceat(Z, self.starts, axis=1)
-        # taken and changed in place: half the time of new arrays by index
-        Z -= top.take(self.row_of, axis=1)
-        E = np.exp(Z, out=Z)
+        # taken, not indexed: half the time
+        E = np.exp(Z - top.take(self.row_of, axis=1))
         total = np.add.reduceat(E, self.starts, axis=1)
-        E /= total.take(self.row_of, axis=1)
-        return top + np.log(total), E
+        return top + np.log(total), E / total.take(self.row_of, axis=1)
 
     def known(self, y: Array) -> tuple[Array, Array]:
         """The same, -inf and 0 for absent terms."""
@@ -69,9 +67,8 @@ class Terms:
     def slopes(self, W: Array) -> Array:
         """Gradients (B, m+1, n) of all rows from the weights."""
         found: Array = W.take(self.starts, axis=1)[:, :, None] * self.A.take(self.starts, axis=-2)
-        if self.sums.size:
-            parts = W.take(self.added, axis=1)[:, :, None] * self.A.take(self.added, axis=-2)
-            found[:, self.sums] = np.add.reduceat(parts, self.begins, axis=1)
+        parts = W.take(self.added, axis=1)[:, :, None] * self.A.take(self.added, axis=-2)
+        found[:, self.sums] = np.add.reduceat(parts, self.begins, axis=1)
         return found
 
 
