@@ -13,9 +13,7 @@ import dse
 
 MACHINES = ["dgx-a100-bf16", "dgx-h100-bf16", "dgx-h200-bf16", "dgx-b200-bf16"]
 BLOCKS = 10
-EACH = 10
-# of the first 200 seeds only 155 has two minimal conflicts, and only 71 a single plan that fits
-SEEDS = [*range(BLOCKS * EACH - 1), 155]
+EACH = 20
 
 
 def drawn(seed: int) -> dict[str, Any]:
@@ -67,10 +65,12 @@ def drawn(seed: int) -> dict[str, Any]:
     return source
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize(
+    "block", [pytest.param(k, marks=() if k < 2 else pytest.mark.slow) for k in range(BLOCKS)]
+)
 def test_answers_are_those_of_every_plan_tried(block: int) -> None:
-    """100 spaces: status, optimum, next best, and where there is none every minimal conflict."""
-    for seed in SEEDS[block * EACH : (block + 1) * EACH]:
+    """200 spaces: status, optimum, next best, and where there is none every minimal conflict."""
+    for seed in range(block * EACH, (block + 1) * EACH):
         source = drawn(seed)
         expected, found = oracle.answer(source), dse.solve(source)
         if expected.objective is None:
