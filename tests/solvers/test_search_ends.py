@@ -12,14 +12,18 @@ import pytest
 from oracle_reading import ROOT
 
 import dse
+import results.dataset
+import scenarios
 from dse.models import arithmetic
 from dse.models.model import Model
 from dse.quantities import Quantity
 from formulations import evaluation
+from formulations.grids import over_grid
 from results.dataset import STATUS_CODES
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Objective, Question
 from solvers.answer import answer
+from solvers.linear.points import linear
 
 LIBRARY = ROOT / "scenarios" / "library"
 YEARS_15 = 131_400 * 3600.0
@@ -248,10 +252,15 @@ def test_a_sweep_takes_the_larger_of_two_terms_where_it_lies_beyond_the_box() ->
         objective={"maximize": "f"},
         limits={"c": {"max": 1e5}},
     )
-    axis = {"path": "limits.c.max", "start": 1e5, "stop": 2e5, "num": 40}
-    swept = dse.sweep(dse.load(asked | {"sweep": {"cap": axis}}), workers=1)
+    axis = {"path": "limits.c.max", "start": 1e5, "stop": 2e5, "num": 12}
+    scenario = dse.load(asked | {"sweep": {"cap": axis}})
+    swept = dse.sweep(scenario, workers=1)
     assert (swept.status == STATUS_CODES[Status.OPTIMAL]).all()
     assert swept.f.values == pytest.approx(3e6 * swept.cap.values, rel=1e-6)
+    # what many points are told together is right, or left to be told of each by itself
+    grid = scenarios.grid(scenario)
+    arrays, left = linear.over(grid).solve(results.dataset.layout(grid), over_grid.whole(grid))
+    assert arrays["f"][~left] == pytest.approx(swept.f.values[~left], rel=1e-6)
 
 
 # valleys: a local optimum within the first box (1e-30 to 1e30), a deeper one beyond it
