@@ -74,7 +74,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
 
     grid = scenarios.grid(asked)
     question = grid.question((0,) * len(grid.axes))
-    asked_about = list(itertools.islice(_questions_by_names(grid), MOST_KINDS))
+    asked_about = list(itertools.islice(map(grid.question, grid.kinds()), MOST_KINDS))
     classes: dict[str, None] = {}
     because: dict[str, None] = {}
     trouble = ""
@@ -156,14 +156,9 @@ def _way(grid: Grid, command: str) -> dict[str, Any]:
         return {"way": grid_way.told(chunk_work.ready(grid))}
 
 
-def _questions_by_names(grid: Grid) -> Iterator[Question]:
-    """Go through the questions that may differ in kind: one for each combination of the names on the axes."""
-    return map(grid.question, grid.kinds())
-
-
 def _decided_on_grid(grid: Grid) -> dict[str, list[str]]:
     """Return what is decided anywhere on the grid, and what of it is not decided at every point."""
-    every = [[d.name for d in q.decide] for q in _questions_by_names(grid)]
+    every = [[d.name for d in q.decide] for q in map(grid.question, grid.kinds())]
     names = dict.fromkeys(name for of in every for name in of)
     return {"decide": list(names), "decide_at_some": [n for n in names if any(n not in of for of in every)]}
 

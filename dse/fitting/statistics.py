@@ -68,18 +68,21 @@ def quantile(confidence: float, freedom: float) -> float:
 
 def standard_errors(jacobian: Array, variance: float) -> Array:
     """Return the linearised standard errors of least-squares parameters, columns of unlike size allowed."""
-    size = np.linalg.norm(jacobian, axis=0)
-    size[size == 0] = 1.0
-    inverse = np.linalg.pinv(jacobian / size)
+    inverse, size = _inverse_of_scaled(jacobian)
     found: Array = np.sqrt(variance) * np.linalg.norm(inverse, axis=1) / size
     return found
 
 
-def correlations(jacobian: Array) -> Array:
-    """Return the linearised correlations of least-squares parameters, a square matrix."""
+def _inverse_of_scaled(jacobian: Array) -> tuple[Array, Array]:
+    """Return the pseudoinverse with columns divided by their sizes, and these sizes."""
     size = np.linalg.norm(jacobian, axis=0)
     size[size == 0] = 1.0
-    inverse = np.linalg.pinv(jacobian / size)
+    return np.linalg.pinv(jacobian / size), size
+
+
+def correlations(jacobian: Array) -> Array:
+    """Return the linearised correlations of least-squares parameters, a square matrix."""
+    inverse, _ = _inverse_of_scaled(jacobian)
     covariance = inverse @ inverse.T
     wide = np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
     found: Array = covariance / np.outer(wide, wide)

@@ -42,8 +42,8 @@ class Conditions:
 class Watch:
     """Looks at the machine when it is made, and when it is asked for the conditions since."""
 
-    def __init__(self, sys: Path = SYS, proc: Path = PROC) -> None:
-        self._facts = facts(sys, proc)
+    def __init__(self) -> None:
+        self._facts = facts()
         self._busy, self._since, self._used = Busy(), time.monotonic(), _used()
 
     def conditions(self) -> Conditions:

@@ -170,7 +170,6 @@ def _stored_scenario(attributes: Mapping[str, Any], path: str) -> Scenario:
 def repair(
     store: str | Path,
     scenario: Scenario | None = None,
-    workers: int | None = None,
     progress: bool | Report | None = None,
 ) -> None:
     """Compute what is missing of a store or damaged, and write damaged metadata anew, from its own question.
@@ -185,7 +184,7 @@ def repair(
     identity = json.loads(attributes[results.stores.store.IDENTITY])
     grid, only = scenarios.grid(asked), _kept_variables(asked, identity)
     full = results.stores.identities.DEPTH in identity
-    sweeps.run(asked, grid, path, None, workers, progress, only, by=_solver_of_store(identity), full=full)
+    sweeps.run(asked, grid, path, None, None, progress, only, by=_solver_of_store(identity), full=full)
 
 
 def _solver_of_store(identity: Mapping[str, Any]) -> By | None:

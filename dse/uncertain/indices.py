@@ -10,6 +10,7 @@ import numpy as np
 import scenarios
 from dse.sweeping import sweeps
 from dse.sweeping.points import fixed_designs
+from dse.uncertain import worlds
 from results import flat
 from results.axes import ANSWERED
 from results.dataset import objectives
@@ -20,7 +21,7 @@ from results.uncertainty.matters import Matters
 from results.uncertainty.worlds import NOT_TOLD
 from scenarios import Scenario, ScenarioError
 from scenarios.questions import question
-from scenarios.uncertain import at_samples, uncertain_of
+from scenarios.uncertain import at_samples
 from solvers.robust import losses
 
 if TYPE_CHECKING:
@@ -80,21 +81,7 @@ def matters(
 
 
 def _independent(asked: Scenario) -> Uncertain:
-    uncertain = uncertain_of(asked)
-    if uncertain is None:
-        raise ScenarioError.of(
-            asked.file,
-            "uncertain",
-            "nothing is uncertain in this question",
-            "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }",
-        )
-    if asked.sweep:
-        raise ScenarioError.of(
-            asked.file,
-            "sweep",
-            f"this scenario sweeps {', '.join(asked.sweep)}",
-            "ask at one point: leave the axes out",
-        )
+    uncertain = worlds.at_one_point(asked, "ask at one point: leave the axes out")
     if not uncertain.independent:
         raise ScenarioError.of(
             asked.file,

@@ -14,12 +14,10 @@ from results.telling.facts import Status
 from results.uncertainty.worlds import Fixed, Worlds, summarised
 from scenarios import Scenario, ScenarioError
 from scenarios.questions import question
-from scenarios.uncertain import nominal, uncertain_of
+from scenarios.uncertain import nominal
 from solvers.answer import answer
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from dse.sweeping.points.fixed_designs import Design
     from dse.system.progress import Report
 
@@ -44,26 +42,15 @@ def uncertainty(
     dataset = sweeps.sweep(
         there, store, client, workers, progress, patience=patience, extend=store is not None
     )
-    return summarised(dataset, _fixed_in_worlds(asked, there, dataset, design), _decided_now_notes(asked))
+    return summarised(dataset, _fixed_in_worlds(asked, there, design), _decided_now_notes(asked))
 
 
 def _askable(asked: Scenario) -> None:
     goal = asked.objective
     several = goal is not None and len((goal.minimize or ()) + (goal.maximize or ())) > 1
-    if uncertain_of(asked) is None:
-        raise ScenarioError.of(
-            asked.file,
-            "uncertain",
-            "nothing is uncertain in this question",
-            "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }",
-        )
-    if asked.sweep:
-        raise ScenarioError.of(
-            asked.file,
-            "sweep",
-            f"this scenario sweeps {', '.join(asked.sweep)}",
-            "use `dse sweep FILE -o STORE`, which asks in every sample at each point of the axes",
-        )
+    worlds.at_one_point(
+        asked, "use `dse sweep FILE -o STORE`, which asks in every sample at each point of the axes"
+    )
     if several:
         raise ScenarioError.of(
             asked.file, "objective", "this scenario has several objectives", "keep one of them"
@@ -77,7 +64,7 @@ def _decided_now_notes(asked: Scenario) -> tuple[str, ...]:
 
 
 def _fixed_in_worlds(
-    asked: Scenario, there: Scenario, dataset: xr.Dataset, design: Mapping[str, float | str] | None
+    asked: Scenario, there: Scenario, design: Mapping[str, float | str] | None
 ) -> Fixed | None:
     """Evaluate a fixed design in every world; None where there is none.
 

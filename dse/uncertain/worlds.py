@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scenarios import Scenario, ScenarioError
+from scenarios.distributions import Uncertain
 from scenarios.uncertain import at_samples, draw, told_of, uncertain_of
 from scenarios.uncertainty.measured import KINDS, measure_of, ranked
 
@@ -20,6 +21,29 @@ def in_worlds(asked: Scenario, samples: int | None = None) -> Scenario:
     count = uncertain.sampling.samples if samples is None else samples
     told = told_of(uncertain.sampling, 0, count)
     return at_samples(asked, draw(uncertain, count), told)
+
+
+def at_one_point(asked: Scenario, otherwise: str) -> Uncertain:
+    """Return what is uncertain in a question without axes; ``otherwise``: what to do where it has some.
+
+    Raises ScenarioError where nothing is uncertain, and for a sweep.
+    """
+    uncertain = uncertain_of(asked)
+    if uncertain is None:
+        raise ScenarioError.of(
+            asked.file,
+            "uncertain",
+            "nothing is uncertain in this question",
+            "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }",
+        )
+    if asked.sweep:
+        raise ScenarioError.of(
+            asked.file,
+            "sweep",
+            f"this scenario sweeps {', '.join(asked.sweep)}",
+            otherwise,
+        )
+    return uncertain
 
 
 def _same_worlds(asked: Scenario) -> None:

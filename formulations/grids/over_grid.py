@@ -36,10 +36,9 @@ def sides(region: Region) -> tuple[int, ...]:
     return tuple(len(range(s.start, s.stop, s.step or 1)) for s in region)
 
 
-def numbered(piece: Region, region: Region) -> Array:
-    """Return the numbers (C order) that the points of a piece have among those of the block it is cut from."""
-    own = [np.arange(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True)]
-    return np.ravel_multi_index(np.ix_(*own), sides(region)).reshape(-1)
+def within(piece: Region, region: Region) -> Region:
+    """Return where a piece is in the arrays of the block that it is cut from."""
+    return tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def _between(ordered: Array, place: float) -> float:
     return above - (above - below) * (1.0 - part) if part >= 0.5 else below + (above - below) * part
 
 
-def tail(values: Array, beyond: float, level: float = ESTIMATE_LEVEL) -> Estimate:
+def tail(values: Array, beyond: float) -> Estimate:
     """Return the mean of the greatest 1 - ``beyond`` of independent samples, with its bootstrap interval.
 
     With q the quantile ``beyond`` of the samples it is the mean of q + max(x - q, 0) / (1 - beyond) (Rockafellar and
@@ -133,7 +133,7 @@ def tail(values: Array, beyond: float, level: float = ESTIMATE_LEVEL) -> Estimat
     least over all q.
     """
     q = float(np.sort(values)[rank(len(values), beyond) - 1])
-    return mean(q + np.maximum(np.asarray(values, float) - q, 0.0) / (1.0 - beyond), level)
+    return mean(q + np.maximum(np.asarray(values, float) - q, 0.0) / (1.0 - beyond))
 
 
 def rank(count: int, of: float) -> int:
@@ -177,23 +177,23 @@ def may_fail(
 
 
 def samples_needed(
-    probability: float, decided: int, confidence: float = FAIL_CONFIDENCE, choices: int = 1, failing: int = 0
+    probability: float, decided: int, confidence: float = FAIL_CONFIDENCE, choices: int = 1
 ) -> int:
-    """Return the least number of samples of which ``failing`` may fail: the inverse of ``may_fail``.
+    """Return the least number of samples of which none may fail: the inverse of ``may_fail``.
 
-    With confidence 0 the least number whose plain share may leave out as many: 1 / (1 - probability) for one.
+    With confidence 0 the least number whose plain share may leave out one: 1 / (1 - probability).
 
     Raises ValueError unless 0 <= probability < 1.
     """
     if not 0.0 <= probability < 1.0:
         raise ValueError(f"probability {probability:g} needs more samples than there are: it lies below 1")
     if confidence <= 0.0:
-        return max(math.ceil((max(failing, 1)) / (1.0 - probability) - 1e-9), 1)
+        return max(math.ceil(1.0 / (1.0 - probability) - 1e-9), 1)
     high = 1
-    while not _may_fail_so_often(high, failing, probability, decided, confidence, choices):
+    while not _may_fail_so_often(high, 0, probability, decided, confidence, choices):
         high *= 2
     return _first_that_holds(
-        high // 2, high, lambda n: _may_fail_so_often(n, failing, probability, decided, confidence, choices)
+        high // 2, high, lambda n: _may_fail_so_often(n, 0, probability, decided, confidence, choices)
     )
 
 

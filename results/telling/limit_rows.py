@@ -40,7 +40,7 @@ def _families(solution: Facts) -> Mapping[str, Mapping[str, LimitState]]:
     found: dict[str, dict[str, LimitState]] = {}
     for name, state in solution.limits.items():
         holds = state.binding or state.slack >= 0
-        if words.own(solution, name) and "." in name and holds and not words.buys(solution, name, state):
+        if words.own(solution, name) and "." in name and holds and not words.buys(solution, state):
             found.setdefault(_family(name), {})[name] = state
     return {family: limits for family, limits in found.items() if len(limits) >= FAMILY_LIMITS}
 
@@ -73,7 +73,7 @@ def _limit_row(solution: Facts, name: str, state: LimitState) -> tuple[str, ...]
         asked,
         reached,
         words.slack(state) + words.share(solution, state),
-        words.buys(solution, name, state),
+        words.buys(solution, state),
     )
 
 

@@ -98,7 +98,7 @@ def next_best(solution: Facts, told: NextBest) -> str:
     )
 
 
-def buys(solution: Facts, name: str, state: LimitState) -> str:
+def buys(solution: Facts, state: LimitState) -> str:
     """Write the sensitivity to a limit, d log(objective) / d log(limit), or where the answer next changes."""
     goal = solution.objective_name or "objective"
     if state.next_change is not None:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dse.quantities import show
-from dse.system.columns import aligned
 from results.uncertainty.indices import Indices, ranked
+from results.uncertainty.worlds_text import Table, in_lines
 
 if TYPE_CHECKING:
     from results.telling.fresh import Estimate
     from results.uncertainty.matters import Losses, Matters
 
-Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
 LOSS_ROUNDING = 1e-12
 """Relative to the mean: losses below it are rounding of sums."""
 MOST_INDICES = 3
@@ -126,7 +125,4 @@ def _percent_interval(e: Estimate) -> str:
 
 def to_text(found: Matters) -> str:
     """Write it as plain text."""
-    lines = [found.title, *sentences(found)]
-    for name, head, rows in tables(found):
-        lines += ["", name, *aligned([head, *rows])]
-    return "\n".join(lines)
+    return in_lines(found.title, sentences(found), tables(found))

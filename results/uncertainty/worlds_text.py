@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dse.machines import is_file
@@ -154,8 +154,13 @@ def _fixed_rows(found: Worlds) -> Iterator[list[str]]:
 
 def to_text(found: Worlds) -> str:
     """Return the study as plain text."""
-    lines = [found.title, *sentences(found)] if found.title else sentences(found)
-    for name, head, rows in tables(found):
+    return in_lines(found.title, sentences(found), tables(found))
+
+
+def in_lines(title: str, sentences: Sequence[str], tables: Iterable[Table]) -> str:
+    """Write a title, if any, sentences and tables as plain text."""
+    lines = [title, *sentences] if title else [*sentences]
+    for name, head, rows in tables:
         lines += ["", name, *aligned([head, *rows])]
     return "\n".join(lines)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
+
+from dse.models.described.model_text import toml_string
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -37,19 +38,14 @@ def plain(value: Any) -> Any:
 
 
 def _toml_key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else _string(name)
-
-
-def _string(text: str) -> str:
-    # JSON escapes are TOML escapes, except that JSON leaves DEL as it stands
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+    return name if _BARE_KEY.fullmatch(name) else toml_string(name)
 
 
 def _toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return _string(value)
+        return toml_string(value)
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, list | tuple):

@@ -21,7 +21,6 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers.designs import TRIED_TOGETHER, Grid, Table
-from solvers.many_points import blocks
 from solvers.many_points.by_choice import SURE
 
 LARGE_TABLE = 2000
@@ -49,7 +48,7 @@ class Asked:
     def at(self, own: Points) -> Asked:
         """Return the same at some of the points."""
         kinds, which = np.unique(self.which[own], return_inverse=True)
-        question, near = blocks.part(self.question, own), blocks.part(self.near, kinds)
+        question, near = divided.at(self.question, own), divided.at(self.near, kinds)
         return replace(self, question=question, near=near, which=which.reshape(-1))
 
     def tables(self, narrow: Callable[[Grid, Asked], Sequence[Points]]) -> list[Table]:
@@ -103,7 +102,7 @@ class Mesh:
         """Return the same at one of its points."""
         axes = len(self.x)
         own = {n: v[[k]] if np.ndim(v) > axes and len(v) > 1 else v for n, v in self.metrics.items()}
-        return Mesh(self.x, blocks.part(self.near, np.array([k])), own)
+        return Mesh(self.x, divided.at(self.near, np.array([k])), own)
 
     def rows(self, question: Question) -> list[tuple[RowKey, Array]]:
         """Limits as ratios, of a question that has the bounds of some points."""
@@ -122,7 +121,7 @@ def _by_kinds(every: Grid, asked: Asked, take: Callable[[Points, Mesh], None]) -
         if kinds.size > step:
             waiting += [kinds[:step], kinds[step:]]
             continue
-        near = divided.before_axes(blocks.part(asked.near, kinds), len(x))
+        near = divided.before_axes(divided.at(asked.near, kinds), len(x))
         try:
             with np.errstate(all="ignore"):
                 at = {n: plain(v) for n, v in evaluation.metrics(near, x).items()}
@@ -149,7 +148,7 @@ def _breaks_few(asked: Asked, kinds: Points, mesh: Mesh, most: int) -> Any:
 
     ends = loosest(np.minimum, np.inf), loosest(np.maximum, -np.inf)
     broken: Any = np.int8(0)
-    for _, ratio in mesh.rows(divided.with_ends(blocks.part(asked.question, points), *ends)):
+    for _, ratio in mesh.rows(divided.with_ends(divided.at(asked.question, points), *ends)):
         broken = broken + (np.isfinite(ratio) & (ratio > 1.0 + SURE))
     few = np.asarray(broken <= most)
     return few.any(axis=0) if few.ndim > len(mesh.x) else few
@@ -163,7 +162,7 @@ def _broken(every: Grid, asked: Asked, points: Points, mesh: Mesh) -> list[Any]:
     found: dict[RowKey, Any] = {}
     # one point after the other: numbers of all designs at several do not stay near the processor
     for point in points[:, None]:
-        for key, ratio in mesh.rows(blocks.part(asked.question, point)):
+        for key, ratio in mesh.rows(divided.at(asked.question, point)):
             own = ~(ratio <= 1.0 + HOLDS)
             own = own[0] if own.ndim > len(every.axes) else own
             found.setdefault(key, np.zeros(own.shape, np.int32))

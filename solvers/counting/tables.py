@@ -152,12 +152,12 @@ def why(asked: Asked, own: Points) -> Why:
     broken = subsets.broken(ratios, names, (len(own), by_ways.size))
     known = subsets.Known(names, broken, True, decided, search)
     met = along_bounds(known.met, question, names, len(own))
-    return Why(names, met, values, lambda some: blocks.part(question, some))
+    return Why(names, met, values, lambda some: divided.at(question, some))
 
 
 def _free_box_feasibility(question: Question, some: Points, free: Collection[str]) -> Codes:
     """Whether limits can hold together where bounds and whole numbers of what is decided are given up, too."""
-    relaxed = subsets.without(divided.flat(blocks.part(question, some)), free)
+    relaxed = subsets.without(divided.flat(divided.at(question, some)), free)
     return feasibility.feasible(relaxed, boxes.spaces(relaxed, len(some)))
 
 
@@ -165,7 +165,7 @@ def nothing_beyond(question: Question, some: Points) -> Mask:
     """Tell of which points ``some`` no power beyond those listed meets the limits."""
     if not any(d.endless for d in question.decide):
         return np.ones(len(some), bool)
-    return feasibility.nothing_beyond(divided.flat(blocks.part(question, some)), len(some))
+    return feasibility.nothing_beyond(divided.flat(divided.at(question, some)), len(some))
 
 
 def _limits_of_table_conflicts(asked: Asked) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Differ, Points, plain
-from formulations.grids import over_grid
+from formulations.grids import divided, over_grid
 from formulations.programs.program import Run, is_linear, run
 from formulations.tolerances import HOLDS
 from scenarios.question import Question, combinations
@@ -94,7 +94,7 @@ def _nowhere(question: Question, none: Points) -> Points:
     """Those of the points without a design that have none where numbers may be far larger, either."""
     if not len(none):
         return none
-    farther = replace(blocks.part(question, none), reach=wider.STEPS[-1])
+    farther = replace(divided.at(question, none), reach=wider.STEPS[-1])
     every = [_combination(chosen, asked, len(none)) for chosen, asked in combinations(farther)]
     return none[np.all([np.isinf(c.value) & ~c.unsure & (c.missed > SURE) for c in every], axis=0)]
 
@@ -125,17 +125,17 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> B
 
 def why(question: Question, own: Points) -> Why:
     """What tells why points ``own`` have no design in one combination of names."""
-    near = blocks.part(question, own)
+    near = divided.at(question, own)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
     names, keys = _limit_names(c), [x.key for x in c.limits]
     known = _Known(c, names, counts.sets(c), counts.numbers(c, [x.form for x in c.limits]))
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-        asked = blocks.part(near, some)
+        asked = divided.at(near, some)
         factor = partial(_least_factor_by_search, asked, len(some), run(asked))
         return conflicts.feasible_values(asked, keys, conflict, factor)
 
-    return Why(names, by_set(known.met), values, lambda some: blocks.part(near, some))
+    return Why(names, by_set(known.met), values, lambda some: divided.at(near, some))
 
 
 def _least_factor_by_search(question: Question, count: int, known: Run, which: int) -> Array:

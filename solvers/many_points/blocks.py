@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import handover
 from formulations.arithmetics.many import Array, Differ, Many, Points
-from formulations.grids import divided, over_grid
+from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
 from results.dataset import Arrays, Layout, layout, only
 from scenarios.question import Question
@@ -37,8 +37,6 @@ ROWS_TRIED = 1000
 """Values of an axis that are tried when it is looked at how many structures it has."""
 
 Answer = Callable[[Question, Points], Mask]
-part = divided.at
-part = divided.at
 
 
 @dataclass(frozen=True, slots=True)

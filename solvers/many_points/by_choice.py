@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import handover
 from formulations.arithmetics.many import Array, Points
-from formulations.grids import over_grid
+from formulations.grids import divided, over_grid
 from formulations.grids.over_grid import Region
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, blank, layout, only
 from results.solution import Status
@@ -384,7 +384,7 @@ def put_best(
     for k, b in enumerate(every):
         own = some & (which == k) & ~unsure
         if own.any():
-            judged = judge(blocks.part(b.question, own), b.x(own), b.bound[own], (int(own.sum()),))
+            judged = judge(divided.at(b.question, own), b.x(own), b.bound[own], (int(own.sum()),))
             good[own] = judged.good
             answers.put(points[own], judged, judged.good, {}, b.chosen)
     missed = np.min([b.missed for b in every], axis=0) > SURE

@@ -114,15 +114,13 @@ class Evaluated(OverGrid):
         if self.spread.scattered and any(k is not None for k in self.spread.kinds):
             # only where names change need rows of one kind be together
             return over_grid.in_order(self, plan, region)
-        shape = tuple(s.stop - s.start for s in region)
+        shape = over_grid.sides(region)
         arrays = _empty(plan, shape)
         left = np.zeros(shape, bool)
         judged = any(v.role == "status" for v in plan.variables)
         for piece in self.spread.pieces(region, EVALUATED_TOGETHER):
             for done, found in self._numbers(piece, judged=judged):
-                at = tuple(
-                    slice(p.start - s.start, p.stop - s.start) for p, s in zip(done, region, strict=True)
-                )
+                at = over_grid.within(done, region)
                 if found is None:
                     left[at] = True
                 else:

@@ -134,28 +134,29 @@ class AtVertex:
         into = BlockAnswers(plan, left.shape)
         arrays |= {n: a for n, a in into.arrays.items() if n not in arrays}
         unlike = ~left & ~np.isin(arrays["status"], [OPTIMAL, INFEASIBLE])
-        self._leave(left, unlike, ANOTHER_VERTEX)
+        _leave(left, unlike, ANOTHER_VERTEX)
+        numbers = np.arange(left.size).reshape(left.shape)
         for piece in self.spread.pieces(region, VALIDATED_TOGETHER):
-            at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
+            at = over_grid.within(piece, region)
             question = self.spread.question(piece)
             if _vertex(question) != self.vertex:
-                self._leave(left[at], ~left[at], ANOTHER_VERTEX)
+                _leave(left[at], ~left[at], ANOTHER_VERTEX)
                 continue
             here = {n: a[at] for n, a in arrays.items()}
-            self._leave(left[at], ~left[at] & _at_end(question, here), AT_SEARCH_END)
+            _leave(left[at], ~left[at] & _at_end(question, here), AT_SEARCH_END)
             _put_nominal(plan, question, here, left[at])
-            block = Block(self.spread, piece)
             good = np.flatnonzero((here["status"] == OPTIMAL) & ~left[at])
             if good.size:
                 designs = {d.name: here[d.name].reshape(-1)[good] for d in question.decide}
-                numbered = over_grid.numbered(piece, region)
-                tables.put_fresh(into, numbered[good], block.question(good), designs)
+                tables.put_fresh(
+                    into, numbers[at].reshape(-1)[good], Block(self.spread, piece).question(good), designs
+                )
         return arrays, left
 
-    @staticmethod
-    def _leave(left: Mask, some: Mask, reason: str) -> None:
-        handover.hand_over(reason, int(np.count_nonzero(some)))
-        left |= some
+
+def _leave(left: Mask, some: Mask, reason: str) -> None:
+    handover.hand_over(reason, int(np.count_nonzero(some)))
+    left |= some
 
 
 def _designs(question: Question, here: Arrays, good: Mask) -> dict[str, NDArray[Any]]:

@@ -113,11 +113,11 @@ def validated(
     return validation.validated(worlds, numbers, promised, seed, sorted({*validation.QUANTILES, *of}), told)
 
 
-def sampled(question: Question, count: int | None = None, *, seed: int | None = None) -> Worlds:
-    """Return the worlds of a question, drawn as it says; ``count``, ``seed``: others than its own."""
+def sampled(question: Question, count: int | None = None) -> Worlds:
+    """Return the worlds of a question, drawn as it says; ``count``: another than its own."""
     uncertain = question.uncertain
     assert uncertain is not None, "only what is uncertain has samples"
-    values = draw(uncertain, uncertain.sampling.samples if count is None else count, seed=seed)
+    values = draw(uncertain, uncertain.sampling.samples if count is None else count)
     return of_values(dataclasses.replace(question, uncertain=None, measure=None), values)
 
 

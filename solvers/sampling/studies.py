@@ -75,7 +75,7 @@ def _continued_study(question: Question, asked: Search) -> Found:
             else:
                 study.sampler = sampler.made(asked, 0, len(study.get_trials(deepcopy=False)))
                 work(study, sampler.objective(designs, asked), asked.trials)
-            _end_unfinished(study, storage)
+            _end_unfinished(study)
             return sampler.read(designs, asked, study)
         except UnreadableState as problem:
             raise StudyError(f"{asked.storage}: the study {asked.study!r}: {problem}") from problem
@@ -242,7 +242,7 @@ def _before(study: optuna.Study, number: int) -> int:
     return sum(t.number < number for t in alive)
 
 
-def _end_unfinished(study: optuna.Study, storage: optuna.storages.RDBStorage) -> None:
+def _end_unfinished(study: optuna.Study) -> None:
     """End what a process that died has left under way or waiting, now that all that was asked for is done."""
     for trial in study.get_trials(deepcopy=False, states=(State.RUNNING, State.WAITING)):
         try:

@@ -1,12 +1,12 @@
 """Communication lower bounds (3)-(5) and Figure 3, and that the algorithms attain them."""
 
+import lower_bounds as low
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dse import models
-from dse.models.algorithms import lower_bounds as low
 
 EXPONENTS = [3.0, float(np.log2(7.0))]
 

@@ -206,6 +206,7 @@ def test_what_the_user_asks_for_beyond_the_search_is_searched(three_numbers: str
     assert found.objective == pytest.approx(1e40 * 1e32, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_what_falls_until_floats_end_is_unbounded(three_numbers: str) -> None:
     """f falls with b without end, and a far enough to hold the limits is always there."""
     asked = {

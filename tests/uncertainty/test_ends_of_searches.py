@@ -85,7 +85,9 @@ def test_what_improves_for_ever_is_unbounded(way: str) -> None:
 
 
 @pytest.mark.parametrize("measure", ["mean", "worst"])
-@pytest.mark.parametrize("name", ["machine.energy_per_flop", "machine.time_per_flop"])
+@pytest.mark.parametrize(
+    "name", ["machine.energy_per_flop", pytest.param("machine.time_per_flop", marks=pytest.mark.slow)]
+)
 def test_an_efficiency_that_improves_for_ever_in_every_sample_is_unbounded(name: str, measure: str) -> None:
     """Exponents tell it, as they do of one world: the mean of a quotient is no geometric program."""
     question = {

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +56,6 @@ class Behaviour:
     by the fit to all of them, SI; ``numbers``: the columns; ``lines``: of the runs in the file; ``estimates``:
     coefficients of a sum with intervals (95 %); ``notes``: what the user should know.
     """
-
-    KIND: ClassVar[str] = "model"
 
     fitted: Fitted
     held: HeldOut

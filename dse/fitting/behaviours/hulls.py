@@ -12,7 +12,6 @@ from dse.models.described.model_files import MOST_FACETS
 
 MOST_DIMENSIONS = 6
 # sides that differ by less are one
-ALIKE_DIGITS = 2
 SIDE_ROUNDING = 1e-9
 MOST_SIDES = 60
 

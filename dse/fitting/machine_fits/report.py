@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.fitting.statistics import Errors
 from dse.machines.settings import QUANTITIES
+from dse.models.described.model_text import toml_string
 from dse.quantities import show
 from dse.system.columns import aligned
 from dse.version import VERSION
@@ -159,7 +159,7 @@ def machine_file(fit: Fit) -> str:
     for kind, found in _all_errors(fit).items():
         lines += [
             "",
-            f"[fit.errors.{_toml_string(kind)}]",
+            f"[fit.errors.{toml_string(kind)}]",
             *(f"{k} = {v!r}" for k, v in asdict(found).items()),
         ]
     for p in fit.parameters:
@@ -199,9 +199,4 @@ def _quantities(values: Mapping[str, float]) -> list[str]:
 
 
 def _toml_entry(key: str, value: str) -> str:
-    return f"{key} = {_toml_string(value)}"
-
-
-def _toml_string(value: str) -> str:
-    # JSON escapes are TOML escapes, except that JSON leaves DEL as it stands
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    return f"{key} = {toml_string(value)}"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from dse.fitting.errors import save
 from dse.fitting.machine_fits import clock_file, picture, report
@@ -92,8 +92,6 @@ class Fit:
     the user should know. ``form``: which of a model's forms was fitted, where it has several. ``correlation``: of the
     estimates, by pairs of parameters.
     """
-
-    KIND: ClassVar[str] = "machine"
 
     model: str
     name: str

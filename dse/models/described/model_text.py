@@ -14,16 +14,18 @@ from dse.models.described.model_files import FORMAT, KIND
 def written(fitted: Fitted, head: Sequence[str] = ()) -> str:
     """Return the text of a model file; ``head``: lines of comment at its top."""
     lines = [*(f"# {line}".rstrip() for line in head)]
-    lines += [f"format = {FORMAT}", f'kind   = "{KIND}"', f"name   = {_string(fitted.name)}"]
-    lines += [f"{k:6} = {_string(v)}" for k, v in (("title", fitted.title), ("source", fitted.source)) if v]
-    lines += [f"notes  = {_string(fitted.notes)}"] if fitted.notes else []
+    lines += [f"format = {FORMAT}", f'kind   = "{KIND}"', f"name   = {toml_string(fitted.name)}"]
+    lines += [
+        f"{k:6} = {toml_string(v)}" for k, v in (("title", fitted.title), ("source", fitted.source)) if v
+    ]
+    lines += [f"notes  = {toml_string(fitted.notes)}"] if fitted.notes else []
     lines += [f'form   = "{fitted.form}"']
     lines += [f"sharpness = {fitted.sharpness!r}"] if fitted.form == SOFTMAX else []
     lines += ["", "[target]", *_name_unit_meaning(fitted.target, fitted.unit, fitted.meaning)]
     for c in fitted.columns:
-        lines += ["", f"[columns.{c.name}]", f"unit = {_string(c.unit)}"]
+        lines += ["", f"[columns.{c.name}]", f"unit = {toml_string(c.unit)}"]
         lines += [f"least = {c.least!r}", f"greatest = {c.greatest!r}"]
-        lines += [f"meaning = {_string(c.meaning)}"] if c.meaning else []
+        lines += [f"meaning = {toml_string(c.meaning)}"] if c.meaning else []
     for t in fitted.terms:
         lines += ["", "[[terms]]", *_term_lines(t)]
     for d in fitted.derived:
@@ -40,8 +42,8 @@ def written(fitted: Fitted, head: Sequence[str] = ()) -> str:
 
 
 def _name_unit_meaning(name: str, unit: str, meaning: str) -> list[str]:
-    about = [f"meaning = {_string(meaning)}"] if meaning else []
-    return [f"name = {_string(name)}", f"unit = {_string(unit)}", *about]
+    about = [f"meaning = {toml_string(meaning)}"] if meaning else []
+    return [f"name = {toml_string(name)}", f"unit = {toml_string(unit)}", *about]
 
 
 def _term_lines(t: Term) -> list[str]:
@@ -55,9 +57,10 @@ def _powers(exponents: Mapping[str, float]) -> str:
 
 
 def _toml_literal(value: Any) -> str:
-    return _string(value) if isinstance(value, str) else repr(value)
+    return toml_string(value) if isinstance(value, str) else repr(value)
 
 
-def _string(text: str) -> str:
+def toml_string(text: str) -> str:
+    """Return a text as TOML has it, in quotation marks."""
     # JSON escapes are TOML escapes, except that JSON leaves DEL as it stands
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

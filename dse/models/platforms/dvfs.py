@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -179,7 +179,7 @@ def equations(g: Any, plan: Plan) -> Mapping[str, Any]:
         "energy_constant": sum(picked("constant")),
         "energy_switching": switching,
         "switches": switches,
-        "phase_power": _greatest(powers),
+        "phase_power": reduce(maximum, powers),
         "race_time": race_time,
         "race_energy": race_energy,
         "race_saving": 1.0 - per(energy, race_energy),
@@ -194,13 +194,9 @@ def _idle_energy(g: Any, prices: Sequence[tuple[Mapping[str, Any], Any]], time: 
     if not hasattr(g, PERIOD.name):
         return None
     stated = getattr(g.machine, IDLE_POWER.name, None)
-    return (_least_of_values([constant for _, constant in prices]) if stated is None else stated) * (
+    return (reduce(minimum, [constant for _, constant in prices]) if stated is None else stated) * (
         g.period - time
     )
-
-
-def _least_of_values(values: Sequence[Any]) -> Any:
-    return minimum(*values) if len(values) > 1 else values[0]
 
 
 def _energy_with_idle(energy: Any, idle: Any) -> Any:
@@ -240,14 +236,15 @@ def _prices(g: Any, setting: Setting, stated: Any) -> tuple[Mapping[str, Any], A
 def _phase_time(g: Any, phase: Phase, setting: Setting, counts: Any, stated: Any) -> Any:
     if phase.timed:
         return getattr(counts, f"{TIMES.name}.{setting.name}")
-    return _greatest(
+    return reduce(
+        maximum,
         [
             per(
                 getattr(counts, o.count),
                 getattr(g.machine, f"{o.count}_per_cycle") * getattr(stated, clock(o)),
             )
             for o in phase.operations
-        ]
+        ],
     )
 
 
@@ -266,10 +263,6 @@ def _flops(g: Any, plan: Plan) -> Any:
 def _switches(chosen: Sequence[Any]) -> Any:
     """Return how often neighbours differ."""
     return sum((differs(a, b) for a, b in pairwise(chosen) if a is not b), 0.0)
-
-
-def _greatest(values: Sequence[Any]) -> Any:
-    return maximum(*values) if len(values) > 1 else values[0]
 
 
 def _race(g: Any, plan: Plan, costs: Sequence[Costs]) -> tuple[list[Any], Any, Any]:
@@ -295,13 +288,13 @@ def _fastest_setting(times: Sequence[Any], energies_: Sequence[Any]) -> Any:
 
     By maxima and comparisons alone, so that times and energies may be arrays.
     """
-    highest = _greatest([per(1.0, t) for t in times])
+    highest = reduce(maximum, [per(1.0, t) for t in times])
     fast = [reaches(per(1.0, t) * (1.0 + _TIE), highest) for t in times]
-    top = _greatest(energies_)
-    gain = _greatest([f * (top - e) for f, e in zip(fast, energies_, strict=True)])
+    top = reduce(maximum, energies_)
+    gain = reduce(maximum, [f * (top - e) for f, e in zip(fast, energies_, strict=True)])
     frugal = [f * reaches(top - e + _TIE * top, gain) for f, e in zip(fast, energies_, strict=True)]
     many = len(times)
-    return many + 1.0 - _greatest([f * (many - i) for i, f in enumerate(frugal)])
+    return many + 1.0 - reduce(maximum, [f * (many - i) for i, f in enumerate(frugal)])
 
 
 def expand(parts: Parts) -> Model:

@@ -30,7 +30,7 @@ from dse.sweeping.checks.parts import (
 from dse.system.records import dataclass
 from formulations import evaluation, handover
 from formulations.grids.divided import with_each_number
-from formulations.grids.over_grid import Region, Spread, whole
+from formulations.grids.over_grid import Region, Spread, whole, within
 from formulations.tolerances import HOLDS
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
 from results.solution import Status
@@ -65,7 +65,7 @@ def judged(spread: Spread, plan: Layout, region: Region, arrays: Arrays) -> Find
         room //= side
         start = int(dice.integers(s.start, s.stop - side + 1))
         part.insert(0, slice(start, start + side))
-    at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(part, region, strict=True))
+    at = within(tuple(part), region)
     some = check(spread, plan, tuple(part), {name: a[at] for name, a in arrays.items()}, bounds=decided)
     if not decided:
         return some
@@ -84,7 +84,7 @@ def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bound
     found = Findings()
     asked_once = next(iter(spread.grid.bases.values())).model.black_box
     for piece in spread.pieces(region, CHECKED_TOGETHER):
-        at = tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(piece, region, strict=True))
+        at = within(piece, region)
         part = Part(spread, plan, piece, {name: values[at] for name, values in arrays.items()})
         found.points += math.prod(part.shape)
         with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Points
-from formulations.grids import over_grid
+from formulations.grids import divided, over_grid
 from formulations.programs import row_ends
 from formulations.programs.program import (
     Program,
@@ -248,7 +248,7 @@ def _optimal(
     rates, sure = _rates(p, n, u, y, value, rows)
     good &= sure
     user_bound = to_user(p, n, np.minimum(bound, value))
-    judged = judge(blocks.part(question, mask), p.designs(u), user_bound, (len(u),))
+    judged = judge(divided.at(question, mask), p.designs(u), user_bound, (len(u),))
     good &= judged.good
     answers.put(points[mask], judged, good, rates)
     return good

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from formulations.arithmetics.forms import Some
 from formulations.arithmetics.many import Array, Points
+from formulations.grids import divided
 from formulations.programs import row_ends
 from formulations.programs.program import Program, is_ratio
 from formulations.tolerances import SLACK
@@ -56,14 +57,14 @@ def told(
 
         def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
             asked = np.isin(np.arange(len(mask)), now[some])
-            here = blocks.part(question, asked)
+            here = divided.at(question, asked)
 
             def factor(which: int) -> Array:
                 return np.asarray(np.min([_least_factor_at_points(p, which, asked) for p in made], axis=0))
 
             return conflicts.feasible_values(here, made[0].keys, conflict, factor)
 
-        why = Why(names, conflicts.by_set(met), values, lambda some: blocks.part(question, now[some]))
+        why = Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, now[some]))
         return answers.conflicts(points[now], why)
 
     for left in blocks.together(own, answer):

@@ -22,7 +22,7 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Canonical
 from formulations.grids.divided import take
-from formulations.problem import Goal, Kind, Problem, Row
+from formulations.problem import Goal, Kind, Row
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
@@ -93,8 +93,7 @@ def minimise(
     if asked.goal is not None and exact is None:
         master.cut(x, at, np.ones(1, bool))
     for _ in range(MASTER_ROUNDS):
-        problem = master.problem(exact)
-        searched = structured.search(problem)
+        searched = structured.search(master.problem(exact))
         found = structured.settle(searched, tied=False)
         if found.outcome.x is None or found.outcome.status not in (Status.OPTIMAL, Status.FEASIBLE):
             return Found(
@@ -111,7 +110,7 @@ def minimise(
         return Found(dataclasses.replace(found.outcome, x=x), needed=needed_worlds(master.worlds()))
     found, x = _settled_ties(master, searched, found, x, exact)
     outcome = dataclasses.replace(found.outcome, x=x, solver="dse cuts over samples")
-    elasticities, why = _weights_of_limits(master, problem, found)
+    elasticities, why = _weights_of_limits(master, found)
     return Found(
         outcome,
         elasticities,
@@ -222,9 +221,7 @@ def some_worlds(worlds: Worlds, some: set[int]) -> str:
     return f"{worlds.word if len(some) == 1 else worlds.plural} {numbers}"
 
 
-def _weights_of_limits(
-    master: Master, problem: Problem, found: Optimum
-) -> tuple[dict[RowKey, Elasticity], str]:
+def _weights_of_limits(master: Master, found: Optimum) -> tuple[dict[RowKey, Elasticity], str]:
     """Percent of the measure per percent of a limit: its multipliers, summed over the worlds that the master holds.
 
     Without them, why.
