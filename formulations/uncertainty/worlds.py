@@ -139,6 +139,7 @@ class Worlds:
 
     def at_some(self, points: NDArray[np.intp]) -> Worlds:
         """Return the worlds of a question at many points (``Many`` numbers) at some of these."""
+        assert self.near is None, "of kinds of points others are left"
 
         def there(v: Any) -> Any:
             return Many(v.values[points]) if isinstance(v, Many) else v
