@@ -141,7 +141,7 @@ def test_an_optimum_tells_everything_a_reader_needs(optimal: Solution):
 def test_the_sensitivity_of_a_maximised_objective_has_its_own_sign(optimal: Solution):
     most = dataclasses.replace(optimal, maximize=True, objective_name="performance")
     state = LimitState(1.0, 1.0, "max", "W", 0.0, binding=True, elasticity=0.5)
-    assert words.buys(most, "power", state) == "+0.5 %/%"
+    assert words.buys(most, state) == "+0.5 %/%"
     assert "greatest performance" in to_text(most)
 
 
