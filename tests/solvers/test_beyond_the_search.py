@@ -207,6 +207,7 @@ def test_what_the_user_asks_for_beyond_the_search_is_searched(three_numbers: str
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # 40 s of processor: on a busy machine more than the 300 s of others
 def test_what_falls_until_floats_end_is_unbounded(three_numbers: str) -> None:
     """f falls with b without end, and a far enough to hold the limits is always there."""
     asked = {
