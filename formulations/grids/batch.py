@@ -151,12 +151,13 @@ def cases(problem: Problem) -> tuple[Problem, ...]:
 
 
 def structure_at(spread: Spread, place: tuple[int, ...]) -> tuple[Problem, ...] | None:
-    """Return the structure of the question at a point of a grid, recognised once."""
-    if place not in spread.firsts:
-        while len(spread.firsts) >= FIRSTS_KEPT:
-            spread.firsts.pop(next(iter(spread.firsts)), None)
-        spread.firsts[place] = structure(spread.grid.question(place))
-    found: tuple[Problem, ...] | None = spread.firsts[place]
+    """Return the structure of the question at a point of a grid; of the first points asked for it is kept."""
+    # several threads ask: nothing is taken out that another one is about to read
+    found: tuple[Problem, ...] | None = spread.firsts.get(place)
+    if found is None:
+        found = structure(spread.grid.question(place))
+        if len(spread.firsts) < FIRSTS_KEPT:
+            spread.firsts[place] = found
     return found
 
 

@@ -91,8 +91,9 @@ def way(grid: Grid) -> Offer:
     found = over(grid)
     if found.kind != SEARCH:
         return Offer(found)
-    compiled = isinstance(found.answer, partial) and found.answer.keywords["compiled"]
-    return blocks.offered(found, over(blocks.thinned(grid), compiled=compiled and not effort.only_asked()))
+    # a grid is put in order where its kernel is compiled
+    compiled = found.ordered and not effort.only_asked()
+    return blocks.offered(found, over(blocks.thinned(grid), compiled=compiled))
 
 
 def over(grid: Grid, *, compiled: bool | None = None) -> ByGroup:

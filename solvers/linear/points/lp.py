@@ -119,5 +119,7 @@ def along(a: Array, mask: Mask, dims: int) -> Array:
 
 def to_user(p: Program, n: Rows, value: Array) -> Array:
     """The user's objective from what was minimised."""
-    ratio = -1.0 / value if is_inverse(*milp.objective(p)) else value
-    return np.asarray(ratio if p.sign > 0 else 1.0 / ratio)
+    # what divides by 0 is infinite, which no check lets pass
+    with np.errstate(divide="ignore"):
+        ratio = -1.0 / value if is_inverse(*milp.objective(p)) else value
+        return np.asarray(ratio if p.sign > 0 else 1.0 / ratio)
