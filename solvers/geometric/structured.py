@@ -85,27 +85,32 @@ def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
     )
 
 
-def search(problem: Problem, reached: branch.Reached | None = None) -> Searched:
+def search(problem: Problem, reached: branch.Reached | None = None, *, tied: bool = True) -> Searched:
     """Find the optimum and its bound.
 
     What the search box alone forbids or holds is asked again in a far larger box, and with the slack that feasibility
     is granted, before it is called infeasible or unbounded. ``reached``: what is found beside this problem; only
-    designs as good as that are looked for, and "infeasible" then means that there is none.
+    designs as good as that are looked for, and "infeasible" then means that there is none. ``tied``: find out how far
+    the best designs reach, which only settling ties asks.
     """
     stated = problem.goal is not None and bool(problem.goal.numerator.terms)
     goal = problem.goal if stated else next(iter(ties.tie_goals(problem, "")), None)
     own = batch.alone(dataclasses.replace(problem, goal=goal), goal)
     s = Searched(problem, stated, geometric_answers.blank(own))
-    found = _searched_in_box(s, own, reached)
+    found = _searched_in_box(s, own, reached, tied=tied)
     if found.done is None and geometric_answers.to_ask_farther(s.answers, ONE).size:
-        found = _searched_in_box(s, batch.alone(optima.eased(own.problem), goal), reached, last=True)
+        far = partial(_searched_in_box, s, batch.alone(optima.eased(own.problem), goal), reached, last=True)
+        found = far(tied=False)
+        if tied and found.part is not None and found.part.points.size and found.part.found.alone is None:
+            # as a rule there is no end: only where there is one it is worth finding out how far designs reach
+            found = far(tied=True)
     if reached is not None:
         reached.by(found.value)
     return found
 
 
 def _searched_in_box(
-    s: Searched, own: Batch, reached: branch.Reached | None, *, last: bool = False
+    s: Searched, own: Batch, reached: branch.Reached | None, *, tied: bool, last: bool = False
 ) -> Searched:
     goal, done = own.problem.goal, None
     if s.stated and goal is not None and own.arrays.divisors:
@@ -116,7 +121,7 @@ def _searched_in_box(
         return dataclasses.replace(s, done=done)
     part, none = geometric_answers.searched(
         s.answers, own, None, ONE, side_by_side.solve,
-        last=last, stated=s.stated, reached=reached,
+        last=last, stated=s.stated, reached=reached, tied=tied,
     )  # fmt: skip
     if last:
         s.answers.status[none] = STATUS_CODES[Status.INFEASIBLE]

@@ -32,6 +32,8 @@ from solvers.patterns import Rows, joined
 FEASIBLE = 1e-9
 NODES_IN_A_ROUND = 64
 NODES_BEFORE_LOOSE = 400
+NODES_FOR_REACH = 1000
+"""Nodes of a point from which on what is as good as the best is not cut further: what is left is searched by ties."""
 LOOSE = 8e-7
 NOISE = 1e-12
 """Rounding of a bound, for each unit of the multipliers' sum."""
@@ -206,12 +208,12 @@ def _closed(s: _State, nodes: Nodes, relaxed: Relaxed | None = None) -> Bools:
     gone: Bools = nodes.bound + noise >= s.level()[nodes.point]
     if s.wanted.reach:
         # what is alike and wide is cut further, unless that has been tried often enough: then there are many optima
-        alike = np.flatnonzero(gone & (nodes.bound < s.value[nodes.point] + ALIKE_NODES))
+        alike = np.flatnonzero(gone & (nodes.bound < s.best()[nodes.point] + ALIKE_NODES))
         near = nodes.take(alike)
         if relaxed is not None:
             near = _where_alike(s, near, relaxed.take(alike))
         width = (near.z_high - near.z_low).max(1, initial=0.0)
-        wide = (width > LEAST_WIDTH) & (s.nodes[near.point] < s.wanted.most // 2)
+        wide = (width > LEAST_WIDTH) & (s.nodes[near.point] < min(NODES_FOR_REACH, s.wanted.most // 2))
         _note_reach(s, near.take(~wide & (near.low <= near.high).all(1)))
         gone[alike[wide]] = False
     np.minimum.at(s.closed, nodes.point[gone], nodes.bound[gone])
@@ -222,7 +224,7 @@ def _where_alike(s: _State, nodes: Nodes, relaxed: Relaxed) -> Nodes:
     """Shrink relaxed nodes to where designs may be as good as the best; an empty one holds none of them."""
     if isinstance(s.by, Bounding) or not nodes.point.size:
         return nodes
-    p, level = _relaxations(s, nodes), s.value[nodes.point] + ALIKE_NODES + relaxed.noise
+    p, level = _relaxations(s, nodes), s.best()[nodes.point] + ALIKE_NODES + relaxed.noise
     low, high = ends_at_level(p.A, p.logc, p.ptr, p.low, p.high, relaxed.y, relaxed.force, level)
     for v, logs in s.tight.allowed.items():
         low[:, v] = parts.values_beside(logs, low[:, v], p.low[:, v], p.high[:, v])[1]
@@ -287,7 +289,7 @@ def _relaxations(s: _State, nodes: Nodes) -> Programs:
     c = s.tight
     a, b, ptr = canon.relaxation(take(c, nodes.point), nodes.z_low, nodes.z_high)
     # a node that holds nothing better is of no more interest
-    enough = s.value + ALIKE_NODES if s.wanted.reach else s.level()
+    enough = s.best() + ALIKE_NODES if s.wanted.reach else s.level()
     A = a if c.divisors else c.exponents
     return Programs(A, b, ptr, nodes.low, nodes.high, content=True, enough=enough[nodes.point])
 

@@ -93,7 +93,7 @@ def minimise(
     if asked.goal is not None and exact is None:
         master.cut(x, at, np.ones(1, bool))
     for _ in range(MASTER_ROUNDS):
-        searched = structured.search(master.problem(exact))
+        searched = structured.search(master.problem(exact), tied=tied)
         found = structured.settle(searched, tied=False)
         if found.outcome.x is None or found.outcome.status not in (Status.OPTIMAL, Status.FEASIBLE):
             return Found(
