@@ -1,7 +1,8 @@
 """Small plots: drawn on terminals that can show them, in signs that these have; never into a pipe."""
 
 import os
-from types import SimpleNamespace
+import sys
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -70,6 +71,15 @@ def test_series_are_told_apart_by_colours_or_by_signs():
     assert first != second
     assert sum(line.count(first) for line in body) == 3
     assert any(second in line for line in body)
+
+
+def test_nothing_is_compiled_to_draw_a_few_lines():
+    """With numba uniplot compiles for five seconds where it draws lines for the first time."""
+    sketch.draw(TWO, FULL)
+    assert isinstance(sys.modules["uniplot.pixel_matrix"]._render_batch_of_lines, FunctionType)
+    import numba
+
+    assert sys.modules["numba"] is numba
 
 
 def test_what_has_no_characters_beyond_ascii_gets_none():

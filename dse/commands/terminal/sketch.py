@@ -7,7 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dse.commands.terminal.printing import say
 from dse.system.records import dataclass
@@ -70,8 +70,8 @@ def terminal() -> Terminal | None:
 def draw(sketch: Sketch, at: Terminal) -> str:
     """Draw a plot as lines of text. Series that colours do not tell apart have signs of their own, in ASCII."""
     import numpy as np
-    from uniplot import plot_to_string
 
+    plot_to_string = _uncompiled_plotting()
     many = len(sketch.series) > 1
     plain = not at.unicode or (many and not at.colours)
     options: dict[str, Any] = {"legend_labels": [s.label for s in sketch.series]} if many else {}
@@ -92,6 +92,19 @@ def draw(sketch: Sketch, at: Terminal) -> str:
     )
     text = "\n".join(line.rstrip() for line in str(drawn).splitlines())
     return text if at.unicode else text.translate(FRAME).encode("ascii", "replace").decode()
+
+
+def _uncompiled_plotting() -> Callable[..., Any]:
+    """Import uniplot as where there is no numba, with which it compiles for seconds what draws a few lines."""
+    compiler = sys.modules.get("numba")
+    sys.modules["numba"] = None  # type: ignore[assignment]
+    try:
+        from uniplot import plot_to_string
+    finally:
+        del sys.modules["numba"]
+        if compiler is not None:
+            sys.modules["numba"] = compiler
+    return cast("Callable[..., Any]", plot_to_string)
 
 
 def show(plan: Callable[[xr.Dataset], Sketch | None], dataset: xr.Dataset) -> None:
