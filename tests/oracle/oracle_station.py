@@ -7,7 +7,7 @@ of the scarcer one, with as few of the other as the demand leaves.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
@@ -171,31 +171,36 @@ def _both(asked: Asked, one: Way, other: Way) -> float | None:
 def _of(asked: Asked, used: list[tuple[Way, Array]]) -> float | None:
     """The best of these numbers of sockets that meet the limits."""
     site, nothing = asked.site, np.zeros(1)
+
+    def drawn(each: Callable[[Way], float]) -> Array:
+        own = sum((n * each(w) for w, n in used), nothing)
+        return (own + sum((c * w.card_power for w, c in cards), nothing)) / site["supply_efficiency"]
+
     cards = [(w, np.ceil(n / w.places)) for w, n in used]
-    on_cards = sum((c * w.card_power for w, c in cards), nothing)
-    power = (sum((n * w.peak for w, n in used), nothing) + on_cards) / site["supply_efficiency"]
-    idle = (sum((n * w.idle for w, n in used), nothing) + on_cards) / site["supply_efficiency"]
-    started = np.ceil(power / site["power_step"] - ROUNDING)
-    sockets, devices = sum((n for _, n in used), nothing), sum((n * w.price for w, n in used), nothing)
-    hours = site["lifetime"] / HOUR
-    worth = power * site["peak_share"] + idle * site["idle_share"]
-    failing = (
-        site["socket_failures"] * sockets
-        + site["card_failures"] * sum((c for _, c in cards), nothing)
-        + site["power_step_failures"] * started
-    )
-    metrics = {
-        "throughput": sum((n * w.rate for w, n in used), nothing),
-        "power": power,
-        "mttf": 1e9 / failing * HOUR,
-        "cost": devices * (1 + site["socket_failures"] * 1e-9 * hours)
-        + sum((c * w.card_price for w, c in cards), nothing)
-        + started * site["cost_per_power_step"]
-        + worth / 1e3 * hours * site["energy_price"] * 3.6e6,
-    }
-    good = metrics["throughput"] >= asked.demand * (1 - ROUNDING)
-    good &= power <= asked.cap * (1 + ROUNDING)
+    throughput, power = sum((n * w.rate for w, n in used), nothing), drawn(lambda w: w.peak)
+    good = (throughput >= asked.demand * (1 - ROUNDING)) & (power <= asked.cap * (1 + ROUNDING))
     if not good.any():
         return None
-    values = metrics[asked.goal][good]
+    if asked.goal in ("throughput", "power"):
+        values = (throughput if asked.goal == "throughput" else power)[good]
+        return float(values.max() if asked.maximize else values.min())
+    used, cards = ([(w, np.asarray(n)[good]) for w, n in some] for some in (used, cards))
+    power = power[good]
+    started = np.ceil(power / site["power_step"] - ROUNDING)
+    sockets, hours = sum((n for _, n in used), nothing), site["lifetime"] / HOUR
+    if asked.goal == "mttf":
+        failing = (
+            site["socket_failures"] * sockets
+            + site["card_failures"] * sum((c for _, c in cards), nothing)
+            + site["power_step_failures"] * started
+        )
+        values = 1e9 / failing * HOUR
+    else:
+        worth = power * site["peak_share"] + drawn(lambda w: w.idle) * site["idle_share"]
+        values = (
+            sum((n * w.price for w, n in used), nothing) * (1 + site["socket_failures"] * 1e-9 * hours)
+            + sum((c * w.card_price for w, c in cards), nothing)
+            + started * site["cost_per_power_step"]
+            + worth / 1e3 * hours * site["energy_price"] * 3.6e6
+        )
     return float(values.max() if asked.maximize else values.min())

@@ -32,7 +32,7 @@ from solvers.patterns import Rows, joined
 FEASIBLE = 1e-9
 NODES_IN_A_ROUND = 64
 NODES_BEFORE_LOOSE = 400
-NODES_FOR_REACH = 1000
+NODES_FOR_REACH = 300
 """Nodes of a point from which on what is as good as the best is not cut further: what is left is searched by ties."""
 LOOSE = 8e-7
 NOISE = 1e-12
