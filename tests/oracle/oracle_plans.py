@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -184,7 +183,7 @@ def machine(entry: Any) -> dict[str, float]:
     """Return what a machine states, of what is needed here, straight from its data file."""
     own = {} if isinstance(entry, str) else {k: v for k, v in entry.items() if k != "base"}
     name = entry if isinstance(entry, str) else entry["base"]
-    whole = tomllib.loads((reading.MACHINES / f"{name}.toml").read_text(encoding="utf-8"))
+    whole = reading.machine_file(name)
     file = whole["parameters"]
     found = {n: number(file[n]["value"]) for n in NEEDED if n in file}
     if "embodied_carbon" in whole.get("figures", {}):

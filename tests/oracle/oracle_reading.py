@@ -10,6 +10,7 @@ import csv
 import math
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,12 @@ def load(path: Path) -> dict[str, Any]:
         if "table" in entry:
             entry["paths"] = columns(path.parent / entry.pop("table"), entry.pop("columns"))
     return found
+
+
+@cache
+def machine_file(name: str) -> dict[str, Any]:
+    """A machine of the catalogue as its file has it; nobody changes it."""
+    return tomllib.loads((MACHINES / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def columns(table: Path, wanted: Mapping[str, str]) -> dict[str, list[Any]]:
@@ -221,5 +228,5 @@ def _change(point: dict[str, Any], path: list[str], value: Any, *, factor: bool)
 
 def catalogue(name: str) -> dict[str, float]:
     """A machine's parameters straight from its data file; values there are text in SI units."""
-    entries = tomllib.loads((MACHINES / f"{name}.toml").read_text(encoding="utf-8"))["parameters"]
+    entries = machine_file(name)["parameters"]
     return {k: number(entry["value"]) for k, entry in entries.items()}

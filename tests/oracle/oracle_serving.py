@@ -14,7 +14,6 @@ Erlang's probability to wait is bounded as by Janssen et al. (2011), with the no
 
 from __future__ import annotations
 
-import tomllib
 from types import SimpleNamespace
 from typing import Any
 
@@ -205,7 +204,7 @@ def _greenest_for_1000_requests_per_second() -> Found:
         m = machine(name)
         t, batch, nodes = _designs([1.0, 2.0, 4.0, 8.0], 2.0 ** np.arange(5, 9), np.arange(1.0, 65.0))
         f = serve(m, L8, 512.0, 128.0, batch, t=t, replicas=8 * nodes / t, rate=1000.0)
-        file = tomllib.loads((reading.MACHINES / f"{name}.toml").read_text(encoding="utf-8"))
+        file = reading.machine_file(name)
         embodied = float(file["figures"]["embodied_carbon"]["value"].split()[0])
         made = f.devices * embodied * f.seconds / (4 * 365.25 * 86400)
         carbon = 1e6 * (f.energy * 1.3 * EUROPE + made)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import math
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
@@ -75,7 +74,7 @@ def machine(spec: Any) -> dict[str, float]:
     spec = {"base": spec} if isinstance(spec, str) else dict(spec)
     found: dict[str, float] = {}
     if "base" in spec:
-        data = tomllib.loads((reading.MACHINES / f"{spec.pop('base')}.toml").read_text(encoding="utf-8"))
+        data = reading.machine_file(spec.pop("base"))
         found = {k: number(e["value"]) for k, e in data["parameters"].items()}
     return found | {k: number(v) for k, v in spec.items()}
 
