@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -99,3 +100,20 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callab
         return folder
 
     return made
+
+
+@pytest.fixture
+def nodes_of_trees(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The nodes of each search for geometric programs with divisors that are sums, or whole numbers, in a test."""
+    from solvers.geometric.programs import tree
+
+    counts: list[int] = []
+    search = tree.search
+
+    def counted(*arguments: Any, **options: Any) -> tree.Searched:
+        found = search(*arguments, **options)
+        counts.extend(found.nodes.tolist())
+        return found
+
+    monkeypatch.setattr(tree, "search", counted)
+    return counts

@@ -206,10 +206,11 @@ def test_what_the_user_asks_for_beyond_the_search_is_searched(three_numbers: str
     assert found.objective == pytest.approx(1e40 * 1e32, rel=1e-3)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)  # 40 s of processor: on a busy machine more than the 300 s of others
-def test_what_falls_until_floats_end_is_unbounded(three_numbers: str) -> None:
-    """f falls with b without end, and a far enough to hold the limits is always there."""
+def test_what_falls_until_floats_end_is_unbounded(three_numbers: str, nodes_of_trees: list[int]) -> None:
+    """f falls with b without end, and a far enough to hold the limits is always there.
+
+    Neither of a case that another one beats nor of what has no end is found out how far the best designs reach.
+    """
     asked = {
         "model": three_numbers,
         "decide": {"a": {"max": 8.586}, "b": {}, "c": {"min": 0.158, "max": 5.665}},
@@ -224,3 +225,4 @@ def test_what_falls_until_floats_end_is_unbounded(three_numbers: str) -> None:
     }
     found = solved(asked)
     assert found.status is Status.UNBOUNDED, found.message
+    assert max(nodes_of_trees) <= 100

@@ -229,6 +229,13 @@ def test_worth_equals_what_solving_again_gives(seed: int) -> None:
             assert down is None or better * down < 2e-3
 
 
+def test_how_far_many_best_designs_reach_takes_few_nodes(nodes_of_trees: list[int]) -> None:
+    """What is left of them is searched along each number by itself."""
+    found = dse.solve(question(3, 3))
+    assert found.status is Status.OPTIMAL
+    assert 200 < max(nodes_of_trees) <= 400
+
+
 def kinked(**entries: Any) -> dict[str, Any]:
     """A run exactly at the machine's balance, where flops and bytes take equally long."""
     balance = TITAN["time_per_byte"] / TITAN["time_per_flop"]

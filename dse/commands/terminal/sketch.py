@@ -96,14 +96,16 @@ def draw(sketch: Sketch, at: Terminal) -> str:
 
 def _uncompiled_plotting() -> Callable[..., Any]:
     """Import uniplot as where there is no numba, with which it compiles for seconds what draws a few lines."""
-    compiler = sys.modules.get("numba")
-    sys.modules["numba"] = None  # type: ignore[assignment]
+    from sys import modules
+
+    compiler = modules.get("numba")
+    modules["numba"] = None  # type: ignore[assignment]
     try:
         from uniplot import plot_to_string
     finally:
-        del sys.modules["numba"]
+        del modules["numba"]
         if compiler is not None:
-            sys.modules["numba"] = compiler
+            modules["numba"] = compiler
     return cast("Callable[..., Any]", plot_to_string)
 
 
