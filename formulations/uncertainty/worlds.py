@@ -137,7 +137,7 @@ class Worlds:
         every = divided.at(self.every, take)
         return replace(self, every=every, size=take.size, counted=counted, limited=limited, caps=())
 
-    def at_some(self, points: NDArray[np.intp]) -> Worlds:
+    def at_some(self, points: NDArray[np.intp] | slice) -> Worlds:
         """Return the worlds of a question at many points (``Many`` numbers) at some of these."""
         assert self.near is None, "of kinds of points others are left"
 

@@ -25,8 +25,9 @@ from solvers.outcome import ENUMERATION, Outcome
 from solvers.robust.masters.robust_geometric import DISCRETE, Found
 
 Array = NDArray[np.float64]
-SCANNED_AT_ONCE = 2_000_000
-"""Designs times worlds in one run of the equations: arrays of 16 MB."""
+SCANNED_AT_ONCE = 200_000
+"""Designs times worlds in one run of the equations: arrays of 1.6 MB, which stay in a cache. Of larger ones, which the
+system gives and takes back each time, a number costs four times as much."""
 MOST_SCANNED = 400_000_000
 """Designs times worlds in all: some minutes."""
 PROBES = 8
