@@ -149,8 +149,9 @@ def _check_metrics(
         if name not in question.measures:
             values = np.atleast_2d(nominal[name])
             mean = values.mean(-1)
-            differ = (np.ptp(values, axis=-1) > 0) & (name in cases)
-            told.differ(variable.name, (stored, np.where(differ, stored, mean)))
+            if name in cases:
+                mean = np.where(np.ptp(values, axis=-1) > 0, stored, mean)
+            told.differ(variable.name, (stored, mean))
         elif name in sampled:
             level = _measure_of_losses(question.measures[name], sign * np.atleast_2d(sampled[name]))
             if level is not None:
