@@ -1,7 +1,7 @@
 """Numbers that are worked out when they are asked for, and not at all where nobody asks.
 
 Of a model's metrics a question over many samples needs few: its objective, and what is limited. Equations that run on
-``Later`` note what is to be done; whoever asks for a number has it, and what it follows from, done as arrays do it, with
+``Later`` note what is to be done; whoever asks for a number has it, and what it follows from, done as arrays do it, to
 the same bits.
 """
 
