@@ -39,7 +39,7 @@ ANOTHER_VERTEX = "a worst case that is not proved to be at the vertex of the oth
 AT_SEARCH_END = "a design at an end of the search"
 VALIDATED_TOGETHER = 256
 """Points of which the vertex is proved together, and whose designs are judged together in fresh samples."""
-VALIDATED = 1e-3
+VALIDATED = 5e-4
 """Declared seconds in which a design is judged in fresh samples."""
 CERTAIN = {"objective", "bound", "gap", "status", "binding", "elasticity", "would_do", "decided"}
 """Roles of variables that are those of the certain question."""

@@ -106,7 +106,7 @@ def _over_grid(grid: Grid) -> ByGroup:
         together,
         METHOD,
         "batch",
-        {"table metric": numbers * metrics_of_all, "alone evaluation": 1.0},
+        {"table metric": validation.WORKED_OUT * numbers * metrics_of_all, "alone evaluation": 1.0},
         by_given=True,
         kinds=1 if apart else CELLS_IN_SAMPLES // cells,
     )

@@ -16,6 +16,7 @@ import numpy as np
 from dse.sweeping.checks.findings import Findings
 from dse.sweeping.checks.parts import Array, Part, Told, question_at_mask, relative_excess, stored_number
 from formulations import evaluation, handover
+from formulations.arithmetics.later import later
 from formulations.grids import divided
 from formulations.tolerances import HOLDS
 from scenarios.distributions import Measure
@@ -129,8 +130,9 @@ def _check_fresh(question: Question, x: Mapping[str, Array], told: Told) -> None
 def _held(
     question: Question, x: Mapping[str, Array], values: Mapping[str, Any], groups: Mapping[str, list[str]]
 ) -> dict[str, Array]:
-    """Tell where the limits of each group hold together."""
-    rows = _world_rows(question, x, values)[1]
+    """Tell where the limits of each group hold together; what is not limited is not worked out."""
+    wanted = values if question.model.black_box else {n: later(v) for n, v in values.items()}
+    rows = _world_rows(question, x, wanted)[1]
     every = {label: [r <= HOLDS for n, r in rows if n in names] for label, names in groups.items()}
     return {label: reduce(np.logical_and, held) for label, held in every.items() if held}
 
