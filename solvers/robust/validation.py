@@ -28,7 +28,7 @@ VALIDATION_SEED = 271_828
 """Of the fresh samples, with the seed that the file gives: never that of the samples the design was chosen on."""
 QUANTILES = (0.05, 0.5, 0.95)
 WORKED_OUT = 0.5
-"""Share of a model's metrics that is worked out in all samples, as a rule: what is asked for, and what it follows from."""
+"""Share of a model's metrics that is worked out in all samples as a rule: what is asked for, and before it."""
 NUMBERS_AT_ONCE = 80_000
 """Points times worlds in one run of the equations: arrays of 640 kB, some of which stay in a cache."""
 
