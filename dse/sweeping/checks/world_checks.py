@@ -38,11 +38,11 @@ def check(part: Part, asked: Question, mask: Array, found: Findings) -> None:
     step = max(NUMBERS_AT_ONCE // asked.uncertain.sampling.samples, 1)
     for some in _cut(mask, step):
         with handover.guarded(CHECK, step, handover.ARITHMETIC):
-            _judge(part, asked, some, found)
+            _judge_in_worlds(part, asked, some, found)
             continue
         # a model of the user's may know plain given numbers only
         for one in _cut(some, 1):
-            _judge(part, asked, one, found)
+            _judge_in_worlds(part, asked, one, found)
 
 
 def _cut(mask: Array, points: int) -> Iterator[Array]:
@@ -54,7 +54,7 @@ def _cut(mask: Array, points: int) -> Iterator[Array]:
         yield some
 
 
-def _judge(part: Part, asked: Question, mask: Array, found: Findings) -> None:
+def _judge_in_worlds(part: Part, asked: Question, mask: Array, found: Findings) -> None:
     one = np.count_nonzero(mask) == 1
 
     def column(value: Any) -> Any:
