@@ -25,6 +25,8 @@ from scenarios.question import Limit, Question, combinations, fixed
 Array = NDArray[np.float64]
 SAMPLE = "sample"
 """What a world is called that is drawn from a distribution."""
+NUMBERS_AT_ONCE = 80_000
+"""Points times worlds in one run of the equations: arrays of 640 kB, some of which stay in a cache."""
 POINTS_AHEAD = 3
 """Dimensions of numbers that differ between points: these, designs, and worlds."""
 

@@ -30,7 +30,7 @@ system gives and takes back each time, a number costs four times as much."""
 MOST_SCANNED = 400_000_000
 """Designs times worlds in all: some minutes."""
 PROBES = 8
-SURELY = 1e-7
+RULED_OUT = 1e-7
 """What misses a limit by more at every point is no design anywhere."""
 LOST = "a design that may hold leaves the range of floats in some sample"
 
@@ -194,7 +194,9 @@ def _judged(wanted: Wanted, every: designs.Grid) -> Iterator[tuple[Array, Reache
             # few worlds break most designs: the rest need no more of them
             at = judged(worlds.some(hard[-PROBES:]), _columns(every, points))
             # what is not a number may be one that floats do not reach
-            held = [((r <= 1.0 + SURELY) | ~np.isfinite(r)).all(-1) for r in _without_exception(wanted, at)]
+            held = [
+                ((r <= 1.0 + RULED_OUT) | ~np.isfinite(r)).all(-1) for r in _without_exception(wanted, at)
+            ]
             all_held = np.broadcast_to(np.all(held, axis=0), (worlds.points, len(points)))
             points = points[all_held.any(0)]
         for some in _cut(worlds, np.arange(len(points))):

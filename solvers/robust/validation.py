@@ -29,8 +29,6 @@ VALIDATION_SEED = 271_828
 QUANTILES = (0.05, 0.5, 0.95)
 WORKED_OUT = 0.5
 """Share of a model's metrics that is worked out in all samples as a rule: what is asked for, and before it."""
-NUMBERS_AT_ONCE = 80_000
-"""Points times worlds in one run of the equations: arrays of 640 kB, some of which stay in a cache."""
 
 
 def validated(
@@ -48,7 +46,10 @@ def validated(
     is that stands for a measure, and what it was in the samples that the design was chosen on. A limit holds to 1e-8,
     as everywhere.
     """
-    points, step = max(fresh.points, *map(np.size, design.values()), 1), max(NUMBERS_AT_ONCE // fresh.size, 1)
+    points, step = (
+        max(fresh.points, *map(np.size, design.values()), 1),
+        max(worlds.NUMBERS_AT_ONCE // fresh.size, 1),
+    )
     found = list[Fresh]()
     for start in range(0, points, step):
         some = slice(start, start + step)

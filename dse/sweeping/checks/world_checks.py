@@ -19,6 +19,7 @@ from formulations import evaluation, handover
 from formulations.arithmetics.later import later
 from formulations.grids import divided
 from formulations.tolerances import HOLDS
+from formulations.uncertainty.worlds import NUMBERS_AT_ONCE
 from scenarios.distributions import Measure
 from scenarios.question import Question
 from scenarios.uncertainty.drawing import box, draw
@@ -26,8 +27,6 @@ from scenarios.uncertainty.drawing import box, draw
 CHECK = "the check of designs for many worlds"
 WORST_PROBES = 256
 """Random worlds of a box in which a worst case is tried."""
-NUMBERS_AT_ONCE = 40_000
-"""Points times worlds in one run of the equations: arrays that stay in a cache."""
 Rows = list[tuple[str, Array]]
 """By how much each limit is missed, relative to it."""
 
