@@ -165,6 +165,7 @@ def _measured(name: str, machine: str, side: int, most: float) -> dict[str, Any]
 
     import dse
     import scenarios
+    from dse.uncertain import worlds
 
     asked = dse.load(name, machine or None)
     several = asked.objective.minimize if asked.objective is not None else None
@@ -175,9 +176,11 @@ def _measured(name: str, machine: str, side: int, most: float) -> dict[str, Any]
     if not axes:
         return {"status": "no two numbers to sweep"}
     # where each sample is answered by itself the samples are points
-    side = max(round(side / math.sqrt(scenarios.grid(dse.Scenario(**data)).size)), 2)
+    once = dse.Scenario(**data)
+    late = worlds.decided_late(once) if once.uncertain is not None else once
+    side = max(round(side / math.sqrt(scenarios.grid(late).size)), 2)
     with dask.config.set(scheduler="synchronous"), tempfile.TemporaryDirectory() as folder:
-        dse.sweep(_swept_over(data, axes, 4), Path(folder) / "first.zarr", audit=0)
+        dse.sweep(_swept_over(data, axes, min(side, 4)), Path(folder) / "first.zarr", audit=0)
         question = _swept_over(data, axes, side)
         _warm(question)
         began = _spent()

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -369,13 +369,13 @@ def finished(attributes: Mapping[str, Any]) -> bool:
 
 
 def timed(
-    at: Ready, study: Study, dataset: xr.Dataset, count: int, ahead: Child | None = None
+    at: Ready, study: Study, opened: Callable[[], xr.Dataset], count: int, ahead: Child | None = None
 ) -> tuple[Again | None, float]:
     """Answer so many points again (``ahead``: a process that is at some already); also how long that took."""
     if count == 0:
         return None, 0.0
     began = time.perf_counter()
-    return again(at, study, dataset, drawn(at, count), ahead), time.perf_counter() - began
+    return again(at, study, opened(), drawn(at, count), ahead), time.perf_counter() - began
 
 
 if __name__ == "__main__":

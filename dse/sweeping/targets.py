@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -171,7 +172,7 @@ class Target:
         """Tidy up, audit and return the dataset; ``audit``: see ``audits.wanted``, ``ahead``: ``audits.beginning``."""
         if self.path is None:
             dataset = self._memory.dataset()
-            extra, _ = audits.timed(self.at, study, dataset, audits.wanted(self.at, audit), ahead)
+            extra, _ = audits.timed(self.at, study, lambda: dataset, audits.wanted(self.at, audit), ahead)
             return dataset.assign_attrs(self._attributes(list(self._notes.values()), extra))
         count = audits.wanted(self.at, audit)
         if audit is None:
@@ -182,7 +183,8 @@ class Target:
         if audits.finished(attributes) and not self._notes and enough:
             return results.stores.store.open(self.path)
         notes = list(results.stores.store.notes(self.path, self._all()).values())
-        extra, seconds = audits.timed(self.at, study, results.stores.store.open(self.path), count, ahead)
+        opened = partial(results.stores.store.open, self.path)
+        extra, seconds = audits.timed(self.at, study, opened, count, ahead)
         found = self._attributes(notes, extra)
         remarks.annotate(self.path, found)
         spent = {
@@ -192,7 +194,7 @@ class Target:
         }
         remarks.remark(self.path, AUDIT_NOTE, spent)
         results.stores.store.tidy(self.path)
-        return results.stores.store.open(self.path)
+        return opened()
 
     def _attributes(self, notes: Sequence[Mapping[str, Any]], extra: Any) -> dict[str, Any]:
         found: dict[str, Any] = {audits.ATTRIBUTE: json.dumps(audits.figures(notes, extra))}

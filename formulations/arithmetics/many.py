@@ -20,6 +20,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from dse.models import arithmetic
+from formulations.arithmetics.later import Later
 
 Array = NDArray[np.float64]
 Points = NDArray[np.int64]
@@ -111,12 +112,12 @@ def same(holds: Any) -> bool:
 
 
 def _is_given_number(value: object) -> bool:
-    return isinstance(value, Many | int | float | np.ndarray)
+    return isinstance(value, Many | Later | int | float | np.ndarray)
 
 
 def _is_array(value: object) -> bool:
     # NumPy makes an array without dimensions of a number
-    return isinstance(value, np.ndarray) and value.ndim > 0
+    return isinstance(value, Later) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 @arithmetic.register_per(Many)

@@ -6,7 +6,7 @@ of N numbers where something is uncertain, so that one run of the model's equati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.arithmetics.later import Later, later
 from formulations.arithmetics.many import Many, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
@@ -24,6 +25,8 @@ from scenarios.question import Limit, Question, combinations, fixed
 Array = NDArray[np.float64]
 SAMPLE = "sample"
 """What a world is called that is drawn from a distribution."""
+NUMBERS_AT_ONCE = 80_000
+"""Points times worlds in one run of the equations: arrays of 640 kB, some of which stay in a cache."""
 POINTS_AHEAD = 3
 """Dimensions of numbers that differ between points: these, designs, and worlds."""
 
@@ -134,10 +137,17 @@ class Worlds:
         counted, limited = (
             None if n is None else int((take < n).sum()) for n in (self.counted, self.limited)
         )
-        every = divided.at(self.every, take)
-        return replace(self, every=every, size=take.size, counted=counted, limited=limited, caps=())
 
-    def at_some(self, points: NDArray[np.intp]) -> Worlds:
+        def there(question: Question) -> Question:
+            return divided.with_each_number(question, lambda v: v[take] if np.ndim(v) == 1 else v)
+
+        near = None if self.near is None else (there(self.near[0]), self.near[1])
+        every = there(self.every)
+        return replace(
+            self, every=every, size=take.size, counted=counted, limited=limited, caps=(), near=near
+        )
+
+    def at_some(self, points: NDArray[np.intp] | slice) -> Worlds:
         """Return the worlds of a question at many points (``Many`` numbers) at some of these."""
         assert self.near is None, "of kinds of points others are left"
 
@@ -206,34 +216,74 @@ def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
     A question at N points has ``Many`` numbers (N, 1), or (N, 1, 1) where several designs are judged at each of them.
     """
     point: dict[str, Any] = {n: np.asarray(v, float)[()] for n, v in x.items()}
-    every = evaluation.unraised(worlds.every)
-    near = every if worlds.near is None else evaluation.unraised(worlds.near[0])
+    every = _each_later(evaluation.unraised(worlds.every))
+    near = every if worlds.near is None else _each_later(evaluation.unraised(worlds.near[0]))
     spans = (*map(np.shape, point.values()), (worlds.size,))
     shape, own = (np.broadcast_shapes(divided.shape(q), *spans) for q in (every, near))
     with np.errstate(all="ignore"):
         metrics = evaluation.metrics(near, point)
-        at = metrics if worlds.near is None else _at_worst(worlds, metrics, np.max)
-        rows = evaluation.ratios(every, point, at)
-        if worlds.near is not None:
-            least = evaluation.ratios(every, point, _at_worst(worlds, metrics, np.min))
-            rows = {key: least[key] if key.side == "min" else row for key, row in rows.items()}
+        for value in metrics.values():
+            if isinstance(value, Later):
+                # it may be asked for at any time
+                value.users += 1
+        rows = (
+            evaluation.ratios(every, point, metrics)
+            if worlds.near is None
+            else _ratios_at_worst(worlds, every, point, metrics)
+        )
         goal = evaluation.objective(near, point, metrics) if every.objectives else None
     ratios = {key: _wide(r, shape)[..., : worlds.count_of(key.name)] for key, r in rows.items()}
     for cap in worlds.caps:
         count = worlds.count_of(cap.name)
-        level = cap.ratio(_wide(at[cap.name], shape)[..., :count])
+        level = cap.ratio(_wide(metrics[cap.name], shape)[..., :count])
         ratios[cap.key] = _wide(level[..., None], (*shape[:-1], count))
     return Judged(
         None if goal is None else _wide(goal, own)[..., : worlds.measured],
         ratios,
-        {n: _wide(v, own) for n, v in metrics.items()},
+        _Wide(metrics, own),
     )
 
 
-def _at_worst(worlds: Worlds, metrics: Mapping[str, Any], worst: Callable[..., Any]) -> dict[str, Any]:
-    """Return metrics at every point as they are in their worst world, by which a limit holds in all worlds."""
-    wide = {n: np.atleast_1d(plain(v)) for n, v in metrics.items()}
-    return {n: worlds.at_points(worst(v, axis=-1, keepdims=True)) for n, v in wide.items()}
+def _each_later(question: Question) -> Question:
+    """Return a question whose metrics are worked out when they are asked for; a black box has arrays in any case."""
+    if question.model.black_box:
+        return question
+    given: dict[str, Any] = {
+        n: later(v) if isinstance(v, np.ndarray) else v for n, v in question.given.items()
+    }
+    return replace(question, given=given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wide(Mapping[str, Array]):
+    """Metrics of one shape, each worked out when it is asked for."""
+
+    metrics: Mapping[str, Any]
+    shape: tuple[int, ...]
+
+    def __getitem__(self, name: str) -> Array:
+        return _wide(self.metrics[name], self.shape)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+
+def _ratios_at_worst(
+    worlds: Worlds, every: Question, point: Mapping[str, Any], metrics: Mapping[str, Any]
+) -> dict[RowKey, Any]:
+    """Return limits at every point in their worst worlds: where they hold there they hold in all."""
+    limited = {*evaluation.bounds(every), *(own.name for own in every.model.limits)}
+    wide = {n: np.atleast_1d(plain(v)) for n, v in metrics.items() if n in limited}
+    largest, least = (
+        evaluation.ratios(
+            every, point, {n: worlds.at_points(worst(v, axis=-1, keepdims=True)) for n, v in wide.items()}
+        )
+        for worst in (np.max, np.min)
+    )
+    return {key: least[key] if key.side == "min" else row for key, row in largest.items()}
 
 
 def _wide(v: Any, shape: tuple[int, ...]) -> Array:

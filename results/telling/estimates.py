@@ -76,10 +76,13 @@ def mean(values: Array, level: float = ESTIMATE_LEVEL, draws: int = MEAN_DRAWS, 
     found = float(values.mean())
     if size == 1:
         return Estimate(found, -math.inf, math.inf)
-    spread = float(values.std()) if math.isfinite(found) else 0.0
-    if spread <= 1e-15 * abs(found) or not math.isfinite(found):
+    if not math.isfinite(found):
         return Estimate(found, found, found)
-    apart = (values - found) / spread
+    apart = values - found
+    spread = math.sqrt((apart * apart).mean())
+    if spread <= 1e-15 * abs(found):
+        return Estimate(found, found, found)
+    apart /= spread
     skewed = float((apart * apart * apart).mean()) / (6.0 * math.sqrt(size))
     z = float(ndtri(0.5 + level / 2.0)) * np.array([-1.0, 1.0])
     if size > MOST_BOOTSTRAPPED:

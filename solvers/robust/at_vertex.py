@@ -37,9 +37,9 @@ from solvers.robust.masters import ends
 
 ANOTHER_VERTEX = "a worst case that is not proved to be at the vertex of the others"
 AT_SEARCH_END = "a design at an end of the search"
-VALIDATED_TOGETHER = 64
-"""Points whose designs are judged together in fresh samples: arrays of 5 MB."""
-VALIDATED = 1e-3
+VALIDATED_TOGETHER = 256
+"""Points of which the vertex is proved together, and whose designs are judged together in fresh samples."""
+VALIDATED = 5e-4
 """Declared seconds in which a design is judged in fresh samples."""
 CERTAIN = {"objective", "bound", "gap", "status", "binding", "elasticity", "would_do", "decided"}
 """Roles of variables that are those of the certain question."""

@@ -78,7 +78,7 @@ def _over_grid(grid: Grid) -> ByGroup:
     problem = work.first_problem(grid)
     terms = 0 if problem is None else work.terms(problem)
     units = {
-        "table metric": float(work.metrics(first) * (PASSES * samples + validation.FRESH)),
+        "table metric": validation.WORKED_OUT * work.metrics(first) * (PASSES * samples + validation.FRESH),
         "geometric numpy term": float(PASSES * terms),
         "alone evaluation": 1.0,
     }

@@ -12,7 +12,6 @@ from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Points, plain
-from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import wanted as what
@@ -25,11 +24,14 @@ from solvers.outcome import ENUMERATION, Outcome
 from solvers.robust.masters.robust_geometric import DISCRETE, Found
 
 Array = NDArray[np.float64]
-SCANNED_AT_ONCE = 2_000_000
-"""Designs times worlds in one run of the equations: arrays of 16 MB."""
+SCANNED_AT_ONCE = 200_000
+"""Designs times worlds in one run of the equations: arrays of 1.6 MB, which stay in a cache. Of larger ones, which the
+system gives and takes back each time, a number costs four times as much."""
 MOST_SCANNED = 400_000_000
 """Designs times worlds in all: some minutes."""
 PROBES = 8
+RULED_OUT = 1e-7
+"""What misses a limit by more at every point is no design anywhere."""
 LOST = "a design that may hold leaves the range of floats in some sample"
 
 
@@ -66,7 +68,7 @@ def best(wanted: Wanted, every: designs.Grid) -> Best:
     """
     worlds = wanted.worlds
     count = worlds.points
-    x, levels = np.empty((0, len(every.names))), np.empty((0, count, 0))
+    x, goals = np.empty((0, len(every.names))), np.empty((count, 0))
     low = missed = np.full(count, np.inf)
     for points, found in _judged(wanted, every):
         shape = (count, len(points))
@@ -74,21 +76,28 @@ def best(wanted: Wanted, every: designs.Grid) -> Best:
         taken = np.broadcast_to(taken, shape)
         _refuse_lost(wanted, every, points, found.at, taken)
         missed = np.minimum(missed, np.broadcast_to(found.over(), shape).min(1, initial=np.inf))
-        ties = [
-            worlds.at_points(mean(found.at.metrics[n][..., : worlds.measured]))[..., 0]
-            for n in worlds.nominal.tie_order
-            if n in found.at.metrics
-        ]
         goal = np.where(taken, wanted.sign * found.goal, np.nan)
-        now = np.stack([np.broadcast_to(level, shape) for level in (goal, *ties)])
-        x, levels = np.concatenate([x, points]), np.concatenate([levels, now], axis=2) if len(levels) else now
-        low = np.fmin.reduce(levels[0], axis=1, initial=np.inf)
-        kept = (levels[0] <= designs.as_good_as(low)[:, None]).any(0)
-        x, levels = x[kept], levels[..., kept]
-    tied = np.zeros((count, 0), bool) if not len(levels) else levels[0] <= designs.as_good_as(low)[:, None]
+        x, goals = np.concatenate([x, points]), np.concatenate([goals, goal], axis=1)
+        low = np.fmin.reduce(goals, axis=1, initial=np.inf)
+        kept = (goals <= designs.as_good_as(low)[:, None]).any(0)
+        x, goals = x[kept], goals[:, kept]
+    tied = goals <= designs.as_good_as(low)[:, None]
     owner, column = np.nonzero(tied)
-    first = designs.first_of_tied(owner, count, [*levels[1:, owner, column], *x[column].T])
+    ties = [level[owner, column] for level in _tie_levels(worlds, every, x, tied)]
+    first = designs.first_of_tied(owner, count, [*ties, *x[column].T])
     return Best(x, tied, np.where(first < 0, -1, column[first]) if column.size else first, low, missed)
+
+
+def _tie_levels(worlds: Worlds, every: designs.Grid, x: Array, tied: NDArray[np.bool_]) -> list[Array]:
+    """Return what settles ties, means of metrics (N, M) of designs ``x`` (M, n): NaN of those that are not tied."""
+    several = np.flatnonzero(tied[tied.sum(1) > 1].any(0))
+    levels = dict[str, Array]()
+    for some in _cut(worlds, several):
+        at = judged(worlds, _columns(every, x[some])).metrics
+        for name in (n for n in worlds.nominal.tie_order if n in at):
+            level = worlds.at_points(mean(at[name][..., : worlds.measured]))[..., 0]
+            levels.setdefault(name, np.full(tied.shape, np.nan))[:, some] = level
+    return list(levels.values())
 
 
 def mean(by_world: Array) -> Array:
@@ -127,7 +136,8 @@ def worst(worlds: Worlds) -> tuple[Table, dict[str, Array], dict[RowKey, Array]]
     assert every is not None, "they are few"
     caps, count = {c.key: c for c in worlds.caps}, worlds.points
     parts: list[dict[RowKey, tuple[Array, Array]]] = []
-    for points in _design_pieces(worlds, every):
+    for places in _cut(worlds, np.arange(every.size)):
+        points = every.at(places)
         shape = (count, len(points))
         x = _columns(every, points)
         at = judged(worlds, x)
@@ -168,32 +178,34 @@ def _listed(wanted: Wanted) -> designs.Grid:
     return every
 
 
-def _design_pieces(worlds: Worlds, every: designs.Grid) -> Iterator[Array]:
-    """Go through the designs (D, n), as many together as are judged at once."""
-    step = max(SCANNED_AT_ONCE // max(worlds.size * worlds.kinds, worlds.points), 1)
-    for start in range(0, every.size, step):
-        yield every.at(np.arange(start, min(start + step, every.size)))
+def _cut(worlds: Worlds, places: Points, size: int = 0) -> Iterator[Points]:
+    """Cut the places of designs into pieces that are judged at once, in so many worlds (0: in all of them)."""
+    step = max(SCANNED_AT_ONCE // max((size or worlds.size) * worlds.kinds, worlds.points), 1)
+    yield from (places[start : start + step] for start in range(0, len(places), step))
 
 
 def _judged(wanted: Wanted, every: designs.Grid) -> Iterator[tuple[Array, Reached]]:
     """Go through the designs (D, n) that may hold, and what they come to."""
     worlds, hard = wanted.worlds, list(range(PROBES))
-    for some in _design_pieces(worlds, every):
-        points = some
-        if worlds.size > 4 * PROBES and not divided.shape(worlds.every):
+    few = worlds.size > 4 * PROBES
+    for places in _cut(worlds, np.arange(every.size), PROBES if few else 0):
+        points = every.at(places)
+        if few:
             # few worlds break most designs: the rest need no more of them
             at = judged(worlds.some(hard[-PROBES:]), _columns(every, points))
             # what is not a number may be one that floats do not reach
-            held = [((r <= 1.0 + HOLDS) | ~np.isfinite(r)).all(-1) for r in _without_exception(wanted, at)]
-            points = points[np.all(held, axis=0) & np.ones(len(points), bool)]
-        if not len(points):
-            continue
-        found = what.reached(wanted, dict(zip(every.names, points.T, strict=True)))
-        for ratio in _without_exception(wanted, found.at):
-            broken = ~(differing(ratio) <= 1.0 + HOLDS)
-            worst = int(broken.sum(0).argmax())
-            hard += [worst] if broken.any() and worst not in hard else []
-        yield points, found
+            held = [
+                ((r <= 1.0 + RULED_OUT) | ~np.isfinite(r)).all(-1) for r in _without_exception(wanted, at)
+            ]
+            all_held = np.broadcast_to(np.all(held, axis=0), (worlds.points, len(points)))
+            points = points[all_held.any(0)]
+        for some in _cut(worlds, np.arange(len(points))):
+            found = what.reached(wanted, dict(zip(every.names, points[some].T, strict=True)))
+            for ratio in _without_exception(wanted, found.at):
+                broken = ~(differing(ratio) <= 1.0 + HOLDS)
+                worst = int(broken.reshape(-1, broken.shape[-1]).sum(0).argmax())
+                hard += [worst] if broken.any() and worst not in hard else []
+            yield points[some], found
 
 
 def _columns(every: designs.Grid, points: Array) -> dict[str, Array]:

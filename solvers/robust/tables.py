@@ -106,7 +106,7 @@ def _over_grid(grid: Grid) -> ByGroup:
         together,
         METHOD,
         "batch",
-        {"table metric": numbers * metrics_of_all, "alone evaluation": 1.0},
+        {"table metric": validation.WORKED_OUT * numbers * metrics_of_all, "alone evaluation": 1.0},
         by_given=True,
         kinds=1 if apart else CELLS_IN_SAMPLES // cells,
     )
@@ -207,9 +207,9 @@ def judged_in_worlds(
         return np.broadcast_to(values.reshape(-1), shape)
 
     cases = {q.name for q in question.model.metrics if q.flags}
-    means = {
-        n: each(np.where((np.ptp(v, -1) > 0) & (n in cases), np.nan, scan.mean(v)[..., 0]))
-        for n, v in at.metrics.items()
+    means = {n: each(scan.mean(v)) for n, v in at.metrics.items()}
+    means |= {
+        n: np.where(each(np.ptp(at.metrics[n], -1)) > 0, np.nan, means[n]) for n in cases & means.keys()
     }
     fails = {
         n: np.any([r > 1 + HOLDS for k, r in at.ratios.items() if k.name in c.names], axis=0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ FRESH = 10_000
 VALIDATION_SEED = 271_828
 """Of the fresh samples, with the seed that the file gives: never that of the samples the design was chosen on."""
 QUANTILES = (0.05, 0.5, 0.95)
+WORKED_OUT = 0.5
+"""Share of a model's metrics that is worked out in all samples as a rule: what is asked for, and before it."""
 
 
 def validated(
@@ -43,11 +46,33 @@ def validated(
     is that stands for a measure, and what it was in the samples that the design was chosen on. A limit holds to 1e-8,
     as everywhere.
     """
-    at, named = worlds.judged(fresh, design), measures or {}
-    holds = _holding(at)
+    points, step = (
+        max(fresh.points, *map(np.size, design.values()), 1),
+        max(worlds.NUMBERS_AT_ONCE // fresh.size, 1),
+    )
+    found = list[Fresh]()
+    for start in range(0, points, step):
+        some = slice(start, start + step)
+        there, x = fresh.at_some(some), {n: v[some] if np.ndim(v) else v for n, v in design.items()}
+        found += _validated(there, x, promises, seed, quantiles, measures or {})
+    return found
+
+
+def _validated(
+    fresh: Worlds,
+    design: Mapping[str, Any],
+    promises: Sequence[Promise],
+    seed: int,
+    quantiles: Sequence[float],
+    named: Mapping[str, tuple[Measure, float]],
+) -> list[Fresh]:
+    """Judge designs at few points, whose numbers in all worlds stay in a cache."""
+    at = worlds.judged(fresh, design)
+    points = len(np.atleast_2d(next(iter(at.metrics.values()))))
+    holds = _holding(at, points)
     asked = {p.names for p in promises}
     limits: list[tuple[tuple[str, ...], float | None, Array]] = [
-        (p.names, p.probability, np.all([holds[n] for n in p.names if n in holds], axis=0))
+        (p.names, p.probability, reduce(np.logical_and, [holds[n] for n in p.names if n in holds]))
         for p in promises
         if any(n in holds for n in p.names)
     ]
@@ -63,7 +88,7 @@ def validated(
                 fresh.size,
                 seed,
                 tuple(
-                    Kept(names, p, _share_estimate(h[i]))
+                    Kept(names, p, _share_estimate(h[i], fresh.size))
                     for names, p, h in limits
                     if p is not None or not h[i].all()
                 ),
@@ -72,15 +97,20 @@ def validated(
             None if objective is None else objective[i],
             quantiles,
         )
-        for i in range(len(np.atleast_2d(next(iter(at.metrics.values())))))
+        for i in range(points)
     ]
 
 
 def _distributed(found: Fresh, values: Array | None, quantiles: Sequence[float]) -> Fresh:
     """Say how the objective is distributed: nothing where it is the same in every world, which needs no estimate."""
-    if values is None or (not np.ptp(values) > 0 and np.isfinite(values).all()):
+    if values is None:
         return found
-    finite = values[np.isfinite(values)]
+    # what is not a number is neither end's
+    ends = np.array([values.min(), values.max()])
+    whole = bool(np.isfinite(ends).all())
+    if whole and ends[0] == ends[1]:
+        return found
+    finite = values if whole else values[np.isfinite(values)]
     if not finite.size:
         return replace(found, finite=0.0)
     every = dict(zip(quantiles, estimates.quantiles(finite, tuple(quantiles)), strict=True))
@@ -91,7 +121,7 @@ def _measured(measure: Measure, values: Array, was: float, *, maximize: bool) ->
     """Estimate a measure in fresh samples; of the worst, in which share of them nothing is worse than it ``was``."""
     losses, sign = (-values, -1.0) if maximize else (values, 1.0)
     if measure.kind == "worst":
-        return _share_estimate(losses <= sign * was + HOLDS * abs(was))
+        return _share_estimate(losses <= sign * was + HOLDS * abs(was), losses.size)
     if measure.kind == "mean":
         return estimates.mean(values)
     level = measure.level or 0.0
@@ -103,14 +133,18 @@ def _measured(measure: Measure, values: Array, was: float, *, maximize: bool) ->
     return Estimate(-of.value, -of.high, -of.low) if maximize else of
 
 
-def _holding(at: Judged) -> dict[str, Array]:
-    """Tell of each limit in which worlds it holds; both sides of one name count as one limit."""
+def _holding(at: Judged, points: int) -> dict[str, Array]:
+    """Tell of each limit at which points in which worlds it holds: of one that is the same in all worlds one column.
+
+    Both sides of one name count as one limit.
+    """
     found: dict[str, Array] = {}
     for key, ratio in at.ratios.items():
-        holds = np.atleast_2d(ratio <= 1.0 + HOLDS)
+        few = np.atleast_2d(worlds.differing(ratio) <= 1.0 + HOLDS)
+        holds = np.broadcast_to(few, (points, few.shape[-1]))
         found[key.name] = holds & found[key.name] if key.name in found else holds
     return found
 
 
-def _share_estimate(holds: Array) -> Estimate:
-    return estimates.share(int(np.count_nonzero(holds)), holds.size)
+def _share_estimate(holds: Array, size: int) -> Estimate:
+    return estimates.share(int(np.count_nonzero(holds)) * (size // holds.size), size)

@@ -9,6 +9,8 @@ import pytest
 
 import dse
 import scenarios
+from dse.sweeping.checks import checking
+from dse.sweeping.points import chunk_work
 from formulations.grids import over_grid
 from results.dataset import layout, to_arrays
 from solvers.answer import answer
@@ -100,3 +102,23 @@ def test_points_have_the_same_bits_however_the_grid_is_cut(asked: dict[str, Any]
         for name, values in one.items():
             if name != "seconds" and not left[place]:
                 assert values.tobytes() == every[name][region].tobytes(), (name, place)
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_a_stored_number_that_is_wrong_is_found_at_its_point(asked: dict[str, Any]):
+    at = chunk_work.ready(scenarios.grid(dse.load(asked)))
+    arrays, everywhere = chunk_work.everything(at), over_grid.whole(at.grid)
+    assert checking.check(at.spread, at.plan, everywhere, arrays).wrong == 0
+    place = tuple(int(i) for i in np.argwhere(~np.isnan(arrays["objective"]))[-1])
+    changed = ["energy", "time", "objective", *(["kept"] if "kept" in arrays else [])]
+    for name in changed:
+        wrong = {n: a.copy() for n, a in arrays.items()}
+        wrong[name][place] *= 0.99
+        found = checking.check(at.spread, at.plan, everywhere, wrong)
+        assert {e.place for e in found.examples} == {place}, name
+    # a design that breaks its limits, and is not worth what is said
+    wrong = {n: a.copy() for n, a in arrays.items()}
+    decided = next(v.name for v in at.plan.variables if v.role == "decided")
+    wrong[decided][place] = 1 if wrong[decided][place] != 1 else 0
+    found = checking.check(at.spread, at.plan, everywhere, wrong)
+    assert {e.place for e in found.examples} == {place}

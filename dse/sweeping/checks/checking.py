@@ -8,6 +8,7 @@ answer.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -18,27 +19,28 @@ import numpy as np
 from dse.sweeping.checks import dual_bounds, world_checks
 from dse.sweeping.checks.findings import EXAMPLES, Findings
 from dse.sweeping.checks.parts import (
+    ARRAYS_AGREE,
     EVALUATED,
     FEASIBLE,
     INFEASIBLE,
     OPTIMAL,
     Array,
     Part,
+    Told,
     element_at,
+    question_at_mask,
+    relative_excess,
     stored_number,
 )
-from dse.system.records import dataclass
 from formulations import evaluation, handover
-from formulations.grids.divided import with_each_number
 from formulations.grids.over_grid import Region, Spread, whole, within
 from formulations.tolerances import HOLDS
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
 from results.solution import Status
-from scenarios.question import Decision, Limit, Question
+from scenarios.axes import chance_axes
+from scenarios.question import Question
 
 CHECK = "the check of answers with arrays"
-ARRAYS_AGREE = 1e-9
-"""Arrays and floats round differently in a few hundred operations; sums that cancel lose some digits more."""
 CHECKED_TOGETHER = 65_536
 THIN_POINTS = 4_096
 
@@ -83,29 +85,33 @@ def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bound
         return _in_order(spread, plan, region, arrays, bounds=bounds)
     found = Findings()
     asked_once = next(iter(spread.grid.bases.values())).model.black_box
-    for piece in spread.pieces(region, CHECKED_TOGETHER):
+    for piece in _alike_uncertain(spread, region):
         at = within(piece, region)
         part = Part(spread, plan, piece, {name: values[at] for name, values in arrays.items()})
         found.points += math.prod(part.shape)
         with np.errstate(all="ignore"):
             if "status" in arrays:
                 _statuses(part, found)
-            if any(base.uncertain is not None for base in spread.grid.bases.values()):
-                _in_worlds(part, found)
-                continue
             for asked, chosen, mask in () if asked_once else part.questions():
+                if asked.uncertain is not None:
+                    world_checks.check(part, asked, mask, found)
+                    continue
                 _check_designs_at(part, asked, chosen, mask, found)
                 if bounds:
                     _bounds(part, asked, chosen, mask, found)
     return found
 
 
-def _in_worlds(part: Part, found: Findings) -> None:
-    """Judge the designs of a piece that are meant for many worlds, one by one."""
-    for where in map(tuple, np.argwhere(part.answered()).tolist()):
-        place = tuple(o + i for o, i in zip(part.origin, where, strict=True))
-        at = {name: values[where] for name, values in part.arrays.items()}
-        world_checks.check(part.spread.grid.question(place), part.plan, place, at, found)
+def _alike_uncertain(spread: Spread, region: Region) -> Iterator[Region]:
+    """Go through the pieces of a block in each of which what is uncertain, and how it is measured, is the same."""
+    apart = {c.along for c in spread.grid.changes if c.target.kind in chance_axes.KINDS}
+    for piece in spread.pieces(region, CHECKED_TOGETHER):
+        yield from itertools.product(
+            *(
+                [slice(i, i + 1) for i in range(s.start, s.stop)] if k in apart else [s]
+                for k, s in enumerate(piece)
+            )
+        )
 
 
 def _in_order(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bounds: bool) -> Findings:
@@ -179,7 +185,7 @@ def _check_designs_at(
     part: Part, asked: Question, chosen: Mapping[str, str], mask: Array, found: Findings
 ) -> None:
     """Re-evaluate the designs at the points of ``mask``."""
-    question = _question_at_mask(asked, part.shape, mask)
+    question = question_at_mask(asked, part.shape, mask)
     kept = {d.name: stored_number(part.plan, d.name, part.arrays) for d in question.decide}
     x = {name: values[mask] for name, values in kept.items() if values is not None}
     missing = [d.name for d in question.decide if d.name not in x]
@@ -187,7 +193,7 @@ def _check_designs_at(
         found.tell(mask, part.origin, missing[0], "decided, but not stored")
         return
     at = {**chosen, **_metrics_of_model(question, x, int(mask.sum()))}
-    told = _Told(part, mask, found)
+    told = Told(part, mask, found)
     for name, pair in _reported(part, at, question, x, mask):
         told.differ(name, pair)
     _judge_decisions(question, x, told)
@@ -214,31 +220,6 @@ def _metrics_of_model(question: Question, x: Mapping[str, Any], count: int) -> M
     return {name: np.array([at.get(name, math.nan) for at in found], float) for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """Where to note what is wrong with some points of a part."""
-
-    part: Part
-    mask: Array
-    found: Findings
-
-    def tell(self, bad: Any, variable: str, what: str) -> None:
-        """Note the points among those of the mask at which ``bad`` is true."""
-        if np.any(bad):
-            where = np.zeros(self.part.shape, bool)
-            where[self.mask] = bad
-            self.found.tell(where, self.part.origin, variable, what)
-
-    def differ(self, name: str, pair: tuple[Any, Any]) -> None:
-        """Compare what is stored with what the model says."""
-        kept, computed = pair
-        same = (kept == computed) | (np.isnan(kept) & np.isnan(computed))
-        off = np.where(same, 0.0, np.abs(kept - computed) / np.maximum(np.abs(kept), np.abs(computed)))
-        self.tell(~(off <= ARRAYS_AGREE), name, "differs from what the model computes for the design")
-        fine = np.where(off <= ARRAYS_AGREE, off, 0.0)
-        self.found.difference = max(self.found.difference, float(np.max(fine, initial=0.0)))
-
-
 def _bounds(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array, found: Findings) -> None:
     """Prove the bounds of the optima at the points of ``mask`` once more."""
     if "elasticity" not in part.arrays or "status" not in part.arrays:
@@ -246,7 +227,7 @@ def _bounds(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array,
     mask = mask & (part.arrays["status"] == OPTIMAL)
     if not mask.any() or not dual_bounds.convex(part.spread.grid, part.origin, chosen):
         return
-    question = _question_at_mask(asked, part.shape, mask)
+    question = question_at_mask(asked, part.shape, mask)
     x = {d.name: stored_number(part.plan, d.name, part.arrays)[mask] for d in question.decide}
     worth = part.arrays["elasticity"][mask]
     weights = {name: worth[:, i] for i, name in enumerate(part.plan.limits)}
@@ -261,15 +242,6 @@ def _bounds(part: Part, asked: Question, chosen: Mapping[str, str], mask: Array,
     found.unproved += int((~proved).sum())
     for spot in np.argwhere(mask)[~proved][: EXAMPLES - len(found.doubtful)]:
         found.doubtful.append(tuple(int(o + i) for o, i in zip(part.origin, spot, strict=True)))
-
-
-def _question_at_mask(asked: Question, shape: tuple[int, ...], mask: Array) -> Question:
-    """Return the question with its arrays at the points of the mask, in a row."""
-
-    def there(value: Any) -> Any:
-        return np.broadcast_to(value, shape)[mask] if isinstance(value, np.ndarray) else value
-
-    return with_each_number(asked, there)
 
 
 def _reported(
@@ -294,7 +266,7 @@ def _reported(
         yield "objective", (part.arrays["objective"][mask], computed)
 
 
-def _judge_decisions(question: Question, x: Mapping[str, Any], told: _Told) -> None:
+def _judge_decisions(question: Question, x: Mapping[str, Any], told: Told) -> None:
     """Judge what is decided by itself: in its domain, whole where it must be, of the list where there is one."""
     for d in question.decide:
         values = x[d.name]
@@ -317,39 +289,19 @@ def _among_allowed(values: Any, allowed: Any) -> Any:
     return np.logical_or.reduce([np.isclose(values, v, rtol=ARRAYS_AGREE, atol=0.0) for v in around])
 
 
-def _judge_limits(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: _Told) -> None:
+def _judge_limits(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: Told) -> None:
     """Judge every limit."""
-    for name, missed in _relative_excess(question, x, at):
+    for name, missed in relative_excess(question, x, at):
         told.tell(missed > HOLDS, name, "a limit is broken")
         fine = np.where(missed <= HOLDS, missed, 0.0)
         told.found.limit = max(told.found.limit, float(np.max(fine, initial=0.0)))
 
 
-def _judge_evaluated(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: _Told) -> None:
+def _judge_evaluated(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], told: Told) -> None:
     """With nothing decided the limits say which status a point has."""
     status = told.part.arrays["status"][told.mask]
     broken = np.zeros(status.shape, bool)
-    for _, missed in _relative_excess(question, x, at):
+    for _, missed in relative_excess(question, x, at):
         broken |= missed > HOLDS
     told.tell(broken & (status == EVALUATED), "status", "evaluated, and a limit is broken")
     told.tell(~broken & (status == INFEASIBLE), "status", "infeasible, and no limit is broken")
-
-
-def _relative_excess(
-    question: Question, x: Mapping[str, Any], at: Mapping[str, Any]
-) -> Iterator[tuple[str, Any]]:
-    """Go through the limits: by how much each is missed, relative to it (negative: it holds)."""
-    holders: list[Limit | Decision] = [*question.limits, *question.decide]
-    for held in holders:
-        value = at.get(held.name, x.get(held.name, question.given.get(held.name)))
-        for end, sign in ((held.maximum, 1.0), (held.minimum, -1.0)):
-            if end is None or value is None:
-                continue
-            over: Any = sign * (np.asarray(value, float) - end)
-            least = 1.0 if held.name == "halvings" else 0.0
-            size: Any = np.maximum(np.abs(end), least)
-            # relative to the limit; a limit of 0 or below asks for that much itself
-            yield held.name, np.where((np.asarray(end) > 0) & np.isfinite(size), over / size, over)
-    for own in question.model.limits:
-        if own.name in at and own.name not in question.waive:
-            yield own.name, np.asarray(at[own.name], float) - 1.0

@@ -8,16 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from dse.sweeping.checks.findings import Findings
 from dse.system.records import dataclass
+from formulations.grids.divided import with_each_number
 from formulations.grids.over_grid import Region, Spread
 from results.dataset import STATUS_CODES, Layout, Variable
 from results.solution import Status
-from scenarios.question import Question, fixed
+from scenarios.question import Decision, Limit, Question, fixed
 
 Array = np.ndarray[Any, Any]
 OPTIMAL, FEASIBLE, INFEASIBLE, EVALUATED = (
     STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE, Status.EVALUATED)
 )
+
+
+ARRAYS_AGREE = 1e-9
+"""Arrays and floats round differently in a few hundred operations; sums that cancel lose some digits more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +96,57 @@ def element_at(array: Any, place: tuple[int, ...]) -> Any:
     """Return one element of a family, at all points."""
     at: tuple[Any, ...] = (..., *place)
     return array[at]
+
+
+def question_at_mask(asked: Question, shape: tuple[int, ...], mask: Array) -> Question:
+    """Return the question with its arrays at the points of the mask, in a row."""
+
+    def there(value: Any) -> Any:
+        return np.broadcast_to(value, shape)[mask] if isinstance(value, np.ndarray) else value
+
+    return with_each_number(asked, there)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Where to note what is wrong with some points of a part."""
+
+    part: Part
+    mask: Array
+    found: Findings
+
+    def tell(self, bad: Any, variable: str, what: str) -> None:
+        """Note the points among those of the mask at which ``bad`` is true."""
+        if np.any(bad):
+            where = np.zeros(self.part.shape, bool)
+            where[self.mask] = bad
+            self.found.tell(where, self.part.origin, variable, what)
+
+    def differ(self, name: str, pair: tuple[Any, Any]) -> None:
+        """Compare what is stored with what the model says."""
+        kept, computed = pair
+        same = (kept == computed) | (np.isnan(kept) & np.isnan(computed))
+        off = np.where(same, 0.0, np.abs(kept - computed) / np.maximum(np.abs(kept), np.abs(computed)))
+        self.tell(~(off <= ARRAYS_AGREE), name, "differs from what the model computes for the design")
+        fine = np.where(off <= ARRAYS_AGREE, off, 0.0)
+        self.found.difference = max(self.found.difference, float(np.max(fine, initial=0.0)))
+
+
+def relative_excess(
+    question: Question, x: Mapping[str, Any], at: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Go through the limits: by how much each is missed, relative to it (negative: it holds)."""
+    holders: list[Limit | Decision] = [*question.limits, *question.decide]
+    for held in holders:
+        value = at.get(held.name, x.get(held.name, question.given.get(held.name)))
+        for end, sign in ((held.maximum, 1.0), (held.minimum, -1.0)):
+            if end is None or value is None:
+                continue
+            over: Any = sign * (np.asarray(value, float) - end)
+            least = 1.0 if held.name == "halvings" else 0.0
+            size: Any = np.maximum(np.abs(end), least)
+            # relative to the limit; a limit of 0 or below asks for that much itself
+            yield held.name, np.where((np.asarray(end) > 0) & np.isfinite(size), over / size, over)
+    for own in question.model.limits:
+        if own.name in at and own.name not in question.waive:
+            yield own.name, np.asarray(at[own.name], float) - 1.0

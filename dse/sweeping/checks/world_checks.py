@@ -1,191 +1,217 @@
-"""Answers for many worlds re-evaluated: a stored design judged in every sample by the model's equations.
+"""Answers for many worlds re-evaluated: stored designs judged in every sample by the model's equations.
 
 Like ``dse.sweeping.checks.checking`` this shares no code with what solves: worlds are drawn again, and the measure is
-worked out from its definition.
+worked out from its definition. Numbers have a row for each point and a column for each world.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
-from dse.sweeping.checks.findings import Findings, Wrong
-from dse.sweeping.checks.parts import stored_number
-from formulations import evaluation
+from dse.sweeping.checks.findings import Findings
+from dse.sweeping.checks.parts import Array, Part, Told, question_at_mask, relative_excess, stored_number
+from formulations import evaluation, handover
+from formulations.arithmetics.later import later
+from formulations.grids import divided
 from formulations.tolerances import HOLDS
-from results.dataset import Layout
+from formulations.uncertainty.worlds import NUMBERS_AT_ONCE
 from scenarios.distributions import Measure
-from scenarios.question import Question, fixed
+from scenarios.question import Question
 from scenarios.uncertainty.drawing import box, draw
 
-MEASURES_AGREE = 1e-9
+CHECK = "the check of designs for many worlds"
 WORST_PROBES = 256
 """Random worlds of a box in which a worst case is tried."""
+Rows = list[tuple[str, Array]]
+"""By how much each limit is missed, relative to it."""
 
 
-def check(
-    question: Question, plan: Layout, place: tuple[int, ...], at: Mapping[str, Any], found: Findings
-) -> None:
-    """Judge one stored answer with a design; ``at``: the numbers stored at its ``place``, by variable."""
+def check(part: Part, asked: Question, mask: Array, found: Findings) -> None:
+    """Judge the stored designs at the points of ``mask``, at which the question is ``asked``."""
+    assert asked.uncertain is not None, "only what is uncertain has samples"
+    step = max(NUMBERS_AT_ONCE // asked.uncertain.sampling.samples, 1)
+    for some in _cut(mask, step):
+        with handover.guarded(CHECK, step, handover.ARITHMETIC):
+            _judge_in_worlds(part, asked, some, found)
+            continue
+        # a model of the user's may know plain given numbers only
+        for one in _cut(some, 1):
+            _judge_in_worlds(part, asked, one, found)
+
+
+def _cut(mask: Array, points: int) -> Iterator[Array]:
+    """Go through the points of a mask, so many together."""
+    places = np.flatnonzero(mask)
+    for start in range(0, places.size, points):
+        some = np.zeros(mask.shape, bool)
+        some.flat[places[start : start + points]] = True
+        yield some
+
+
+def _judge_in_worlds(part: Part, asked: Question, mask: Array, found: Findings) -> None:
+    one = np.count_nonzero(mask) == 1
+
+    def column(value: Any) -> Any:
+        return (float(value[0]) if one else value[:, None]) if isinstance(value, np.ndarray) else value
+
+    question = divided.with_each_number(question_at_mask(asked, part.shape, mask), column)
     uncertain = question.uncertain
     assert uncertain is not None, "only what is uncertain has samples"
-    named = {d.name for d in question.decide if d.choices}
-    texts = {
-        v.key: str(json.loads(v.attributes["choices"])[int(at[v.name])])
-        for v in plan.variables
-        if v.role == "decided" and v.dtype != "float64" and v.key in named
-    }
-    asked = fixed(question, texts) if texts else question
-    x = {d.name: np.float64(stored_number(plan, d.name, at)) for d in asked.decide}
-    measure = question.measure or Measure("worst")
-    ends = box(uncertain)
+    x = {d.name: stored_number(part.plan, d.name, part.arrays)[mask][:, None] for d in question.decide}
+    measure, ends = question.measure or Measure("worst"), box(uncertain)
     bounded = bool(np.isfinite(list(ends.values())).all())
     samples = draw(uncertain, uncertain.sampling.samples)
     whole = measure.kind == "worst" and bounded
     inside = dict(_probes(tuple(ends.items()))) if bounded else {}
-    metrics, rows = _world_rows(asked, x, inside if whole else samples)
-
-    def tell(variable: str, what: str) -> None:
-        found.wrong += 1
-        found.examples.append(Wrong(place, variable, what))
-
-    wide = bounded and not whole and any(limit.worst for limit in asked.limits)
-    rows = _limits_in_every_world(asked, rows, _world_rows(asked, x, inside)[1] if wide else {})
-    for key, ratio in rows.items():
-        missed = float(np.max(ratio)) - 1.0
-        if not missed <= HOLDS:
-            tell(key.name, f"the limit is broken by {missed:.2g} in some sample")
-        found.limit = max(found.limit, missed)
-    told, _ = _world_rows(asked, x, {}) if whole else (metrics, rows)
-    sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
-    _judge_measures(question, metrics, found, tell)
-    _check_metrics(question, plan, at, told, {} if whole else metrics, found, tell)
-    _fresh(asked, plan, x, at, tell)
-    if question.objectives and "objective" in at:
-        goal = question.objectives[0]
-        values = np.asarray(metrics.get(goal.name, x.get(goal.name)), float)
-        stored = float(at["objective"])
+    metrics, rows = _world_rows(question, x, inside if whole else samples)
+    told = Told(part, mask, found)
+    wide = bounded and not whole and any(limit.worst for limit in question.limits)
+    for name, missed in _limits_in_every_world(
+        question, rows, _world_rows(question, x, inside)[1] if wide else []
+    ):
+        _judge_limit(told, name, missed.max(-1), "a limit is broken in some sample")
+    _judge_measures(question, metrics, told)
+    nominal = _world_rows(question, x, {})[0] if whole else metrics
+    _check_metrics(question, nominal, {} if whole else metrics, told)
+    _check_fresh(question, x, told)
+    if question.objectives and "objective" in part.arrays:
+        goal, stored = question.objectives[0], part.arrays["objective"][mask]
+        sign = -1.0 if goal.maximize else 1.0
+        losses = sign * np.atleast_2d(metrics.get(goal.name, x.get(goal.name)))
         if whole:
-            if float(np.max(sign * values)) > sign * stored + 2e-6 * abs(stored):
-                tell("objective", "a point of the box is worse than the stored worst case")
-        elif (level := _measure_of_losses(measure, sign * values)) is not None:
-            _agree("objective", stored, sign * level, found, tell)
+            worse = losses.max(-1) > sign * stored + 2e-6 * np.abs(stored)
+            told.tell(worse, "objective", "a point of the box is worse than the stored worst case")
+        elif (level := _measure_of_losses(measure, losses)) is not None:
+            told.differ("objective", (stored, sign * level))
 
 
-def _fresh(asked: Question, plan: Layout, x: Mapping[str, Any], at: Mapping[str, Any], tell: Any) -> None:
+def _judge_limit(told: Told, name: str, missed: Array, what: str) -> None:
+    told.tell(~(missed <= HOLDS), name, what)
+    told.found.limit = max(told.found.limit, float(np.max(missed)))
+
+
+def _check_fresh(question: Question, x: Mapping[str, Array], told: Told) -> None:
     """Judge in which share of fresh samples limits are said to hold: draw them again, and count."""
+    plan, uncertain = told.part.plan, question.uncertain
     labels = next((c.values or () for c in plan.coordinates if c.name == "promise"), ())
     count, seed = (int(plan.attributes.get(n, 0)) for n in ("fresh_samples", "fresh_seed"))
-    if not count or "kept" not in at or asked.uncertain is None:
+    if not count or "kept" not in told.part.arrays or uncertain is None:
         return
-    rows = _world_rows(asked, x, draw(asked.uncertain, count, method="random", seed=seed))[1]
-    for label, stored in zip(map(str, labels), np.asarray(at["kept"], float), strict=True):
-        held = [np.asarray(r) <= 1.0 + HOLDS for k, r in rows.items() if k.name in label.split(" and ")]
-        share = float(np.mean(np.broadcast_to(np.all(held, axis=0), (count,)))) if held else math.nan
+    fresh = draw(uncertain, count, method="random", seed=seed)
+    groups = {str(label): str(label).split(" and ") for label in labels}
+    held = _held(question, x, {n: v[:2] for n, v in fresh.items()}, groups)
+    if any(h.shape[-1] > 1 for h in held.values()):
+        points, step = np.count_nonzero(told.mask), max(NUMBERS_AT_ONCE // count, 1)
+        shares = {label: np.empty(points) for label in held}
+        for start in range(0, points, step):
+            some = slice(start, start + step)
+            there = {n: v[some] for n, v in x.items()}
+            for label, h in _held(divided.at(question, some), there, fresh, groups).items():
+                shares[label][some] = h.mean(-1)
+    else:
+        # what has no column for each sample is the same in all of them
+        shares = {label: h.mean(-1) for label, h in held.items()}
+    stored = dict(zip(groups, np.moveaxis(told.part.arrays["kept"][told.mask], -1, 0), strict=True))
+    for label, share in shares.items():
         # within one sample: what lies at the end of its tolerance is rounded to either side
-        if held and not abs(share - stored) <= 1.0 / count:
-            tell(label, f"said to hold in {stored:.6g} of fresh samples, and holds in {share:.6g}")
+        told.tell(
+            ~(np.abs(share - stored[label]) <= 1.0 / count),
+            label,
+            "said to hold in another share of fresh samples than it does",
+        )
+
+
+def _held(
+    question: Question, x: Mapping[str, Array], values: Mapping[str, Any], groups: Mapping[str, list[str]]
+) -> dict[str, Array]:
+    """Tell where the limits of each group hold together; what is not limited is not worked out."""
+    wanted = values if question.model.black_box else {n: later(v) for n, v in values.items()}
+    rows = _world_rows(question, x, wanted)[1]
+    every = {label: [r <= HOLDS for n, r in rows if n in names] for label, names in groups.items()}
+    return {label: reduce(np.logical_and, held) for label, held in every.items() if held}
 
 
 def _check_metrics(
-    question: Question,
-    plan: Layout,
-    at: Mapping[str, Any],
-    told: Mapping[str, Any],
-    sampled: Mapping[str, Any],
-    found: Findings,
-    tell: Any,
+    question: Question, nominal: Mapping[str, Any], sampled: Mapping[str, Any], told: Told
 ) -> None:
-    """Judge stored metrics: means of what is ``told``, and measures by their definition over what is ``sampled``."""
+    """Judge stored metrics: means of the ``nominal`` ones, and measures by their definition over the ``sampled``."""
     sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
     # which case holds has no mean, and is not stored where worlds differ in it
-    cases = {
-        q.name for q in question.model.metrics if q.flags and np.ptp(np.asarray(told.get(q.name, 0.0))) > 0
-    }
-    for variable in plan.variables:
-        name = variable.key
-        if variable.role != "metric" or name not in told or variable.name not in at or name in cases:
+    cases = {q.name for q in question.model.metrics if q.flags}
+    for variable in told.part.variables("metric"):
+        name, stored = variable.key, told.part.arrays[variable.name][told.mask]
+        if name not in nominal:
             continue
-        stored = float(at[variable.name])
         if name not in question.measures:
-            value = told[name]
-            _agree(variable.name, stored, float(np.mean(value) if np.ndim(value) else value), found, tell)
+            values = np.atleast_2d(nominal[name])
+            mean = values.mean(-1)
+            if name in cases:
+                mean = np.where(np.ptp(values, axis=-1) > 0, stored, mean)
+            told.differ(variable.name, (stored, mean))
         elif name in sampled:
-            level = _measure_of_losses(question.measures[name], sign * np.asarray(sampled[name], float))
+            level = _measure_of_losses(question.measures[name], sign * np.atleast_2d(sampled[name]))
             if level is not None:
-                _agree(variable.name, stored, sign * level, found, tell)
+                told.differ(variable.name, (stored, sign * level))
 
 
-def _limits_in_every_world(
-    question: Question, rows: dict[Any, Any], inside: dict[Any, Any]
-) -> dict[Any, Any]:
+def _limits_in_every_world(question: Question, rows: Rows, inside: Rows) -> Rows:
     """The limits that hold in every world, those at their worst over the box ``inside``; not those of a probability."""
     joint = () if question.joint is None else question.joint.of
     chance = {x.name for x in question.limits if x.probability is not None or x.name in joint}
     worst = {x.name for x in question.limits if x.worst}
     chance |= {n for n, m in question.measures.items() if m.kind != "worst"}
-    found = {k: v for k, v in rows.items() if k.name not in chance}
-    return found | {k: v for k, v in inside.items() if k.name in worst}
+    wide = [(n, row) for n, row in inside if n in worst]
+    over = {n for n, _ in wide}
+    return [(n, row) for n, row in rows if n not in chance | over] + wide
 
 
-def _judge_measures(question: Question, metrics: Mapping[str, Any], found: Findings, tell: Any) -> None:
+def _judge_measures(question: Question, metrics: Mapping[str, Any], told: Told) -> None:
     """Judge the limits on measures, each by its definition."""
     for limit in question.limits:
         measure = question.measures.get(limit.name)
         if measure is None or measure.kind == "worst":
             continue
-        values = np.asarray(metrics[limit.name], float)
+        values = np.atleast_2d(metrics[limit.name])
         for end, sign in ((limit.maximum, 1.0), (limit.minimum, -1.0)):
             level = None if end is None else _measure_of_losses(measure, sign * values)
             if end is None or level is None:
                 continue
-            missed = (level - sign * end) / (abs(end) or 1.0)
-            if not missed <= HOLDS:
-                tell(limit.name, f"the limit on its measure is broken by {missed:.2g}")
-            found.limit = max(found.limit, missed)
+            at: Any = np.reshape(end, -1)
+            missed = (level - sign * at) / np.where(at == 0, 1.0, np.abs(at))
+            _judge_limit(told, limit.name, missed, "the limit on its measure is broken")
 
 
-def _agree(name: str, stored: float, computed: float, found: Findings, tell: Any) -> None:
-    size = max(abs(stored), abs(computed))
-    off = 0.0 if stored == computed or np.isnan([stored, computed]).all() else abs(stored - computed) / size
-    if not off <= MEASURES_AGREE:
-        tell(name, "differs from what the model computes for the design over all samples")
-    else:
-        found.difference = max(found.difference, off)
-
-
-def _measure_of_losses(measure: Measure, losses: Any) -> float | None:
-    """The measure of losses by its definition; None of one that is judged elsewhere."""
+def _measure_of_losses(measure: Measure, losses: Array) -> Array | None:
+    """The measure of losses along their last dimension by its definition; None of one that is judged elsewhere."""
     if measure.kind == "mean":
-        return float(np.mean(losses))
+        return np.asarray(losses.mean(-1))
     if measure.kind == "worst":
-        return float(np.max(losses))
+        return np.asarray(losses.max(-1))
     if measure.level is None:
         return None
+    ordered, size = np.sort(losses, axis=-1), losses.shape[-1]
     if measure.kind == "quantile":
-        flat = np.sort(np.broadcast_to(losses, np.shape(losses) or (1,)))
         # the least value that so many do not exceed
-        within = np.arange(1, flat.size + 1) >= measure.level * flat.size - 1e-9 * flat.size
-        return float(flat[within.argmax()])
+        within = np.arange(1, size + 1) >= measure.level * size - 1e-9 * size
+        return np.asarray(ordered[..., within.argmax()])
     # least over t of t + mean(max(loss - t, 0)) / (1 - level), attained at one of the losses
-    flat = np.sort(np.broadcast_to(losses, np.shape(losses) or (1,)))
-    above = (np.cumsum(flat[::-1])[::-1] - flat * np.arange(flat.size, 0, -1)) / flat.size
-    return float(np.min(flat + above / (1.0 - measure.level)))
+    above = np.cumsum(ordered[..., ::-1], axis=-1)[..., ::-1] - ordered * np.arange(size, 0, -1)
+    return np.asarray((ordered + above / size / (1.0 - measure.level)).min(-1))
 
 
 def _world_rows(
     question: Question, x: Mapping[str, Any], values: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[Any, Any]]:
+) -> tuple[Mapping[str, Any], Rows]:
+    """Run the model in worlds, and say by how much each limit is missed in each of them."""
     asked = replace(question, given={**question.given, **values})
     with np.errstate(all="ignore"):
         metrics = evaluation.metrics(asked, x)
-        return metrics, evaluation.ratios(asked, x, metrics)
+        return metrics, [(name, np.atleast_2d(missed)) for name, missed in relative_excess(asked, x, metrics)]
 
 
 @lru_cache(maxsize=8)

@@ -1,0 +1,113 @@
+"""Numbers that are worked out when they are asked for, and not at all where nobody asks.
+
+Of a model's metrics a question over many samples needs few: its objective, and what is limited. Equations that run on
+``Later`` note what is to be done; whoever asks for a number has it, and what it follows from, done as arrays do it, to
+the same bits.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import NDArray
+
+from dse.models import arithmetic
+
+PLAIN = (int, float, np.ndarray, np.generic)
+
+
+class Later(NDArrayOperatorsMixin):
+    """What ``made`` makes of some numbers; ``users``: how many others still wait for it, after which it is dropped."""
+
+    __slots__ = ("_found", "_made", "_of", "users")
+
+    def __init__(self, made: Callable[..., Any], *of: Any) -> None:
+        self._made, self._of, self._found, self.users = made, of, None, 0
+        for x in of:
+            if isinstance(x, Later):
+                x.users += 1
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The numbers as an array."""
+        waiting = [self]
+        with np.errstate(all="ignore"):
+            # no recursion: a sum may have a thousand terms
+            while waiting:
+                now = waiting[-1]
+                missing = [x for x in now._of if isinstance(x, Later) and x._found is None]
+                if now._found is None and missing:
+                    waiting += missing
+                    continue
+                waiting.pop()
+                if now._found is None:
+                    now._found = now._made(*(x._found if isinstance(x, Later) else x for x in now._of))
+                    now._drop()
+        return np.asarray(self._found)
+
+    def _drop(self) -> None:
+        for x in self._of:
+            if isinstance(x, Later):
+                x.users -= 1
+                if not x.users:
+                    x._found = None
+
+    def __array_ufunc__(self, made: np.ufunc, method: str, *of: Any, **more: Any) -> Any:
+        """Return the same later; numbers of another arithmetic decide themselves what comes of both."""
+        if not all(isinstance(x, (Later, *PLAIN)) for x in of):
+            return NotImplemented
+        if method != "__call__" or (more and more.get("out") != (self,)):
+            return getattr(made, method)(*(x.values if isinstance(x, Later) else x for x in of), **more)
+        return Later(made, *of)
+
+    def __pow__(self, exponent: Any) -> Any:
+        # arrays have squares and roots of their own
+        return (
+            Later(operator.pow, self, exponent) if isinstance(exponent, (Later, *PLAIN)) else NotImplemented
+        )
+
+    def __rpow__(self, base: Any) -> Any:
+        return Later(operator.pow, base, self) if isinstance(base, PLAIN) else NotImplemented
+
+    def astype(self, kind: Any) -> Later:
+        """Return the numbers as those of another type."""
+        return Later(lambda v: v.astype(kind), self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.values, name)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.values[place]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def __float__(self) -> float:
+        return float(self.values)
+
+
+def later(values: NDArray[Any]) -> Later:
+    """Return an array from which others follow when they are asked for."""
+    return Later(np.asarray, values)
+
+
+@arithmetic.pick.register(Later)
+def _pick(which: Later, values: Sequence[Any]) -> Later:
+    return Later(lambda place, *every: arithmetic.pick(place, every), which, *values)
+
+
+@arithmetic.rest.register(Later)
+def _rest(taken: Later) -> Later:
+    return Later(arithmetic.rest, taken)
