@@ -22,7 +22,7 @@ from dse.names import unknown
 from dse.system.pictures import PICTURES
 from dse.system.progress import reporting
 from dse.system.streams import INTERRUPTED
-from results.stores.files.trouble import explained
+from results.stores.files.storage import replacing
 from scenarios.language.errors import MOST_MISTAKES, ScenarioError
 
 if TYPE_CHECKING:
@@ -282,8 +282,8 @@ def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> Non
     if file.suffix != RECORD:
         formats.write(dataset, file)
         return
-    with explained(file, "write"):
-        file.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
+    with replacing(file) as writing:
+        writing.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
 
 
 @click.command()

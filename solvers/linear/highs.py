@@ -191,7 +191,7 @@ def _nearer(n: Numbers) -> Numbers:
 
 
 def _sizes(n: Numbers) -> Array:
-    return np.maximum(np.abs(n.rows).max(axis=1, initial=0.0), np.finfo(float).tiny)
+    return np.asarray(np.maximum(np.abs(n.rows).max(axis=1, initial=0.0), np.finfo(float).tiny))
 
 
 def _least_miss(n: Numbers) -> Result:
