@@ -39,7 +39,9 @@ FRONT_HELP = (
 )
 RECORD = ".json"
 
-POINTS_HELP = "Number of points along the front; fewer where there are no more designs."
+POINTS_HELP = (
+    "Number of points along the front; fewer where there are no more designs, all where it is exact."
+)
 TOLERANCE_HELP = (
     "Instead of --points, for two objectives: refine until the proved enclosure of the front is nowhere wider than "
     "this (relative, in either objective)."
