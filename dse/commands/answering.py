@@ -22,7 +22,6 @@ from dse.names import unknown
 from dse.system.pictures import PICTURES
 from dse.system.progress import reporting
 from dse.system.streams import INTERRUPTED
-from results.stores.files.storage import replacing
 from scenarios.language.errors import MOST_MISTAKES, ScenarioError
 
 if TYPE_CHECKING:
@@ -279,6 +278,7 @@ def _check_picture(asked: Scenario) -> None:
 
 def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> None:
     from results.export import formats
+    from results.stores.files.storage import replacing
 
     folder_for(file)
     if file.suffix != RECORD:
