@@ -6,6 +6,8 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dse.models.model import MACHINE_PREFIX
 
 if TYPE_CHECKING:
@@ -72,6 +74,25 @@ def questions(grid: GridLike) -> Iterator[tuple[str, Question]]:
         for value, i in _first_places(part.values).items():
             at = [*start[:place], i, *start[place + 1 :]]
             yield value, grid.question(tuple(at))
+
+
+def fullest(grid: GridLike) -> Iterator[Question]:
+    """Go through questions in which every limit is there that is there at some point.
+
+    A lower limit of 0 says nothing and is none, so these are the points with the greatest number on each axis, on all
+    axes at once and on each alone.
+    """
+    greatest = [
+        (place, int(np.argmax(part.values)))
+        for place, part in _changes_along_axes(grid)
+        if not isinstance(next(iter(part.values), ""), str)
+    ]
+    start = [0] * len(grid.axes)
+    at = dict(reversed(greatest))
+    yield grid.question(tuple(at.get(place, 0) for place in range(len(start))))
+    for place, i in greatest:
+        if at[place] != i:
+            yield grid.question((*start[:place], i, *start[place + 1 :]))
 
 
 def _changes_along_axes(grid: GridLike) -> Iterator[tuple[int, AxisLike]]:

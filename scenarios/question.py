@@ -170,6 +170,17 @@ class Question:
         return (*self.ties, *(name for name in TIES if name not in self.ties))
 
 
+def has_asked_gaps(d: Decision) -> bool:
+    """Whether its gaps are what the user asked for: a menu of divisors says what the number is."""
+    return d.menu is None and (d.values is not None or (d.integer and not d.count))
+
+
+def with_asked_gaps(question: Question) -> tuple[str, ...]:
+    """Name what the user wants whole or from a list, which is a limit; what is so by its nature is nobody's limit."""
+    nature = {u.name for u in question.model.unknowns}
+    return tuple(d.name for d in question.decide if has_asked_gaps(d) and d.name not in nature)
+
+
 def machine_key(decision: str, machine: str) -> str:
     """Say under which key ``Question.machines`` has a machine that may be chosen.
 

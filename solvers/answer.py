@@ -69,6 +69,7 @@ def answers(
             why.complete(alone, NO_REASON)
         if left.any():
             put_alone(plan, arrays, left, apart(left))
+        feasible_values.keep_on_own_side(grid, plan, region, arrays)
     return arrays, alone, why
 
 

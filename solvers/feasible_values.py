@@ -11,7 +11,9 @@ import math
 
 import numpy as np
 
-from formulations import handover
+from formulations import evaluation, handover
+from formulations.arithmetics.many import plain
+from formulations.grids.over_grid import spread
 from formulations.problem import formulate
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
 from results.solution import Status
@@ -19,6 +21,7 @@ from results.telling.limits import base_name
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers.certain import answer, why_without_design
+from solvers.many_points.blocks import Block
 from solvers.mechanisms.conflicts import ONE
 from solvers.mechanisms.why import over_choices
 from solvers.patterns import Bools
@@ -41,6 +44,26 @@ def complete(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays
         by_name = at(grid.question(place), tuple(names))
         values[where][open_ones] = [by_name[base_name(plan.limits[i])] for i in open_ones]
     values[~np.isfinite(values)] = np.nan
+
+
+def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays) -> None:
+    """Where both sides of one name are in conflict, keep the feasible value for the side that it lies beyond."""
+    places = {name: i for i, name in enumerate(plan.limits)}
+    pairs = [
+        (n, places[n], i) for name, i in places.items() if (n := base_name(name)) != name and n in places
+    ]
+    if "would_do" not in arrays or not pairs:
+        return
+    values = arrays["would_do"].reshape(-1, len(places))
+    block = Block(spread(grid), region)
+    for group in block.alike():
+        some = group[np.isfinite(values[group]).any(-1)]
+        ends = evaluation.bounds(block.question(some)) if some.size else {}
+        for name, upper, lower in pairs if ends else ():
+            low, high = (plain(end) for end in ends[name])
+            if low is not None and high is not None:
+                values[some[values[some, upper] < low], upper] = np.nan
+                values[some[values[some, lower] > high], lower] = np.nan
 
 
 def at(question: Question, names: tuple[str, ...]) -> dict[str, float]:

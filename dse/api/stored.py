@@ -153,7 +153,6 @@ def report(
     from results.export.reading import opened
     from results.solution import Solution
     from results.stores.files.storage import local
-    from results.stores.store import explained
 
     target, found = local(file), opened(source)
     if indices and not isinstance(found, Scenario):
@@ -166,5 +165,4 @@ def report(
         made = reports.with_indices(found, points, None if indices is True else indices)
     else:
         made = reports.of_scenario(found, points)
-    with explained(target, "write"):
-        return page.save(made, target)
+    return page.save(made, target)

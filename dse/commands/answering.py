@@ -22,7 +22,6 @@ from dse.names import unknown
 from dse.system.pictures import PICTURES
 from dse.system.progress import reporting
 from dse.system.streams import INTERRUPTED
-from results.stores.files.trouble import explained
 from scenarios.language.errors import MOST_MISTAKES, ScenarioError
 
 if TYPE_CHECKING:
@@ -39,7 +38,9 @@ FRONT_HELP = (
 )
 RECORD = ".json"
 
-POINTS_HELP = "Number of points along the front; fewer where there are no more designs."
+POINTS_HELP = (
+    "Number of points along the front; fewer where there are no more designs, all where it is exact."
+)
 TOLERANCE_HELP = (
     "Instead of --points, for two objectives: refine until the proved enclosure of the front is nowhere wider than "
     "this (relative, in either objective)."
@@ -277,13 +278,14 @@ def _check_picture(asked: Scenario) -> None:
 
 def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> None:
     from results.export import formats
+    from results.stores.files.storage import replacing
 
     folder_for(file)
     if file.suffix != RECORD:
         formats.write(dataset, file)
         return
-    with explained(file, "write"):
-        file.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
+    with replacing(file) as writing:
+        writing.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
 
 
 @click.command()

@@ -14,8 +14,7 @@ from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, folder_
 from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, table
 from dse.system.pictures import PICTURES
-from results.stores.files.storage import local
-from results.stores.files.trouble import explained
+from results.stores.files.storage import local, replacing
 
 if TYPE_CHECKING:
     from results.side_by_side.comparison import Comparison
@@ -117,11 +116,10 @@ def _write(found: Comparison, output: str) -> None:
     folder_for(output)
     target = Path(output)
     if target.suffix == RECORD:
-        with explained(target, "write"):
-            target.write_text(json.dumps(found.record(), indent=2, ensure_ascii=False), encoding="utf-8")
+        with replacing(target) as writing:
+            writing.write_text(json.dumps(found.record(), indent=2, ensure_ascii=False), encoding="utf-8")
     elif target.suffix == PAGE:
-        with explained(target, "write"):
-            comparison_page.save(found, target)
+        comparison_page.save(found, target)
     elif target.suffix.lower() in PICTURES:
         comparison_page.picture(found, target)
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.system.streams import visible
 from results import flat
-from results.export.table import replacing
+from results.stores.files.storage import replacing
 
 if TYPE_CHECKING:
     import os

@@ -18,8 +18,7 @@ from results import axes, designs, flat, plot
 from results.along_fronts.variable_names import FRONT
 from results.export import documents, netcdf, parquet, table
 from results.export.reading import NEEDED, NETCDF
-from results.export.table import replacing
-from results.stores.files.storage import local
+from results.stores.files.storage import local, replacing
 from results.stores.files.trouble import StoreError, explained
 from results.uncertainty import worlds
 from scenarios.uncertainty.chances import AXIS

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from results import flat
-from results.export.table import replacing
+from results.stores.files.storage import replacing
 
 if TYPE_CHECKING:
     import os

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from results import flat
-from results.export.table import replacing
+from results.stores.files.storage import replacing
 
 if TYPE_CHECKING:
     import os

@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 import csv
-import errno
 import json
 import os
-import uuid
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from results import flat
-from results.stores.files.storage import local
-from results.stores.files.trouble import explained
+from results.stores.files.storage import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import xarray as xr
 
     from results.flat import Column
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a name to write to, which replaces ``path`` once all is written, and is removed where that fails.
-
-    Raises StoreError where the file cannot be written.
-    """
-    target = local(path)
-    writing = target.with_name(f".{target.name}.{uuid.uuid4().hex}.partial")
-    with explained(target, "write"):
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            yield writing
-            writing.replace(target)
-        finally:
-            writing.unlink(missing_ok=True)
 
 
 def to_csv(

@@ -19,8 +19,8 @@ from dse.system.pictures import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from dse.system.records import dataclass
 from dse.system.streams import visible
 from results import axes
-from results.stores.files.storage import local
-from results.stores.files.trouble import StoreError, explained
+from results.stores.files.storage import local, replacing
+from results.stores.files.trouble import StoreError
 
 if TYPE_CHECKING:
     import os
@@ -157,9 +157,9 @@ def save(figure: Figure, path: str | os.PathLike[str], about: Mapping[str, Any] 
     """
     target = local(path)
     try:
-        with explained(target, "write the picture"):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(target, dpi=150, metadata=_metadata(target, about or {}))
+        with replacing(target, "write the picture") as writing:
+            kind, told = target.suffix.removeprefix("."), _metadata(target, about or {})
+            figure.savefig(writing, dpi=150, format=kind or None, metadata=told)
     except ValueError as problem:
         raise StoreError(f"cannot write the picture {target}: {problem}") from problem
     return target

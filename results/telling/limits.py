@@ -12,7 +12,7 @@ import numpy as np
 from dse.models.described.fitted import RANGE
 from formulations import evaluation
 from formulations.row_keys import RowKey
-from scenarios.question import Decision, Question, fixed, machine_key
+from scenarios.question import Decision, Question, fixed, machine_key, with_asked_gaps
 
 MOST_NAME_COMBINATIONS = 256
 """Combinations of names that are all gone through; beyond, it would take seconds."""
@@ -21,14 +21,17 @@ MOST_NAME_COMBINATIONS = 256
 def limit_names(question: Question) -> tuple[str, ...]:
     """Names of all limits of a question, as ``Solution.limits`` and the ``limit`` dimension have them.
 
-    User limits, bounds of decided variables, then those of the model's own limits that apply (to any
-    choice among names that may be made) and are not waived. Where a name has limits on both sides it stands for the
-    upper one, and ``name.min`` for the lower one.
+    User limits, bounds of decided variables, what is asked to be whole or from a list without a bound (it can be in
+    conflict, and is in no ``Solution.limits``), then those of the model's own limits that apply (to any choice among
+    names that may be made) and are not waived. Where a name has limits on both sides it stands for the upper one, and
+    ``name.min`` for the lower one.
     """
     rows: dict[RowKey, None] = {}
     for chosen in choices_with_limits(question):
         rows.update(dict.fromkeys(_limit_keys(fixed(question, chosen))))
-    return tuple(dict.fromkeys(evaluation.label(key, rows) for key in rows))
+    labels = [(evaluation.label(key, rows), key.side == "model") for key in rows]
+    asked, own = ([label for label, is_own in labels if is_own == wanted] for wanted in (False, True))
+    return tuple(dict.fromkeys([*asked, *with_asked_gaps(question), *own]))
 
 
 def choices_with_limits(question: Question) -> Iterator[Mapping[str, str]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from formulations import evaluation
 from formulations.grids import divided
 from formulations.row_keys import RowKey
-from scenarios.question import Decision, Objective, Question
+from scenarios.question import Objective, Question, has_asked_gaps
 from solvers import boxes
 from solvers.boxes import Array
 from solvers.mechanisms.sensitivity import with_limit
@@ -19,11 +19,6 @@ from solvers.nonlinear import methods, search
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 Least = Callable[[Question, int], tuple[NDArray[np.int8], Array]]
-
-
-def has_asked_gaps(d: Decision) -> bool:
-    """Whether its gaps are what the user asked for: a menu of divisors says what the number is."""
-    return d.menu is None and (d.values is not None or (d.integer and not d.count))
 
 
 def feasible_values(question: Question, count: int, name: str, least: Least) -> Array:

@@ -26,12 +26,12 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
-from scenarios.question import Decision, Question
+from scenarios.question import Decision, Question, with_asked_gaps
 from solvers import boxes, designs, enumeration
 from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
-from solvers.explaining.least_values import feasible_values, has_asked_gaps
+from solvers.explaining.least_values import feasible_values
 from solvers.linear import milp_conflicts
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
@@ -85,12 +85,9 @@ def limit_names(question: Question) -> tuple[str, ...]:
     Limits, bounds or whole numbers of variables, model's own.
     """
     names = dict.fromkeys(limit.name for limit in question.limits)
-    # what is decided in whole numbers or from a menu by its nature is nobody's limit
-    nature = {u.name for u in question.model.unknowns}
+    gaps = with_asked_gaps(question)
     names |= dict.fromkeys(
-        d.name
-        for d in question.decide
-        if (has_asked_gaps(d) and d.name not in nature) or not (d.minimum is None and d.maximum is None)
+        d.name for d in question.decide if d.name in gaps or not (d.minimum is None and d.maximum is None)
     )
     # a limit that needs what this question does not state is not there
     somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}

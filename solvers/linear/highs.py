@@ -40,6 +40,8 @@ ROUGH_SHARE = 0.5
 """Relative gap at which the bound of a search is known to be above 0."""
 MISSED_FOR_SURE = 1e-8
 """Of the size of every row: by so much all may give, and whole numbers still meet them nowhere."""
+NEAR_MISS = 1e-6
+"""Of the size of every row: a point that misses one by more is missed for sure."""
 LEAST_ENTRY = 1e-12
 """HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
 PROGRAM_SECONDS = 120.0
@@ -171,15 +173,30 @@ def _whole_refuted(n: Numbers) -> bool:
     exact = large_numbers.may_be_searched(
         n, lambda near: _called_highs(near.relaxed(), nothing, 0.0).u is not None
     )
-    if exact and _least_miss(n).bound > MISSED_FOR_SURE:
+    near = _nearer(n)
+    if (near.low > near.high).any() or (exact and _least_miss(near).bound > MISSED_FOR_SURE):
         return True
     left = [n.fixed(np.append(part, 1.0)) for part in parts] if parts is not None else [n.relaxed()]
     return all(_solved_linear_program(m, nothing).end is End.INFEASIBLE for m in left)
 
 
+def _nearer(n: Numbers) -> Numbers:
+    """The same with upper ends that no point is beyond that misses every row by less than ``NEAR_MISS`` of its size.
+
+    Where all rows may give, the search would have no ends but those far out.
+    """
+    rows = n.rows.copy()
+    rows[:, -1] -= NEAR_MISS * _sizes(n)
+    return replace(n, high=upper_ends(rows, n.low, n.high, n.integer))
+
+
+def _sizes(n: Numbers) -> Array:
+    return np.asarray(np.maximum(np.abs(n.rows).max(axis=1, initial=0.0), np.finfo(float).tiny))
+
+
 def _least_miss(n: Numbers) -> Result:
     """The least multiple of their size by which all rows of a program have to give, and what its rows are worth."""
-    size = np.maximum(np.abs(n.rows).max(axis=1, initial=0.0), np.finfo(float).tiny)
+    size = _sizes(n)
     both = np.concatenate([np.arange(len(n.rows)), np.flatnonzero(n.equal)])
     sign = np.where(np.arange(len(both)) < len(n.rows), 1.0, -1.0)
     none = np.zeros(len(both), dtype=bool)

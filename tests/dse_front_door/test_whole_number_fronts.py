@@ -13,6 +13,7 @@ import pytest
 
 import dse
 from solvers.fronts import program_front
+from solvers.linear import highs
 
 LIBRARY = reading.ROOT / "scenarios" / "library"
 TYPES = ("tms320c5515", "imx515", "omap3503")
@@ -161,3 +162,26 @@ def test_designs_worse_in_one_objective_than_the_best_of_all_others_are_on_the_f
     front = dse.front(dse.load(asked))
     assert front["low"].values.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9]
     assert front.attrs["method"].startswith("complete non-dominated set")
+
+
+def test_that_no_counts_are_a_little_cheaper_is_proved_at_once(monkeypatch: pytest.MonkeyPatch):
+    """The cheapest of each type at each level, and nothing between: a search in which limits may give took minutes."""
+    monkeypatch.setattr(highs, "PROGRAM_SECONDS", 5.0)
+    station: dict[str, Any] = {
+        "model": "sockets",
+        "given": {
+            "levels": [
+                {"name": "full", "frequency": 1, "voltage": 1},
+                {"name": "low", "frequency": 0.6, "voltage": 0.8},
+            ],
+            "cards": [{"name": "of 64", "sockets": 64, "cost": 37.6, "power": 0.082}],
+        },
+        "decide": {"machine.socket": {"values": ["tms320c5515", "imx515"]}},
+        "limits": {"throughput": {"min": 1e12}},
+    }
+    found = dse.front({**station, "objective": {"minimize": ["cost", "power"]}}, points=6)
+    assert found.attrs["method"].startswith("complete non-dominated set (4 points")
+    # a milliwatt less than the least power at that price is out of reach
+    just_below = {"throughput": {"min": 1e12}, "power": {"max": float(found["power"][1]) - 1e-3}}
+    answer = dse.solve({**station, "limits": just_below, "objective": {"minimize": "cost"}}, depth="limits")
+    assert answer.objective == pytest.approx(float(found["cost"][2]), rel=1e-9)

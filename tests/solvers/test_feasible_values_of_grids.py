@@ -228,6 +228,49 @@ def test_a_value_beside_a_list_is_not_rounded_into_it():
     assert needed[3] not in (2.0, 4.0)
 
 
+CONFLICTS: dict[str, dict[str, Any]] = {
+    "listed": {"decide": {"processors": {"values": [1, 10, 100]}, "memory": {}}},
+    "whole": {"decide": {"processors": {"max": 64}, "memory": {"integer": True}}, "limits": {}},
+    "both sides": {"decide": {"processors": {"min": 10, "max": 64}, "memory": {}}},
+    "both sides of a metric": {"limits": {"power": {"min": 2000, "max": 2100}}},
+}
+
+
+@pytest.mark.parametrize("rows", [3, 40])
+@pytest.mark.parametrize("name", CONFLICTS)
+def test_every_limit_of_a_conflict_has_its_own_place_and_value(name: str, rows: int):
+    """Also a list without a bound; of two sides the value stands with the one that it lies beyond."""
+    deadlines = {"path": "limits.time.max", "start": 1e-3, "stop": 10.0, "num": rows, "spacing": "log"}
+    asked = {**NBODY, "limits": {}, "sweep": {"t": deadlines}} | CONFLICTS[name]
+    grid = scenarios.grid(dse.load(asked))
+    study = dse.sweep(asked, audit=0)
+    labels = [str(n) for n in study["limit"].values]
+    infeasible = np.flatnonzero(study["status"].values == STATUS_CODES[Status.INFEASIBLE])
+    assert 0 < infeasible.size < rows
+    for i in infeasible[:: max(1, infeasible.size // 4)]:
+        alone, point = answer(grid.question((int(i),))), study.isel(t=i)
+        clash = dict(zip(labels, point["binding"].values == CONFLICTING, strict=True))
+        needed = dict(zip(labels, point["would_do"].values, strict=True))
+        first = set(alone.conflicts[0])
+        assert {n for n, inside in clash.items() if inside and not n.endswith(".min")} == first
+        for limit in first:
+            sides = [n for n in (limit, f"{limit}.min") if n in labels and not np.isnan(needed[n])]
+            value = alone.conflict[limit]
+            assert len(sides) == (value is not None)
+            if value is not None:
+                assert needed[sides[0]] == pytest.approx(value, rel=1e-5)
+                assert sides[0] == limit or value < alone.limits[limit].bound
+
+
+@pytest.mark.parametrize("rows", [3, 40])
+def test_a_lower_limit_that_is_0_at_first_has_its_place(rows: int):
+    powers = {"path": "limits.power.min", "values": [0.0, *np.linspace(1.0, 1e6, rows - 1)]}
+    asked = NBODY | {"objective": {"maximize": "efficiency"}, "limits": {}, "sweep": {"p": powers}}
+    study = dse.sweep(asked)
+    assert "power" in study["limit"].values
+    assert set(study["binding"].sel(limit="power").values[1:]) >= {CONFLICTING}
+
+
 def test_evaluated_points_store_what_came_out():
     asked = NBODY | {"decide": {}, "given": {**NBODY["given"], "processors": 100, "memory": 5000}}
     study = dse.sweep(asked)

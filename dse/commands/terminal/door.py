@@ -118,7 +118,8 @@ def filling(store: str | None) -> Iterator[None]:
     except KeyboardInterrupt:
         if store is None:
             raise
-        complain(f"interrupted; {store} keeps what is done, and the same command continues")
+        kept = "keeps what is done" if "://" in store or Path(store).exists() else "is not made yet"
+        complain(f"interrupted; {store} {kept}, and the same command continues")
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 

@@ -13,14 +13,14 @@ import re
 import shutil
 import socket
 import uuid
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from results.stores.files.object_storage import ObjectFolder
-from results.stores.files.trouble import StoreError
+from results.stores.files.trouble import StoreError, explained
 
 Place = str | os.PathLike[str]
 
@@ -57,6 +57,25 @@ def local(path: Place) -> Path:
     if "://" in text:
         raise StoreError(f"{text} is an address, and this writes a file of this machine: give a path")
     return Path(text)
+
+
+@contextmanager
+def replacing(path: Place, what: str = "write") -> Iterator[Path]:
+    """Give a name to write to, which replaces ``path`` once all is written, and is removed where that fails.
+
+    ``what`` is done with the file. Raises StoreError where the file cannot be written.
+    """
+    target = local(path)
+    writing = target.with_name(f".{target.name}.{uuid.uuid4().hex}.partial")
+    with explained(target, what):
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield writing
+            writing.replace(target)
+        finally:
+            writing.unlink(missing_ok=True)
 
 
 def remote(place: Place) -> bool:
