@@ -41,8 +41,8 @@ from solvers.geometric.programs import tree
 from solvers.geometric.programs.nodes import Nodes, Relaxed
 from solvers.outcome import Outcome
 from solvers.robust.boxes.robust_boxes import UNTIED
-from solvers.robust.masters.master import WORLD_BROKEN, Master
-from solvers.robust.masters.robust_geometric import Found, in_worlds, middle_design, needed_worlds
+from solvers.robust.masters.master import WORLD_BROKEN, Master, middle_design
+from solvers.robust.masters.robust_geometric import Found, in_worlds, needed_worlds
 
 Array = NDArray[np.float64]
 NODES = 600

@@ -1,4 +1,4 @@
-"""The geometric master at many points at once: what ``robust_geometric.minimise`` does for one question.
+"""The geometric master at many points at once, in the loop that a single question has (``master.grow``).
 
 Masters of points that hold as many limits and cuts, of the same terms, are the rows of one batch of programs. A point
 at which nothing is left to add leaves it.
@@ -14,13 +14,13 @@ import numpy as np
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.grids import batch, divided
-from formulations.problem import Goal, Problem
+from formulations.problem import Problem
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Weighing
-from formulations.uncertainty.robust import Posed
-from formulations.uncertainty.worlds import Array, judged
+from formulations.uncertainty.robust import Point, Posed
+from formulations.uncertainty.worlds import Array
 from results.solution import Status
 from results.variables import STATUS_CODES
 from solvers.geometric.points import geometric_answers
@@ -30,8 +30,7 @@ from solvers.geometric.programs.geometric_conflicts import Oracle, limit_names
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 from solvers.patterns import Bools, Indices
-from solvers.robust.masters.master import Master, exact_at
-from solvers.robust.masters.robust_geometric import MASTER_ROUNDS, grown, middle_design, still_met
+from solvers.robust.masters.master import Master, Round, grow, middle_design
 
 OPTIMAL = STATUS_CODES[Status.OPTIMAL]
 
@@ -86,49 +85,38 @@ def minimise(asked: Posed, measure: Weighing, solve: Solver) -> Optima:
     left unknown. Raises NotPosynomial where the measure cannot be cut.
     """
     count, names = asked.worlds.points, [v.name for v in asked.variables]
-    exact = robust.exact_goal(asked, measure)
-    x = {n: np.full((count, 1), v) for n, v in middle_design(asked).items()}
-    master, at = Master(asked, measure), judged(asked.worlds, x)
-    master.add(x, at, first=True)
-    if exact is None:
-        master.cut(x, at, np.ones(count, bool))
     unweighed = {row.key: np.zeros(count) for row in asked.rows}
     found = Optima(
         {n: np.full(count, np.nan) for n in names}, np.full(count, np.nan), unweighed, np.zeros(count, bool)
     )
-    points = np.arange(count)
-    for _ in range(MASTER_ROUNDS):
-        every = list(_solved(master, exact, solve))
-        y, bound = np.full((points.size, len(names)), np.nan), np.full(points.size, np.nan)
+
+    def search(master: Master) -> tuple[Point, Array, list[_Solved]]:
+        every = list(_solved(master, solve))
+        y, bound = np.full((master.count, len(names)), np.nan), np.full(master.count, np.nan)
         for one in every:
             one.settle(np.arange(one.points.size), solve, tied=False)
-            y[one.points], bound[one.points] = one.answers.y[:, : len(names)], one.bound
-            found.refuted[points[one.points[one.none]]] = True
-        x = _designs(asked, y)
-        at = judged(master.asked.worlds, x)
-        met = np.isfinite(bound)
-        more = grown(master, bound, x, at, exact) & met
-        for one in every:
-            _put(found, points, one, np.flatnonzero((met & ~more)[one.points]), master, exact, solve)
-        rest = np.flatnonzero(more)
-        if not rest.size:
-            break
-        points, master = points[rest], master.at(rest)
-        exact = exact if exact is None else exact_at(exact, rest)
+            bound[one.points] = one.bound
+            y[one.points] = np.where(np.isfinite(one.bound)[:, None], one.answers.y[:, : len(names)], np.nan)
+        return _designs(asked, y), bound, every
+
+    for now in grow(Master(asked, measure, robust.exact_goal(asked, measure)), _start(asked), search):
+        for one in now.told:
+            found.refuted[now.points[one.points[one.none]]] = True
+            _put(found, now, one, np.flatnonzero((now.there & ~now.more)[one.points]), solve)
     return found
 
 
 def hold_together(asked: Posed, solve: Solver) -> conflicts.Codes:
     """Whether some design meets all limits in all worlds, at each point; codes of ``conflicts``."""
-    count = asked.worlds.points
-    found, points = np.full(count, conflicts.NOT_KNOWN, np.int8), np.arange(count)
-    x = {n: np.full((count, 1), v) for n, v in middle_design(asked).items()}
-    master = Master(replace(asked, goal=None), WORST)
-    master.add(x, judged(asked.worlds, x), first=True)
-    for _ in range(MASTER_ROUNDS):
-        y = np.full((points.size, len(asked.variables)), np.nan)
+    found = np.full(asked.worlds.points, conflicts.NOT_KNOWN, np.int8)
+
+    def search(master: Master) -> tuple[Point, Array, conflicts.Codes]:
+        y, codes = (
+            np.full((master.count, len(asked.variables)), np.nan),
+            np.full(master.count, conflicts.NOT_KNOWN),
+        )
         for own in master.alike():
-            made = batch.of_problem(master.problem(None, own), None, (own.size,))
+            made = batch.of_problem(master.problem(own), None, (own.size,))
             if made is None:
                 # sums of too many numbers divide
                 continue
@@ -139,16 +127,17 @@ def hold_together(asked: Posed, solve: Solver) -> conflicts.Codes:
                 ask = Oracle(made, lost, limit_names(made.problem), solve)
                 code = ask.feasible(np.arange(lost.size), np.ones((lost.size, len(ask.names)), bool))
                 # there may be designs of the master, of which nothing is known in other worlds
-                found[points[own[lost]]] = np.where(code == conflicts.CAN_HOLD, conflicts.NOT_KNOWN, code)
-        x = _designs(asked, y)
-        at = judged(master.asked.worlds, x)
-        more = master.add(x, at) & np.isfinite(y).all(1)
-        found[points[~more & (master.worst(at) <= 1 + HOLDS) & np.isfinite(y).all(1)]] = conflicts.CAN_HOLD
-        rest = np.flatnonzero(more)
-        if not rest.size:
-            break
-        points, master = points[rest], master.at(rest)
+                codes[own[lost]] = np.where(code == conflicts.CAN_HOLD, conflicts.NOT_KNOWN, code)
+        return _designs(asked, y), np.full(master.count, np.nan), codes
+
+    for now in grow(Master(replace(asked, goal=None), WORST), _start(asked), search):
+        met = now.there & ~now.more & (now.master.worst(now.at) <= 1 + HOLDS)
+        found[now.points] = np.select([met, ~now.there], [conflicts.CAN_HOLD, now.told], found[now.points])
     return found
+
+
+def _start(asked: Posed) -> Point:
+    return {n: np.full((asked.worlds.points, 1), v) for n, v in middle_design(asked).items()}
 
 
 def _designs(asked: Posed, y: Array) -> dict[str, Array]:
@@ -156,10 +145,10 @@ def _designs(asked: Posed, y: Array) -> dict[str, Array]:
     return {v.name: canon.si_values(v, y[:, [i]]) for i, v in enumerate(asked.variables)}
 
 
-def _solved(master: Master, exact: Goal | None, solve: Solver) -> Iterator[_Solved]:
+def _solved(master: Master, solve: Solver) -> Iterator[_Solved]:
     """Search the programs of all points, those that are alike together."""
     for points in master.alike():
-        problem = master.problem(exact, points)
+        problem = master.problem(points)
         made = batch.of_problem(problem, problem.goal, (points.size,))
         rule = None if made is None else ties.of_batch(made, solve)
         if made is None or rule is None:
@@ -172,26 +161,17 @@ def _solved(master: Master, exact: Goal | None, solve: Solver) -> Iterator[_Solv
         yield _Solved(points, problem, answers, part, none)
 
 
-def _put(
-    found: Optima,
-    points: Indices,
-    one: _Solved,
-    ready: Indices,
-    master: Master,
-    exact: Goal | None,
-    solve: Solver,
-) -> None:
+def _put(found: Optima, now: Round[list[_Solved]], one: _Solved, ready: Indices, solve: Solver) -> None:
     """Settle the ties of points at which nothing is left to add, and put what is known of them into place."""
     if not ready.size:
         return
     untied, before = one.answers.y[ready].copy(), one.bound[ready]
     one.settle(ready, solve, tied=True)
-    own, of = one.points[ready], points[one.points[ready]]
-    y, there = one.answers.y[ready], master.at(own)
-    x = _designs(master.asked, y)
-    good = still_met(there, one.bound[ready], judged(there.asked.worlds, x), exact)
+    own, of = one.points[ready], now.points[one.points[ready]]
+    y, there = one.answers.y[ready], now.master.at(own)
+    good = there.still_met(_designs(there.asked, y), one.bound[ready])
     y = np.where(good[:, None], y, untied)
-    for name, values in _designs(master.asked, y).items():
+    for name, values in _designs(there.asked, y).items():
         found.x[name][of] = values[:, 0]
     found.bound[of] = np.where(good, one.bound[ready], before)
     for k, row in enumerate(one.problem.rows or ()):
