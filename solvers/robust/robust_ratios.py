@@ -127,7 +127,7 @@ class _Mean:
             self.weights.append(weights)
         return math.log(value)
 
-    def bounded(self, nodes: Nodes, _: Array) -> tuple[Relaxed, Array]:
+    def bounded(self, nodes: Nodes, _: Array) -> tuple[Nodes, Relaxed, Array]:
         """Bound the measure on nodes: by secants above the divisors of all worlds."""
         asked = []
         for low, high, *z in zip(nodes.low, nodes.high, nodes.z_low, nodes.z_high, strict=True):
@@ -135,9 +135,9 @@ class _Mean:
             middle = np.linalg.pinv(self.c.forms) @ (0.5 * (z[0] + z[1]))
             asked.append(self._program(*canon.relaxation(self.c, z_low, z_high), low, high, middle))
         y, bound = self._solved(asked)
-        return Relaxed(y, np.zeros((len(y), len(self.c.keys))), np.zeros(len(y))), bound
+        return nodes, Relaxed(y, np.zeros((len(y), len(self.c.keys))), np.zeros(len(y))), bound
 
-    def designs(self, nodes: Nodes, y: Array) -> tuple[Array, Array]:
+    def designs(self, nodes: Nodes, y: Array) -> tuple[NDArray[np.intp], Array, Array]:
         """Minimise the measure with tangents below the divisors at relaxed designs, whole numbers rounded."""
         tried = []
         for k, at in enumerate(y):
@@ -153,7 +153,7 @@ class _Mean:
         rows = canon.values(take(self.c, np.zeros(len(there), int)), there)[:, 1:]
         holds = rows.max(1, initial=-np.inf) <= WORLD_BROKEN
         values = [self.value(self.design(t)) if h else np.inf for t, h in zip(there, holds, strict=True)]
-        return there, np.array(values)
+        return np.zeros(len(there), np.intp), there, np.array(values)
 
     def _tangents(self, y: Array) -> Programs:
         low, high, whole = self.c.low[0].copy(), self.c.high[0].copy(), list(self.c.allowed)

@@ -14,12 +14,14 @@ import numpy as np
 
 from dse.models.arithmetic import CannotTake
 from formulations import handover
-from formulations.arithmetics.many import Array, Points
+from formulations.arithmetics.many import Array, Differ, Points, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided, over_grid
+from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Weighing
-from formulations.uncertainty.worlds import Worlds, judged
+from formulations.uncertainty.wanted import Chance
+from formulations.uncertainty.worlds import Worlds
 from scenarios.axes import chance_axes
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -33,7 +35,8 @@ from solvers.many_points.offers import OTHER_KIND, Offer
 from solvers.mechanisms import conflicts, sensitivity
 from solvers.mechanisms.why import Why
 from solvers.robust import decide_now, robust_conflicts, tables, validation
-from solvers.robust.masters import at_points, ends
+from solvers.robust.masters import at_points, ends, failing
+from solvers.robust.masters.master import EASED, Master
 from solvers.robust.robust_answers import weighing
 
 METHOD = (
@@ -57,17 +60,18 @@ def _is_taken(question: Question) -> bool:
     plain &= all(
         d.choices is None and not d.endless and all(v > 0 for v in d.values or ()) for d in question.decide
     )
-    named = bool(question.measures) or bool(promises(question)) or question.model.black_box
+    named = bool(question.measures) or question.model.black_box
     measure = weighing(question.measure or decide_now.AT_WORST)
     if not plain or named or not isinstance(measure, Weighing) or decide_now.over_box(question):
         return False
     try:
         asked = robust.posed(decide_now.sampled(question))
         # refuses what the measure has no cuts of
-        robust.exact_goal(asked, measure)
+        exact = robust.exact_goal(asked, measure)
     except (NotPosynomial, CannotTake, ArithmeticError):
         return False
-    return asked.goal is not None and asked.goal.denominator.is_monomial
+    plain = asked.goal is not None and asked.goal.denominator.is_monomial
+    return plain and (not promises(question) or (exact is not None and failing.takes(asked, question)))
 
 
 def _over_grid(grid: Grid) -> ByGroup:
@@ -99,10 +103,13 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
     assert isinstance(measure, Weighing), "quantiles are others"
     first = replace(block.grid.question(block.place(int(points[0]))), uncertain=None, measure=None)
     worlds = decide_now.sampled(divided.before_axes(question, 1))
-    found = at_points.minimise(robust.posed_at_points(worlds, first), measure, gp.solve)
+    asked = robust.posed_at_points(worlds, first)
+    master = Master(asked, measure, robust.exact_goal(asked, measure))
+    chances = _allowed_to_fail(block, points)
+    found = _best(master, chances)
     shape = (len(points),)
     x = {n: np.where(found.known, v, 1.0) for n, v in found.x.items()}
-    there = tables.judged_in_worlds(question, (), x, found.bound, shape)
+    there = tables.judged_in_worlds(question, chances, x, found.bound, shape)
     good = found.known & there.good & ~_near_end(question, x)
     keys = list(found.multipliers)
     forces = np.stack([found.multipliers[key] for key in keys], axis=1)
@@ -114,7 +121,7 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
         tables.put_fresh(into, points[good], divided.at(question, good), {n: v[good] for n, v in x.items()})
     none = np.flatnonzero(found.refuted)
     if none.size:
-        good[none] = into.conflicts(points[none], _why(worlds.at_some(none), first))
+        good[none] = into.conflicts(points[none], _why(worlds.at_some(none), first, chances))
         good[none] &= into.values_known(points[none])
     handover.hand_over(OPEN, int(np.count_nonzero(~good)))
     return good
@@ -125,34 +132,47 @@ def _near_end(question: Question, x: Mapping[str, Array]) -> Mask:
     return np.asarray(np.any([ends.near_end(question, name, values) for name, values in x.items()], axis=0))
 
 
-def _why(worlds: Worlds, first: Question) -> Why:
+def _allowed_to_fail(block: Block, points: Points) -> tuple[Chance, ...]:
+    """In how many samples limits may fail, which may depend on what is given; raises Differ where it does."""
+    kinds, which = block.alike_given(points)
+    every = [tables.failing_allowed(block.grid.question(block.place(int(points[k])))) for k in kinds]
+    alike = np.array([c == every[0] for c in every])
+    if not alike.all():
+        raise Differ(alike[which])
+    return every[0]
+
+
+def _best(master: Master, chances: tuple[Chance, ...]) -> at_points.Optima:
+    return failing.minimise(master, chances, gp.solve) if chances else at_points.minimise(master, gp.solve)
+
+
+def _why(worlds: Worlds, first: Question, chances: tuple[Chance, ...]) -> Why:
     """What tells why points have no design, which are those of ``worlds``; ``first``: as for ``posed_at_points``."""
     names = robust_conflicts.breakable_limits(worlds)
     asked = robust.posed_at_points(worlds, first)
 
     def met(some: Points, kept: Mask) -> conflicts.Codes:
         held = frozenset(n for n, k in zip(names, kept, strict=True) if k)
-        return at_points.hold_together(robust.kept(asked.at(some), held), gp.solve)
+        own = robust.kept(asked.at(some), held)
+        if not chances:
+            return at_points.hold_together(Master(replace(own, goal=None), WORST), gp.solve)[0]
+        return failing.hold_together(own, chances, gp.solve)
 
     def level(some: Points, name: str) -> Array:
         sides = robust_conflicts.ends_of(worlds, name)
         if len(sides) > 1:
             # which end gives is told point by point
             return np.full(some.size, np.nan)
-
-        def change(q: Question) -> Question:
-            return robust_conflicts.with_level_as_goal(q, name, next(iter(sides)))
-
+        ((side, end),) = sides.items()
         try:
-            loose = robust.posed_at_points(worlds.at_some(some).changed(change), change(first))
-            best = at_points.minimise(robust.kept(loose, frozenset(names) - {name}), WORST, gp.solve)
+            loose = failing.eased(asked.at(some), RowKey(name, side), frozenset(names))
+            best = _best(loose, chances)
         except NotPosynomial:
             return np.full(some.size, np.nan)
-        sure = best.known & ~_near_end(first, best.x)
-        there = judged(loose.worlds, {n: v[:, None] for n, v in best.x.items()}).objective
-        assert there is not None, "it is the objective"
-        value = WORST.value(there, maximize="min" in sides)
-        return np.select([sure, best.refuted], [value, np.inf], np.nan)
+        sure = best.known & ~_near_end(first, {d.name: best.x[d.name] for d in first.decide})
+        ends_at = np.broadcast_to(np.ravel(plain(end)), worlds.points)[some]
+        factor = best.x[EASED] if side == "max" else 1.0 / best.x[EASED]
+        return np.select([sure, best.refuted], [ends_at * factor, np.inf], np.nan)
 
     def values(some: Points, wanted: Sequence[str]) -> Mapping[str, Array]:
         return {n: level(some, n) for n in wanted}

@@ -66,15 +66,15 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Bounding:
-    """How nodes of one point are bounded, and designs are found.
+    """How nodes are bounded, and designs are found.
 
-    ``bounded``: of nodes what their relaxations say, with bounds of the goal (infinite: no design is there); what is
-    above given levels (N,) need not be sharp.
-    ``designs``: feasible designs (M, n) near the relaxed designs of nodes, and their log values (M,).
+    ``bounded``: nodes, perhaps smaller, what their relaxations say, and bounds of the goal (infinite: no design is
+    there); what is above given levels (N,) need not be sharp, and is no part of the nodes.
+    ``designs``: feasible designs (M, n) near the relaxed designs of nodes, of which points, and their log values (M,).
     """
 
-    bounded: Callable[[Nodes, Array], tuple[Relaxed, Array]]
-    designs: Callable[[Nodes, Array], tuple[Array, Array]]
+    bounded: Callable[[Nodes, Array], tuple[Nodes, Relaxed, Array]]
+    designs: Callable[[Nodes, Array], tuple[Indices, Array, Array]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class _State:
 def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None = None) -> Searched:
     """Minimise the goal of every point of ``c``, which has a row of coefficients for each; ``start``: feasible designs.
 
-    ``by``: what solves geometric programs, or, for one point, bounds its nodes in another way.
+    ``by``: what solves geometric programs, or bounds nodes in another way.
 
     After NODES_BEFORE_LOOSE nodes a point is content with the gap LOOSE, after ``most`` it ends where it is (counted
     in nodes, not in seconds, so that the same question always gets the same answer).
@@ -256,7 +256,7 @@ def _searched(s: _State, waiting: Nodes) -> Searched:
 def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple[Nodes, Relaxed]:
     """Nodes that their relaxations leave, with bounds raised; designs near ``seeds`` are judged, too."""
     if isinstance(s.by, Bounding):
-        relaxed, bound = s.by.bounded(now, s.best()[now.point])
+        now, relaxed, bound = s.by.bounded(now, s.best()[now.point])
         return _raised(now, relaxed, bound, bound < np.inf)
     asked = [_relaxations(s, now)] if now.point.size else []
     points = np.zeros(0, np.intp)
@@ -325,7 +325,7 @@ def _descend(s: _State, nodes: Nodes, relaxed: Relaxed, descents: int) -> None:
             return
         before = s.value[nodes.point]
         if isinstance(s.by, Bounding):
-            _keep_least(s, nodes.point[0], *s.by.designs(nodes, relaxed.y))
+            _keep_least(s, *s.by.designs(nodes, relaxed.y))
         else:
             points, programs = _restrictions(s.c, nodes, relaxed)
             _judge(s, points, s.by([programs])[0])
@@ -334,10 +334,12 @@ def _descend(s: _State, nodes: Nodes, relaxed: Relaxed, descents: int) -> None:
         relaxed = replace(relaxed, y=s.y[nodes.point])
 
 
-def _keep_least(s: _State, point: int, y: Array, value: Array) -> None:
-    """Keep the best of some designs of a point, where it is better than what is known."""
-    if value.size and value.min() < s.value[point]:
-        s.y[point], s.value[point] = y[value.argmin()], value.min()
+def _keep_least(s: _State, points: Indices, y: Array, value: Array) -> None:
+    """Keep the best of some designs of points, where it is better than what is known."""
+    order = np.lexsort((value, points))
+    best = order[np.unique(points[order], return_index=True)[1]]
+    best = best[value[best] < s.value[points[best]]]
+    s.y[points[best]], s.value[points[best]] = y[best], value[best]
 
 
 def _judge(s: _State, points: Indices, r: gp.Result) -> None:

@@ -7,7 +7,6 @@ at which nothing is left to add leaves it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -17,8 +16,6 @@ from formulations.grids import batch, divided
 from formulations.problem import Problem
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
-from formulations.uncertainty import robust
-from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.robust import Point, Posed
 from formulations.uncertainty.worlds import Array
 from results.solution import Status
@@ -78,17 +75,23 @@ class _Solved:
         return np.where(self.answers.status == OPTIMAL, goal.to_user(self.answers.value), np.nan)
 
 
-def minimise(asked: Posed, measure: Weighing, solve: Solver) -> Optima:
-    """Find the designs whose objective has the least measure over the worlds, by the tie rule, with bounds.
-
-    ``asked``: as ``robust.posed_at_points`` poses it, with an objective. Points without an optimum that is sure are
-    left unknown. Raises NotPosynomial where the measure cannot be cut.
-    """
-    count, names = asked.worlds.points, [v.name for v in asked.variables]
-    unweighed = {row.key: np.zeros(count) for row in asked.rows}
-    found = Optima(
-        {n: np.full(count, np.nan) for n in names}, np.full(count, np.nan), unweighed, np.zeros(count, bool)
+def nothing(asked: Posed) -> Optima:
+    """Nothing is known yet of the points of a question."""
+    count = asked.worlds.points
+    x = {v.name: np.full(count, np.nan) for v in asked.variables}
+    return Optima(
+        x, np.full(count, np.nan), {r.key: np.zeros(count) for r in asked.rows}, np.zeros(count, bool)
     )
+
+
+def minimise(master: Master, solve: Solver, *, tied: bool = True) -> Optima:
+    """Find the designs whose objective has the least measure over the worlds, with bounds; ``tied``: by the tie rule.
+
+    ``master``: of what ``robust.posed_at_points`` poses, with an objective; it holds nothing yet. Points without an
+    optimum that is sure are left unknown. Raises NotPosynomial where the measure cannot be cut.
+    """
+    asked = master.asked
+    names, found = [v.name for v in asked.variables], nothing(asked)
 
     def search(master: Master) -> tuple[Point, Array, list[_Solved]]:
         every = list(_solved(master, solve))
@@ -97,20 +100,27 @@ def minimise(asked: Posed, measure: Weighing, solve: Solver) -> Optima:
             one.settle(np.arange(one.points.size), solve, tied=False)
             bound[one.points] = one.bound
             y[one.points] = np.where(np.isfinite(one.bound)[:, None], one.answers.y[:, : len(names)], np.nan)
-        return _designs(asked, y), bound, every
+        return designs(asked, y), bound, every
 
-    for now in grow(Master(asked, measure, robust.exact_goal(asked, measure)), _start(asked), search):
+    for now in grow(master, _start(asked), search):
         for one in now.told:
             found.refuted[now.points[one.points[one.none]]] = True
-            _put(found, now, one, np.flatnonzero((now.there & ~now.more)[one.points]), solve)
+            _put(found, now, one, np.flatnonzero((now.there & ~now.more)[one.points]), solve, tied=tied)
     return found
 
 
-def hold_together(asked: Posed, solve: Solver) -> conflicts.Codes:
-    """Whether some design meets all limits in all worlds, at each point; codes of ``conflicts``."""
-    found = np.full(asked.worlds.points, conflicts.NOT_KNOWN, np.int8)
+def hold_together(master: Master, solve: Solver) -> tuple[conflicts.Codes, Array]:
+    """Whether some design meets all limits in all worlds, at each point: codes of ``conflicts``, and designs in logs.
 
-    def search(master: Master) -> tuple[Point, Array, conflicts.Codes]:
+    ``master``: without an objective; it holds nothing yet.
+    """
+    asked = master.asked
+    found, best = (
+        np.full(master.count, conflicts.NOT_KNOWN, np.int8),
+        np.full((master.count, len(asked.variables)), np.nan),
+    )
+
+    def search(master: Master) -> tuple[Point, Array, tuple[Array, Array]]:
         y, codes = (
             np.full((master.count, len(asked.variables)), np.nan),
             np.full(master.count, conflicts.NOT_KNOWN),
@@ -128,20 +138,21 @@ def hold_together(asked: Posed, solve: Solver) -> conflicts.Codes:
                 code = ask.feasible(np.arange(lost.size), np.ones((lost.size, len(ask.names)), bool))
                 # there may be designs of the master, of which nothing is known in other worlds
                 codes[own[lost]] = np.where(code == conflicts.CAN_HOLD, conflicts.NOT_KNOWN, code)
-        return _designs(asked, y), np.full(master.count, np.nan), codes
+        return designs(asked, y), np.full(master.count, np.nan), (codes, y)
 
-    for now in grow(Master(replace(asked, goal=None), WORST), _start(asked), search):
-        met = now.there & ~now.more & (now.master.worst(now.at) <= 1 + HOLDS)
-        found[now.points] = np.select([met, ~now.there], [conflicts.CAN_HOLD, now.told], found[now.points])
-    return found
+    for now in grow(master, _start(asked), search):
+        met = now.there & ~now.more & (now.master.worst(now.x, now.at) <= 1 + HOLDS)
+        found[now.points] = np.select([met, ~now.there], [conflicts.CAN_HOLD, now.told[0]], found[now.points])
+        best[now.points[met]] = now.told[1][met]
+    return found, best
 
 
 def _start(asked: Posed) -> Point:
     return {n: np.full((asked.worlds.points, 1), v) for n, v in middle_design(asked).items()}
 
 
-def _designs(asked: Posed, y: Array) -> dict[str, Array]:
-    """Designs (P, 1) by name, at logarithms (P, n), behind which others may stand."""
+def designs(asked: Posed, y: Array) -> dict[str, Array]:
+    """Return designs (P, 1) by name, at logarithms (P, n), behind which others may stand."""
     return {v.name: canon.si_values(v, y[:, [i]]) for i, v in enumerate(asked.variables)}
 
 
@@ -161,19 +172,23 @@ def _solved(master: Master, solve: Solver) -> Iterator[_Solved]:
         yield _Solved(points, problem, answers, part, none)
 
 
-def _put(found: Optima, now: Round[list[_Solved]], one: _Solved, ready: Indices, solve: Solver) -> None:
-    """Settle the ties of points at which nothing is left to add, and put what is known of them into place."""
+def _put(
+    found: Optima, now: Round[list[_Solved]], one: _Solved, ready: Indices, solve: Solver, *, tied: bool
+) -> None:
+    """Settle points at which nothing is left to add, and put what is known of them into place."""
     if not ready.size:
         return
-    untied, before = one.answers.y[ready].copy(), one.bound[ready]
-    one.settle(ready, solve, tied=True)
+    y, bound = one.answers.y[ready].copy(), one.bound[ready]
     own, of = one.points[ready], now.points[one.points[ready]]
-    y, there = one.answers.y[ready], now.master.at(own)
-    good = there.still_met(_designs(there.asked, y), one.bound[ready])
-    y = np.where(good[:, None], y, untied)
-    for name, values in _designs(there.asked, y).items():
+    there = now.master.at(own)
+    if tied:
+        one.settle(ready, solve, tied=True)
+        good = there.still_met(designs(there.asked, one.answers.y[ready]), one.bound[ready])
+        y = np.where(good[:, None], one.answers.y[ready], y)
+        bound = np.where(good, one.bound[ready], bound)
+    for name, values in designs(there.asked, y).items():
         found.x[name][of] = values[:, 0]
-    found.bound[of] = np.where(good, one.bound[ready], before)
+    found.bound[of] = bound
     for k, row in enumerate(one.problem.rows or ()):
         if row.key in found.multipliers:
             found.multipliers[row.key][of] += one.answers.elasticity[ready, k]

@@ -28,7 +28,7 @@ from scenarios.question import Decision
 from solvers.patterns import Bools, Indices, groups
 from solvers.robust.masters import robust_caps
 
-MEASURE = "measure"
+MEASURE, EASED = "measure", "eased"
 MASTER_ROUNDS = 200
 MASTER_CLOSE = 2e-8
 """A measure above the master's by no more than this, relative, needs no further cut: well below the promised gap."""
@@ -73,13 +73,14 @@ class Master:
     """The problems of P points: what of the worlds and the measure each holds.
 
     ``exact``: the measure as one posynomial, where it is one; else it takes cuts. ``left_out``: of each limit the
-    worlds in which it need not hold.
+    worlds (P, worlds) in which it need not hold. ``eased``: the limit that gives by the factor EASED.
     """
 
     asked: Posed
     measure: Weighing
     exact: Goal | None = None
-    left_out: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    left_out: Mapping[str, Bools] = field(default_factory=dict)
+    eased: RowKey | None = None
     held: list[Held] = field(default_factory=list)
 
     @property
@@ -102,18 +103,25 @@ class Master:
         held = [h.at(points) for h in self.held]
         kept = [h for h in held if h.there.any()]
         exact = self.exact and exact_at(self.exact, points)
-        return dataclasses.replace(self, asked=self.asked.at(points), exact=exact, held=kept)
+        out = {n: mask[points] for n, mask in self.left_out.items()}
+        return dataclasses.replace(self, asked=self.asked.at(points), exact=exact, left_out=out, held=kept)
 
-    def ratios(self, key: RowKey, at: Judged) -> Array:
+    def judged(self, x: Point) -> Judged:
+        """Judge designs in every world."""
+        return judged(self.asked.worlds, {n: v for n, v in x.items() if n != EASED})
+
+    def ratios(self, key: RowKey, x: Point, at: Judged) -> Array:
         """A limit's ratios (P, worlds) at designs, minus infinity where it need not hold."""
-        return np.atleast_2d(at.counted(key, self.left_out))
+        found = np.atleast_2d(at.ratios[key]) / (x[EASED] if key == self.eased else 1.0)
+        out = self.left_out.get(key.name)
+        return found if out is None else np.where(out[:, : found.shape[1]], -np.inf, found)
 
-    def worst(self, at: Judged) -> Array:
+    def worst(self, x: Point, at: Judged) -> Array:
         """The largest ratio of all limits that are asked for, at each point."""
         keys = [*(r.key for r in self.asked.rows), *(c.key for c in self.asked.worlds.caps)]
         found = np.zeros(self.count)
         for key in keys:
-            found = np.maximum(found, self.ratios(key, at).max(1))
+            found = np.maximum(found, self.ratios(key, x, at).max(1))
         return found
 
     def add(self, x: Point, at: Judged, *, first: bool = False) -> Bools:
@@ -129,7 +137,7 @@ class Master:
                 cut = robust.row_at(self.asked, row, np.zeros_like(none), x)
                 found |= self._hold(row.key, (cut.numerator, cut.denominator), none, every)
             elif row.key not in fixed:
-                ratio = self.ratios(row.key, at)
+                ratio = self.ratios(row.key, x, at)
                 hardest = _hardest_worlds(row, ratio) if first else none
                 i = np.where(hardest >= 0, hardest, np.nan_to_num(ratio, nan=np.inf).argmax(1))
                 broken = ~(ratio[np.arange(self.count), i] <= 1 + WORLD_BROKEN) | first
@@ -197,8 +205,8 @@ class Master:
 
     def still_met(self, x: Point, bound: Array) -> Bools:
         """Where designs that ties went to break no limit in any world, and are as good as those before."""
-        at = judged(self.asked.worlds, x)
-        good = self.worst(at) <= 1 + 5 * WORLD_BROKEN
+        at = self.judged(x)
+        good = self.worst(x, at) <= 1 + 5 * WORLD_BROKEN
         return good & ~self.above(at, bound, 2 * MASTER_CLOSE) if self.takes_cuts else good
 
     def alike(self) -> Iterator[Places]:
@@ -269,14 +277,14 @@ def grow(
     which nothing is left to add leave. A single question is one point. ``search``: returns designs of masters (NaN
     where there are none), their bounds, and what else there is to tell.
     """
-    points, at = np.arange(master.count), judged(master.asked.worlds, x)
+    points, at = np.arange(master.count), master.judged(x)
     master.add(x, at, first=True)
     if master.takes_cuts:
         master.cut(x, at, np.ones(master.count, bool))
     for _ in range(MASTER_ROUNDS):
         x, bound, told = search(master)
         there = np.all([np.isfinite(np.atleast_2d(v))[:, 0] for v in x.values()], axis=0)
-        at, more = judged(master.asked.worlds, x), np.zeros(points.size, bool)
+        at, more = master.judged(x), np.zeros(points.size, bool)
         if there.any():
             more = master.add(x, at)
             if master.takes_cuts:

@@ -81,7 +81,9 @@ def minimise(
     ``tied``: settle ties by the rule, at the nominal numbers, and weigh limits. ``left_out``: of a limit the worlds in
     which it need not hold. Raises NotPosynomial where the measure cannot be cut: a mean of ratios of sums.
     """
-    master = Master(asked, measure, robust.exact_goal(asked, measure), left_out or {})
+    every = np.arange(asked.worlds.size)
+    out = {n: np.isin(every, [*some])[None] for n, some in (left_out or {}).items()}
+    master = Master(asked, measure, robust.exact_goal(asked, measure), out)
     *_, last = grow(master, middle_design(asked), _searched)
     found = last.told[1]
     if not last.there[0]:
