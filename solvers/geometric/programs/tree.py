@@ -176,6 +176,7 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
             return _searched(s, waiting)
         # designs from the nodes of the round before go to the kernel with the relaxations of this one
         nodes, relaxed = _solved(s, now, seeds)
+        unknown = s.none()
         if not wanted.fewest_calls:
             _descend(s, nodes, relaxed, descents)
             descents = 1
@@ -183,7 +184,9 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
             wanted.reached.by(float(np.where(s.none(), np.inf, s.value).min()))
         live = ~_closed(s, nodes, relaxed)
         nodes, relaxed = nodes.take(live), relaxed.take(live)
-        waiting = joined([waiting, _children(s, nodes, relaxed)])
+        # where a first design is known now bounds are better before a node is cut
+        again = (unknown & ~s.none())[nodes.point] & isinstance(by, Bounding)
+        waiting = joined([waiting, nodes.take(again), _children(s, nodes.take(~again), relaxed.take(~again))])
         waiting = waiting.take(~_closed(s, waiting))
         seeds = (nodes, relaxed) if wanted.fewest_calls and nodes.point.size else None
 

@@ -20,17 +20,17 @@ import numpy as np
 
 from dse.system.records import dataclass
 from formulations import canonical as canon
+from formulations.arithmetics.maxima import SIDE
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
 from formulations.canonical import Array, Canonical
-from formulations.problem import Goal, Variable
+from formulations.problem import Goal, Row, Variable
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, TIE
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST
 from formulations.uncertainty.robust import Point, Posed
 from formulations.uncertainty.wanted import Chance
-from scenarios.question import Decision, Question
-from scenarios.uncertainty.promises import promises
+from scenarios.question import Decision
 from solvers.geometric.kernel.gp_terms import ends_at_level
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs import tree
@@ -41,7 +41,7 @@ from solvers.outcome import INFEASIBLE, OPTIMAL
 from solvers.patterns import Bools, Indices
 from solvers.robust.masters import at_points
 from solvers.robust.masters.at_points import Optima
-from solvers.robust.masters.master import EASED, Master
+from solvers.robust.masters.master import EASED, MEASURE, Master
 
 CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
 CHANCE_GAP = 2e-7
@@ -51,6 +51,7 @@ COMPARED = 64
 """Samples beyond those that may fail that are compared with one that makes a row."""
 PASSES = 6
 """Times that a node is bounded before it is cut, while it shrinks by half."""
+FACTOR = Posynomial({((EASED, 1.0),): 1.0})
 LOG_HOLDS, ROUNDING = float(np.log1p(HOLDS)), 1e-12
 
 
@@ -100,10 +101,16 @@ class _Programs:
             inner = ends_at_level(
                 exponents, logc, ptr, low[some], high[some], r.y, r.multipliers, level[some]
             )
+            if self.master.eased is not None:
+                # the factor is what is minimised
+                inner[0][:, -1] = np.maximum(inner[0][:, -1], proved)
+                inner[1][:, -1] = np.minimum(inner[1][:, -1], level[some])
             inner = self._allowed_within(*inner, low[some], high[some])
-            empty = (inner[0] > inner[1]).any(1)
+            empty = np.asarray((inner[0] > inner[1]).any(1))
             bound[some] = np.where(empty, np.maximum(bound[some], level[some]), bound[some])
-            shrinks = (inner[1] - inner[0] < (high[some] - low[some]) / 2).any(1) | (k == 0)
+            # bounds are better in a second pass at the design of the first
+            most = (high[some] - low[some]) * (0.5 if k else 2.0)
+            shrinks = np.asarray((inner[1] - inner[0] < most).any(1))
             low[some], high[some] = (
                 np.where(empty[:, None], was[some], now) for was, now in zip((low, high), inner, strict=True)
             )
@@ -267,7 +274,7 @@ def minimise(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: 
     then for a fixed set of failing samples.
     """
     p = _programs(master, chances, solve)
-    found, best = _searched(p), at_points.nothing(master.asked)
+    found, best = _search_tree(p), at_points.nothing(master.asked)
     best.refuted[:] = found.status == INFEASIBLE
     good = np.flatnonzero((found.status == OPTIMAL) & ~np.isnan(found.y[:, 0]))
     if not good.size:
@@ -286,37 +293,68 @@ def minimise(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: 
     return best
 
 
-def _searched(p: _Programs, *, any_design: bool = False) -> tree.Searched:
+def _search_tree(p: _Programs, *, any_design: bool = False) -> tree.Searched:
     wanted = tree.Wanted(CHANCE_GAP, CHANCE_NODES, any_design=any_design, at_once=CHANCE_NODES_AT_ONCE)
     return tree.search(p.c, tree.Bounding(p.bounded, p.designs), wanted)
 
 
 def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> conflicts.Codes:
     """Whether some design meets all limits in as many samples as they must hold in; codes of ``conflicts``."""
-    found = _searched(_programs(Master(replace(asked, goal=None), WORST), chances, solve), any_design=True)
+    found = _search_tree(_programs(Master(replace(asked, goal=None), WORST), chances, solve), any_design=True)
     codes = np.where(found.status == INFEASIBLE, conflicts.CANNOT_HOLD, conflicts.NOT_KNOWN)
     return np.where(np.isnan(found.y[:, 0]), codes, conflicts.CAN_HOLD).astype(np.int8)
 
 
-def takes(asked: Posed, question: Question) -> bool:
-    """Whether limits that may fail are told here: each in one promise, all of them posynomials without maxima."""
-    names = [n for p in promises(question) for n in p.names]
+def best(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool = True) -> Optima:
+    """Find the best designs, whether or not some limits may fail; see ``minimise``."""
+    if chances:
+        return minimise(master, chances, solve, tied=tied)
+    return at_points.minimise(master, solve, tied=tied)
+
+
+def takes(asked: Posed, together: Sequence[Sequence[str]]) -> bool:
+    """Whether limits that may fail are told here: each in one promise, all of them posynomials without maxima.
+
+    ``together``: the names of the limits of each promise.
+    """
+    names = [n for some in together for n in some]
     pairs = [(r.numerator, r.denominator) for r in asked.rows]
-    return len(set(names)) == len(names) and all(
-        bottom.is_monomial and not robust.has_maxima(top) for top, bottom in pairs
+    return (
+        not asked.worlds.caps
+        and len(set(names)) == len(names)
+        and all(bottom.is_monomial and not robust.has_maxima(top) for top, bottom in pairs)
     )
 
 
 def eased(asked: Posed, key: RowKey, others: frozenset[str]) -> Master:
-    """Return the question for the least factor by which a limit has to give, where ``others`` hold; NotPosynomial where
-    it is the bound of a decided quantity.
-    """  # noqa: D205
-    factor, held = Posynomial({((EASED, 1.0),): 1.0}), robust.kept(asked, others | {key.name})
-    rows = tuple(replace(r, denominator=r.denominator * factor) if r.key == key else r for r in held.rows)
+    """Return the question for the least factor by which a limit has to give, where ``others`` hold.
+
+    Raises NotPosynomial where the limit is no row.
+    """
+    held = robust.kept(asked, others | {key.name})
+    rows = tuple(replace(r, denominator=r.denominator * FACTOR) if r.key == key else r for r in held.rows)
     if rows == held.rows:
-        raise NotPosynomial("a bound of what is decided")
+        raise NotPosynomial("a limit that is no row")
+    free = robust.kept(asked, others - {key.name}).variables
+    return _with_factor(replace(held, variables=free), rows, key, Goal(EASED, FACTOR, ONE))
+
+
+def level(asked: Posed) -> Master:
+    """Return the question for the least level of the objective, a limit ``MEASURE`` that may fail in some samples.
+
+    Raises NotPosynomial where the objective is no posynomial.
+    """
+    goal, key = asked.goal, RowKey(MEASURE, SIDE)
+    whole = None if goal is None or goal.log2 else robust.folded(goal)
+    if goal is None or whole is None:
+        raise NotPosynomial("a level of what is no posynomial")
+    return _with_factor(
+        asked, (*asked.rows, Row(key, whole, FACTOR)), key, replace(goal, numerator=FACTOR, denominator=ONE)
+    )
+
+
+def _with_factor(asked: Posed, rows: tuple[Row, ...], key: RowKey, goal: Goal) -> Master:
     ends = math.exp(-canon.LOG_BOX / 2), math.exp(canon.LOG_BOX / 2)
     unknown = Variable(EASED, *ends, True, True, Decision(EASED), auxiliary=True)
-    goal = Goal(EASED, factor, ONE)
-    posed = replace(held, variables=(*held.variables, unknown), rows=rows, goal=goal)
-    return Master(posed, WORST, goal, eased=key)
+    variables = (*asked.variables, unknown)
+    return Master(replace(asked, variables=variables, rows=rows, goal=goal), WORST, goal, eased=key)

@@ -112,7 +112,8 @@ class Master:
 
     def ratios(self, key: RowKey, x: Point, at: Judged) -> Array:
         """A limit's ratios (P, worlds) at designs, minus infinity where it need not hold."""
-        found = np.atleast_2d(at.ratios[key]) / (x[EASED] if key == self.eased else 1.0)
+        values = at.ratios[key] if key in at.ratios else self._losses(at)
+        found = np.atleast_2d(values) / (x[EASED] if key == self.eased else 1.0)
         out = self.left_out.get(key.name)
         return found if out is None else np.where(out[:, : found.shape[1]], -np.inf, found)
 
@@ -182,9 +183,7 @@ class Master:
         """
         goal = self.goal
         assert goal is not None, "only an objective has a measure"
-        assert at.objective is not None, "and a value in every sample"
-        losses = np.atleast_2d(goal.sign * at.objective if goal.log2 else at.objective**goal.sign)
-        whole, weights = folded(goal), np.stack([self.measure.weights(one) for one in losses])
+        whole, weights = folded(goal), np.stack([self.measure.weights(one) for one in self._losses(at)])
         # of ratios of sums only the worst can be cut: by the ratio in the world where it is
         i = weights.argmax(1)
         top = robust.settled(self.asked, goal.numerator if whole is None else whole, x)
@@ -194,6 +193,13 @@ class Master:
             else (robust.weighted(top, weights), ONE)
         )
         return self._hold(None, pair, np.full(self.count, CERTAIN), where)
+
+    def _losses(self, at: Judged) -> Array:
+        """What is minimised of the objective (P, worlds)."""
+        goal = self.goal
+        assert goal is not None, "only an objective has a measure"
+        assert at.objective is not None, "and a value in every sample"
+        return np.atleast_2d(goal.sign * at.objective if goal.log2 else at.objective**goal.sign)
 
     def above(self, at: Judged, bound: Array, close: float) -> Bools:
         """Where the measure at a design lies above a bound (NaN: none) by more than ``close``, relative."""

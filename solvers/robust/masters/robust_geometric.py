@@ -84,7 +84,7 @@ def minimise(
     every = np.arange(asked.worlds.size)
     out = {n: np.isin(every, [*some])[None] for n, some in (left_out or {}).items()}
     master = Master(asked, measure, robust.exact_goal(asked, measure), out)
-    *_, last = grow(master, middle_design(asked), _searched)
+    *_, last = grow(master, middle_design(asked), _search_alone)
     found = last.told[1]
     if not last.there[0]:
         return Found(_answer_of_empty_master(found.outcome, master), needed=needed_worlds(master.worlds()))
@@ -131,7 +131,7 @@ def endless(asked: Posed) -> tuple[str, bool] | None:
     return runaway(take(c, [0]), asked.variables) if np.isfinite(c.logc).all() else None
 
 
-def _searched(master: Master) -> tuple[Point, Array, tuple[structured.Searched, Optimum]]:
+def _search_alone(master: Master) -> tuple[Point, Array, tuple[structured.Searched, Optimum]]:
     searched = structured.search(master.problem())
     found = structured.settle(searched, tied=False)
     return _design(master.asked, found), _bound(found), (searched, found)
