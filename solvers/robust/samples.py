@@ -17,9 +17,9 @@ from formulations.arithmetics.many import Differ, Points
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided, over_grid
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.measures import Measured, Quantile, Weighing
 from formulations.uncertainty.robust import Posed
-from formulations.uncertainty.wanted import Chance
+from formulations.uncertainty.wanted import Chance, Wanted
 from scenarios.axes import chance_axes
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -31,8 +31,10 @@ from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer
 from solvers.mechanisms import sensitivity
-from solvers.robust import decide_now, robust_conflicts, tables, validation
+from solvers.robust import decide_now, robust_conflicts, robust_ratios, tables, validation
+from solvers.robust.boxes import first_order
 from solvers.robust.masters import ends, failing
+from solvers.robust.masters.at_points import Optima
 from solvers.robust.masters.master import MEASURE, Master
 from solvers.robust.robust_answers import weighing
 
@@ -61,20 +63,32 @@ def _is_taken(question: Question) -> bool:
     if not plain or named or decide_now.over_box(question):
         return False
     try:
+        asked = robust.posed(decide_now.sampled(question))
+        if _divides(asked):
+            robust_ratios.check(asked)
+            return not promises(question) and isinstance(_measure(question), Weighing)
         # refuses what the measure has no cuts of
-        master = _master(robust.posed(decide_now.sampled(question)), question)
+        master = _master(asked, question)
     except (NotPosynomial, CannotTake, ArithmeticError):
         return False
     may_fail = [p.names for p in promises(question)]
     may_fail += [(MEASURE,)] if master.eased else []
-    goal = master.asked.goal
-    plain = goal is not None and goal.denominator.is_monomial
-    return plain and (not may_fail or (not master.takes_cuts and failing.takes(master.asked, may_fail)))
+    possible = not master.takes_cuts and failing.takes(master.asked, may_fail)
+    return asked.goal is not None and (not may_fail or possible)
+
+
+def _divides(asked: Posed) -> bool:
+    """Whether the objective divides by a sum."""
+    return asked.goal is not None and not asked.goal.denominator.is_monomial
+
+
+def _measure(question: Question) -> Measured:
+    return weighing(question.measure or decide_now.AT_WORST)
 
 
 def _master(asked: Posed, question: Question) -> Master:
     """Return what is asked, with its measure; raises NotPosynomial where that is not for programs."""
-    measure = weighing(question.measure or decide_now.AT_WORST)
+    measure = _measure(question)
     if isinstance(measure, Quantile):
         return failing.level(asked)
     return Master(asked, measure, robust.exact_goal(asked, measure))
@@ -87,7 +101,7 @@ def _over_grid(grid: Grid) -> ByGroup:
     samples = first.uncertain.sampling.samples
     problem = work.first_problem(grid)
     terms = 0 if problem is None else work.terms(problem)
-    measured = isinstance(weighing(first.measure or decide_now.AT_WORST), Quantile)
+    measured = isinstance(_measure(first), Quantile)
     units = {
         "alone chance": SHARE_OF_ALONE * (len(promises(first)) + measured),
         "table metric": float(work.metrics(first) * (PASSES * samples + validation.FRESH)),
@@ -112,20 +126,20 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
     first = replace(block.grid.question(block.place(int(points[0]))), uncertain=None, measure=None)
     worlds = decide_now.sampled(divided.before_axes(question, 1))
     asked = robust.posed_at_points(worlds, first)
-    chances, level = _allowed_to_fail(block, points), []
-    master, measure = _master(asked, question), weighing(question.measure or decide_now.AT_WORST)
-    if isinstance(measure, Quantile):
-        level = [Chance((MEASURE,), worlds.size - 1 - measure.place(worlds.size))]
-    found = failing.best(master, [*chances, *level], gp.solve)
+    chances = _allowed_to_fail(block, points)
+    found = _optima(asked, question, chances)
     shape = (len(points),)
     x = {d.name: np.where(found.known, found.x[d.name], 1.0) for d in question.decide}
     there = tables.judged_in_worlds(question, chances, x, found.bound, shape)
     good = found.known & there.good & ~ends.any_near(question, x)
-    keys = list(found.multipliers)
+    keys, whole = list(found.multipliers), any(d.integer or d.values is not None for d in question.decide)
+    if _divides(asked) and not whole:
+        for i in np.flatnonzero(good):
+            _weigh(found, int(i), block.grid.question(block.place(int(points[i]))))
     forces = np.stack([found.multipliers[key] for key in keys], axis=1)
-    whole = any(d.integer or d.values is not None for d in question.decide)
     # whole numbers change by jumps, and with a limit the samples that lie above a level
-    rates = {} if whole or level else sensitivity.elasticities(there, keys, forces)
+    unweighed = whole or isinstance(_measure(question), Quantile)
+    rates = {} if unweighed else sensitivity.elasticities(there, keys, forces)
     into.put(points, there, good, rates)
     if good.any():
         tables.put_fresh(into, points[good], divided.at(question, good), {n: v[good] for n, v in x.items()})
@@ -137,6 +151,24 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
         good[none] &= into.values_known(points[none])
     handover.hand_over(OPEN, int(np.count_nonzero(~good)))
     return good
+
+
+def _optima(asked: Posed, question: Question, chances: tuple[Chance, ...]) -> Optima:
+    measure, count = _measure(question), asked.worlds.size
+    if isinstance(measure, Quantile):
+        level = Chance((MEASURE,), count - 1 - measure.place(count))
+        return failing.best(_master(asked, question), [*chances, level], gp.solve)
+    if _divides(asked):
+        return robust_ratios.minimise_together(asked, measure)
+    return failing.best(_master(asked, question), chances, gp.solve)
+
+
+def _weigh(found: Optima, i: int, question: Question) -> None:
+    """Put what limits are worth at a point into place; NaN where that is not known."""
+    x = {d.name: float(found.x[d.name][i]) for d in question.decide}
+    told, _ = first_order.elasticities(Wanted(decide_now.sampled(question), _measure(question)), x, {})
+    for key, values in found.multipliers.items():
+        values[i] = abs(told[key][0]) if key in told else np.nan
 
 
 def _allowed_to_fail(block: Block, points: Points) -> tuple[Chance, ...]:

@@ -71,10 +71,12 @@ class Bounding:
     ``bounded``: nodes, perhaps smaller, what their relaxations say, and bounds of the goal (infinite: no design is
     there); what is above given levels (N,) need not be sharp, and is no part of the nodes.
     ``designs``: feasible designs (M, n) near the relaxed designs of nodes, of which points, and their log values (M,).
+    ``again``: whether a node is bounded again, not cut, where a first design is known after it was: it may be smaller.
     """
 
     bounded: Callable[[Nodes, Array], tuple[Nodes, Relaxed, Array]]
     designs: Callable[[Nodes, Array], tuple[Indices, Array, Array]]
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +186,7 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
             wanted.reached.by(float(np.where(s.none(), np.inf, s.value).min()))
         live = ~_closed(s, nodes, relaxed)
         nodes, relaxed = nodes.take(live), relaxed.take(live)
-        # where a first design is known now bounds are better before a node is cut
-        again = (unknown & ~s.none())[nodes.point] & isinstance(by, Bounding)
+        again = (unknown & ~s.none())[nodes.point] & (isinstance(by, Bounding) and by.again)
         waiting = joined([waiting, nodes.take(again), _children(s, nodes.take(~again), relaxed.take(~again))])
         waiting = waiting.take(~_closed(s, waiting))
         seeds = (nodes, relaxed) if wanted.fewest_calls and nodes.point.size else None

@@ -102,7 +102,7 @@ def minimise(master: Master, solve: Solver, *, tied: bool = True) -> Optima:
             y[one.points] = np.where(np.isfinite(one.bound)[:, None], one.answers.y[:, : len(names)], np.nan)
         return designs(asked, y), bound, every
 
-    for now in grow(master, _start(asked), search):
+    for now in grow(master, start(asked), search):
         for one in now.told:
             found.refuted[now.points[one.points[one.none]]] = True
             _put(found, now, one, np.flatnonzero((now.there & ~now.more)[one.points]), solve, tied=tied)
@@ -140,14 +140,15 @@ def hold_together(master: Master, solve: Solver) -> tuple[conflicts.Codes, Array
                 codes[own[lost]] = np.where(code == conflicts.CAN_HOLD, conflicts.NOT_KNOWN, code)
         return designs(asked, y), np.full(master.count, np.nan), (codes, y)
 
-    for now in grow(master, _start(asked), search):
+    for now in grow(master, start(asked), search):
         met = now.there & ~now.more & (now.master.worst(now.x, now.at) <= 1 + HOLDS)
         found[now.points] = np.select([met, ~now.there], [conflicts.CAN_HOLD, now.told[0]], found[now.points])
         best[now.points[met]] = now.told[1][met]
     return found, best
 
 
-def _start(asked: Posed) -> Point:
+def start(asked: Posed) -> Point:
+    """Return designs (P, 1) to begin with."""
     return {n: np.full((asked.worlds.points, 1), v) for n, v in middle_design(asked).items()}
 
 

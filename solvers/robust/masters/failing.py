@@ -41,7 +41,7 @@ from solvers.outcome import INFEASIBLE, OPTIMAL
 from solvers.patterns import Bools, Indices
 from solvers.robust.masters import at_points
 from solvers.robust.masters.at_points import Optima
-from solvers.robust.masters.master import EASED, MEASURE, Master
+from solvers.robust.masters.master import EASED, MEASURE, Master, along
 
 CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
 CHANCE_GAP = 2e-7
@@ -229,7 +229,7 @@ class _Programs:
 
 def _programs(master: Master, chances: Sequence[Chance], solve: Solver) -> _Programs:
     asked, goal, shape = master.asked, master.exact, (master.count, master.asked.worlds.size)
-    pairs = [(ONE, ONE) if goal is None else (_along(goal.numerator), _along(goal.denominator))]
+    pairs = [(ONE, ONE) if goal is None else (along(goal.numerator), along(goal.denominator))]
     pairs += [(r.numerator, r.denominator) for r in asked.rows]
     # no proof may rest on an end that only a search has
     box = canon.boxes(asked.variables, shape[:1], far=True)
@@ -247,11 +247,6 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver) -> _Prog
     of_points = replace(c, logc=logs[:, 0], forms=np.eye(len(names)))
     tried = [set[tuple[bytes, ...]]() for _ in range(master.count)]
     return _Programs(master, chances, solve, of_points, logs, fixed, [g for g in groups if g[1]], tried)
-
-
-def _along(p: Posynomial) -> Posynomial:
-    """A posynomial with numbers (P,) in the shape of points and samples."""
-    return Posynomial({key: np.asarray(c)[:, None] if np.ndim(c) == 1 else c for key, c in p.terms.items()})
 
 
 def _failing(master: Master, chances: Sequence[Chance], x: Point) -> dict[str, Bools]:
@@ -295,7 +290,7 @@ def minimise(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: 
 
 def _search_tree(p: _Programs, *, any_design: bool = False) -> tree.Searched:
     wanted = tree.Wanted(CHANCE_GAP, CHANCE_NODES, any_design=any_design, at_once=CHANCE_NODES_AT_ONCE)
-    return tree.search(p.c, tree.Bounding(p.bounded, p.designs), wanted)
+    return tree.search(p.c, tree.Bounding(p.bounded, p.designs, again=True), wanted)
 
 
 def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> conflicts.Codes:

@@ -324,6 +324,11 @@ def exact_at(goal: Goal, points: Any) -> Goal:
     )
 
 
+def along(p: Posynomial) -> Posynomial:
+    """Return a posynomial with numbers (P,) in the shape of points and worlds."""
+    return Posynomial({key: np.asarray(c)[:, None] if np.ndim(c) == 1 else c for key, c in p.terms.items()})
+
+
 def _at(p: Posynomial, points: Any) -> Posynomial:
     return Posynomial({key: c[points] if np.ndim(c) else c for key, c in p.terms.items()})
 

@@ -107,15 +107,17 @@ def minimise(
 
 
 def in_worlds(asked: Posed, rows: Sequence[Row]) -> Canonical:
-    """Return the objective and some rows as arrays, with a point for each world that is measured."""
+    """Return the objective and some rows as arrays, with a point for each world of each point that is measured."""
     goal, worlds = asked.goal, asked.worlds
     assert goal is not None, "there is an objective"
     names = tuple(v.name for v in asked.variables)
     pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
+    shape = (worlds.points, worlds.size)
     # no bound may rest on an end that only a search has
-    box = canon.boxes(asked.variables, (worlds.size,), far=True)
-    c = canon.arrays(names, pairs, tuple(r.key for r in rows), *box, (worlds.size,))
-    return take(c, np.arange(worlds.measured))
+    *ends, allowed = canon.boxes(asked.variables, shape[:1], far=True)
+    low, high = (np.repeat(end, worlds.size, axis=0) for end in ends)
+    c = canon.arrays(names, pairs, tuple(r.key for r in rows), low, high, allowed, shape)
+    return take(c, np.arange(len(low)).reshape(shape)[:, : worlds.measured].reshape(-1))
 
 
 def endless(asked: Posed) -> tuple[str, bool] | None:
