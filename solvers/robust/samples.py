@@ -102,7 +102,11 @@ def _over_grid(grid: Grid) -> ByGroup:
     problem = work.first_problem(grid)
     terms = 0 if problem is None else work.terms(problem)
     measured = isinstance(_measure(first), Quantile)
+    divided_by_sum = (
+        problem is not None and problem.goal is not None and not problem.goal.denominator.is_monomial
+    )
     units = {
+        "alone worlds": SHARE_OF_ALONE_RATIO * divided_by_sum,
         "alone chance": SHARE_OF_ALONE * (len(promises(first)) + measured),
         "table metric": float(work.metrics(first) * (PASSES * samples + validation.FRESH)),
         "geometric numpy term": float(PASSES * terms),
@@ -113,8 +117,8 @@ def _over_grid(grid: Grid) -> ByGroup:
     return ByGroup(over_grid.spread(grid), _answered, together, METHOD, "batch", units, kinds=most)
 
 
-SHARE_OF_ALONE = 0.1
-"""Of the time that what may fail takes by itself: that of a point beside others."""
+SHARE_OF_ALONE, SHARE_OF_ALONE_RATIO = 0.1, 0.7
+"""Of the time that what may fail, and a mean of ratios, takes by itself: that of a point beside others."""
 PASSES = 6
 """Rounds of cuts and settling ties that a point takes as a rule."""
 
