@@ -83,7 +83,7 @@ def minimise_together(asked: Posed, measure: Weighing) -> Optima:
         for points, found, _ in now.told:
             of = now.points[points]
             best.refuted[of] = (found.status == gp.INFEASIBLE) & np.isnan(found.y[:, 0])
-            best.bound[of] = np.where(now.more[points], np.nan, _bounds(found))
+            best.bound[of] = np.where(now.more[points], np.nan, _closed_bounds(found))
         for name, values in now.x.items():
             best.x[name][now.points] = values[:, 0]
     return best
@@ -125,7 +125,7 @@ def _rounds(asked: Posed, measure: Weighing, *, alone: bool) -> Iterator[Round[l
     return grow(master, middle_design(asked) if alone else at_points.start(asked), search)
 
 
-def _bounds(found: tree.Searched) -> Array:
+def _closed_bounds(found: tree.Searched) -> Array:
     """Bounds of the measure, NaN where the gap is not closed."""
     with np.errstate(over="ignore", invalid="ignore"):
         value, bound = np.exp(found.value), np.exp(np.minimum(found.bound, found.value))
@@ -140,7 +140,7 @@ def _outcome(mean: _Mean, found: tree.Searched) -> Outcome:
             return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
         return Outcome(Status.ERROR, solver=SOLVER, message="the search ended before a design was found")
     text = f"branch and bound with monomial secants above the divisor in every sample; {found.nodes[0]} nodes; {UNTIED}"
-    status = Status.OPTIMAL if np.isfinite(_bounds(found)[0]) else Status.FEASIBLE
+    status = Status.OPTIMAL if np.isfinite(_closed_bounds(found)[0]) else Status.FEASIBLE
     x = {n: float(v[0, 0]) for n, v in at_points.designs(mean.asked, found.y).items()}
     return Outcome(status, x, math.exp(min(found.bound[0], found.value[0])), text, SOLVER)
 

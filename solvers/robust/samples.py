@@ -66,7 +66,7 @@ def _is_taken(question: Question) -> bool:
         asked = robust.posed(decide_now.sampled(question))
         if _divides(asked):
             robust_ratios.check(asked)
-            return not promises(question) and isinstance(_measure(question), Weighing)
+            return not promises(question) and isinstance(_measure_of(question), Weighing)
         # refuses what the measure has no cuts of
         master = _master(asked, question)
     except (NotPosynomial, CannotTake, ArithmeticError):
@@ -82,13 +82,13 @@ def _divides(asked: Posed) -> bool:
     return asked.goal is not None and not asked.goal.denominator.is_monomial
 
 
-def _measure(question: Question) -> Measured:
+def _measure_of(question: Question) -> Measured:
     return weighing(question.measure or decide_now.AT_WORST)
 
 
 def _master(asked: Posed, question: Question) -> Master:
     """Return what is asked, with its measure; raises NotPosynomial where that is not for programs."""
-    measure = _measure(question)
+    measure = _measure_of(question)
     if isinstance(measure, Quantile):
         return failing.level(asked)
     return Master(asked, measure, robust.exact_goal(asked, measure))
@@ -101,7 +101,7 @@ def _over_grid(grid: Grid) -> ByGroup:
     samples = first.uncertain.sampling.samples
     problem = work.first_problem(grid)
     terms = 0 if problem is None else work.terms(problem)
-    measured = isinstance(_measure(first), Quantile)
+    measured = isinstance(_measure_of(first), Quantile)
     divided_by_sum = (
         problem is not None and problem.goal is not None and not problem.goal.denominator.is_monomial
     )
@@ -142,7 +142,7 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
             _weigh(found, int(i), block.grid.question(block.place(int(points[i]))))
     forces = np.stack([found.multipliers[key] for key in keys], axis=1)
     # whole numbers change by jumps, and with a limit the samples that lie above a level
-    unweighed = whole or isinstance(_measure(question), Quantile)
+    unweighed = whole or isinstance(_measure_of(question), Quantile)
     rates = {} if unweighed else sensitivity.elasticities(there, keys, forces)
     into.put(points, there, good, rates)
     if good.any():
@@ -158,7 +158,7 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
 
 
 def _optima(asked: Posed, question: Question, chances: tuple[Chance, ...]) -> Optima:
-    measure, count = _measure(question), asked.worlds.size
+    measure, count = _measure_of(question), asked.worlds.size
     if isinstance(measure, Quantile):
         level = Chance((MEASURE,), count - 1 - measure.place(count))
         return failing.best(_master(asked, question), [*chances, level], gp.solve)
@@ -170,7 +170,7 @@ def _optima(asked: Posed, question: Question, chances: tuple[Chance, ...]) -> Op
 def _weigh(found: Optima, i: int, question: Question) -> None:
     """Put what limits are worth at a point into place; NaN where that is not known."""
     x = {d.name: float(found.x[d.name][i]) for d in question.decide}
-    told, _ = first_order.elasticities(Wanted(decide_now.sampled(question), _measure(question)), x, {})
+    told, _ = first_order.elasticities(Wanted(decide_now.sampled(question), _measure_of(question)), x, {})
     for key, values in found.multipliers.items():
         values[i] = abs(told[key][0]) if key in told else np.nan
 

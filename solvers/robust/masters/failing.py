@@ -12,6 +12,7 @@ Designs are the optima without the samples that fail most at a relaxed design, b
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -49,10 +50,10 @@ RANKS = 2
 """Samples of each limit that make rows of a node: the one up to which may fail, and easier ones."""
 COMPARED = 64
 """Samples beyond those that may fail that are compared with one that makes a row."""
-PASSES = 6
-"""Times that a node is bounded before it is cut, while it shrinks by half."""
+PASSES, PASSES_BEFORE_ENDS = 8, 2
+"""Times that a node is bounded before it is cut, while it shrinks by half; after so many its ends are searched."""
 FACTOR = Posynomial({((EASED, 1.0),): 1.0})
-LOG_HOLDS, ROUNDING = float(np.log1p(HOLDS)), 1e-12
+LOG_HOLDS, LOST_IN_ROWS = float(np.log1p(HOLDS)), 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,9 @@ class _Programs:
         y, some = (low + high) / 2, np.arange(bound.size)
         for k in range(PASSES):
             logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some])
+            if k == PASSES_BEFORE_ENDS:
+                low[some], high[some] = self._ends(exponents, logc, ptr, low[some], high[some], level[some])
+                logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some])
             enough = np.where(np.isfinite(level[some]), level[some] - CHANCE_GAP, np.nan)
             r = self.solve(
                 exponents, logc, ptr, low[some], high[some],
@@ -108,9 +112,8 @@ class _Programs:
             inner = self._allowed_within(*inner, low[some], high[some])
             empty = np.asarray((inner[0] > inner[1]).any(1))
             bound[some] = np.where(empty, np.maximum(bound[some], level[some]), bound[some])
-            # bounds are better in a second pass at the design of the first
-            most = (high[some] - low[some]) * (0.5 if k else 2.0)
-            shrinks = np.asarray((inner[1] - inner[0] < most).any(1))
+            most = (high[some] - low[some]) / 2
+            shrinks = np.asarray((inner[1] - inner[0] < most).any(1)) | (k < PASSES_BEFORE_ENDS)
             low[some], high[some] = (
                 np.where(empty[:, None], was[some], now) for was, now in zip((low, high), inner, strict=True)
             )
@@ -119,6 +122,32 @@ class _Programs:
                 break
         nothing = np.zeros((bound.size, 0)), np.zeros(bound.size)
         return replace(nodes, low=low, high=high, z_low=low, z_high=high), Relaxed(y, *nothing), bound
+
+    def _ends(
+        self, exponents: Array, logc: Array, ptr: Indices, low: Array, high: Array, level: Array
+    ) -> tuple[Array, Array]:
+        """Ends of each number over the designs of programs that are better than ``level``, where that is finite."""
+        some = np.flatnonzero(np.isfinite(level))
+        low, high = low.copy(), high.copy()
+        if not some.size:
+            return low, high
+        rows = np.concatenate([np.zeros((some.size, 1)), logc[some]], axis=1)
+        rows[:, 1 : ptr[1] + 1] -= level[some, None]
+        for v, sign in itertools.product(range(low.shape[1]), (1.0, -1.0)):
+            aim = np.zeros((1, low.shape[1]))
+            aim[0, v] = sign
+            r = self.solve(
+                np.concatenate([aim, exponents]), rows, np.append(0, ptr + 1), low[some], high[some],
+                hurried=True, content=np.ones(some.size, bool),
+            )  # fmt: skip
+            end = np.where(np.isfinite(r.bound) & (r.status != INFEASIBLE), sign * r.bound, sign * -np.inf)
+            if sign > 0:
+                low[some, v] = np.maximum(low[some, v], end)
+            else:
+                high[some, v] = np.minimum(high[some, v], end)
+        low[some], high[some] = self._allowed_within(low[some], high[some], low[some], high[some])
+        crossed = np.asarray((low > high).any(1))
+        return np.where(crossed[:, None], high, low), np.where(crossed[:, None], low, high)
 
     def _allowed_within(self, low: Array, high: Array, least: Array, most: Array) -> tuple[Array, Array]:
         for v, logs in self.c.allowed.items():
@@ -159,7 +188,7 @@ class _Programs:
         weight = np.exp(t - top[..., None])
         total = weight.sum(-1)
         value = top + np.log(total)
-        least = value - ROUNDING
+        least = value - LOST_IN_ROWS
         for v, a in enumerate(exponents.T):
             if np.ptp(a) or a[0]:
                 slope = (weight * a).sum(-1) / total
@@ -189,7 +218,7 @@ class _Programs:
             floor = middle + np.minimum(off * least[:, None], off * most[:, None]).sum(-1)
             above = np.where(here, np.log(np.maximum(floor, ratio.min(-1))), -np.inf)
             size = np.minimum(-np.sort(-above, axis=1)[every, np.minimum(spare, r)], 0.0)
-            found.append(one + np.where(here[every, r], size, -np.inf)[:, None] - LOG_HOLDS - ROUNDING)
+            found.append(one + np.where(here[every, r], size, -np.inf)[:, None] - LOG_HOLDS - LOST_IN_ROWS)
         return found
 
     def designs(self, nodes: Nodes, y: Array) -> tuple[Indices, Array, Array]:
