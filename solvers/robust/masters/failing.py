@@ -50,7 +50,7 @@ RANKS = 2
 """Samples of each limit that make rows of a node: the one up to which may fail, and easier ones."""
 COMPARED = 64
 """Samples beyond those that may fail that are compared with one that makes a row."""
-PASSES, PASSES_BEFORE_ENDS = 8, 2
+NODE_PASSES, PASSES_BEFORE_ENDS = 8, 2
 """Times that a node is bounded before it is cut, while it shrinks by half; after so many its ends are searched."""
 FACTOR = Posynomial({((EASED, 1.0),): 1.0})
 LOG_HOLDS, LOST_IN_ROWS = float(np.log1p(HOLDS)), 1e-12
@@ -89,7 +89,7 @@ class _Programs:
         ptr = np.cumsum([0, *(self.c.ptr[q + 1] - self.c.ptr[q] for q in rows)])
         low, high, bound = nodes.low.copy(), nodes.high.copy(), nodes.bound.copy()
         y, some = (low + high) / 2, np.arange(bound.size)
-        for k in range(PASSES):
+        for k in range(NODE_PASSES):
             logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some])
             if k == PASSES_BEFORE_ENDS:
                 low[some], high[some] = self._ends(exponents, logc, ptr, low[some], high[some], level[some])
