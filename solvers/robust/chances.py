@@ -34,6 +34,7 @@ from scenarios.uncertainty.promises import Promise, promises
 from solvers import designs, side_by_side
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.masters import robust_geometric
+from solvers.robust.masters.master import middle_design
 from solvers.robust.masters.robust_geometric import Found
 
 MOST_NAMES = 64
@@ -219,7 +220,7 @@ def _failures_left_out(wanted: Wanted, x: Mapping[str, float] | None, *, tied: b
     best, before = None, None
     try:
         asked = robust.kept(robust.posed(wanted.worlds), wanted.kept)
-        x = robust_geometric.middle_design(asked) if x is None else x
+        x = middle_design(asked) if x is None else x
         for _ in range(TRIES):
             out, measure = left_out(wanted, x, all_that_may=True), _without_exceptions(wanted, x)
             if (out, measure) == before:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -9,21 +10,25 @@ import numpy as np
 
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
-from formulations.arithmetics.many import Points
+from formulations.arithmetics.many import Points, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.row_keys import RowKey
+from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Measured, Quantile
-from formulations.uncertainty.wanted import Wanted, reached
+from formulations.uncertainty.robust import Posed
+from formulations.uncertainty.wanted import Chance, Wanted, reached
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.question import Objective, Question
 from solvers import side_by_side
 from solvers.explaining import subsets
+from solvers.geometric.kernel import gp
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
 from solvers.robust import scan
-from solvers.robust.masters import ends
+from solvers.robust.masters import at_points, ends, failing
+from solvers.robust.masters.master import EASED, Master
 from solvers.robust.robust_ways import found_by
 
 
@@ -40,6 +45,13 @@ def why(wanted: Wanted) -> Why:
     if worlds.points > 1:
         raise CannotTake("what may fail, or has two ends, is explained point by point")
 
+    try:
+        posed = robust.posed(worlds)
+        if asked.chances and failing.takes(posed, [c.names for c in asked.chances]):
+            return _told(why_together(posed, worlds.nominal, asked.chances), asked)
+    except (NotPosynomial, CannotTake):
+        pass
+
     def met_by(row: np.ndarray) -> int:
         kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
         status = found_by(replace(asked, kept=kept), tied=False).outcome.status
@@ -55,6 +67,56 @@ def why(wanted: Wanted) -> Why:
         return np.array(side_by_side.run([partial(met_by, row) for row in rows]), np.int8)
 
     return Why(names, met, values, lambda _: worlds.nominal, few, ended=ended)
+
+
+def why_together(asked: Posed, first: Question, chances: Sequence[Chance]) -> Why:
+    """What tells why points have no design, of geometric programs; ``first``: the question at the first of them."""
+    worlds = asked.worlds
+    names = breakable_limits(worlds)
+
+    def met(some: Points, kept: np.ndarray) -> conflicts.Codes:
+        own = robust.kept(asked.at(some), frozenset(n for n, k in zip(names, kept, strict=True) if k))
+        if chances:
+            return failing.hold_together(own, chances, gp.solve)
+        return at_points.hold_together(Master(replace(own, goal=None), WORST), gp.solve)[0]
+
+    def level(some: Points, name: str) -> np.ndarray:
+        sides, unknown = ends_of(worlds, name), np.full(some.size, np.nan)
+        if len(sides) > 1:
+            # which end gives is told point by point
+            return unknown
+        ((side, end),) = sides.items()
+        try:
+            loose = failing.eased(asked.at(some), RowKey(name, side), frozenset(names))
+            best = failing.best(loose, chances, gp.solve, tied=False)
+        except NotPosynomial:
+            return unknown
+        factor = best.x[EASED] if side == "max" else 1.0 / best.x[EASED]
+        # of a whole number only whole numbers do
+        value = best.x.get(name, np.broadcast_to(np.ravel(plain(end)), worlds.points)[some] * factor)
+        sure = best.known & ~ends.any_near(first, best.x)
+        return np.select([sure, best.refuted], [value, np.inf], np.nan)
+
+    return Why(
+        names,
+        conflicts.by_set(met),
+        lambda some, wanted: {n: level(some, n) for n in wanted},
+        lambda some: worlds.at_some(some).nominal,
+        conflicts.FEW_SEARCHED,
+    )
+
+
+def _told(why: Why, asked: Wanted) -> Why:
+    """The same for one question, of which boxes tell the values that programs do not."""
+    unknown = set[str]()
+
+    def values(points: Points, names: Sequence[str]) -> Mapping[str, np.ndarray]:
+        found = dict(why.values(points, names))
+        rest = [n for n, v in found.items() if np.isnan(v).any()]
+        kept = frozenset(why.names)
+        return {**found, **of_each(lambda n: _feasible_value(asked, n, kept, unknown))(points, rest)}
+
+    return replace(why, values=values, ended=lambda: frozenset(unknown))
 
 
 def _why_of_listed(wanted: Wanted, names: tuple[str, ...]) -> Why | None:

@@ -7,19 +7,19 @@ and maxima may harm. A single question is answered by the same master (``solvers
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
 from formulations import handover
-from formulations.arithmetics.many import Array, Points
+from formulations.arithmetics.many import Differ, Points
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided, over_grid
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import WORST, Weighing
-from formulations.uncertainty.worlds import Worlds, judged
+from formulations.uncertainty.measures import Measured, Quantile, Weighing
+from formulations.uncertainty.robust import Posed
+from formulations.uncertainty.wanted import Chance, Wanted
 from scenarios.axes import chance_axes
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -30,10 +30,12 @@ from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer
-from solvers.mechanisms import conflicts, sensitivity
-from solvers.mechanisms.why import Why
-from solvers.robust import decide_now, robust_conflicts, tables, validation
-from solvers.robust.masters import at_points, ends
+from solvers.mechanisms import sensitivity
+from solvers.robust import decide_now, robust_conflicts, robust_ratios, tables, validation
+from solvers.robust.boxes import first_order
+from solvers.robust.masters import ends, failing
+from solvers.robust.masters.at_points import Optima
+from solvers.robust.masters.master import MEASURE, Master
 from solvers.robust.robust_answers import weighing
 
 METHOD = (
@@ -57,17 +59,39 @@ def _is_taken(question: Question) -> bool:
     plain &= all(
         d.choices is None and not d.endless and all(v > 0 for v in d.values or ()) for d in question.decide
     )
-    named = bool(question.measures) or bool(promises(question)) or question.model.black_box
-    measure = weighing(question.measure or decide_now.AT_WORST)
-    if not plain or named or not isinstance(measure, Weighing) or decide_now.over_box(question):
+    named = bool(question.measures) or question.model.black_box
+    if not plain or named or decide_now.over_box(question):
         return False
     try:
         asked = robust.posed(decide_now.sampled(question))
+        if _divides(asked):
+            robust_ratios.check(asked)
+            return not promises(question) and isinstance(_measure_of(question), Weighing)
         # refuses what the measure has no cuts of
-        robust.exact_goal(asked, measure)
+        master = _master(asked, question)
     except (NotPosynomial, CannotTake, ArithmeticError):
         return False
-    return asked.goal is not None and asked.goal.denominator.is_monomial
+    may_fail = [p.names for p in promises(question)]
+    may_fail += [(MEASURE,)] if master.eased else []
+    possible = not master.takes_cuts and failing.takes(master.asked, may_fail)
+    return asked.goal is not None and (not may_fail or possible)
+
+
+def _divides(asked: Posed) -> bool:
+    """Whether the objective divides by a sum."""
+    return asked.goal is not None and not asked.goal.denominator.is_monomial
+
+
+def _measure_of(question: Question) -> Measured:
+    return weighing(question.measure or decide_now.AT_WORST)
+
+
+def _master(asked: Posed, question: Question) -> Master:
+    """Return what is asked, with its measure; raises NotPosynomial where that is not for programs."""
+    measure = _measure_of(question)
+    if isinstance(measure, Quantile):
+        return failing.level(asked)
+    return Master(asked, measure, robust.exact_goal(asked, measure))
 
 
 def _over_grid(grid: Grid) -> ByGroup:
@@ -77,7 +101,13 @@ def _over_grid(grid: Grid) -> ByGroup:
     samples = first.uncertain.sampling.samples
     problem = work.first_problem(grid)
     terms = 0 if problem is None else work.terms(problem)
+    measured = isinstance(_measure_of(first), Quantile)
+    divided_by_sum = (
+        problem is not None and problem.goal is not None and not problem.goal.denominator.is_monomial
+    )
     units = {
+        "alone worlds": SHARE_OF_ALONE_RATIO * divided_by_sum,
+        "alone chance": SHARE_OF_ALONE * (len(promises(first)) + measured),
         "table metric": validation.WORKED_OUT * work.metrics(first) * (PASSES * samples + validation.FRESH),
         "geometric numpy term": float(PASSES * terms),
         "alone evaluation": 1.0,
@@ -87,6 +117,8 @@ def _over_grid(grid: Grid) -> ByGroup:
     return ByGroup(over_grid.spread(grid), _answered, together, METHOD, "batch", units, kinds=most)
 
 
+SHARE_OF_ALONE, SHARE_OF_ALONE_RATIO = 0.1, 0.7
+"""Of the time that what may fail, and a mean of ratios, takes by itself: that of a point beside others."""
 PASSES = 6
 """Rounds of cuts and settling ties that a point takes as a rule."""
 
@@ -95,69 +127,59 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
     """Answer some points of a block: those whose optimum is sure."""
     uncertain = question.uncertain
     assert uncertain is not None, "only what is uncertain has samples"
-    measure = weighing(question.measure or decide_now.AT_WORST)
-    assert isinstance(measure, Weighing), "quantiles are others"
     first = replace(block.grid.question(block.place(int(points[0]))), uncertain=None, measure=None)
     worlds = decide_now.sampled(divided.before_axes(question, 1))
-    found = at_points.minimise(robust.posed_at_points(worlds, first), measure, gp.solve)
+    asked = robust.posed_at_points(worlds, first)
+    chances = _allowed_to_fail(block, points)
+    found = _optima(asked, question, chances)
     shape = (len(points),)
-    x = {n: np.where(found.known, v, 1.0) for n, v in found.x.items()}
-    there = tables.judged_in_worlds(question, (), x, found.bound, shape)
-    good = found.known & there.good & ~_near_end(question, x)
-    keys = list(found.multipliers)
+    x = {d.name: np.where(found.known, found.x[d.name], 1.0) for d in question.decide}
+    there = tables.judged_in_worlds(question, chances, x, found.bound, shape)
+    good = found.known & there.good & ~ends.any_near(question, x)
+    keys, whole = list(found.multipliers), any(d.integer or d.values is not None for d in question.decide)
+    if _divides(asked) and not whole:
+        for i in np.flatnonzero(good):
+            _weigh(found, int(i), block.grid.question(block.place(int(points[i]))))
     forces = np.stack([found.multipliers[key] for key in keys], axis=1)
-    whole = any(d.integer or d.values is not None for d in question.decide)
-    # whole numbers change by jumps
-    rates = {} if whole else sensitivity.elasticities(there, keys, forces)
+    # whole numbers change by jumps, and with a limit the samples that lie above a level
+    unweighed = whole or isinstance(_measure_of(question), Quantile)
+    rates = {} if unweighed else sensitivity.elasticities(there, keys, forces)
     into.put(points, there, good, rates)
     if good.any():
         tables.put_fresh(into, points[good], divided.at(question, good), {n: v[good] for n, v in x.items()})
     none = np.flatnonzero(found.refuted)
     if none.size:
-        good[none] = into.conflicts(points[none], _why(worlds.at_some(none), first))
+        good[none] = into.conflicts(
+            points[none], robust_conflicts.why_together(asked.at(none), first, chances)
+        )
         good[none] &= into.values_known(points[none])
     handover.hand_over(OPEN, int(np.count_nonzero(~good)))
     return good
 
 
-def _near_end(question: Question, x: Mapping[str, Array]) -> Mask:
-    """Which designs are at an end that only a search has."""
-    return np.asarray(np.any([ends.near_end(question, name, values) for name, values in x.items()], axis=0))
+def _optima(asked: Posed, question: Question, chances: tuple[Chance, ...]) -> Optima:
+    measure, count = _measure_of(question), asked.worlds.size
+    if isinstance(measure, Quantile):
+        level = Chance((MEASURE,), count - 1 - measure.place(count))
+        return failing.best(_master(asked, question), [*chances, level], gp.solve)
+    if _divides(asked):
+        return robust_ratios.minimise_together(asked, measure)
+    return failing.best(_master(asked, question), chances, gp.solve)
 
 
-def _why(worlds: Worlds, first: Question) -> Why:
-    """What tells why points have no design, which are those of ``worlds``; ``first``: as for ``posed_at_points``."""
-    names = robust_conflicts.breakable_limits(worlds)
-    asked = robust.posed_at_points(worlds, first)
+def _weigh(found: Optima, i: int, question: Question) -> None:
+    """Put what limits are worth at a point into place; NaN where that is not known."""
+    x = {d.name: float(found.x[d.name][i]) for d in question.decide}
+    told, _ = first_order.elasticities(Wanted(decide_now.sampled(question), _measure_of(question)), x, {})
+    for key, values in found.multipliers.items():
+        values[i] = abs(told[key][0]) if key in told else np.nan
 
-    def met(some: Points, kept: Mask) -> conflicts.Codes:
-        held = frozenset(n for n, k in zip(names, kept, strict=True) if k)
-        return at_points.hold_together(robust.kept(asked.at(some), held), gp.solve)
 
-    def level(some: Points, name: str) -> Array:
-        sides = robust_conflicts.ends_of(worlds, name)
-        if len(sides) > 1:
-            # which end gives is told point by point
-            return np.full(some.size, np.nan)
-
-        def change(q: Question) -> Question:
-            return robust_conflicts.with_level_as_goal(q, name, next(iter(sides)))
-
-        try:
-            loose = robust.posed_at_points(worlds.at_some(some).changed(change), change(first))
-            best = at_points.minimise(robust.kept(loose, frozenset(names) - {name}), WORST, gp.solve)
-        except NotPosynomial:
-            return np.full(some.size, np.nan)
-        sure = best.known & ~_near_end(first, best.x)
-        there = judged(loose.worlds, {n: v[:, None] for n, v in best.x.items()}).objective
-        assert there is not None, "it is the objective"
-        value = WORST.value(there, maximize="min" in sides)
-        return np.select([sure, best.refuted], [value, np.inf], np.nan)
-
-    def values(some: Points, wanted: Sequence[str]) -> Mapping[str, Array]:
-        return {n: level(some, n) for n in wanted}
-
-    def question(some: Points) -> Question:
-        return worlds.at_some(some).nominal
-
-    return Why(names, conflicts.by_set(met), values, question, conflicts.FEW_SEARCHED)
+def _allowed_to_fail(block: Block, points: Points) -> tuple[Chance, ...]:
+    """In how many samples limits may fail, which may depend on what is given; raises Differ where it does."""
+    kinds, which = block.alike_given(points)
+    every = [tables.failing_allowed(block.grid.question(block.place(int(points[k])))) for k in kinds]
+    alike = np.array([c == every[0] for c in every])
+    if not alike.all():
+        raise Differ(alike[which])
+    return every[0]

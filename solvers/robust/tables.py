@@ -130,7 +130,8 @@ def _wanted_at_points(
     return Wanted(worlds, weighing(measure or decide_now.AT_WORST))
 
 
-def _failing_allowed(question: Question) -> tuple[Chance, ...]:
+def failing_allowed(question: Question) -> tuple[Chance, ...]:
+    """Return in how many samples limits may fail; raises CannotTake where there are too few samples."""
     assert question.uncertain is not None, "only what is uncertain has samples"
     try:
         counted = chances.counted(question, question.uncertain.sampling.samples)
@@ -143,7 +144,7 @@ def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, po
     """Answer some points of a block."""
     first, which = block.alike_given(points)
     first_of_all = block.grid.question(block.place(int(points[0])))
-    promised, by_kind = _failing_allowed(first_of_all), _limited_at_worst(first_of_all)
+    promised, by_kind = failing_allowed(first_of_all), _limited_at_worst(first_of_all)
     every = []
     asked = (block.question(points, 2), block.question(points[first], 2), question)
     for (_, wide), (_, near), (chosen, one) in zip(*map(combinations, asked), strict=True):

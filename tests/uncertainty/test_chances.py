@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,22 @@ import dse
 import scenarios
 from dse import machines
 from dse.commands.commandline import main
+from formulations.arithmetics.many import Many
+from formulations.uncertainty import robust
 from formulations.uncertainty import worlds as many_worlds
-from formulations.uncertainty.measures import Quantile, WorstAmong
+from formulations.uncertainty.measures import MEAN, Quantile, WorstAmong
+from formulations.uncertainty.wanted import Chance
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Solution, Status
 from results.telling import fresh
 from scenarios.uncertain import draw, least_samples
 from scenarios.uncertainty.promises import promises
 from solvers import work
+from solvers.geometric.kernel import gp
 from solvers.robust import chances, decide_now
+from solvers.robust.masters import at_points
+from solvers.robust.masters import failing as failing_programs
+from solvers.robust.masters.master import Master
 
 NBODY: dict[str, Any] = {
     "model": "nbody",
@@ -224,6 +232,52 @@ def test_no_design_and_what_would_do():
     assert answered(eased)[0].status is Status.OPTIMAL
     tight = {**NBODY, "limits": {"time": {"max": would * (1 - 1e-5), "probability": 0.9}}}
     assert answered(tight)[0].status is Status.INFEASIBLE
+
+
+def test_the_bound_of_a_decided_number_may_be_what_conflicts():
+    """More processors than the question allows would keep the deadline, so that it does not conflict by itself."""
+    decide = {"processors": {"max": 2000, "integer": True}, "memory": {}}
+    data = {**NBODY, "decide": decide, "limits": {"time": {"max": "50 ms", "probability": 0.9}}}
+    found, _ = answered(data)
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("time", "processors"),)
+    would = found.conflict["processors"]
+    assert would is not None
+    assert would == round(would)
+
+    def status(most: float) -> Status:
+        return answered({**data, "decide": {**decide, "processors": {"max": most, "integer": True}}})[
+            0
+        ].status
+
+    assert status(would) is Status.OPTIMAL
+    assert status(would - 1) is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_best_where_samples_may_fail_is_that_of_the_best_set_of_samples(number: int):
+    """Of 9 samples 2 may fail: 36 sets are left out in turn. Points are asked together, one of them has no design."""
+    uncertain = {**NBODY["uncertain"], "sampling": {"samples": 9, "seed": number}}
+    data = {**NBODY, "uncertain": uncertain, "limits": {"time": {"max": "50 ms"}, "energy": {"max": "40 J"}}}
+    question = scenarios.grid(dse.Scenario(**data)).question(())
+    deadlines = Many(np.array([[0.04], [0.05], [1e-3]]))
+    limits = tuple(replace(x, maximum=deadlines) if x.name == "time" else x for x in question.limits)
+    asked = robust.posed_at_points(decide_now.sampled(replace(question, limits=limits)), question)
+    plain = Master(asked, MEAN, robust.exact_goal(asked, MEAN))
+    for names in (("time",), ("time", "energy")):
+        found = failing_programs.minimise(plain, (Chance(names, 2),), gp.solve)
+        sets = [np.isin(np.arange(9), some) for some in itertools.combinations(range(9), 2)]
+        each = [
+            at_points.minimise(
+                replace(plain, left_out=dict.fromkeys(names, np.tile(out, (3, 1)))), gp.solve, tied=False
+            ).bound
+            for out in sets
+        ]
+        best = np.fmin.reduce(each)
+        np.testing.assert_array_equal(found.known, np.isfinite(best))
+        np.testing.assert_array_equal(found.refuted, np.isnan(best))
+        np.testing.assert_allclose(found.bound[found.known], best[found.known], rtol=1e-6)
+        assert (found.bound[found.known] <= best[found.known] * (1 + 1e-8)).all()
 
 
 def test_of_a_limit_with_two_ends_and_a_probability_one_end_gives():

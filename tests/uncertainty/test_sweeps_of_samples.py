@@ -62,6 +62,34 @@ CASES: dict[str, dict[str, Any]] = {
         "limits": {"time": {"max": "100 ms"}, "energy": {"max": "8 kJ"}},
     },
     "listed processors": {"decide": {"processors": {"values": [16, 64, 256, 1024, 4096]}, "memory": {}}},
+    "a deadline that may fail": {"limits": {"time": {"max": "100 ms", "probability": 0.7}}},
+    "a deadline that may fail, whole processors": {
+        "decide": {"processors": {"max": 400, "integer": True}, "memory": {"max": 1e6}},
+        "limits": {"time": {"max": "100 ms", "probability": 0.8}},
+    },
+    "two limits that may fail together": {
+        "objective": {"minimize": "processors", "measure": "mean"},
+        "limits": {
+            "time": {"max": "100 ms"},
+            "energy": {"max": "6.5 kJ"},
+            "joint": {"of": ["time", "energy"], "probability": 0.8},
+        },
+    },
+    "mean power": {
+        "decide": {"processors": {"max": 4096}, "memory": {}},
+        "objective": {"minimize": "power", "measure": "mean"},
+    },
+    "power of the worst half, whole processors": {
+        "decide": {"processors": {"max": 400, "integer": True}, "memory": {}},
+        "objective": {"minimize": "power", "cvar": 0.5},
+    },
+    "two limits that may fail": {
+        "objective": {"minimize": "processors", "measure": "mean"},
+        "limits": {
+            "time": {"max": "100 ms", "probability": 0.8},
+            "energy": {"max": "6 kJ", "probability": 0.7},
+        },
+    },
 }
 
 
@@ -110,6 +138,29 @@ def test_a_point_has_the_same_bits_however_the_grid_is_cut(name: str):
         for variable, values in some.items():
             if variable != "seconds":
                 assert values.tobytes() == every[variable][block].tobytes(), (variable, block)
+
+
+def test_a_quantile_is_answered_together_as_by_itself():
+    """Alone one of the equally good designs is told, here that of the tie rule."""
+    changed = {
+        "objective": {"minimize": "energy", "quantile": 0.9},
+        "decide": {"processors": {"max": 500}, "memory": {}},
+    }
+    grid = scenarios.grid(dse.load(QUESTION | changed))
+    plan, path = layout(grid), paths.chosen(grid).path
+    assert path is not None
+    assert path.method == samples.METHOD
+    arrays, left = path.solve(plan, over_grid.whole(grid))
+    assert not left.any()
+    codes = set()
+    for place in np.ndindex(grid.shape):
+        alone = answer(grid.question(place), neighbours=False)
+        assert arrays["status"][place] == STATUS_CODES[alone.status]
+        codes.add(alone.status)
+        if alone.objective is not None:
+            assert arrays["objective"][place] == pytest.approx(alone.objective, rel=1e-6)
+            assert arrays["bound"][place] <= min(alone.objective, arrays["objective"][place]) * (1 + 1e-9)
+    assert codes == {Status.OPTIMAL, Status.INFEASIBLE}
 
 
 def test_a_sweep_says_which_way_it_goes_and_is_checked():

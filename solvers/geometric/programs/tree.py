@@ -68,15 +68,17 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Bounding:
-    """How nodes of one point are bounded, and designs are found.
+    """How nodes are bounded, and designs are found.
 
-    ``bounded``: of nodes what their relaxations say, with bounds of the goal (infinite: no design is there); what is
-    above given levels (N,) need not be sharp.
-    ``designs``: feasible designs (M, n) near the relaxed designs of nodes, and their log values (M,).
+    ``bounded``: nodes, perhaps smaller, what their relaxations say, and bounds of the goal (infinite: no design is
+    there); what is above given levels (N,) need not be sharp, and is no part of the nodes.
+    ``designs``: feasible designs (M, n) near the relaxed designs of nodes, of which points, and their log values (M,).
+    ``again``: whether a node is bounded again, not cut, where a first design is known after it was: it may be smaller.
     """
 
-    bounded: Callable[[Nodes, Array], tuple[Relaxed, Array]]
-    designs: Callable[[Nodes, Array], tuple[Array, Array]]
+    bounded: Callable[[Nodes, Array], tuple[Nodes, Relaxed, Array]]
+    designs: Callable[[Nodes, Array], tuple[Indices, Array, Array]]
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class _State:
 def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None = None) -> Searched:
     """Minimise the goal of every point of ``c``, which has a row of coefficients for each; ``start``: feasible designs.
 
-    ``by``: what solves geometric programs, or, for one point, bounds its nodes in another way.
+    ``by``: what solves geometric programs, or bounds nodes in another way.
 
     After NODES_BEFORE_LOOSE nodes a point is content with the gap LOOSE, after ``most`` it ends where it is (counted
     in nodes, not in seconds, so that the same question always gets the same answer).
@@ -178,6 +180,7 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
             return _searched(s, waiting)
         # designs from the nodes of the round before go to the kernel with the relaxations of this one
         nodes, relaxed = _solved(s, now, seeds)
+        unknown = s.none()
         if not wanted.fewest_calls:
             _descend(s, nodes, relaxed, descents)
             descents = 1
@@ -185,7 +188,8 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
             wanted.reached.by(float(np.where(s.none(), np.inf, s.value).min()))
         live = ~_closed(s, nodes, relaxed)
         nodes, relaxed = nodes.take(live), relaxed.take(live)
-        waiting = joined([waiting, _children(s, nodes, relaxed)])
+        again = (unknown & ~s.none())[nodes.point] & (isinstance(by, Bounding) and by.again)
+        waiting = joined([waiting, nodes.take(again), _children(s, nodes.take(~again), relaxed.take(~again))])
         waiting = waiting.take(~_closed(s, waiting))
         seeds = (nodes, relaxed) if wanted.fewest_calls and nodes.point.size else None
 
@@ -258,7 +262,7 @@ def _searched(s: _State, waiting: Nodes) -> Searched:
 def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple[Nodes, Relaxed]:
     """Nodes that their relaxations leave, with bounds raised; designs near ``seeds`` are judged, too."""
     if isinstance(s.by, Bounding):
-        relaxed, bound = s.by.bounded(now, s.best()[now.point])
+        now, relaxed, bound = s.by.bounded(now, s.best()[now.point])
         return _raised(now, relaxed, bound, bound < np.inf)
     asked = [_relaxations(s, now)] if now.point.size else []
     points = np.zeros(0, np.intp)
@@ -327,7 +331,7 @@ def _descend(s: _State, nodes: Nodes, relaxed: Relaxed, descents: int) -> None:
             return
         before = s.value[nodes.point]
         if isinstance(s.by, Bounding):
-            _keep_least(s, nodes.point[0], *s.by.designs(nodes, relaxed.y))
+            _keep_least(s, *s.by.designs(nodes, relaxed.y))
         else:
             points, programs = _restrictions(s.c, nodes, relaxed)
             _judge(s, points, s.by([programs])[0])
@@ -336,10 +340,12 @@ def _descend(s: _State, nodes: Nodes, relaxed: Relaxed, descents: int) -> None:
         relaxed = replace(relaxed, y=s.y[nodes.point])
 
 
-def _keep_least(s: _State, point: int, y: Array, value: Array) -> None:
-    """Keep the best of some designs of a point, where it is better than what is known."""
-    if value.size and value.min() < s.value[point]:
-        s.y[point], s.value[point] = y[value.argmin()], value.min()
+def _keep_least(s: _State, points: Indices, y: Array, value: Array) -> None:
+    """Keep the best of some designs of points, where it is better than what is known."""
+    order = np.lexsort((value, points))
+    best = order[np.unique(points[order], return_index=True)[1]]
+    best = best[value[best] < s.value[points[best]]]
+    s.y[points[best]], s.value[points[best]] = y[best], value[best]
 
 
 def _judge(s: _State, points: Indices, r: gp.Result) -> None:

@@ -1,4 +1,4 @@
-"""The geometric master at many points at once: what ``robust_geometric.minimise`` does for one question.
+"""The geometric master at many points at once, in the loop that a single question has (``master.grow``).
 
 Masters of points that hold as many limits and cuts, of the same terms, are the rows of one batch of programs. A point
 at which nothing is left to add leaves it.
@@ -7,20 +7,17 @@ at which nothing is left to add leaves it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.grids import batch, divided
-from formulations.problem import Goal, Problem
+from formulations.problem import Problem
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
-from formulations.uncertainty import robust
-from formulations.uncertainty.measures import WORST, Weighing
-from formulations.uncertainty.robust import Posed
-from formulations.uncertainty.worlds import Array, judged
+from formulations.uncertainty.robust import Point, Posed
+from formulations.uncertainty.worlds import Array
 from results.solution import Status
 from results.variables import STATUS_CODES
 from solvers.geometric.points import geometric_answers
@@ -30,8 +27,7 @@ from solvers.geometric.programs.geometric_conflicts import Oracle, limit_names
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 from solvers.patterns import Bools, Indices
-from solvers.robust.masters.master import Master, exact_at
-from solvers.robust.masters.robust_geometric import MASTER_ROUNDS, grown, middle_design, still_met
+from solvers.robust.masters.master import Master, Round, grow, middle_design
 
 OPTIMAL = STATUS_CODES[Status.OPTIMAL]
 
@@ -79,56 +75,58 @@ class _Solved:
         return np.where(self.answers.status == OPTIMAL, goal.to_user(self.answers.value), np.nan)
 
 
-def minimise(asked: Posed, measure: Weighing, solve: Solver) -> Optima:
-    """Find the designs whose objective has the least measure over the worlds, by the tie rule, with bounds.
-
-    ``asked``: as ``robust.posed_at_points`` poses it, with an objective. Points without an optimum that is sure are
-    left unknown. Raises NotPosynomial where the measure cannot be cut.
-    """
-    count, names = asked.worlds.points, [v.name for v in asked.variables]
-    exact = robust.exact_goal(asked, measure)
-    x = {n: np.full((count, 1), v) for n, v in middle_design(asked).items()}
-    master, at = Master(asked, measure), judged(asked.worlds, x)
-    master.add(x, at, first=True)
-    if exact is None:
-        master.cut(x, at, np.ones(count, bool))
-    unweighed = {row.key: np.zeros(count) for row in asked.rows}
-    found = Optima(
-        {n: np.full(count, np.nan) for n in names}, np.full(count, np.nan), unweighed, np.zeros(count, bool)
+def nothing(asked: Posed) -> Optima:
+    """Nothing is known yet of the points of a question."""
+    count = asked.worlds.points
+    x = {v.name: np.full(count, np.nan) for v in asked.variables}
+    return Optima(
+        x, np.full(count, np.nan), {r.key: np.zeros(count) for r in asked.rows}, np.zeros(count, bool)
     )
-    points = np.arange(count)
-    for _ in range(MASTER_ROUNDS):
-        every = list(_solved(master, exact, solve))
-        y, bound = np.full((points.size, len(names)), np.nan), np.full(points.size, np.nan)
+
+
+def minimise(master: Master, solve: Solver, *, tied: bool = True) -> Optima:
+    """Find the designs whose objective has the least measure over the worlds, with bounds; ``tied``: by the tie rule.
+
+    ``master``: of what ``robust.posed_at_points`` poses, with an objective; it holds nothing yet. Points without an
+    optimum that is sure are left unknown. Raises NotPosynomial where the measure cannot be cut.
+    """
+    asked = master.asked
+    names, found = [v.name for v in asked.variables], nothing(asked)
+
+    def search(master: Master) -> tuple[Point, Array, list[_Solved]]:
+        every = list(_solved(master, solve))
+        y, bound = np.full((master.count, len(names)), np.nan), np.full(master.count, np.nan)
         for one in every:
             one.settle(np.arange(one.points.size), solve, tied=False)
-            y[one.points], bound[one.points] = one.answers.y[:, : len(names)], one.bound
-            found.refuted[points[one.points[one.none]]] = True
-        x = _designs(asked, y)
-        at = judged(master.asked.worlds, x)
-        met = np.isfinite(bound)
-        more = grown(master, bound, x, at, exact) & met
-        for one in every:
-            _put(found, points, one, np.flatnonzero((met & ~more)[one.points]), master, exact, solve)
-        rest = np.flatnonzero(more)
-        if not rest.size:
-            break
-        points, master = points[rest], master.at(rest)
-        exact = exact if exact is None else exact_at(exact, rest)
+            bound[one.points] = one.bound
+            y[one.points] = np.where(np.isfinite(one.bound)[:, None], one.answers.y[:, : len(names)], np.nan)
+        return designs(asked, y), bound, every
+
+    for now in grow(master, start(asked), search):
+        for one in now.told:
+            found.refuted[now.points[one.points[one.none]]] = True
+            _put(found, now, one, np.flatnonzero((now.there & ~now.more)[one.points]), solve, tied=tied)
     return found
 
 
-def hold_together(asked: Posed, solve: Solver) -> conflicts.Codes:
-    """Whether some design meets all limits in all worlds, at each point; codes of ``conflicts``."""
-    count = asked.worlds.points
-    found, points = np.full(count, conflicts.NOT_KNOWN, np.int8), np.arange(count)
-    x = {n: np.full((count, 1), v) for n, v in middle_design(asked).items()}
-    master = Master(replace(asked, goal=None), WORST)
-    master.add(x, judged(asked.worlds, x), first=True)
-    for _ in range(MASTER_ROUNDS):
-        y = np.full((points.size, len(asked.variables)), np.nan)
+def hold_together(master: Master, solve: Solver) -> tuple[conflicts.Codes, Array]:
+    """Whether some design meets all limits in all worlds, at each point: codes of ``conflicts``, and designs in logs.
+
+    ``master``: without an objective; it holds nothing yet.
+    """
+    asked = master.asked
+    found, best = (
+        np.full(master.count, conflicts.NOT_KNOWN, np.int8),
+        np.full((master.count, len(asked.variables)), np.nan),
+    )
+
+    def search(master: Master) -> tuple[Point, Array, tuple[Array, Array]]:
+        y, codes = (
+            np.full((master.count, len(asked.variables)), np.nan),
+            np.full(master.count, conflicts.NOT_KNOWN),
+        )
         for own in master.alike():
-            made = batch.of_problem(master.problem(None, own), None, (own.size,))
+            made = batch.of_problem(master.problem(own), None, (own.size,))
             if made is None:
                 # sums of too many numbers divide
                 continue
@@ -139,27 +137,30 @@ def hold_together(asked: Posed, solve: Solver) -> conflicts.Codes:
                 ask = Oracle(made, lost, limit_names(made.problem), solve)
                 code = ask.feasible(np.arange(lost.size), np.ones((lost.size, len(ask.names)), bool))
                 # there may be designs of the master, of which nothing is known in other worlds
-                found[points[own[lost]]] = np.where(code == conflicts.CAN_HOLD, conflicts.NOT_KNOWN, code)
-        x = _designs(asked, y)
-        at = judged(master.asked.worlds, x)
-        more = master.add(x, at) & np.isfinite(y).all(1)
-        found[points[~more & (master.worst(at) <= 1 + HOLDS) & np.isfinite(y).all(1)]] = conflicts.CAN_HOLD
-        rest = np.flatnonzero(more)
-        if not rest.size:
-            break
-        points, master = points[rest], master.at(rest)
-    return found
+                codes[own[lost]] = np.where(code == conflicts.CAN_HOLD, conflicts.NOT_KNOWN, code)
+        return designs(asked, y), np.full(master.count, np.nan), (codes, y)
+
+    for now in grow(master, start(asked), search):
+        met = now.there & ~now.more & (now.master.worst(now.x, now.at) <= 1 + HOLDS)
+        found[now.points] = np.select([met, ~now.there], [conflicts.CAN_HOLD, now.told[0]], found[now.points])
+        best[now.points[met]] = now.told[1][met]
+    return found, best
 
 
-def _designs(asked: Posed, y: Array) -> dict[str, Array]:
-    """Designs (P, 1) by name, at logarithms (P, n), behind which others may stand."""
+def start(asked: Posed) -> Point:
+    """Return designs (P, 1) to begin with."""
+    return {n: np.full((asked.worlds.points, 1), v) for n, v in middle_design(asked).items()}
+
+
+def designs(asked: Posed, y: Array) -> dict[str, Array]:
+    """Return designs (P, 1) by name, at logarithms (P, n), behind which others may stand."""
     return {v.name: canon.si_values(v, y[:, [i]]) for i, v in enumerate(asked.variables)}
 
 
-def _solved(master: Master, exact: Goal | None, solve: Solver) -> Iterator[_Solved]:
+def _solved(master: Master, solve: Solver) -> Iterator[_Solved]:
     """Search the programs of all points, those that are alike together."""
     for points in master.alike():
-        problem = master.problem(exact, points)
+        problem = master.problem(points)
         made = batch.of_problem(problem, problem.goal, (points.size,))
         rule = None if made is None else ties.of_batch(made, solve)
         if made is None or rule is None:
@@ -173,27 +174,22 @@ def _solved(master: Master, exact: Goal | None, solve: Solver) -> Iterator[_Solv
 
 
 def _put(
-    found: Optima,
-    points: Indices,
-    one: _Solved,
-    ready: Indices,
-    master: Master,
-    exact: Goal | None,
-    solve: Solver,
+    found: Optima, now: Round[list[_Solved]], one: _Solved, ready: Indices, solve: Solver, *, tied: bool
 ) -> None:
-    """Settle the ties of points at which nothing is left to add, and put what is known of them into place."""
+    """Settle points at which nothing is left to add, and put what is known of them into place."""
     if not ready.size:
         return
-    untied, before = one.answers.y[ready].copy(), one.bound[ready]
-    one.settle(ready, solve, tied=True)
-    own, of = one.points[ready], points[one.points[ready]]
-    y, there = one.answers.y[ready], master.at(own)
-    x = _designs(master.asked, y)
-    good = still_met(there, one.bound[ready], judged(there.asked.worlds, x), exact)
-    y = np.where(good[:, None], y, untied)
-    for name, values in _designs(master.asked, y).items():
+    y, bound = one.answers.y[ready].copy(), one.bound[ready]
+    own, of = one.points[ready], now.points[one.points[ready]]
+    there = now.master.at(own)
+    if tied:
+        one.settle(ready, solve, tied=True)
+        good = there.still_met(designs(there.asked, one.answers.y[ready]), one.bound[ready])
+        y = np.where(good[:, None], one.answers.y[ready], y)
+        bound = np.where(good, one.bound[ready], bound)
+    for name, values in designs(there.asked, y).items():
         found.x[name][of] = values[:, 0]
-    found.bound[of] = np.where(good, one.bound[ready], before)
+    found.bound[of] = bound
     for k, row in enumerate(one.problem.rows or ()):
         if row.key in found.multipliers:
             found.multipliers[row.key][of] += one.answers.elasticity[ready, k]

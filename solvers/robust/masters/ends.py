@@ -70,6 +70,11 @@ def near_end(question: Question, name: str, x: Array) -> NDArray[np.bool_]:
     return found
 
 
+def any_near(question: Question, x: Mapping[str, Array]) -> NDArray[np.bool_]:
+    """Tell which designs have a value at an end that only a search has."""
+    return np.asarray(np.any([near_end(question, d.name, x[d.name]) for d in question.decide], axis=0))
+
+
 def short_of(worlds: Worlds, x: Mapping[str, float]) -> Iterator[tuple[str, Worlds]]:
     """Go through the variables of a design that lie at a far end, each with the worlds that stop well before it."""
     for name, end in _ends_at(evaluation.farthest(worlds.nominal), x):

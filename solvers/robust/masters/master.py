@@ -1,16 +1,16 @@
 """The problem that grows: limits in the worlds that are needed so far, and cuts of the measure, at many points at once.
 
 Of a question at P points each point has its own worlds and its own cuts; a single question is one point. What is held
-asks for less than the question does, so that a bound of it is one of the question.
+asks for less than the question does, so that a bound of it is one of the question. ``grow`` is the loop.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +23,21 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Point, Posed, folded
-from formulations.uncertainty.worlds import Array, Judged
+from formulations.uncertainty.worlds import Array, Judged, judged
 from scenarios.question import Decision
-from solvers.patterns import Bools, groups
+from solvers.patterns import Bools, Indices, groups
 from solvers.robust.masters import robust_caps
 
-MEASURE = "measure"
+MEASURE, EASED = "measure", "eased"
+MASTER_ROUNDS = 200
+MASTER_CLOSE = 2e-8
+"""A measure above the master's by no more than this, relative, needs no further cut: well below the promised gap."""
 WORLD_BROKEN = 2e-9
 """A limit broken by more than this, relative, in some world is added: a little more than the master's own tolerance."""
 CERTAIN = -1
 """The world of a limit that is the same in all of them, or on a measure over all."""
 Places = NDArray[np.intp]
+Told = TypeVar("Told")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +72,26 @@ class Held:
 class Master:
     """The problems of P points: what of the worlds and the measure each holds.
 
-    ``left_out``: of each limit the worlds in which it need not hold.
+    ``exact``: the measure as one posynomial, where it is one; else it takes cuts. ``left_out``: of each limit the
+    worlds (P, worlds) in which it need not hold. ``eased``: the limit that gives by the factor EASED.
     """
 
     asked: Posed
     measure: Weighing
-    left_out: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    exact: Goal | None = None
+    left_out: Mapping[str, Bools] = field(default_factory=dict)
+    eased: RowKey | None = None
     held: list[Held] = field(default_factory=list)
 
     @property
     def goal(self) -> Goal | None:
         """What is minimised of the nominal world; None where only limits are asked."""
         return self.asked.goal
+
+    @property
+    def takes_cuts(self) -> bool:
+        """Whether there is a measure that is no posynomial by itself."""
+        return self.goal is not None and self.exact is None
 
     @property
     def count(self) -> int:
@@ -90,18 +102,27 @@ class Master:
         """Return the problems of some of the points."""
         held = [h.at(points) for h in self.held]
         kept = [h for h in held if h.there.any()]
-        return dataclasses.replace(self, asked=self.asked.at(points), held=kept)
+        exact = self.exact and exact_at(self.exact, points)
+        out = {n: mask[points] for n, mask in self.left_out.items()}
+        return dataclasses.replace(self, asked=self.asked.at(points), exact=exact, left_out=out, held=kept)
 
-    def ratios(self, key: RowKey, at: Judged) -> Array:
+    def judged(self, x: Point) -> Judged:
+        """Judge designs in every world."""
+        return judged(self.asked.worlds, {n: v for n, v in x.items() if n != EASED})
+
+    def ratios(self, key: RowKey, x: Point, at: Judged) -> Array:
         """A limit's ratios (P, worlds) at designs, minus infinity where it need not hold."""
-        return np.atleast_2d(at.counted(key, self.left_out))
+        values = at.ratios[key] if key in at.ratios else self._losses(at)
+        found = np.atleast_2d(values) / (x[EASED] if key == self.eased else 1.0)
+        out = self.left_out.get(key.name)
+        return found if out is None else np.where(out[:, : found.shape[1]], -np.inf, found)
 
-    def worst(self, at: Judged) -> Array:
+    def worst(self, x: Point, at: Judged) -> Array:
         """The largest ratio of all limits that are asked for, at each point."""
         keys = [*(r.key for r in self.asked.rows), *(c.key for c in self.asked.worlds.caps)]
         found = np.zeros(self.count)
         for key in keys:
-            found = np.maximum(found, self.ratios(key, at).max(1))
+            found = np.maximum(found, self.ratios(key, x, at).max(1))
         return found
 
     def add(self, x: Point, at: Judged, *, first: bool = False) -> Bools:
@@ -117,7 +138,7 @@ class Master:
                 cut = robust.row_at(self.asked, row, np.zeros_like(none), x)
                 found |= self._hold(row.key, (cut.numerator, cut.denominator), none, every)
             elif row.key not in fixed:
-                ratio = self.ratios(row.key, at)
+                ratio = self.ratios(row.key, x, at)
                 hardest = _hardest_worlds(row, ratio) if first else none
                 i = np.where(hardest >= 0, hardest, np.nan_to_num(ratio, nan=np.inf).argmax(1))
                 broken = ~(ratio[np.arange(self.count), i] <= 1 + WORLD_BROKEN) | first
@@ -162,9 +183,7 @@ class Master:
         """
         goal = self.goal
         assert goal is not None, "only an objective has a measure"
-        assert at.objective is not None, "and a value in every sample"
-        losses = np.atleast_2d(goal.sign * at.objective if goal.log2 else at.objective**goal.sign)
-        whole, weights = folded(goal), np.stack([self.measure.weights(one) for one in losses])
+        whole, weights = folded(goal), np.stack([self.measure.weights(one) for one in self._losses(at)])
         # of ratios of sums only the worst can be cut: by the ratio in the world where it is
         i = weights.argmax(1)
         top = robust.settled(self.asked, goal.numerator if whole is None else whole, x)
@@ -175,6 +194,13 @@ class Master:
         )
         return self._hold(None, pair, np.full(self.count, CERTAIN), where)
 
+    def _losses(self, at: Judged) -> Array:
+        """What is minimised of the objective (P, worlds)."""
+        goal = self.goal
+        assert goal is not None, "only an objective has a measure"
+        assert at.objective is not None, "and a value in every sample"
+        return np.atleast_2d(goal.sign * at.objective if goal.log2 else at.objective**goal.sign)
+
     def above(self, at: Judged, bound: Array, close: float) -> Bools:
         """Where the measure at a design lies above a bound (NaN: none) by more than ``close``, relative."""
         assert self.goal is not None, "only an objective has a measure"
@@ -182,6 +208,12 @@ class Master:
         value = self.measure.value(np.atleast_2d(at.objective), maximize=self.goal.sign < 0)
         apart = np.nan_to_num(self.goal.sign * (value - bound), nan=np.inf)
         return np.isfinite(value) & (apart > close * np.abs(value))
+
+    def still_met(self, x: Point, bound: Array) -> Bools:
+        """Where designs that ties went to break no limit in any world, and are as good as those before."""
+        at = self.judged(x)
+        good = self.worst(x, at) <= 1 + 5 * WORLD_BROKEN
+        return good & ~self.above(at, bound, 2 * MASTER_CLOSE) if self.takes_cuts else good
 
     def alike(self) -> Iterator[Places]:
         """Go through the points whose problems have the same rows and terms."""
@@ -191,19 +223,15 @@ class Master:
         table = np.stack([np.ones(self.count, bool), *marks], axis=1)
         yield from (which for which, _ in groups(table))
 
-    def problem(self, exact: Goal | None, points: Places | None = None) -> Problem:
-        """Write the problem of a single question, or of some ``points`` that are alike, with coefficients (P,).
-
-        ``exact``: the measure as one posynomial, where it is one.
-        """
+    def problem(self, points: Places | None = None) -> Problem:
+        """Write the problem of a single question, or of some ``points`` that are alike, with coefficients (P,)."""
         of = self if points is None else self.at(points)
         # a single question is one of plain numbers
         where = 0 if points is None else slice(None)
-        exact = exact if exact is None or points is None else exact_at(exact, points)
-        variables, goal = self.asked.variables, exact if exact is None else exact_at(exact, where)
+        variables, goal = self.asked.variables, of.exact and exact_at(of.exact, where)
         pairs = [(h.key, _present(h.pair[0], where), _present(h.pair[1], where)) for h in of.held]
         rows = [Row(key, top, bottom) for key, top, bottom in pairs if key is not None]
-        if self.goal is not None and exact is None:
+        if self.goal is not None and of.exact is None:
             cuts = [(top, bottom) for key, top, bottom in pairs if key is None]
             unknown = Posynomial({((MEASURE, 1.0),): 1.0})
             variables = (*variables, self._unknown(cuts))
@@ -229,11 +257,76 @@ class Master:
         return Variable(MEASURE, low, high, False, False, Decision(MEASURE), auxiliary=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Round(Generic[Told]):
+    """One round at the ``points`` that are left: their masters, the designs ``x`` of these, and what is ``told``.
+
+    ``at``: the designs in every world. ``there``: where there is a design; ``more``: where it shows something to be
+    missing, so that another round follows.
+    """
+
+    points: Indices
+    master: Master
+    x: Point
+    at: Judged
+    told: Told
+    there: Bools
+    more: Bools
+
+
+def grow(
+    master: Master, x: Point, search: Callable[[Master], tuple[Point, Array, Told]]
+) -> Iterator[Round[Told]]:
+    """Go through the rounds in which masters grow, from designs ``x``, until nothing is missing or MASTER_ROUNDS.
+
+    A master is solved, its designs are judged in every world, what they show to be missing is added, and points at
+    which nothing is left to add leave. A single question is one point. ``search``: returns designs of masters (NaN
+    where there are none), their bounds, and what else there is to tell.
+    """
+    points, at = np.arange(master.count), master.judged(x)
+    master.add(x, at, first=True)
+    if master.takes_cuts:
+        master.cut(x, at, np.ones(master.count, bool))
+    for _ in range(MASTER_ROUNDS):
+        x, bound, told = search(master)
+        there = np.all([np.isfinite(np.atleast_2d(v))[:, 0] for v in x.values()], axis=0)
+        at, more = master.judged(x), np.zeros(points.size, bool)
+        if there.any():
+            more = master.add(x, at)
+            if master.takes_cuts:
+                more |= master.cut(x, at, master.above(at, bound, MASTER_CLOSE))
+        yield Round(points, master, x, at, told, there, there & more)
+        rest = np.flatnonzero(there & more)
+        if not rest.size:
+            return
+        if rest.size < points.size:
+            points, master = points[rest], master.at(rest)
+
+
+def middle_design(asked: Posed) -> dict[str, float]:
+    """A design to begin with: the geometric middle of each variable's bounds, or the nearest value it may have."""
+    found = {}
+    for v in asked.variables:
+        d = v.decision
+        low, high = max(v.low, d.minimum or 0.0), min(v.high, math.inf if d.maximum is None else d.maximum)
+        x = math.sqrt(low) * math.sqrt(max(high, low))
+        if d.values is not None:
+            listed = np.array(d.values)
+            x = float(listed[np.abs(np.log(listed) - math.log(x)).argmin()])
+        found[v.name] = float(round(x)) if d.integer else float(x)
+    return found
+
+
 def exact_at(goal: Goal, points: Any) -> Goal:
     """Return the measure as one posynomial at some of the points."""
     return dataclasses.replace(
         goal, numerator=_at(goal.numerator, points), denominator=_at(goal.denominator, points)
     )
+
+
+def along(p: Posynomial) -> Posynomial:
+    """Return a posynomial with numbers (P,) in the shape of points and worlds."""
+    return Posynomial({key: np.asarray(c)[:, None] if np.ndim(c) == 1 else c for key, c in p.terms.items()})
 
 
 def _at(p: Posynomial, points: Any) -> Posynomial:

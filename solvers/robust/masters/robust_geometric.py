@@ -14,6 +14,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,12 +23,12 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Canonical
 from formulations.grids.divided import take
-from formulations.problem import Goal, Kind, Row
+from formulations.problem import Kind, Row
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Point, Posed
-from formulations.uncertainty.worlds import Array, Judged, Worlds, judged
+from formulations.uncertainty.worlds import Array, Worlds
 from results.solution import Status
 from scenarios.question import Question
 from solvers.geometric import structured
@@ -35,15 +36,11 @@ from solvers.geometric.points.geometric_answers import PROOFS
 from solvers.geometric.programs import kinks
 from solvers.geometric.programs.unbounded import runaway
 from solvers.outcome import Outcome
-from solvers.patterns import Bools
-from solvers.robust.masters.master import WORLD_BROKEN, Master
+from solvers.robust.masters.master import MASTER_ROUNDS, Master, Round, grow, middle_design
 
 if TYPE_CHECKING:
     from solvers.geometric.structured import Optimum
 
-MASTER_ROUNDS = 200
-MASTER_CLOSE = 2e-8
-"""A measure above the master's by no more than this, relative, needs no further cut: well below the promised gap."""
 Elasticity = tuple[float, bool]
 DISCRETE = "whole numbers and listed values change by jumps"
 UNKNOWN = "the multipliers are not known"
@@ -85,30 +82,19 @@ def minimise(
     ``tied``: settle ties by the rule, at the nominal numbers, and weigh limits. ``left_out``: of a limit the worlds in
     which it need not hold. Raises NotPosynomial where the measure cannot be cut: a mean of ratios of sums.
     """
-    exact = robust.exact_goal(asked, measure)
-    master = Master(asked, measure, left_out or {})
-    x = middle_design(asked)
-    at = judged(asked.worlds, x)
-    master.add(x, at, first=True)
-    if asked.goal is not None and exact is None:
-        master.cut(x, at, np.ones(1, bool))
-    for _ in range(MASTER_ROUNDS):
-        searched = structured.search(master.problem(exact), tied=tied)
-        found = structured.settle(searched, tied=False)
-        if found.outcome.x is None or found.outcome.status not in (Status.OPTIMAL, Status.FEASIBLE):
-            return Found(
-                _answer_of_empty_master(found.outcome, master), needed=needed_worlds(master.worlds())
-            )
-        x = _design_of_outcome(asked, found.outcome)
-        at = judged(asked.worlds, x)
-        if not grown(master, _bound(found.outcome), x, at, exact).any():
-            break
-    else:
+    every = np.arange(asked.worlds.size)
+    out = {n: np.isin(every, [*some])[None] for n, some in (left_out or {}).items()}
+    master = Master(asked, measure, robust.exact_goal(asked, measure), out)
+    *_, last = grow(master, middle_design(asked), partial(_search_alone, tied=tied))
+    found = last.told[1]
+    if not last.there[0]:
+        return Found(_answer_of_empty_master(found.outcome, master), needed=needed_worlds(master.worlds()))
+    if last.more[0]:
         words = f"{MASTER_ROUNDS} rounds of cuts did not close the gap"
-        return Found(dataclasses.replace(found.outcome, status=Status.FEASIBLE, x=x, message=words))
+        return Found(dataclasses.replace(found.outcome, status=Status.FEASIBLE, x={**last.x}, message=words))
     if not tied:
-        return Found(dataclasses.replace(found.outcome, x=x), needed=needed_worlds(master.worlds()))
-    found, x = _settled_ties(master, searched, found, x, exact)
+        return Found(dataclasses.replace(found.outcome, x={**last.x}), needed=needed_worlds(master.worlds()))
+    found, x = _settled_ties(last)
     outcome = dataclasses.replace(found.outcome, x=x, solver="dse cuts over samples")
     elasticities, why = _weights_of_limits(master, found)
     return Found(
@@ -121,30 +107,18 @@ def minimise(
     )
 
 
-def middle_design(asked: Posed) -> dict[str, float]:
-    """A design to begin with: the geometric middle of each variable's bounds, or the nearest value it may have."""
-    found = {}
-    for v in asked.variables:
-        d = v.decision
-        low, high = max(v.low, d.minimum or 0.0), min(v.high, math.inf if d.maximum is None else d.maximum)
-        x = math.sqrt(low) * math.sqrt(max(high, low))
-        if d.values is not None:
-            listed = np.array(d.values)
-            x = float(listed[np.abs(np.log(listed) - math.log(x)).argmin()])
-        found[v.name] = float(round(x)) if d.integer else float(x)
-    return found
-
-
 def in_worlds(asked: Posed, rows: Sequence[Row]) -> Canonical:
-    """Return the objective and some rows as arrays, with a point for each world that is measured."""
+    """Return the objective and some rows as arrays, with a point for each world of each point that is measured."""
     goal, worlds = asked.goal, asked.worlds
     assert goal is not None, "there is an objective"
     names = tuple(v.name for v in asked.variables)
     pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
+    shape = (worlds.points, worlds.size)
     # no bound may rest on an end that only a search has
-    box = canon.boxes(asked.variables, (worlds.size,), far=True)
-    c = canon.arrays(names, pairs, tuple(r.key for r in rows), *box, (worlds.size,))
-    return take(c, np.arange(worlds.measured))
+    *ends, allowed = canon.boxes(asked.variables, shape[:1], far=True)
+    low, high = (np.repeat(end, worlds.size, axis=0) for end in ends)
+    c = canon.arrays(names, pairs, tuple(r.key for r in rows), low, high, allowed, shape)
+    return take(c, np.arange(len(low)).reshape(shape)[:, : worlds.measured].reshape(-1))
 
 
 def endless(asked: Posed) -> tuple[str, bool] | None:
@@ -160,41 +134,28 @@ def endless(asked: Posed) -> tuple[str, bool] | None:
     return runaway(take(c, [0]), asked.variables) if np.isfinite(c.logc).all() else None
 
 
-def _design_of_outcome(asked: Posed, outcome: Outcome) -> dict[str, float]:
-    assert outcome.x is not None, "there is a design"
-    return {v.name: float(outcome.x[v.name]) for v in asked.variables}
+def _search_alone(master: Master, *, tied: bool) -> tuple[Point, Array, tuple[structured.Searched, Optimum]]:
+    searched = structured.search(master.problem(), tied=tied)
+    found = structured.settle(searched, tied=False)
+    return _design(master.asked, found), _bound(found), (searched, found)
 
 
-def grown(master: Master, bound: Array, x: Point, at: Judged, exact: Goal | None) -> Bools:
-    """Add what designs show to be missing, whose ``bound`` is known (NaN: none); tell at which points there was any."""
-    found = master.add(x, at)
-    if master.goal is not None and exact is None:
-        found |= master.cut(x, at, master.above(at, bound, MASTER_CLOSE))
-    return found
+def _design(asked: Posed, found: Optimum) -> dict[str, float]:
+    x = found.outcome.x
+    return {v.name: math.nan if x is None else float(x[v.name]) for v in asked.variables}
 
 
-def _settled_ties(
-    master: Master, searched: structured.Searched, found: Optimum, x: dict[str, float], exact: Goal | None
-) -> tuple[Optimum, dict[str, float]]:
+def _settled_ties(last: Round[tuple[structured.Searched, Optimum]]) -> tuple[Optimum, dict[str, float]]:
     """Settle ties in the last master; what then breaks a world that it does not hold is left."""
-    chosen = structured.settle(searched)
-    if chosen.outcome.x is None:
-        return found, x
-    there = _design_of_outcome(master.asked, chosen.outcome)
-    at = judged(master.asked.worlds, there)
-    return (chosen, there) if still_met(master, _bound(chosen.outcome), at, exact)[0] else (found, x)
+    chosen = structured.settle(last.told[0])
+    there = _design(last.master.asked, chosen)
+    if chosen.outcome.x is None or not last.master.still_met(there, _bound(chosen))[0]:
+        return last.told[1], {**last.x}
+    return chosen, there
 
 
-def still_met(master: Master, bound: Array, at: Judged, exact: Goal | None) -> Bools:
-    """Where designs that ties went to break no limit in any world, and are as good as those before."""
-    good = master.worst(at) <= 1 + 5 * WORLD_BROKEN
-    if exact is None and master.goal is not None:
-        good &= ~master.above(at, bound, 2 * MASTER_CLOSE)
-    return good
-
-
-def _bound(outcome: Outcome) -> Array:
-    return np.array([math.nan if outcome.bound is None else outcome.bound])
+def _bound(found: Optimum) -> Array:
+    return np.array([math.nan if found.outcome.bound is None else found.outcome.bound])
 
 
 def _answer_of_empty_master(outcome: Outcome, master: Master) -> Outcome:

@@ -28,10 +28,10 @@ from solvers.linear.linear_program import End, Numbers, Result
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import Outcome
 from solvers.robust.masters import robust_geometric, robust_program_ties
+from solvers.robust.masters.master import MASTER_CLOSE
 from solvers.robust.masters.program_master import PROGRAM_ROUNDS, Master, Measured
 from solvers.robust.masters.robust_geometric import (
     DISCRETE,
-    MASTER_CLOSE,
     Elasticity,
     Found,
     needed_worlds,

@@ -1,0 +1,384 @@
+"""Limits that may fail in some samples, of geometric programs at N points at once: branch and bound over nodes.
+
+Of W samples a limit f(x) <= 1 (posynomials with the same exponents) may fail in k. In a node, in which F samples
+certainly fail, let sample r be such that k - F + 1 others or itself are no less than exp(l) times it everywhere in the
+node. One of these must hold, so that exp(l) f_r(x) <= 1 for every design: a row of a geometric program. How a sample
+compares to r is a mean of the ratios of their coefficients, weighed by the shares of the terms in f_r, of which the
+node has bounds. As a node shrinks to where designs are better than the best, the order of samples settles there, l
+becomes 0, and the bound is exact. Limits that hold in every sample are those with k = 0.
+
+Designs are the optima without the samples that fail most at a relaxed design, by the masters of many points.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dse.system.records import dataclass
+from formulations import canonical as canon
+from formulations.arithmetics.maxima import SIDE
+from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
+from formulations.canonical import Array, Canonical
+from formulations.problem import Goal, Row, Variable
+from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS, TIE
+from formulations.uncertainty import robust
+from formulations.uncertainty.measures import WORST
+from formulations.uncertainty.robust import Point, Posed
+from formulations.uncertainty.wanted import Chance
+from scenarios.question import Decision
+from solvers.geometric.kernel.gp_terms import ends_at_level
+from solvers.geometric.programs import nodes as parts
+from solvers.geometric.programs import tree
+from solvers.geometric.programs.nodes import Nodes, Relaxed
+from solvers.geometric.programs.optimal_face import Solver
+from solvers.mechanisms import conflicts
+from solvers.outcome import INFEASIBLE, OPTIMAL
+from solvers.patterns import Bools, Indices
+from solvers.robust.masters import at_points
+from solvers.robust.masters.at_points import Optima
+from solvers.robust.masters.master import EASED, MEASURE, Master, along
+
+CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
+CHANCE_GAP = 2e-7
+RANKS = 2
+"""Samples of each limit that make rows of a node: the one up to which may fail, and easier ones."""
+COMPARED = 64
+"""Samples beyond those that may fail that are compared with one that makes a row."""
+NODE_PASSES, PASSES_BEFORE_ENDS = 8, 2
+"""Times that a node is bounded before it is cut, while it shrinks by half; after so many its ends are searched."""
+FACTOR = Posynomial({((EASED, 1.0),): 1.0})
+LOG_HOLDS, LOST_IN_ROWS = float(np.log1p(HOLDS)), 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class _Programs:
+    """What is asked at P points: rows of terms with coefficients ``logs`` (P, W, K), and which of them may fail.
+
+    ``groups``: how many samples may fail, and which rows do together. ``fixed``: rows that are the same in all samples.
+    ``tried``: at each point the samples without which the best design is known.
+    """
+
+    master: Master
+    chances: Sequence[Chance]
+    solve: Solver
+    c: Canonical
+    logs: Array
+    fixed: Sequence[int]
+    groups: Sequence[tuple[int, Sequence[int]]]
+    tried: Sequence[set[tuple[bytes, ...]]]
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows of a node's program, the goal first."""
+        return [0, *self.fixed, *(q for _, rows in self.groups for q in rows for _ in range(RANKS))]
+
+    def terms(self, row: int) -> slice:
+        """The terms of a row."""
+        return slice(int(self.c.ptr[row]), int(self.c.ptr[row + 1]))
+
+    def bounded(self, nodes: Nodes, level: Array) -> tuple[Nodes, Relaxed, Array]:
+        """Bound nodes, and shrink them to where designs may be better than ``level``."""
+        rows = self.rows
+        exponents = np.concatenate([self.c.exponents[self.terms(q)] for q in rows])
+        ptr = np.cumsum([0, *(self.c.ptr[q + 1] - self.c.ptr[q] for q in rows)])
+        low, high, bound = nodes.low.copy(), nodes.high.copy(), nodes.bound.copy()
+        y, some = (low + high) / 2, np.arange(bound.size)
+        for k in range(NODE_PASSES):
+            logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some])
+            if k == PASSES_BEFORE_ENDS:
+                low[some], high[some] = self._ends(exponents, logc, ptr, low[some], high[some], level[some])
+                logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some])
+            enough = np.where(np.isfinite(level[some]), level[some] - CHANCE_GAP, np.nan)
+            r = self.solve(
+                exponents, logc, ptr, low[some], high[some],
+                hurried=True, content=np.ones(some.size, bool), enough=enough,
+            )  # fmt: skip
+            proved = np.where(np.isfinite(r.bound), r.bound, -np.inf)
+            bound[some] = np.where(dead | (r.status == INFEASIBLE), np.inf, np.maximum(bound[some], proved))
+            y[some] = r.y
+            inner = ends_at_level(
+                exponents, logc, ptr, low[some], high[some], r.y, r.multipliers, level[some]
+            )
+            if self.master.eased is not None:
+                # the factor is what is minimised
+                inner[0][:, -1] = np.maximum(inner[0][:, -1], proved)
+                inner[1][:, -1] = np.minimum(inner[1][:, -1], level[some])
+            inner = self._allowed_within(*inner, low[some], high[some])
+            empty = np.asarray((inner[0] > inner[1]).any(1))
+            bound[some] = np.where(empty, np.maximum(bound[some], level[some]), bound[some])
+            most = (high[some] - low[some]) / 2
+            shrinks = np.asarray((inner[1] - inner[0] < most).any(1)) | (k < PASSES_BEFORE_ENDS)
+            low[some], high[some] = (
+                np.where(empty[:, None], was[some], now) for was, now in zip((low, high), inner, strict=True)
+            )
+            some = some[shrinks & (bound[some] < level[some] - CHANCE_GAP)]
+            if not some.size:
+                break
+        nothing = np.zeros((bound.size, 0)), np.zeros(bound.size)
+        return replace(nodes, low=low, high=high, z_low=low, z_high=high), Relaxed(y, *nothing), bound
+
+    def _ends(
+        self, exponents: Array, logc: Array, ptr: Indices, low: Array, high: Array, level: Array
+    ) -> tuple[Array, Array]:
+        """Ends of each number over the designs of programs that are better than ``level``, where that is finite."""
+        some = np.flatnonzero(np.isfinite(level))
+        low, high = low.copy(), high.copy()
+        if not some.size:
+            return low, high
+        rows = np.concatenate([np.zeros((some.size, 1)), logc[some]], axis=1)
+        rows[:, 1 : ptr[1] + 1] -= level[some, None]
+        for v, sign in itertools.product(range(low.shape[1]), (1.0, -1.0)):
+            aim = np.zeros((1, low.shape[1]))
+            aim[0, v] = sign
+            r = self.solve(
+                np.concatenate([aim, exponents]), rows, np.append(0, ptr + 1), low[some], high[some],
+                hurried=True, content=np.ones(some.size, bool),
+            )  # fmt: skip
+            end = np.where(np.isfinite(r.bound) & (r.status != INFEASIBLE), sign * r.bound, sign * -np.inf)
+            if sign > 0:
+                low[some, v] = np.maximum(low[some, v], end)
+            else:
+                high[some, v] = np.minimum(high[some, v], end)
+        low[some], high[some] = self._allowed_within(low[some], high[some], low[some], high[some])
+        crossed = np.asarray((low > high).any(1))
+        return np.where(crossed[:, None], high, low), np.where(crossed[:, None], low, high)
+
+    def _allowed_within(self, low: Array, high: Array, least: Array, most: Array) -> tuple[Array, Array]:
+        for v, logs in self.c.allowed.items():
+            low[:, v] = parts.values_beside(logs, low[:, v], least[:, v], most[:, v])[1]
+            high[:, v] = parts.values_beside(logs, high[:, v], least[:, v], most[:, v])[0]
+        return low, high
+
+    def _coefficients(self, point: Indices, low: Array, high: Array, at: Array) -> tuple[Array, Bools]:
+        """Coefficients of the programs of nodes, with the order of samples ``at`` some design; and which have none."""
+        found = [self.logs[point, 0, self.terms(q)] for q in (0, *self.fixed)]
+        dead = np.zeros(point.size, bool)
+        for may_fail, rows in self.groups:
+            values, fails = [], np.zeros((point.size, self.logs.shape[1]), bool)
+            for q in rows:
+                value, least = self._in_samples(q, point, low, high, at)
+                fails |= least > LOG_HOLDS
+                values.append(value)
+            spare = may_fail - np.count_nonzero(fails, axis=1)
+            dead |= spare < 0
+            spare = np.maximum(np.asarray(spare), 0)
+            for q, value in zip(rows, values, strict=True):
+                among = np.where(fails, np.inf, -value).argsort(axis=1, kind="stable")[
+                    :, : may_fail + COMPARED
+                ]
+                of = self.logs[point[:, None], among, self.terms(q)]
+                here = ~np.take_along_axis(fails, among, 1)
+                found += self._necessary(q, of, here, spare, low, high)
+        return np.concatenate(found, axis=1), dead
+
+    def _in_samples(
+        self, row: int, point: Indices, low: Array, high: Array, at: Array
+    ) -> tuple[Array, Array]:
+        """Logarithms (B, W) of a row in every sample at a design, and below it everywhere in nodes, by its tangent."""
+        terms = self.terms(row)
+        exponents = self.c.exponents[terms]
+        t = self.logs[point, :, terms] + (at[:, None] * exponents).sum(-1)[:, None]
+        top = t.max(-1)
+        weight = np.exp(t - top[..., None])
+        total = weight.sum(-1)
+        value = top + np.log(total)
+        least = value - LOST_IN_ROWS
+        for v, a in enumerate(exponents.T):
+            if np.ptp(a) or a[0]:
+                slope = (weight * a).sum(-1) / total
+                ends = (slope * (end[:, v] - at[:, v])[:, None] for end in (low, high))
+                least = least + np.minimum(*ends)
+        return value, least
+
+    def _necessary(
+        self, row: int, of: Array, here: Bools, spare: Indices, low: Array, high: Array
+    ) -> list[Array]:
+        """Coefficients of rows that hold in nodes; ``of`` (B, S, k): those of samples ``here``, the hardest first."""
+        exponents, every = self.c.exponents[self.terms(row)], np.arange(spare.size)
+        apart = exponents[:, None] - exponents
+        ends = [apart * end[:, None, None] for end in (low, high)]
+        near, far = (f(*ends).sum(-1) for f in (np.minimum, np.maximum))
+        found = []
+        for rank in range(RANKS):
+            r = np.minimum(spare + rank, of.shape[1] - 1)
+            one = of[every, r]
+            against = one[:, :, None] - one[:, None]
+            with np.errstate(over="ignore"):
+                # shares of the terms: of term j one over the sum of all, relative to it
+                least, most = (1.0 / np.exp(against + d).sum(1) for d in (far, near))
+            ratio = np.exp(of - one[:, None])
+            middle = (ratio * (least + most)[:, None]).sum(-1) / (least + most).sum(-1)[:, None]
+            off = ratio - middle[..., None]
+            floor = middle + np.minimum(off * least[:, None], off * most[:, None]).sum(-1)
+            above = np.where(here, np.log(np.maximum(floor, ratio.min(-1))), -np.inf)
+            size = np.minimum(-np.sort(-above, axis=1)[every, np.minimum(spare, r)], 0.0)
+            found.append(one + np.where(here[every, r], size, -np.inf)[:, None] - LOG_HOLDS - LOST_IN_ROWS)
+        return found
+
+    def designs(self, nodes: Nodes, y: Array) -> tuple[Indices, Array, Array]:
+        """Find designs near relaxed ones: the best without the samples that fail most there."""
+        points, master = nodes.point, self._without_failing(nodes.point, y)
+        marks = [tuple(out[i].tobytes() for out in master.left_out.values()) for i in range(points.size)]
+        new = np.array([m not in self.tried[i] for i, m in zip(points, marks, strict=True)], bool)
+        for i, mark in zip(points, marks, strict=True):
+            self.tried[i].add(mark)
+        if not new.any():
+            return points[:0], y[:0], np.zeros(0)
+        points, master = points[new], master.at(np.flatnonzero(new))
+        if self.master.goal is None:
+            codes, y = at_points.hold_together(master, self.solve)
+            good = codes == conflicts.CAN_HOLD
+            return points[good], y[good], np.zeros(len(y))[good]
+        found = at_points.minimise(master, self.solve, tied=False)
+        y, value = self.values(points, found.x)
+        return points[found.known], y[found.known], value[found.known]
+
+    def best_near(self, points: Indices, y: Array, *, tied: bool) -> Optima:
+        """Find the best designs without the samples that fail most at designs ``y``."""
+        return at_points.minimise(self._without_failing(points, y), self.solve, tied=tied)
+
+    def _without_failing(self, points: Indices, y: Array) -> Master:
+        master = self.master.at(points)
+        return replace(master, left_out=_failing(master, self.chances, at_points.designs(master.asked, y)))
+
+    def values(self, points: Indices, x: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Logarithms of designs, and of what they come to."""
+        y = np.log(np.stack(list(x.values()), axis=1))
+        goal = self.terms(0)
+        t = self.logs[points, 0, goal] + (y[:, None] * self.c.exponents[goal]).sum(-1)
+        top = t.max(1)
+        return y, top + np.log(np.exp(t - top[:, None]).sum(1))
+
+
+def _programs(master: Master, chances: Sequence[Chance], solve: Solver) -> _Programs:
+    asked, goal, shape = master.asked, master.exact, (master.count, master.asked.worlds.size)
+    pairs = [(ONE, ONE) if goal is None else (along(goal.numerator), along(goal.denominator))]
+    pairs += [(r.numerator, r.denominator) for r in asked.rows]
+    # no proof may rest on an end that only a search has
+    box = canon.boxes(asked.variables, shape[:1], far=True)
+    names, keys = tuple(v.name for v in asked.variables), tuple(r.key for r in asked.rows)
+    c = canon.arrays(names, pairs, keys, *box, shape)
+    fixed = [
+        k
+        for k, r in enumerate(asked.rows, 1)
+        if robust.certain(r.numerator) and robust.certain(r.denominator)
+    ]
+    groups = [(n.may_fail, [k for k, key in enumerate(keys, 1) if key.name in n.names]) for n in chances]
+    together = {k for _, rows in groups for k in rows}
+    groups += [(0, [k]) for k in range(1, len(keys) + 1) if k not in together and k not in fixed]
+    logs = c.logc.reshape(*shape, -1)
+    of_points = replace(c, logc=logs[:, 0], forms=np.eye(len(names)))
+    tried = [set[tuple[bytes, ...]]() for _ in range(master.count)]
+    return _Programs(master, chances, solve, of_points, logs, fixed, [g for g in groups if g[1]], tried)
+
+
+def _failing(master: Master, chances: Sequence[Chance], x: Point) -> dict[str, Bools]:
+    """Of each limit the samples (P, W) that are left out at designs: those missed most, as many as may fail."""
+    at, found = master.judged(x), dict[str, Bools]()
+    for c in chances:
+        ratios = [master.ratios(r.key, x, at) for r in master.asked.rows if r.key.name in c.names]
+        if ratios:
+            order = np.argsort(-np.nan_to_num(np.max(ratios, axis=0), nan=np.inf), axis=1, kind="stable")
+            out = np.zeros(order.shape, bool)
+            np.put_along_axis(out, order[:, : c.may_fail], values=True, axis=1)
+            found |= dict.fromkeys(c.names, out)
+    return found
+
+
+def minimise(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool = True) -> Optima:
+    """Find the best designs where some limits may fail, with bounds; points without a sure optimum stay unknown.
+
+    ``master``: what is asked, with its measure as one posynomial, and nothing held. ``tied``: by the tie rule, which is
+    then for a fixed set of failing samples.
+    """
+    p = _programs(master, chances, solve)
+    found, best = _search_tree(p), at_points.nothing(master.asked)
+    best.refuted[:] = found.status == INFEASIBLE
+    good = np.flatnonzero((found.status == OPTIMAL) & ~np.isnan(found.y[:, 0]))
+    if not good.size:
+        return best
+    there = p.best_near(good, found.y[good], tied=tied)
+    _, value = p.values(good, there.x)
+    sure = there.known & (value <= found.value[good] + TIE)
+    at = good[sure]
+    for n, values in there.x.items():
+        best.x[n][at] = values[sure]
+    for key, values in there.multipliers.items():
+        best.multipliers[key][at] = values[sure]
+    goal = master.exact
+    assert goal is not None, "the measure is one posynomial"
+    best.bound[at] = goal.to_user(np.minimum(found.bound[at], value[sure]))
+    return best
+
+
+def _search_tree(p: _Programs, *, any_design: bool = False) -> tree.Searched:
+    wanted = tree.Wanted(CHANCE_GAP, CHANCE_NODES, any_design=any_design, at_once=CHANCE_NODES_AT_ONCE)
+    return tree.search(p.c, tree.Bounding(p.bounded, p.designs, again=True), wanted)
+
+
+def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> conflicts.Codes:
+    """Whether some design meets all limits in as many samples as they must hold in; codes of ``conflicts``."""
+    found = _search_tree(_programs(Master(replace(asked, goal=None), WORST), chances, solve), any_design=True)
+    codes = np.where(found.status == INFEASIBLE, conflicts.CANNOT_HOLD, conflicts.NOT_KNOWN)
+    return np.where(np.isnan(found.y[:, 0]), codes, conflicts.CAN_HOLD).astype(np.int8)
+
+
+def best(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool = True) -> Optima:
+    """Find the best designs, whether or not some limits may fail; see ``minimise``."""
+    if chances:
+        return minimise(master, chances, solve, tied=tied)
+    return at_points.minimise(master, solve, tied=tied)
+
+
+def takes(asked: Posed, together: Sequence[Sequence[str]]) -> bool:
+    """Whether limits that may fail are told here: each in one promise, all of them posynomials without maxima.
+
+    ``together``: the names of the limits of each promise.
+    """
+    names = [n for some in together for n in some]
+    pairs = [(r.numerator, r.denominator) for r in asked.rows]
+    return (
+        not asked.worlds.caps
+        and len(set(names)) == len(names)
+        and all(bottom.is_monomial and not robust.has_maxima(top) for top, bottom in pairs)
+    )
+
+
+def eased(asked: Posed, key: RowKey, others: frozenset[str]) -> Master:
+    """Return the question for the least factor by which a limit has to give, where ``others`` hold.
+
+    Raises NotPosynomial where the limit is no row.
+    """
+    held = robust.kept(asked, others | {key.name})
+    rows = tuple(replace(r, denominator=r.denominator * FACTOR) if r.key == key else r for r in held.rows)
+    if rows == held.rows:
+        raise NotPosynomial("a limit that is no row")
+    free = robust.kept(asked, others - {key.name}).variables
+    return _with_factor(replace(held, variables=free), rows, key, Goal(EASED, FACTOR, ONE))
+
+
+def level(asked: Posed) -> Master:
+    """Return the question for the least level of the objective, a limit ``MEASURE`` that may fail in some samples.
+
+    Raises NotPosynomial where the objective is no posynomial.
+    """
+    goal, key = asked.goal, RowKey(MEASURE, SIDE)
+    whole = None if goal is None or goal.log2 else robust.folded(goal)
+    if goal is None or whole is None:
+        raise NotPosynomial("a level of what is no posynomial")
+    return _with_factor(
+        asked, (*asked.rows, Row(key, whole, FACTOR)), key, replace(goal, numerator=FACTOR, denominator=ONE)
+    )
+
+
+def _with_factor(asked: Posed, rows: tuple[Row, ...], key: RowKey, goal: Goal) -> Master:
+    ends = math.exp(-canon.LOG_BOX / 2), math.exp(canon.LOG_BOX / 2)
+    unknown = Variable(EASED, *ends, True, True, Decision(EASED), auxiliary=True)
+    variables = (*asked.variables, unknown)
+    return Master(replace(asked, variables=variables, rows=rows, goal=goal), WORST, goal, eased=key)
