@@ -31,10 +31,10 @@ from solvers.counting import narrowed
 from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Asked
 from solvers.designs import MANY_DESIGNS, Grid
 from solvers.explaining import least_values, subsets, wider
-from solvers.many_points import blocks, by_choice
+from solvers.many_points import best_of, blocks
+from solvers.many_points.best_of import BestOf
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
-from solvers.many_points.by_choice import BestOf
 from solvers.many_points.offers import OTHER_KIND, Offer
 from solvers.mechanisms.along_bounds import along_bounds
 from solvers.mechanisms.conflicts import Codes
@@ -226,7 +226,7 @@ def answered(into: BlockAnswers, block: Block, question: Question, points: Point
     def why_not(now: Points) -> Why:
         return over_choices([why(a, now) for a in asked])
 
-    return by_choice.put_best(into, found, points, why_not)
+    return best_of.put_best(into, found, points, why_not)
 
 
 def _in_halves(points: Points, answer: Callable[[Points], Mask]) -> Mask:

@@ -245,8 +245,10 @@ def _optimal(
     n.keep(p.integer, u)
     value, bound, closed = n.bounded(u, y, least)
     good &= closed & _enclosed(p, n, mask, value, rows)
-    rates, sure = _rates(p, n, u, y, value, rows)
-    good &= sure
+    rates: dict[str, Array] = {}
+    if answers.wants_rates:
+        rates, sure = _rates(p, n, u, y, value, rows)
+        good &= sure
     user_bound = to_user(p, n, np.minimum(bound, value))
     judged = judge(divided.at(question, mask), p.designs(u), user_bound, (len(u),))
     good &= judged.good
