@@ -275,8 +275,8 @@ class ByChoice:
         answers = BlockAnswers(plan, left.shape)
         arrays = answers.arrays
         nowhere = ~left & (states == none).all(axis=0)
-        if nowhere.any() and self.why is not None:
-            left |= self._put_conflicts(self.why, answers, region, np.flatnonzero(nowhere))
+        if self.why is not None:
+            which[nowhere] = -1
         elif nowhere.any() and "binding" in answered[0]:
             clash, apart = common_conflicts([a["binding"] == CONFLICTING for a in answered], nowhere)
             handover.hand_over(APART, int(np.count_nonzero(apart)))
@@ -293,7 +293,9 @@ class ByChoice:
                         value = json.loads(v.attributes["choices"]).index(value)
                     arrays[v.name][here & (states[k] == optimal)] = value
         nowhere &= ~left
-        if nowhere.any() and "would_do" in arrays:
+        if nowhere.any() and self.why is not None:
+            left |= self._put_conflicts(self.why, answers, region, np.flatnonzero(nowhere))
+        elif nowhere.any() and "would_do" in arrays:
             self._loosest(plan, region, arrays, answered, nowhere)
         return arrays, left
 

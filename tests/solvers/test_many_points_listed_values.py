@@ -138,6 +138,7 @@ def test_with_clocks_from_lists_a_divided_region_is_linear(axis: str, factors: l
     assert not tally.reasons
     assert np.isnan(arrays["elasticity"]).all()
     plan = results.dataset.layout(of)
+    points_alone.completed(of, plan, arrays, left)
     for status in (OPTIMAL, INFEASIBLE):
         places = np.argwhere(arrays["status"] == status)
         assert len(places)
