@@ -118,7 +118,7 @@ def _least_violation_at_points(p: Program, mask: Mask, turned: bool, least: Arra
     high = np.insert(along(p.endless, mask, 1), n.low.shape[1], milp_conflicts.LARGEST_MISS, axis=1)
     cost = np.eye(rows.shape[2])[-2]
     found = mixed.solved(rows, n.equal, low, high, np.append(p.integer, False), [cost], len(rows))
-    low = low if least is None else np.append(least, 0.0)
+    low = low if least is None else np.insert(along(least, mask, 1), n.low.shape[1], 0.0, axis=1)
     missed = weak_duality(rows, n.equal, low, high, cost, found.y) if found.bound is None else found.bound
     none = found.end == INFEASIBLE if least is None else np.zeros(len(rows), bool)
     missed = np.select([found.end == OPTIMAL, none], [missed, milp_conflicts.LARGEST_MISS], 0.0)
