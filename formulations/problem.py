@@ -123,6 +123,11 @@ class Problem:
     cases: tuple[Problem, ...] = ()
     known: Mapping[str, Ratio] = field(default_factory=dict)
 
+    @property
+    def structured(self) -> bool:
+        """Whether it is anything beside a question for intervals."""
+        return self.rows is not None or self.program is not None or bool(self.cases)
+
 
 Stated = tuple[maxima.Maxima, Mapping[str, Ratio], Goal | None, tuple[Row, ...]]
 """The maxima that a model has taken, what is known by name, goal and rows."""

@@ -31,7 +31,7 @@ WAYS: tuple[Way, ...] = (
 
 def _by_choice(grid: Grid) -> Offer:
     """Choose the best of all combinations of names, each of which has one of the other ways."""
-    return by_choice.way(grid, WAYS)
+    return by_choice.way(grid, WAYS, unstructured.why)
 
 
 SHARE_ANSWERED = 0.5

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.affine import Linear, Product, linear, symbol
-from formulations.arithmetics.forms import Atom, Entry
+from formulations.arithmetics.forms import Affine, Atom, Entry, Maximum
 from formulations.arithmetics.largest import NoEnd
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.programs.program_rows import Rows
@@ -245,6 +245,32 @@ def of_rows(
     found = _built(question, Stated(x, held, fraction(*goal), sign, settled, []))
     searched = [isinstance(a, str) and evaluation.box(question, a).searched[0] for a in found.columns]
     return replace(found, low=np.where(searched, 0.0, found.low), high=found.endless)
+
+
+def of_limits(question: Question) -> Program:
+    """The program of the limits alone, with nothing to minimise; raises NotPosynomial where one is not affine.
+
+    What limits are measured by holds no maxima that they do not have themselves, but what is no smaller.
+    """
+    made, held = run(question), {}
+    for key, r in limits(question, made).items():
+        row = r.numerator.plus(r.denominator, -1.0)
+        size = r.denominator
+        if any(isinstance(a, Maximum) and a not in row.terms for a in size.terms):
+            size = _at_most(size)
+        held[key] = Linear(row.plus(size), size)
+    return _built(question, Stated(made.x, held, None, 1, {}, []))
+
+
+def _at_most(form: Affine) -> Affine:
+    """A form without maxima that is no smaller, where nothing that is decided is below 0."""
+    found = Affine({}, np.abs(form.constant))
+    for atom, c in form.terms.items():
+        parts = atom.arguments if isinstance(atom, Maximum) else ()
+        for part in parts:
+            found = found.plus(_at_most(part), np.abs(c))
+        found = found if parts else found.plus(Affine({atom: np.abs(c)}))
+    return found
 
 
 def _built(question: Question, s: Stated, *, searched: bool = False) -> Program:

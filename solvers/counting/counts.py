@@ -61,6 +61,11 @@ class Forms:
         """Whether they are the same at all points."""
         return bool(self.a.shape[2] == self.k.shape[1] == 1)
 
+    @property
+    def loosest(self) -> Forms:
+        """What they say at least at every point, of columns that are not below 0."""
+        return Forms(self.columns, self.a.min(axis=2, keepdims=True), self.k.min(axis=1, keepdims=True))
+
     def left(self, known: Array) -> Forms:
         """What is left of them where some columns (those that are not NaN) are known."""
         own = known[self.columns]
@@ -221,8 +226,9 @@ def _is_whole_sum(some: Some) -> bool:
 
 
 def _numbers(c: Counts, limits: Sequence[Limit]) -> Numbers:
-    """Those of the limits that have the same numbers at all points, as rows."""
-    alike = joined([x.form for x in limits if x.form.alike], np.arange(len(c.low)))
+    """The limits as rows that hold at all points."""
+    some = [x.form for x in limits if x.form.alike or (c.low[x.form.columns] >= 0.0).all()]
+    alike = joined([f.loosest for f in some], np.arange(len(c.low)))
     rows = np.concatenate([alike.a[:, :, 0], alike.k], axis=1)
     no = np.zeros(len(rows), dtype=bool)
     return Numbers(rows, no, c.low, c.high, np.ones(len(c.low), dtype=bool))
@@ -266,7 +272,7 @@ def numbers(c: Counts, forms: Sequence[Forms]) -> Array:
 
 
 def _ends_of_sets(c: Counts, limits: Sequence[Limit], there: Mask) -> tuple[Array, Array]:
-    """The ends of the columns in each set (S, n), by those limits that have the same numbers at all points."""
+    """The ends of the columns in each set (S, n), by what limits say at every point."""
     count, flags = len(c.names), there.astype(float)
     absent = (1.0 - flags) @ c.own > 0.0
     high = np.where(absent, np.minimum(c.high[:count], 0.0), c.high[:count])

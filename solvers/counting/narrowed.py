@@ -21,7 +21,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers.designs import TRIED_TOGETHER, Grid, Table
-from solvers.many_points.by_choice import SURE
+from solvers.many_points.best_of import SURE
 
 LARGE_TABLE = 2000
 """Designs from which it is worth looking for these few."""

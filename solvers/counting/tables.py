@@ -31,13 +31,14 @@ from solvers.counting import narrowed
 from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Asked
 from solvers.designs import MANY_DESIGNS, Grid
 from solvers.explaining import least_values, subsets, wider
-from solvers.many_points import blocks, by_choice
+from solvers.linear.points import linear_conflicts
+from solvers.many_points import best_of, blocks
+from solvers.many_points.best_of import BestOf
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
-from solvers.many_points.by_choice import BestOf
 from solvers.many_points.offers import OTHER_KIND, Offer
 from solvers.mechanisms.along_bounds import along_bounds
-from solvers.mechanisms.conflicts import Codes
+from solvers.mechanisms.conflicts import NOT_KNOWN, Codes
 from solvers.mechanisms.why import Why, over_choices
 from solvers.nonlinear import feasibility
 
@@ -157,8 +158,13 @@ def why(asked: Asked, own: Points) -> Why:
 
 def _free_box_feasibility(question: Question, some: Points, free: Collection[str]) -> Codes:
     """Whether limits can hold together where bounds and whole numbers of what is decided are given up, too."""
-    relaxed = subsets.without(divided.flat(divided.at(question, some)), free)
-    return feasibility.feasible(relaxed, boxes.spaces(relaxed, len(some)))
+    relaxed = subsets.without(divided.at(question, some), free)
+    codes = linear_conflicts.held_together(divided.before_axes(relaxed, 0), len(some))
+    left = np.flatnonzero(codes == NOT_KNOWN)
+    if left.size:
+        rest = divided.flat(divided.at(relaxed, left))
+        codes[left] = feasibility.feasible(rest, boxes.spaces(rest, left.size))
+    return codes
 
 
 def nothing_beyond(question: Question, some: Points) -> Mask:
@@ -226,7 +232,7 @@ def answered(into: BlockAnswers, block: Block, question: Question, points: Point
     def why_not(now: Points) -> Why:
         return over_choices([why(a, now) for a in asked])
 
-    return by_choice.put_best(into, found, points, why_not)
+    return best_of.put_best(into, found, points, why_not)
 
 
 def _in_halves(points: Points, answer: Callable[[Points], Mask]) -> Mask:

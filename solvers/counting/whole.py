@@ -32,10 +32,10 @@ from solvers.explaining import wider
 from solvers.linear import least_parts, milp_conflicts
 from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import lp
-from solvers.many_points import blocks, by_choice
+from solvers.many_points import best_of, blocks
+from solvers.many_points.best_of import SURE, BestOf
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
-from solvers.many_points.by_choice import SURE, BestOf
 from solvers.many_points.offers import FEWEST_POINTS, Offer, choices
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, by_set
@@ -81,7 +81,7 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
     reach = 1.0 if question.objectives[0].maximize else wider.STEPS[-1]
     farther = replace(question, reach=reach)
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(farther)]
-    return by_choice.put_best(
+    return best_of.put_best(
         answers,
         every,
         points,

@@ -257,9 +257,8 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
         found = enumeration.optimum(replace(relaxed, objectives=()), every)
         ends = {Status.FEASIBLE: CAN_HOLD, Status.INFEASIBLE: CANNOT_HOLD}
         return np.array([ends.get(found.status, NOT_KNOWN)], np.int8)
-    if milp_conflicts.affine_clash(relaxed):
-        return np.array([CANNOT_HOLD], np.int8)
-    return feasibility.anywhere(relaxed, 1)
+    known = milp_conflicts.affine_feasibility(relaxed)
+    return feasibility.anywhere(relaxed, 1) if known == NOT_KNOWN else np.array([known], np.int8)
 
 
 def _dividing(question: Question) -> Question:

@@ -14,10 +14,11 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry, Maximum
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.programs.program import Program, branches, program
+from formulations.programs.program import Program, branches, of_limits
 from formulations.row_keys import RowKey
-from formulations.tolerances import SLACK
+from formulations.tolerances import HOLDS, SLACK
 from scenarios.question import Question
+from solvers import boxes
 from solvers.linear import highs, large_numbers, milp
 from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
@@ -197,21 +198,41 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
     )
 
 
-def affine_clash(question: Question) -> bool:
-    """Whether all limits are affine and conflict, also beyond the ends that only a search has; else it is not known."""
+def affine_feasibility(question: Question) -> int:
+    """Whether limits that are all affine can hold together (see ``conflicts.Feasible``); of others it is not known.
+
+    That they cannot rests on no end that only a search has; that they can is shown by a design.
+    """
+    near = replace(evaluation.nearest(question), objectives=())
     try:
-        p = program(replace(question, objectives=(), ties=()))
+        p = of_limits(near)
     except (NotPosynomial, ArithmeticError):
-        return False
+        return NOT_KNOWN
     # rows of all other columns rest on the ends that a search has
-    if not all(isinstance(a, str | Maximum | Entry) for a in p.columns):
-        return False
+    if not is_of_plain_columns(p):
+        return NOT_KNOWN
+    if least_violation(beyond_ends(p), whole=False) > SLACK:
+        return CANNOT_HOLD
+    for n in milp.branched(p, milp.numbers(p)):
+        u = highs.minimise(n, np.zeros(len(p.columns) + 1)).u
+        if u is not None:
+            worst, _ = boxes.measured(near, np.array([[*p.design(u).values()]]))
+            if worst[0] <= 1.0 + HOLDS:
+                return CAN_HOLD
+    return NOT_KNOWN
+
+
+def is_of_plain_columns(p: Program) -> bool:
+    """Whether no row rests on the ends that a search has."""
+    return all(isinstance(a, str | Maximum | Entry) for a in p.columns)
+
+
+def beyond_ends(p: Program) -> Program:
+    """The same without the ends that only a search has; maxima have none."""
     largest = [isinstance(a, Maximum) for a in p.columns]
-    searched = [isinstance(a, str) and evaluation.box(question, a).searched[0] for a in p.columns]
+    searched = [isinstance(a, str) and evaluation.box(p.question, a).searched[0] for a in p.columns]
     low = np.select([largest, searched], [-np.inf, 0.0], p.low)
-    return (
-        least_violation(replace(p, low=low, high=np.where(largest, np.inf, p.endless)), whole=False) > SLACK
-    )
+    return replace(p, low=low, high=np.where(largest, np.inf, p.endless))
 
 
 def share_missed(p: Program, missed: float) -> float | None:

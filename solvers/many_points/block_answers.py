@@ -53,6 +53,11 @@ class BlockAnswers:
         """Whether the feasible values are kept."""
         return "would_do" in self._flat
 
+    @property
+    def wants_rates(self) -> bool:
+        """Whether what limits are worth is kept."""
+        return "elasticity" in self._flat
+
     def put(
         self,
         points: Points,

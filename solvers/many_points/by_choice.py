@@ -22,20 +22,20 @@ from formulations import handover
 from formulations.arithmetics.many import Array, Points
 from formulations.grids import divided, over_grid
 from formulations.grids.over_grid import Region
-from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, blank, layout, only
+from formulations.problem import formulate
+from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, layout, only
 from results.solution import Status
 from results.telling.limits import base_name
 from scenarios.axes.axes import Target
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid, GridAxis
 from solvers import designs
-from solvers.judgement import Judged, judge
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
 from solvers.mechanisms.conflicts import common_conflicts
-from solvers.mechanisms.why import Why, loosest
+from solvers.mechanisms.why import Why, loosest, over_choices
 
 KIND = "a choice among names"
 MOST_CHOICES_ANSWERED = 64
@@ -43,8 +43,6 @@ MOST_CHOICES_ANSWERED = 64
 SHARE_OF_TRIED = 0.5
 """Of points tried, those that a way must answer in every combination."""
 
-SURE = 1e-7
-"""What is missed by less is left to the single path."""
 OPEN = "a choice among names of which one is neither proved best nor impossible"
 
 TIED = "listed values of which it is not certain whether they are equally good"
@@ -52,28 +50,52 @@ WORSE = 1e-6
 """Of the objective: a combination is out of question whose bound is worse by this."""
 AS_GOOD = 1e-8
 """Of the objective: as good as this, in doubt, is tied."""
-MORE_THAN_ONE = 2
 DESIGNS = ("metric", "decided")
 """Roles of variables by which ties are settled."""
 Choice = Mapping[str, float | str]
 Listed = Mapping[str, tuple[float, ...]]
 """The values from which decided numbers are chosen, by name."""
+WhyListed = Callable[[Question, int], Why]
+"""What tells why so many points of a question, flat, have no design, where lists may be a part of the reason."""
 
 APART = "no design under any choice, for reasons that differ between choices"
 
 
-def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
-    """Return this way where names or listed values are chosen, and each combination of them has one of ``ways``."""
+def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]], why: WhyListed | None = None) -> Offer:
+    """Return this way where names or listed values are chosen, and each combination of them has one of ``ways``.
+
+    ``why``: what tells why so many points have no design where what is listed may be part of the reason.
+    """
     first = next(iter(grid.bases.values()))
     if len(first.objectives) != 1 or any(q.idle for q in grid.bases.values()):
         return OTHER_KIND
     refused = too_many_choices(KIND, grid, MOST_CHOICES_ANSWERED)
     if refused is not None:
         return refused
+    offer = _with_beforehand(grid, ways)
+    if offer.path is not None or why is None or not all(map(_without_structure, blocks.kinds(grid))):
+        return offer
+    # without any list what is left may have a structure
+    simpler = _with_beforehand(grid, ways, why)
+    return offer if simpler.path is None else simpler
+
+
+def _without_structure(question: Question) -> bool:
+    """Whether lists are decided in a question that shows no structure once names are chosen."""
+    listed = any(d.values is not None for d in question.decide)
+    return listed and not formulate(next(asked for _, asked in combinations(question))).structured
+
+
+def _with_beforehand(
+    grid: Grid, ways: Sequence[Callable[[Grid], Offer]], why: WhyListed | None = None
+) -> Offer:
+    """Offer this way with all lists but the longest chosen from beforehand; with ``why`` all of them."""
+    every = why is not None
+    first = next(iter(grid.bases.values()))
     # optima that limits are tied to are known along the grid's own axes alone
     apart = grid.tied is not None
-    made = _choices(first, apart=apart)
-    if made == [({}, {})] or any(_choices(q, apart=apart) != made for q in grid.bases.values()):
+    made = _choices(first, apart=apart, every=every)
+    if made == [({}, {})] or any(_choices(q, apart=apart, every=every) != made for q in grid.bases.values()):
         return OTHER_KIND
     if sum(math.prod(map(len, listed.values())) for _, listed in made) > MOST_CHOICES_ANSWERED:
         return Offer(
@@ -92,29 +114,30 @@ def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]]) -> Offer:
             offers.append(offer)
         else:
             return Offer(reason=next((f"{KIND}: {o.reason}" for o in offers if o.reason), ""))
-    return Offer(ByChoice(grid, tuple(parts)))
+    return Offer(ByChoice(grid, tuple(parts), why))
 
 
-def _choices(question: Question, *, apart: bool) -> list[tuple[Choice, Listed]]:
+def _choices(question: Question, *, apart: bool, every: bool) -> list[tuple[Choice, Listed]]:
     """Every combination of names, with the lists chosen from beforehand, where otherwise several numbers had gaps.
 
-    One such number is left: the one with the most values. ``apart``: each listed value is a choice like a name.
+    One such number is left, the one with the most values; with ``every`` none. ``apart``: each listed value is a choice
+    like a name.
     """
     found: list[tuple[Choice, Listed]] = []
     for names, asked in combinations(question):
-        listed = _listed_beforehand(asked)
+        listed = _listed_beforehand(asked, every=every)
         if not apart:
             found.append((names, listed))
             continue
-        every = itertools.product(*listed.values())
-        found += [({**names, **dict(zip(listed, values, strict=True))}, {}) for values in every]
+        chosen = itertools.product(*listed.values())
+        found += [({**names, **dict(zip(listed, values, strict=True))}, {}) for values in chosen]
     return found
 
 
-def _listed_beforehand(question: Question) -> Listed:
+def _listed_beforehand(question: Question, *, every: bool) -> Listed:
     """The numbers to be chosen from their lists before anything else, by name; none where that does not help."""
     gaps = [d for d in question.decide if d.integer or d.values is not None]
-    if designs.free(question) == 0 or len(gaps) < MORE_THAN_ONE or not designs.plain(question):
+    if designs.free(question) == 0 or not gaps or not designs.plain(question):
         return {}
     limited = {x.name for x in question.limits}
     short = {
@@ -126,10 +149,9 @@ def _listed_beforehand(question: Question) -> Listed:
         and d.minimum is d.maximum is None
         and d.name not in limited
     }
-    if len(short) == len(gaps):
-        # of whole numbers nobody is told a rate: one stays
+    if len(short) == len(gaps) and not every:
         del short[max(short, key=lambda n: len(short[n]))]
-    return short if len(gaps) == len(short) + 1 else {}
+    return short if len(gaps) == len(short) + (not every) else {}
 
 
 def _with_choice(question: Question, chosen: Choice) -> Question:
@@ -192,10 +214,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ByChoice:
-    """The way itself; see ``solvers.paths.Path``."""
+    """The way itself; see ``solvers.paths.Path``.
+
+    ``why``: where all lists are chosen from beforehand, what tells why so many points of a question have no design.
+    """
 
     grid: Grid
     parts: tuple[Part, ...]
+    why: WhyListed | None
 
     @property
     def method(self) -> str:
@@ -220,7 +246,7 @@ class ByChoice:
 
     def part(self, places: Sequence[NDArray[np.int64]]) -> ByChoice:
         """Return the same way for some places along each axis of its grid."""
-        return ByChoice(self.grid.part(places), tuple(p.part(places) for p in self.parts))
+        return replace(self, grid=self.grid.part(places), parts=tuple(p.part(places) for p in self.parts))
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
         """Answer a block."""
@@ -246,38 +272,62 @@ class ByChoice:
         doubtful = self._settle_ties(wide, chosen, answered, values, which) & ~left
         handover.hand_over(TIED, int(np.count_nonzero(doubtful)))
         left |= doubtful
+        answers = BlockAnswers(plan, left.shape)
+        arrays = answers.arrays
         nowhere = ~left & (states == none).all(axis=0)
-        if nowhere.any() and "binding" in answered[0]:
+        if self.why is not None:
+            which[nowhere] = -1
+        elif nowhere.any() and "binding" in answered[0]:
             clash, apart = common_conflicts([a["binding"] == CONFLICTING for a in answered], nowhere)
             handover.hand_over(APART, int(np.count_nonzero(apart)))
             left |= apart
             which = np.where(nowhere, clash, which)
-        arrays = blank(plan, left.shape)
         for k, (values_chosen, own) in enumerate(zip(chosen, answered, strict=True)):
             here = which == k
             for v in plan.variables:
-                arrays[v.name][here] = own[v.name][here]
+                if v.name in own:
+                    arrays[v.name][here] = own[v.name][here]
                 if v.role == "decided" and v.key in values_chosen:
                     value = values_chosen[v.key]
                     if isinstance(value, str):
                         value = json.loads(v.attributes["choices"]).index(value)
                     arrays[v.name][here & (states[k] == optimal)] = value
         nowhere &= ~left
-        if nowhere.any() and "would_do" in arrays:
+        if nowhere.any() and self.why is not None:
+            left |= self._put_conflicts(self.why, answers, region, np.flatnonzero(nowhere))
+        elif nowhere.any() and "would_do" in arrays:
             self._loosest(plan, region, arrays, answered, nowhere)
         return arrays, left
 
+    def _put_conflicts(self, why: WhyListed, answers: BlockAnswers, region: Region, nowhere: Points) -> Mask:
+        """Tell of points without a design under any choice why, which lists may be a part of; tells which are left."""
+        block, left = (
+            Block(over_grid.spread(self.grid), region),
+            np.zeros(answers.arrays["status"].size, bool),
+        )
+
+        def told(points: Points) -> Mask:
+            asked = [divided.flat(q) for _, q in combinations(block.question(points))]
+            return answers.conflicts(points, over_choices([why(q, len(points)) for q in asked]))
+
+        for group in block.alike():
+            for missed in blocks.together(np.intersect1d(group, nowhere), told):
+                left[missed] = True
+        return left.reshape(answers.arrays["status"].shape)
+
     def _with_ties(self, plan: Layout) -> Layout:
-        """The layout with all that ties go to, where listed values may be tied."""
+        """The layout with all that ties go to, where listed values may be tied, and no rates if none is listed later.
+
+        What changes by leaps has none.
+        """
         if not any(p.listed or any(not isinstance(v, str) for v in p.names.values()) for p in self.parts):
             return plan
         first = next(iter(self.grid.bases.values()))
         order = {*first.tie_order, *(d.name for d in first.decide)}
-        more = [v for v in layout(self.grid).variables if v.key in order and v.role in DESIGNS]
+        more = {v.name for v in layout(self.grid).variables if v.key in order and v.role in DESIGNS}
         kept = {v.name for v in plan.variables}
-        if kept.issuperset(v.name for v in more):
-            return plan
-        return only(layout(self.grid), {*kept, *(v.name for v in more)})
+        wanted = (kept | more) - ({"elasticity"} if self.why is not None else set())
+        return plan if wanted == kept else only(layout(self.grid), wanted)
 
     def _settle_ties(
         self,
@@ -344,54 +394,3 @@ def _names_alike(chosen: Sequence[Choice]) -> Mask:
     """Which choices have the same names, and differ in listed values at most."""
     names = [[v for v in c.values() if isinstance(v, str)] for c in chosen]
     return np.array([[a == b for b in names] for a in names])
-
-
-@dataclass(frozen=True, slots=True)
-class BestOf:
-    """The best designs of one combination of names, at N points.
-
-    ``x``: the numbers of those at some of the points; ``value`` (N,): what is minimised (infinite: there is none);
-    ``bound`` (N,): of the objective, in the user's sense; ``missed`` (N,): the least by which some limit is broken;
-    ``unsure`` (N,): where nothing is proved.
-    """
-
-    chosen: Mapping[str, str]
-    question: Question
-    x: Callable[[Mask], Mapping[str, Array]]
-    value: Array
-    bound: Array
-    missed: Array
-    unsure: Mask
-
-
-def put_best(
-    answers: BlockAnswers,
-    every: Sequence[BestOf],
-    points: Points,
-    why: Callable[[Points], Why],
-    nowhere: Callable[[Points], Points] = lambda none: none,
-    judge: Callable[[Question, Mapping[str, Array], Array, tuple[int, ...]], Judged] = judge,
-) -> Mask:
-    """Take over the best of all combinations at each point, as for a single one the first of those that are as good.
-
-    ``why``: what tells why some of the points, by their places, have no design under any choice; ``nowhere``: which
-    surely have none; ``judge``: what judges designs.
-    """
-    unsure = np.any([b.unsure for b in every], axis=0)
-    values = np.stack([b.value for b in every])
-    which, some = np.argmin(values, axis=0), np.isfinite(values).any(axis=0)
-    good = np.zeros(len(points), dtype=bool)
-    for k, b in enumerate(every):
-        own = some & (which == k) & ~unsure
-        if own.any():
-            judged = judge(divided.at(b.question, own), b.x(own), b.bound[own], (int(own.sum()),))
-            good[own] = judged.good
-            answers.put(points[own], judged, judged.good, {}, b.chosen)
-    missed = np.min([b.missed for b in every], axis=0) > SURE
-    none = np.flatnonzero(~some & ~unsure & missed)
-    if len(none):
-        none = nowhere(none)
-        good[none] = True
-        for left in blocks.together(none, lambda now: answers.conflicts(points[now], why(now))):
-            good[left] = False
-    return good

@@ -32,10 +32,10 @@ from scenarios.uncertainty.promises import promises
 from solvers import designs, work
 from solvers.enumeration import ONE
 from solvers.judgement import Judged, relative_gap
-from solvers.many_points import blocks, by_choice
+from solvers.many_points import best_of, blocks
+from solvers.many_points.best_of import BestOf
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block, ByGroup
-from solvers.many_points.by_choice import BestOf
 from solvers.many_points.offers import OTHER_KIND, Offer
 from solvers.mechanisms.why import Why, over_choices
 from solvers.robust import chances, decide_now, robust_conflicts, scan, validation
@@ -179,7 +179,7 @@ def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, po
             raise CannotTake("why limits conflict that may fail is told point by point")
         return over_choices([robust_conflicts.why(wanted(now)) for _, _, wanted, *_ in every])
 
-    good = by_choice.put_best(into, found, points, why, judge=judge)
+    good = best_of.put_best(into, found, points, why, judge=judge)
     which_best = np.argmin([b.value for b in found], axis=0)
     for k, b in enumerate(found):
         own = good & (which_best == k) & np.isfinite(b.value)

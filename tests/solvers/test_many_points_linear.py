@@ -79,6 +79,21 @@ def test_caps_on_average_power_try_every_term_of_the_time(goal: str, limits: dic
     assert np.isin(arrays["status"][~left], [OPTIMAL, NONE]).all()
 
 
+@pytest.mark.parametrize("others", ["given.regions.viscous_fluxes.flops", "machine.gpu.time_per_byte"])
+def test_terms_of_the_time_that_are_as_good_are_settled_by_the_order_of_ties(others: str, as_alone: Any):
+    """Beyond the cap either processor may be the one that takes longest, and the least energy decides."""
+    asked = dse.load("partition_twelve_regions_power_cap").model_dump(
+        exclude_none=True, exclude_defaults=True
+    )
+    asked["sweep"] = {
+        "cap": {"path": "limits.power.max", "factors": [0.9, 1.5, 3.0]},
+        "other": {"path": others, "factors": [0.4, 1.0, 2.5]},
+    }
+    arrays, left = as_alone(asked, linear.over)
+    assert not left.any()
+    assert (arrays["status"] == OPTIMAL).sum() >= 5
+
+
 def test_some_are_out_of_reach_and_say_why(as_alone: Any):
     asked = partition(3, "energy", {"time": {"max": 0.3}, "energy": {"max": 60.0}})
     asked["sweep"].pop("idle")

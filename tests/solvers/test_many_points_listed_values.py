@@ -115,3 +115,31 @@ def test_listed_values_beside_a_limit_near_an_optimum():
     arrays, left = way.solve(plan, over_grid.whole(of))
     assert (arrays["status"][~left] == OPTIMAL).sum() > 6
     points_alone.assert_same(of, plan, arrays, [(3,)], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("axis", "factors"),
+    [
+        ("limits.time.max", [0.5, 0.9, 1.0, 3.0]),
+        # no clock of the list is allowed, those are with which it takes too long, some others are, all are
+        ("machine.gpu.clock_max", [0.3, 0.5, 0.8, 1.1]),
+        # where the vertex of one choice has several multipliers
+        ("machine.cpu.clock_max", [0.3, 0.5, 0.8, 1.1]),
+    ],
+)
+def test_with_clocks_from_lists_a_divided_region_is_linear(axis: str, factors: list[float]):
+    """Energy holds a clock to the power of 2.5, so that all lists are chosen from beforehand; nothing has a rate."""
+    of = ready(
+        "partition_clocks_on_both_sides",
+        {axis: factors, "machine.gpu.energy_per_byte": np.geomspace(0.3, 3.0, 10).tolist()},
+    )
+    arrays, left, tally = at_once(of)
+    assert not left.any()
+    assert not tally.reasons
+    assert np.isnan(arrays["elasticity"]).all()
+    plan = results.dataset.layout(of)
+    points_alone.completed(of, plan, arrays, left)
+    for status in (OPTIMAL, INFEASIBLE):
+        places = np.argwhere(arrays["status"] == status)
+        assert len(places)
+        points_alone.assert_same(of, plan, arrays, points_alone.drawn(places, 3, seed=1), rtol=1e-6)

@@ -172,3 +172,15 @@ def test_whole_halvings_are_what_each_point_is_by_itself(as_alone: Any):
     assert not left.any()
     assert set(np.unique(arrays["status"])) == {OPTIMAL, NONE}
     assert 0.0 in arrays["objective"]
+
+
+def test_lists_that_are_a_part_of_a_conflict_leave_no_point_over(as_alone: Any):
+    """Given up, they leave linear programs, where intervals find neither a design nor a proof."""
+    asked = tomllib.loads((LIBRARY / "roofline_regions_on_an_fpga.toml").read_text(encoding="utf-8"))
+    asked["sweep"] = {
+        "room": {"path": "limits.circuits.max", "factors": [0.33, 1.0]},
+        "slower": {"path": "machine.time_per_byte", "factors": [0.8, 2.0]},
+    }
+    arrays, left = as_alone(asked, tables.over, within=1e-6)
+    assert not left.any()
+    assert set(arrays["status"].ravel().tolist()) == {OPTIMAL, NONE}

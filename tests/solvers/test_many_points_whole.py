@@ -32,6 +32,8 @@ AXES = {
     "near": ("limits.throughput.min", "66e12 op/s", "72.9e12 op/s"),
     "price": ("given.energy_price", "0.02 USD/kWh", "0.9 USD/kWh"),
     "failing": ("given.socket_failures", "1 FIT", "1e4 FIT"),
+    # what a card holds then differs between points, whether there is a card or not does not
+    "room": ("given.cards.of 16.sockets", "5", "50"),
 }
 
 
@@ -56,6 +58,7 @@ def swept(name: str, **points: int) -> dict[str, Any]:
         ("station_longest_mttf_in_10_kw", {"failing": 2, "demand": 2}, False),
         ("station_longest_mttf_in_10_kw", {"near": 2}, True),
         ("station_most_throughput_in_10_kw", {"cap": 2}, False),
+        ("station_most_throughput_in_10_kw", {"room": 3}, False),
     ],
 )
 def test_stations_are_what_each_is_by_itself(

@@ -106,16 +106,17 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
     p = program(question)
     _check(p)
     made = _branches(p)
-    found, reached = [], np.full(len(points), np.inf)
+    found, levels, reached = [], [], np.full(len(points), np.inf)
     for b in made:
         aims, under = _aims(b)
         now = mixed.solved(b.rows, b.equal, b.low, b.high, b.integer, aims, len(points), reached, under)
         if p.exact:
             value = (aims[0] * now.u).sum(axis=-1)
             reached = np.where(now.end == OPTIMAL, np.minimum(reached, value), reached)
+            levels.append([mixed.level(a, d, now.u) for a, d in zip(aims, under, strict=True)])
         found.append(now)
     which, least = (
-        _best_branches(made, found) if p.exact else (np.where(found[0].end == OPTIMAL, 0, -1), None)
+        _best_branches(made, found, levels) if p.exact else (np.where(found[0].end == OPTIMAL, 0, -1), None)
     )
     good = np.zeros(len(points), dtype=bool)
     for k, (b, f) in enumerate(zip(made, found, strict=True)):
@@ -178,14 +179,19 @@ def _is_multiple(form: Array, of: Array) -> bool:
     return bool((np.abs(one - same) <= PROPORTIONAL * np.abs(one)).all())
 
 
-def _best_branches(made: Sequence[Program], found: Sequence[Vertices]) -> tuple[NDArray[np.intp], Array]:
+def _best_branches(
+    made: Sequence[Program], found: Sequence[Vertices], levels: Sequence[Sequence[Array]]
+) -> tuple[NDArray[np.int64], Array]:
     """Where a maximum must be one of its terms: which branch is the best at each point, and the bound of all.
 
-    -1 where there is none, or two that are as good differ in their designs.
+    ``levels``: of each branch what is least, then what settles ties. -1 where there is none, or two that are as good
+    differ in their designs and a limit binds, which may be worth something in one of them alone.
     """
-    values, bounds = np.empty((2, len(made), len(found[0].end)))
+    count = len(found[0].end)
+    values, bounds = np.empty((2, len(made), count))
+    binds = np.empty((len(made), count), bool)
     for k, (b, f) in enumerate(zip(made, found, strict=True)):
-        n = Rows(b, np.ones(len(f.end), dtype=bool))
+        n = Rows(b, np.ones(count, dtype=bool))
         met, none = f.end == OPTIMAL, f.end == INFEASIBLE
         far = np.where(b.boxed, np.inf, n.high)
         nothing = weak_duality(n.rows, n.equal, n.low, far, np.zeros_like(n.cost), f.y) > 0.0
@@ -197,11 +203,24 @@ def _best_branches(made: Sequence[Program], found: Sequence[Vertices]) -> tuple[
             # of a branch that an end of the search holds nothing is known: there may be better beyond it
             known = met & ~milp.at_searched_end(b, f.u, n.high).any(axis=1)
             bounds[k] = np.where(known, bounds[k], np.where(none & nothing, np.inf, -np.inf))
-    low, which = values.min(axis=0), values.argmin(axis=0)
+        binds[k] = (_left(n, f.u)[:, [key is not None for key in b.keys]] <= AWAY).any(axis=1)
+    low = values.min(axis=0)
+    tied = np.isfinite(values) & (values <= designs.as_good_as(low, milp.EQUAL_RATIOS))
+    branch, point = np.nonzero(tied)
+    first = designs.first_of_tied(
+        point, count, (np.stack(own)[branch, point] for own in zip(*levels, strict=True))
+    )
+    which = np.where(first < 0, -1, branch[first]) if branch.size else first
     u = np.stack([f.u for f in found])
-    apart = np.abs(u - u[which, np.arange(len(which))]).max(axis=2) > AWAY
-    several = (apart & (values <= low + milp.EQUAL_RATIOS * np.abs(low))).any(axis=0)
-    return np.where(np.isfinite(low) & ~several, which, -1), bounds.min(axis=0)
+    apart = np.abs(u - u[which, np.arange(count)]).max(axis=2) > AWAY
+    several = (apart & tied).any(axis=0) & (binds & tied).any(axis=0)
+    return np.where(several, -1, which), bounds.min(axis=0)
+
+
+def _left(n: Rows, u: Array) -> Array:
+    """What is left of each row at designs, as a part of the largest of its terms."""
+    parts = np.abs(n.rows * u[:, None, :]).max(axis=2)
+    return np.asarray(np.abs(np.einsum("pij,pj->pi", n.rows, u)) / np.maximum(parts, 1e-300))
 
 
 def _with_rows(p: Program, extra: Array) -> Program:
@@ -245,8 +264,10 @@ def _optimal(
     n.keep(p.integer, u)
     value, bound, closed = n.bounded(u, y, least)
     good &= closed & _enclosed(p, n, mask, value, rows)
-    rates, sure = _rates(p, n, u, y, value, rows)
-    good &= sure
+    rates: dict[str, Array] = {}
+    if answers.wants_rates:
+        rates, sure = _rates(p, n, u, y, value, rows)
+        good &= sure
     user_bound = to_user(p, n, np.minimum(bound, value))
     judged = judge(divided.at(question, mask), p.designs(u), user_bound, (len(u),))
     good &= judged.good
@@ -288,8 +309,7 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
     whole = bool(p.integer.any())
     if whole and not any(isinstance(c, str) and not i for c, i in zip(p.columns, p.integer, strict=True)):
         return {}, np.ones(len(u), dtype=bool)
-    parts = np.abs(n.rows * u[:, None, :]).max(axis=2)
-    left = np.abs(np.einsum("pij,pj->pi", n.rows, u)) / np.maximum(parts, 1e-300)
+    left = _left(n, u)
     size = np.maximum(np.abs(u[:, :-1]), 1e-3)
     at_end = (u[:, :-1] - n.low <= AWAY * size) | (n.high - u[:, :-1] <= AWAY * size)
     held = left[:, :own] <= AWAY

@@ -11,13 +11,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations import evaluation
 from formulations.arithmetics.forms import Some
 from formulations.arithmetics.many import Array, Points
+from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
 from formulations.programs import row_ends
-from formulations.programs.program import Program, is_ratio
-from formulations.tolerances import SLACK
+from formulations.programs.program import Program, is_ratio, of_limits
+from formulations.tolerances import HOLDS, SLACK
 from scenarios.question import Question
+from solvers import boxes
 from solvers.linear import milp, milp_conflicts
 from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import mixed
@@ -72,10 +75,37 @@ def told(
     return good[mask]
 
 
-def _least_violation_at_points(p: Program, mask: Mask, turned: bool) -> Array:
+def held_together(question: Question, count: int) -> conflicts.Codes:
+    """Tell of so many points whether limits that are all affine can hold together, whatever the objective is.
+
+    That they cannot rests on no end that only a search has; that they can is shown by designs, judged as they are. Of
+    other limits nothing is known.
+    """
+    codes = np.full(count, conflicts.NOT_KNOWN, np.int8)
+    # far ends cost digits, and none counts
+    near = replace(evaluation.nearest(question), objectives=())
+    try:
+        p = of_limits(near)
+    except (NotPosynomial, ArithmeticError):
+        return codes
+    if p.exact or not milp_conflicts.is_of_plain_columns(p):
+        return codes
+    every = np.ones(count, bool)
+    divisible = replace(p, integer=np.zeros_like(p.integer))
+    missed = _least_violation_at_points(divisible, every, False, milp_conflicts.beyond_ends(p).low)
+    n = Rows(p, every)
+    u = mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [], count).u
+    worst, _ = boxes.measured(divided.flat(near), np.stack(list(p.designs(u).values()), axis=-1))
+    codes[missed > SLACK] = conflicts.CANNOT_HOLD
+    codes[worst <= 1.0 + HOLDS] = conflicts.CAN_HOLD
+    return codes
+
+
+def _least_violation_at_points(p: Program, mask: Mask, turned: bool, least: Array | None = None) -> Array:
     """By how much of its size every design breaks some limit at least (see ``milp_conflicts.least_violation``).
 
     ``turned``: rows that are not limits and have no denominator choose the term of a maximum; these may give as well.
+    ``least``: lower ends by which it is proved, where those of the program are only there for its search.
     """
     n, (sizes, share) = Rows(p, mask), milp_conflicts.sizes_of_rows(p)
     named = np.array([k is not None for k in p.keys], dtype=bool)
@@ -88,10 +118,10 @@ def _least_violation_at_points(p: Program, mask: Mask, turned: bool) -> Array:
     high = np.insert(along(p.endless, mask, 1), n.low.shape[1], milp_conflicts.LARGEST_MISS, axis=1)
     cost = np.eye(rows.shape[2])[-2]
     found = mixed.solved(rows, n.equal, low, high, np.append(p.integer, False), [cost], len(rows))
+    low = low if least is None else np.insert(along(least, mask, 1), n.low.shape[1], 0.0, axis=1)
     missed = weak_duality(rows, n.equal, low, high, cost, found.y) if found.bound is None else found.bound
-    missed = np.select(
-        [found.end == OPTIMAL, found.end == INFEASIBLE], [missed, milp_conflicts.LARGEST_MISS], 0.0
-    )
+    none = found.end == INFEASIBLE if least is None else np.zeros(len(rows), bool)
+    missed = np.select([found.end == OPTIMAL, none], [missed, milp_conflicts.LARGEST_MISS], 0.0)
     return np.where(_within_search(p, n.rows, of_amounts(p), n.low, n.high), missed, 0.0)
 
 

@@ -179,14 +179,20 @@ class _Best:
 
     def chosen(self) -> NDArray[np.int64]:
         """Which design of each point is the first by all aims (-1: there is none)."""
-        p, u, levels = self.leaves.point, self.leaves.u, []
-        for k, a in enumerate(self.aims):
-            level = (a[p] * u).sum(axis=1)
-            if k in self.under:
-                divisor = (self.under[k][p] * u).sum(axis=1)
-                level = np.where(divisor > 0.0, level / np.where(divisor > 0.0, divisor, 1.0), np.inf)
-            levels.append(level)
+        p, u = self.leaves.point, self.leaves.u
+        levels = [
+            level(a[p], self.under[k][p] if k in self.under else None, u) for k, a in enumerate(self.aims)
+        ]
         return designs.first_of_tied(p, len(self.closed), levels, TIE)
+
+
+def level(form: Array, under: Array | None, u: Array) -> Array:
+    """What an aim is at designs; without end where what it is divided by is not above 0."""
+    value = np.asarray((form * u).sum(axis=-1))
+    if under is None:
+        return value
+    divisor = (under * u).sum(axis=-1)
+    return np.where(divisor > 0.0, value / np.where(divisor > 0.0, divisor, 1.0), np.inf)
 
 
 def _ends_of_picks(rows: Array, equal: Mask, low: Array, high: Array, integer: Mask) -> Array:

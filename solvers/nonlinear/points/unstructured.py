@@ -50,10 +50,7 @@ def _by_intervals(question: Question) -> bool:
     """Whether intervals find what a question alone has: nothing shows structure, or all values have gaps between."""
     if not methods.in_reach_of_intervals(question):
         return False
-    if not designs.free(question):
-        return True
-    problem = formulate(question)
-    return problem.rows is None and problem.program is None and not problem.cases
+    return not designs.free(question) or not formulate(question).structured
 
 
 def over(grid: Grid) -> ByGroup:
@@ -81,7 +78,7 @@ def _answer_by_intervals(answers: BlockAnswers, block: Block, question: Question
     # an end that is only there to have one proves nothing
     none = none[feasibility.nothing_beyond(divided.at(question, none), none.size)] if none.size else none
     if none.size:
-        good[none] = _put_conflicts(answers, divided.at(question, none), points[none])
+        good[none] = answers.conflicts(points[none], why(divided.at(question, none), none.size))
     best = np.flatnonzero(found.status == OPTIMAL)
     if best.size:
         asked, names = divided.at(question, best), where.names
@@ -98,8 +95,8 @@ def _answer_by_intervals(answers: BlockAnswers, block: Block, question: Question
     return good
 
 
-def _put_conflicts(answers: BlockAnswers, question: Question, points: Points) -> Bools:
-    """Tell why the points of a question have no design: the first minimal conflict of each; tells for which."""
+def why(question: Question, count: int) -> Why:
+    """What tells why so many points of a question, flat, have no design: intervals."""
     names = subsets.limit_names(divided.at(question, np.zeros(1, np.intp)))
 
     def met(some: Indices, kept: Bools) -> Codes:
@@ -113,7 +110,5 @@ def _put_conflicts(answers: BlockAnswers, question: Question, points: Points) ->
             for name in conflict
         }
 
-    few = conflicts.FEW_SEARCHED
-    along = along_bounds(met, question, names, points.size)
-    why = Why(names, along, values, lambda some: divided.at(question, some), few)
-    return answers.conflicts(points, why)
+    along = along_bounds(met, question, names, count)
+    return Why(names, along, values, lambda some: divided.at(question, some), conflicts.FEW_SEARCHED)

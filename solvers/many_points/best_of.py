@@ -1,0 +1,70 @@
+"""The best of several combinations of names at many points, each answered apart: judged, and put into a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from dse.system.records import dataclass
+from formulations.arithmetics.many import Array, Points
+from formulations.grids import divided
+from scenarios.question import Question
+from solvers.judgement import Judged, judge
+from solvers.many_points import blocks
+from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.mechanisms.why import Why
+
+SURE = 1e-7
+"""What is missed by less is left to the single path."""
+
+
+@dataclass(frozen=True, slots=True)
+class BestOf:
+    """The best designs of one combination of names, at N points.
+
+    ``x``: the numbers of those at some of the points; ``value`` (N,): what is minimised (infinite: there is none);
+    ``bound`` (N,): of the objective, in the user's sense; ``missed`` (N,): the least by which some limit is broken;
+    ``unsure`` (N,): where nothing is proved.
+    """
+
+    chosen: Mapping[str, str]
+    question: Question
+    x: Callable[[Mask], Mapping[str, Array]]
+    value: Array
+    bound: Array
+    missed: Array
+    unsure: Mask
+
+
+def put_best(
+    answers: BlockAnswers,
+    every: Sequence[BestOf],
+    points: Points,
+    why: Callable[[Points], Why],
+    nowhere: Callable[[Points], Points] = lambda none: none,
+    judge: Callable[[Question, Mapping[str, Array], Array, tuple[int, ...]], Judged] = judge,
+) -> Mask:
+    """Take over the best of all combinations at each point, as for a single one the first of those that are as good.
+
+    ``why``: what tells why some of the points, by their places, have no design under any choice; ``nowhere``: which
+    surely have none; ``judge``: what judges designs.
+    """
+    unsure = np.any([b.unsure for b in every], axis=0)
+    values = np.stack([b.value for b in every])
+    which, some = np.argmin(values, axis=0), np.isfinite(values).any(axis=0)
+    good = np.zeros(len(points), dtype=bool)
+    for k, b in enumerate(every):
+        own = some & (which == k) & ~unsure
+        if own.any():
+            judged = judge(divided.at(b.question, own), b.x(own), b.bound[own], (int(own.sum()),))
+            good[own] = judged.good
+            answers.put(points[own], judged, judged.good, {}, b.chosen)
+    missed = np.min([b.missed for b in every], axis=0) > SURE
+    none = np.flatnonzero(~some & ~unsure & missed)
+    if len(none):
+        none = nowhere(none)
+        good[none] = True
+        for left in blocks.together(none, lambda now: answers.conflicts(points[now], why(now))):
+            good[left] = False
+    return good
