@@ -44,8 +44,8 @@ from solvers.outcome import INFEASIBLE, OPTIMAL
 
 KIND = "whole numbers"
 METHOD = "whole numbers: every set of things that may be there, the least design of each"
-WHOLE_TOGETHER = 16_384
-"""Points answered together."""
+WHOLE_TOGETHER, NUMBERS_TOGETHER = 16_384, 20_000_000
+"""Points answered together, and numbers of designs of all their sets."""
 WHOLE_ROUNDING = 1e-9
 """What a number of a linear program may be above a whole one by rounding."""
 ROW_ROUNDING = 1e-9
@@ -60,11 +60,13 @@ def way(grid: Grid) -> Offer:
 
 
 def over(grid: Grid) -> ByGroup:
-    """Return the way over a grid; its declared work is so much for each number, in each combination of names."""
+    """Return the way over a grid; its declared work is so much for each set of things, in each combination of names."""
     first = next(blocks.kinds(grid))
-    numbers = sum(d.choices is None for d in first.decide)
-    units = {"whole number": float(choices(first) * numbers)}
-    return ByGroup(over_grid.spread(grid), answered, WHOLE_TOGETHER, METHOD, "batch", units)
+    c = counts.counts(next(asked for _, asked in combinations(first)), 1)
+    sets = len(counts.sets(c))
+    together = min(max(NUMBERS_TOGETHER // (max(sets, 1) * len(c.low)), 1), WHOLE_TOGETHER)
+    units = {"whole set": float(choices(first) * sets)}
+    return ByGroup(over_grid.spread(grid), answered, together, METHOD, "batch", units)
 
 
 def _decides_counts_and_names(question: Question) -> bool:

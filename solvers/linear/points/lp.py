@@ -24,6 +24,10 @@ PROGRAM_GAP = 1e-9
 Mask = NDArray[np.bool_]
 
 
+WORTH_SHARING = 2e-3
+"""Declared seconds from which the programs of a call are shared by several cores: threads that wait are busy, too."""
+
+
 class NotLinear(CannotTake):
     """The question is not a linear program that can be solved for many points at once."""
 
@@ -55,14 +59,14 @@ def solved(rows: Array, equal: Mask, low: Array, high: Array, aims: Sequence[Arr
     wanted = list(aims) or [np.zeros(n + 1)]
     C = np.stack([np.broadcast_to(a[..., :-1], (count, n)) for a in wanted], axis=1)
     ends = (np.broadcast_to(e, (count, n)) for e in (low, high))
-    effort.spend(work.seconds("linear number", A.size))
+    takes = work.seconds("linear number", A.size)
+    effort.spend(takes)
     u, y = np.zeros((count, n)), np.zeros((count, A.shape[1]))
     end = np.full(count, FAILED)
     numbers = (A[..., :-1], A[..., -1], C, *ends)
     # every mix of whole, read-only and other arrays would be compiled anew
     arrays: list[Any] = [np.require(a, float, ["C", "W"]) for a in numbers]
-    every: Any = simplex.every
-    every(*arrays, np.require(equal, bool, ["C", "W"]), u, y, end)
+    simplex.solve(takes > WORTH_SHARING, *arrays, np.require(equal, bool, ["C", "W"]), u, y, end)
     return Vertices(end, np.concatenate([u, np.ones((count, 1))], axis=1), y)
 
 

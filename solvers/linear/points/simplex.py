@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -233,3 +233,13 @@ def every(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y: An
     """Solve all programs: A (points, m, n), b (points, m), C (points, aims, n), ends (points, n)."""
     for p in numba.prange(end.size):
         end[p] = balanced(A[p], b[p], C[p], low[p], high[p], equal, u[p], y[p])
+
+
+def solve(shared: bool, *arrays: Any) -> None:
+    """Solve all programs (see ``every``), on all cores if they are to be ``shared``."""
+    threads = numba.get_num_threads()
+    numba.set_num_threads(threads if shared else 1)
+    try:
+        cast("Callable[..., None]", every)(*arrays)
+    finally:
+        numba.set_num_threads(threads)
