@@ -14,6 +14,7 @@ from dse.models.shared import validity
 from dse.system.records import dataclass
 from formulations import evaluation, failures
 from formulations.problem import Kind, Problem, formulate
+from formulations.programs.program import is_linear
 from formulations.tolerances import HOLDS
 from results.solution import Solution, Status
 from results.stores.files.trouble import StoreError
@@ -29,7 +30,7 @@ from solvers.geometric import cases, structured
 from solvers.geometric.programs import relaxed_limits, ties
 from solvers.mechanisms.why import Why, explained, remembered
 from solvers.nonlinear import methods
-from solvers.outcome import Conflicts, Outcome
+from solvers.outcome import OF_SETS, Conflicts, Outcome
 
 
 def answer(question: Question, *, neighbours: bool = True, brief: bool = False) -> Solution:
@@ -171,6 +172,11 @@ def _answer(
     if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return solution
     solution = _ties_told(tried.problem, solution)
+    if outcome.solver == OF_SETS:
+        from solvers.counting import whole
+
+        found = whole.next_changes(question, solution.objective or 0.0) if neighbours else {}
+        return explanation.changed(solution, found)
     if not isinstance(tried.found, structured.Optimum):
         from solvers.linear import programs
 
@@ -204,7 +210,7 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
     """Search a problem in its own box."""
     every = cases.scanned(problem)
     if not _is_structured(problem, every):
-        outcome = methods.unstructured(problem.question, every)
+        outcome = _of_sets(problem.question) or methods.unstructured(problem.question, every)
         return Tried(problem, structured.Optimum(outcome, ranges=dict(outcome.ranges)))
     if problem.program is not None:
         # imported where it is taken: a first answer waits for what it needs
@@ -220,6 +226,15 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
         return Tried(problem, _listed(problem) or found)
     among = found.tied or (lambda: found)
     return Tried(problem, dataclasses.replace(found, tied=lambda: _listed(problem) or among()))
+
+
+def _of_sets(question: Question) -> Outcome | None:
+    """The optimum of whole numbers in affine forms that no one program states; None of any other question."""
+    if not is_linear(question) or designs.free(question):
+        return None
+    from solvers.counting import whole
+
+    return whole.optimum(question)
 
 
 def _listed(problem: Problem) -> structured.Optimum | None:
@@ -247,6 +262,10 @@ def why_without_design(problem: Problem) -> Why:
     from solvers.explaining import subsets
 
     if not _is_structured(problem, cases.scanned(problem)):
+        if is_linear(problem.question) and not designs.free(problem.question):
+            from solvers.counting import whole
+
+            return whole.why_alone(problem.question) or subsets.why(problem.question)
         return subsets.why(problem.question)
     if problem.program is None:
         return relaxed_limits.why(problem)

@@ -11,6 +11,7 @@ from results.solution import Status
 from results.telling.facts import NextBest
 
 ENUMERATION = "enumeration"
+OF_SETS = "dse sets of things"
 """The solver of answers for which every design was tried."""
 OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
 """How a program ended, of many that are solved together."""

@@ -11,6 +11,7 @@ rounded up. What was shown once is not asked again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -18,15 +19,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Differ, Points, plain
 from formulations.grids import divided, over_grid
 from formulations.programs.program import Run, is_linear, run
 from formulations.tolerances import HOLDS
+from results.solution import Status
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
-from solvers.counting import counts
+from solvers.counting import counts, sets
 from solvers.counting.counts import Counts, Limit, NotLeast
 from solvers.explaining import wider
 from solvers.linear import least_parts, milp_conflicts
@@ -40,7 +43,7 @@ from solvers.many_points.offers import FEWEST_POINTS, Offer, choices
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, by_set
 from solvers.mechanisms.why import Why, over_choices
-from solvers.outcome import INFEASIBLE, OPTIMAL
+from solvers.outcome import INFEASIBLE, OF_SETS, OPTIMAL, Outcome
 
 KIND = "whole numbers"
 METHOD = "whole numbers: every set of things that may be there, the least design of each"
@@ -50,6 +53,9 @@ WHOLE_ROUNDING = 1e-9
 """What a number of a linear program may be above a whole one by rounding."""
 ROW_ROUNDING = 1e-9
 """What forbids an amount is beyond its limit by more than this."""
+
+EVERY_SET = "the best design of every set of things that may be there; bounds of linear programs"
+NO_SET = "in no set of things that may be there is a design"
 
 Mask = NDArray[np.bool_]
 
@@ -63,9 +69,9 @@ def over(grid: Grid) -> ByGroup:
     """Return the way over a grid; its declared work is so much for each set of things, in each combination of names."""
     first = next(blocks.kinds(grid))
     c = counts.counts(next(asked for _, asked in combinations(first)), 1)
-    sets = len(counts.sets(c))
-    together = min(max(NUMBERS_TOGETHER // (max(sets, 1) * len(c.low)), 1), WHOLE_TOGETHER)
-    units = {"whole set": float(choices(first) * sets)}
+    count = len(sets.listed(c))
+    together = min(max(NUMBERS_TOGETHER // (max(count, 1) * len(c.low)), 1), WHOLE_TOGETHER)
+    units = {"whole set": float(choices(first) * count)}
     return ByGroup(over_grid.spread(grid), answered, together, METHOD, "batch", units)
 
 
@@ -79,9 +85,7 @@ def _decides_counts_and_names(question: Question) -> bool:
 
 def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
     """Answer some points; tells which are answered."""
-    # a nearer end might leave out the best way, of which more is needed; where more is better, rounding blurs far ends
-    reach = 1.0 if question.objectives[0].maximize else wider.STEPS[-1]
-    farther = replace(question, reach=reach)
+    farther = replace(question, reach=_reach(question))
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(farther)]
     return best_of.put_best(
         answers,
@@ -90,6 +94,76 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
         lambda now: over_choices([why(asked, now) for _, asked in combinations(question)]),
         lambda none: _nowhere(question, none),
     )
+
+
+def optimum(question: Question) -> Outcome | None:
+    """The optimum of one question, a grid of one point; None where it is of another kind, or not certain."""
+    if len(question.objectives) != 1 or not _decides_counts_and_names(question):
+        return None
+    one = np.zeros(1, np.intp)
+    try:
+        best = _combination({}, replace(question, reach=_reach(question)), 1)
+        nowhere = np.isinf(best.value) & (best.missed > SURE) & ~best.unsure
+        if nowhere[0] and _nowhere(question, one).size:
+            return Outcome(Status.INFEASIBLE, certificate=NO_SET, solver=OF_SETS)
+    except CannotTake:
+        return None
+    if best.unsure[0] or np.isinf(best.value[0]):
+        return None
+    x = {n: float(v[0]) for n, v in best.x(np.ones(1, bool)).items()}
+    return Outcome(Status.OPTIMAL, x, float(best.bound[0]), EVERY_SET, OF_SETS)
+
+
+def why_alone(question: Question) -> Why | None:
+    """What tells why one question has no design; None where it is of another kind."""
+    try:
+        return why(question, np.zeros(1, np.intp)) if _decides_counts_and_names(question) else None
+    except CannotTake:
+        return None
+
+
+def next_changes(question: Question, now: float) -> dict[str, tuple[float, float]]:
+    """Where a relaxed limit first allows a better design than the optimum ``now``, by name, and the objective there.
+
+    Both in the user's sense and SI units. A limit of which that is not certain, or that no better design needs, is
+    left out.
+    """
+    c = counts.counts(replace(question, reach=_reach(question)), 1)
+    if c.under is not None:
+        return {}
+    better = replace(c, limits=(*c.limits, c.below(now)))
+    keys = [x.key for x in c.limits if x.key.side != "model"]
+    found = {}
+    for which, key in enumerate(x.key for x in c.limits):
+        if key not in keys:
+            continue
+        try:
+            best = sets.best(aimed := counts.aimed(better, which))
+        except NotLeast:
+            continue
+        least = float(aimed.user(best.value)[0])
+        if best.unsure[0] or not 1.0 < least < math.inf:
+            continue
+        limits = [
+            replace(x, minimum=None if x.minimum is None else x.minimum / least)
+            if key.side == "min"
+            else replace(x, maximum=None if x.maximum is None else x.maximum * least)
+            for x in question.limits
+            if x.name == key.name
+        ]
+        others = [x for x in question.limits if x.name != key.name]
+        moved = optimum(replace(question, limits=(*others, *limits)))
+        if limits and moved is not None and moved.bound is not None:
+            value = limits[0].minimum if key.side == "min" else limits[0].maximum
+            assert value is not None, "this side is asked for"
+            found[evaluation.label(key, keys)] = (value, moved.bound)
+    return found
+
+
+def _reach(question: Question) -> float:
+    """How far numbers are searched: a nearer end might leave out the best way, of which more is needed."""
+    # where more is better, rounding blurs far ends
+    return 1.0 if question.objectives[0].maximize else wider.STEPS[-1]
 
 
 def _nowhere(question: Question, none: Points) -> Points:
@@ -104,7 +178,7 @@ def _nowhere(question: Question, none: Points) -> Points:
 def _combination(chosen: Mapping[str, str], question: Question, count: int) -> BestOf:
     """The best designs of one way to choose among names."""
     c = counts.counts(question, count)
-    best = counts.best(c)
+    best = sets.best(c)
     with np.errstate(all="ignore"):
         at = evaluation.metrics(question, best.u)
         rows = evaluation.ratios(question, best.u, at)
@@ -113,7 +187,7 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> B
     failed = np.any([1.0 - np.broadcast_to(plain(r), (count,)) < -HOLDS for r in rows.values()], axis=0)
     met = np.isfinite(best.value)
     if question.objectives[0].maximize:
-        failed |= ~counts.enclosed(c)
+        failed |= ~sets.enclosed(c)
     return BestOf(
         chosen,
         question,
@@ -130,7 +204,7 @@ def why(question: Question, own: Points) -> Why:
     near = divided.at(question, own)
     c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
     names, keys = _limit_names(c), [x.key for x in c.limits]
-    known = _Known(c, names, counts.sets(c), counts.numbers(c, [x.form for x in c.limits]))
+    known = _Known(c, names, sets.listed(c), sets.numbers(c, [x.form for x in c.limits]))
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = divided.at(near, some)
@@ -146,7 +220,7 @@ def _least_factor_by_search(question: Question, count: int, known: Run, which: i
     for reach in (question.reach, *wider.STEPS):
         try:
             c = counts.aimed(counts.counts(replace(question, reach=reach), count, known), which)
-            best = counts.best(c)
+            best = sets.best(c)
         except (NotLeast, Differ):
             continue
         there = np.isfinite(best.value)
@@ -246,7 +320,7 @@ class _Known:
     def _by_designs_of_sets(self, also: Collection[Limit], rows: Mask, mine: Mask) -> None:
         """Look at the best design of each set of amounts."""
         there, u = np.zeros(self.c.count, dtype=bool), np.zeros((len(self.c.names), self.c.count))
-        for found in counts.best_of_sets(self.c, self._limits(rows), self.sets, also):
+        for found in sets.best_of_sets(self.c, self._limits(rows), self.sets, also):
             now = mine & ~there & found.there & found.met & ~found.near
             u = np.where(now, found.u[: len(u)], u)
             there |= now
@@ -258,7 +332,7 @@ class _Known:
         """Try to refute every set of amounts, where all limits on what is there are kept."""
         limits = self._limits(rows)
         if all(x in limits for x in self.c.limits if x.only):
-            lost = [f.lost > SURE for f in counts.best_of_sets(self.c, limits, self.sets)]
+            lost = [f.lost > SURE for f in sets.best_of_sets(self.c, limits, self.sets)]
             self.refuted.append((mine & np.all(lost, axis=0), np.tile(rows, (self.c.count, 1))))
 
     def _show(self, u: Array, there: Mask) -> None:

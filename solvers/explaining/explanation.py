@@ -71,14 +71,14 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
         listed = listed_changes(problem.question, solution.objective, keys)
         if listed is None:
             listed = searched_changes(problem.question, solution.objective, keys)
-        return _changed(solution, {evaluation.label(k, keys): v for k, v in listed.items()})
+        return changed(solution, {evaluation.label(k, keys): v for k, v in listed.items()})
 
     def change(key: RowKey) -> Change | None:
         state = limits[evaluation.label(key, keys)]
         return next_changes.next_change(problem, solution, state, key, effort)
 
     found = side_by_side.run([partial(change, key) for key in keys])
-    return _changed(solution, {evaluation.label(k, keys): v for k, v in zip(keys, found, strict=True)})
+    return changed(solution, {evaluation.label(k, keys): v for k, v in zip(keys, found, strict=True)})
 
 
 def _keys(question: Question) -> list[RowKey]:
@@ -110,7 +110,7 @@ def over_choices(others: Sequence[Question], solution: Solution) -> Solution | N
             for n, (k, v) in told.items()
             if n in solution.limits and _is_nearer(v, solution.limits[n], k.side, goal)
         }
-        solution = _changed(solution, nearer)
+        solution = changed(solution, nearer)
     return solution
 
 
@@ -123,11 +123,12 @@ def _is_nearer(found: Change, known: LimitState, side: str, goal: Objective) -> 
     return (found[1] > known.next_objective) == goal.maximize
 
 
-def _changed(solution: Solution, found: Mapping[str, Change | None]) -> Solution:
+def changed(solution: Solution, found: Mapping[str, Change | None]) -> Solution:
+    """The solution with the next changes of its limits, by their labels."""
     limits = dict(solution.limits)
-    for label, changed in found.items():
-        if changed is not None:
-            value, objective = changed
+    for label, change in found.items():
+        if change is not None:
+            value, objective = change
             limits[label] = dataclasses.replace(limits[label], next_change=value, next_objective=objective)
     return dataclasses.replace(solution, limits=limits)
 

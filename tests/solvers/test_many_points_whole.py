@@ -20,7 +20,7 @@ from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import paths
 from solvers.answer import answer
-from solvers.counting import counts, whole
+from solvers.counting import counts, sets, whole
 from solvers.linear import least_parts
 from solvers.many_points import blocks
 
@@ -207,7 +207,7 @@ def test_least_ratios_are_those_of_enumeration(seed: int):
         False,
         below,
     )
-    found = counts.best(every)
+    found = sets.best(every)
     u = np.stack(np.meshgrid(*[np.arange(10.0)] * 3, indexing="ij")).reshape(3, -1)
     ratio = (u[0] + u[1] + 1.0) / (3.0 * u[2] + 1.0)
     assert not found.unsure.all()
@@ -220,3 +220,75 @@ def test_where_costs_and_earnings_mix_nothing_is_said_to_be_the_best():
     some = np.zeros((0, 2, 1)), np.zeros((0, 1)), np.zeros((2, 1)), np.full((2, 1), 9.0)
     assert least_parts.best(*some, np.array([[1.0], [-1.0]])).near.all()
     assert not least_parts.best(*some, np.array([[1.0], [0.0]])).near.any()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_where_one_of_several_may_do_the_best_is_that_of_enumeration(seed: int):
+    """Of a and b so much is needed together, within a cap on all three; no design is the least of all."""
+    generator, count = np.random.default_rng(seed), 30
+    a = np.array([[-2.0, -3.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, -1.0]])
+    k = np.stack(
+        [
+            generator.integers(0, 30, count),
+            -generator.integers(2, 25, count),
+            -generator.integers(0, 3, count),
+        ]
+    ).astype(float)
+    cost = generator.integers(1, 9, 3).astype(float)
+    columns = np.arange(3)
+    limits = tuple(
+        counts.Limit(
+            RowKey(f"row {i}", "max"), counts.Forms(columns, a[[i], :, None], k[[i]]), None, only=False
+        )
+        for i in range(3)
+    )
+    goal = counts.Forms(columns, cost[None, :, None], np.zeros((1, 1)))
+    nothing, low, high = np.zeros((0, 3), dtype=bool), np.zeros(3), np.full(3, 9.0)
+    found = sets.best(
+        counts.Counts(None, count, tuple("abc"), (), low, high, nothing, limits, goal, (), 1, False)
+    )
+    assert not found.unsure.any()
+    wanted = [brute(np.column_stack([a, k[:, p]]), cost, 9) for p in range(count)]
+    assert np.isinf(wanted).any() or seed
+    assert found.value == pytest.approx(np.array(wanted), rel=1e-12)
+    # a bound is never above what enumeration finds
+    assert (found.bound <= np.array(wanted) * (1 + 1e-9)).all()
+
+
+def two_types(**limits: str) -> dict[str, Any]:
+    asked = swept("station_cheapest_mix_in_10_kw")
+    asked["limits"] = {"throughput": {"min": limits["demand"]}, "power": {"max": limits["cap"]}}
+    return {**asked, "limits": asked["limits"] | {"types": {"max": 2}}}
+
+
+def test_a_station_of_two_types_has_an_answer_however_many_sockets_its_power_feeds():
+    """So many of the least ones that no number in a program can stand for "any"; it took minutes, and ended in none."""
+    asked = two_types(demand="42.8e12 op/s", cap="40 kW")
+    found = dse.solve(asked)
+    assert found.status is Status.OPTIMAL
+    assert found.gap <= 1e-9
+    # more power, and no fewer operations, than a question that a program states
+    near = dse.solve(two_types(demand="42.8e12 op/s", cap="14 kW"), depth="limits")
+    assert found.objective <= near.objective
+    state = found.limits["throughput"]
+    assert state.next_change < 42.8e12
+    eased = dse.solve(two_types(demand=f"{state.next_change!r} op/s", cap="40 kW"), depth="limits")
+    assert eased.objective == pytest.approx(state.next_objective, rel=1e-9)
+    assert eased.objective < found.objective * (1 - 1e-9)
+    between = (state.next_change + 42.8e12) / 2
+    same = dse.solve(two_types(demand=f"{between!r} op/s", cap="40 kW"), depth="limits")
+    assert same.objective == pytest.approx(found.objective, rel=1e-9)
+
+
+def test_what_would_do_for_a_station_of_two_types_does_and_less_does_not():
+    found = dse.solve(two_types(demand="420e12 op/s", cap="40 kW"))
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("throughput", "power"),)
+    for name in ("throughput", "power"):
+        value, worse = found.conflict[name], -1e-6 if name == "power" else 1e-6
+        for share, status in ((0.0, Status.OPTIMAL), (worse, Status.INFEASIBLE)):
+            demand, cap = (
+                value * (1 + share) if name == n else v for n, v in (("throughput", 420e12), ("power", 40e3))
+            )
+            asked = two_types(demand=f"{demand!r} op/s", cap=f"{cap!r} W")
+            assert dse.solve(asked, depth="limits").status is status
