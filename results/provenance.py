@@ -79,14 +79,16 @@ def questions(grid: GridLike) -> Iterator[tuple[str, Question]]:
 def fullest(grid: GridLike) -> Iterator[Question]:
     """Go through questions in which every limit is there that is there at some point.
 
-    A lower limit of 0 says nothing and is none, so these are the points with the greatest number on each axis, on all
-    axes at once and on each alone.
+    A lower limit of 0 says nothing and is none, so these are the points with the greatest number on each axis that
+    begins with 0, on all of them at once and on each alone; nothing where none does.
     """
     greatest = [
         (place, int(np.argmax(part.values)))
         for place, part in _changes_along_axes(grid)
-        if not isinstance(next(iter(part.values), ""), str)
+        if next(iter(part.values), "") == 0
     ]
+    if not greatest:
+        return
     start = [0] * len(grid.axes)
     at = dict(reversed(greatest))
     yield grid.question(tuple(at.get(place, 0) for place in range(len(start))))

@@ -104,7 +104,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
         "choices": choices if choices > 1 else 0,
         **_decided_on_grid(grid),
         "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
-        "limits": list(limit_names(question)),
+        "limits": list(limit_names(question, gaps=False)),
         "uncertain": unsure,
         "axes": {a.name: len(a.values) for a in swept.axes},
         "points": swept.size,

@@ -18,20 +18,20 @@ MOST_NAME_COMBINATIONS = 256
 """Combinations of names that are all gone through; beyond, it would take seconds."""
 
 
-def limit_names(question: Question) -> tuple[str, ...]:
+def limit_names(question: Question, *, gaps: bool = True) -> tuple[str, ...]:
     """Names of all limits of a question, as ``Solution.limits`` and the ``limit`` dimension have them.
 
     User limits, bounds of decided variables, what is asked to be whole or from a list without a bound (it can be in
     conflict, and is in no ``Solution.limits``), then those of the model's own limits that apply (to any choice among
     names that may be made) and are not waived. Where a name has limits on both sides it stands for the upper one, and
-    ``name.min`` for the lower one.
+    ``name.min`` for the lower one. ``gaps``: with what is whole or from a list and has no bound.
     """
     rows: dict[RowKey, None] = {}
     for chosen in choices_with_limits(question):
         rows.update(dict.fromkeys(_limit_keys(fixed(question, chosen))))
     labels = [(evaluation.label(key, rows), key.side == "model") for key in rows]
     asked, own = ([label for label, is_own in labels if is_own == wanted] for wanted in (False, True))
-    return tuple(dict.fromkeys([*asked, *with_asked_gaps(question), *own]))
+    return tuple(dict.fromkeys([*asked, *(with_asked_gaps(question) if gaps else ()), *own]))
 
 
 def choices_with_limits(question: Question) -> Iterator[Mapping[str, str]]:

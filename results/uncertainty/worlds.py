@@ -27,6 +27,7 @@ from results.telling import estimates, sizes
 from results.telling.estimates import LEVELS, Array
 from results.telling.facts import Status
 from results.telling.fresh import Estimate
+from results.telling.limits import limit_names
 from results.uncertainty import worlds_dataset, worlds_text
 from scenarios import ScenarioError, questions
 from scenarios.uncertainty.chances import AXIS
@@ -188,11 +189,18 @@ def summarised(dataset: xr.Dataset, fixed: Fixed | None = None, notes: tuple[str
     return made if fixed is None else _worlds_with_fixed(made, fixed, answered)
 
 
+def _grid_of(dataset: xr.Dataset) -> Grid | None:
+    """Return the grid of a dataset's own question; None where it cannot be read."""
+    try:
+        return questions.grid(asked.question(dataset))
+    except (KeyError, ScenarioError):
+        return None
+
+
 def _decided_discrete(dataset: xr.Dataset) -> dict[str, bool]:
     """Return the names of what is decided, and whether each is a choice or a whole number."""
-    try:
-        grid: Grid = questions.grid(asked.question(dataset))
-    except (KeyError, ScenarioError):
+    grid = _grid_of(dataset)
+    if grid is None:
         return {}
     first = grid.question((0,) * len(grid.axes))
     every = {d.name: d for d in first.decide}
@@ -227,9 +235,19 @@ def number(name: str, role: str, unit: str, values: Array) -> Number:
 def _binding(dataset: xr.Dataset, answered: Any) -> Iterator[Share]:
     if "binding" not in dataset:
         return
-    states = dataset["binding"].values[answered]
+    states, free = dataset["binding"].values[answered], _without_bound(dataset)
     for i, name in enumerate(dataset[LIMIT].values):
-        yield Share(str(name), int(np.count_nonzero(states[:, i] == BINDING)), int(answered.sum()))
+        if str(name) not in free:
+            yield Share(str(name), int(np.count_nonzero(states[:, i] == BINDING)), int(answered.sum()))
+
+
+def _without_bound(dataset: xr.Dataset) -> set[str]:
+    """Name what can be in conflict, a list say, and has no bound that might bind."""
+    grid = _grid_of(dataset)
+    if grid is None:
+        return set()
+    first = grid.question((0,) * len(grid.axes))
+    return {*limit_names(first)} - {*limit_names(first, gaps=False)}
 
 
 def _winners(

@@ -23,7 +23,7 @@ from formulations.tolerances import TIE
 from scenarios.question import Question
 from solvers.counting.forms import Forms, joined
 
-BETTER = 2.0 * TIE
+BETTER_THAN_NOW = 2.0 * TIE
 """Of the objective: what is better by more is not as good."""
 
 Mask = NDArray[np.bool_]
@@ -82,7 +82,7 @@ class Counts:
         """The limit that holds the objective, in the user's sense, better than a value; of no ratio."""
         ratio = objective if self.sign > 0 else 1.0 / objective
         value = -1.0 / ratio if self.over else ratio
-        form = replace(self.cost, k=self.cost.k - (value - BETTER * abs(value)))
+        form = replace(self.cost, k=self.cost.k - (value - BETTER_THAN_NOW * abs(value)))
         return Limit(RowKey("", "model"), form, Linear(Affine({}), Affine({}, 1.0)), only=False)
 
     def form(self, form: Affine) -> Forms:

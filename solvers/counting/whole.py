@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
 
@@ -47,7 +48,7 @@ from solvers.outcome import INFEASIBLE, OF_SETS, OPTIMAL, Outcome
 
 KIND = "whole numbers"
 METHOD = "whole numbers: every set of things that may be there, the least design of each"
-WHOLE_TOGETHER, NUMBERS_TOGETHER = 16_384, 20_000_000
+WHOLE_TOGETHER, SET_NUMBERS_TOGETHER = 16_384, 20_000_000
 """Points answered together, and numbers of designs of all their sets."""
 WHOLE_ROUNDING = 1e-9
 """What a number of a linear program may be above a whole one by rounding."""
@@ -68,9 +69,11 @@ def way(grid: Grid) -> Offer:
 def over(grid: Grid) -> ByGroup:
     """Return the way over a grid; its declared work is so much for each set of things, in each combination of names."""
     first = next(blocks.kinds(grid))
-    c = counts.counts(next(asked for _, asked in combinations(first)), 1)
-    count = len(sets.listed(c))
-    together = min(max(NUMBERS_TOGETHER // (max(count, 1) * len(c.low)), 1), WHOLE_TOGETHER)
+    together, count = WHOLE_TOGETHER, 1
+    with suppress(CannotTake):  # each point says so, too
+        c = counts.counts(next(asked for _, asked in combinations(first)), 1)
+        count = len(sets.listed(c))
+        together = min(max(SET_NUMBERS_TOGETHER // (max(count, 1) * len(c.low)), 1), WHOLE_TOGETHER)
     units = {"whole set": float(choices(first) * count)}
     return ByGroup(over_grid.spread(grid), answered, together, METHOD, "batch", units)
 

@@ -195,7 +195,8 @@ def test_a_question_has_the_same_bits_beside_any_others(calls: list[int]) -> Non
     single = [side_by_side.run_apart([task])[0] for task in tasks]
     taken = len(calls)
     beside = side_by_side.run_apart(tasks)
-    assert len(calls) - taken < 0.7 * taken
+    # limits that may fail and means of ratios have searches of their own, each with its own calls
+    assert len(calls) - taken < 0.75 * taken
     behind = side_by_side.run_apart(tasks[::-1])[::-1]
     assert {s.status for s in single} == {Status.OPTIMAL, Status.INFEASIBLE}
     for one, two, three in zip(single, beside, behind, strict=True):

@@ -74,15 +74,26 @@ def test_a_trial_that_costs_too_much_is_no_reason_for_the_dearer_way(monkeypatch
     assert choice.path is None or choice.path.method != linear.MIXED
 
 
-def test_searches_for_what_conflicts_count_too():
-    asked = dse.load("roofline_regions_on_an_fpga").model_dump(exclude_none=True, exclude_defaults=True)
-    asked["sweep"] = {
-        "room": {"path": "limits.circuits.max", "start": 0.3, "stop": 3, "num": 8},
-        "end": {"path": "limits.both.max", "start": "0.4 s", "stop": "4 s", "num": 8},
-    }
-    with effort.quickly():
-        at = chunk_work.ready(scenarios.grid(dse.load(asked)))
-    assert at.choice.untried
+def test_searches_for_what_conflicts_count_too(monkeypatch: pytest.MonkeyPatch):
+    """Where there is room enough every point has a design, and a trial costs less."""
+    spent, told = [0.0], effort.spend
+
+    def counted(seconds: float) -> None:
+        spent[-1] += seconds
+        told(seconds)
+
+    monkeypatch.setattr(effort, "spend", counted)
+    for room in (30, 0.3):
+        asked = dse.load("roofline_regions_on_an_fpga").model_dump(exclude_none=True, exclude_defaults=True)
+        asked["sweep"] = {
+            "room": {"path": "limits.circuits.max", "start": room, "stop": 3 * room, "num": 8},
+            "end": {"path": "limits.both.max", "start": "0.4 s", "stop": "4 s", "num": 8},
+        }
+        with effort.quickly():
+            chunk_work.ready(scenarios.grid(dse.load(asked)))
+        spent.append(0.0)
+    enough, little, _ = spent
+    assert little > 1.5 * enough
 
 
 def test_what_is_counted_ends_a_trial_and_nothing_else():

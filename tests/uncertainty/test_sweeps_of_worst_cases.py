@@ -61,14 +61,17 @@ def test_more_processors_would_do_where_no_deadline_can_be_kept():
     assert dse.solve(dse.load(wider)).status == "optimal"
 
 
-@pytest.mark.parametrize("measure", ["mean", "worst"])
-def test_where_no_vertex_is_proved_points_go_one_by_one(measure: str):
+@pytest.mark.parametrize(
+    ("measure", "method"),
+    [("mean", "geometric programs that grow by the samples"), ("worst", "each point solved by itself")],
+)
+def test_where_no_vertex_is_proved_points_go_another_way(measure: str, method: str):
     energies = {"machine.time_per_word": {"uniform": ["1 ps/word", "3 ps/word"]}}
     # power divides by the time, so that its mean is no posynomial
     goal = {"minimize": "power", "measure": measure}
     sweep = {"deadline": {"path": "limits.time.max", "values": ["2 s", "4 s"]}}
     asked = {**QUESTION, "uncertain": energies, "objective": goal, "sweep": sweep}
     found = dse.sweep(dse.load(asked), progress=False, audit=0)
-    assert found.attrs["method"].startswith("each point solved by itself")
+    assert found.attrs["method"].startswith(method)
     assert (found.status == STATUS_CODES["optimal"]).all()
     assert not (found.binding == CONFLICTING).any()
