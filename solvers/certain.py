@@ -210,7 +210,7 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
     """Search a problem in its own box."""
     every = cases.scanned(problem)
     if not _is_structured(problem, every):
-        outcome = _of_sets(problem.question) or methods.unstructured(problem.question, every)
+        outcome = _of_sets(problem) or methods.unstructured(problem.question, every)
         return Tried(problem, structured.Optimum(outcome, ranges=dict(outcome.ranges)))
     if problem.program is not None:
         # imported where it is taken: a first answer waits for what it needs
@@ -228,13 +228,20 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
     return Tried(problem, dataclasses.replace(found, tied=lambda: _listed(problem) or among()))
 
 
-def _of_sets(question: Question) -> Outcome | None:
-    """The optimum of whole numbers in affine forms that no one program states; None of any other question."""
-    if not is_linear(question) or designs.free(question):
+def _of_sets(problem: Problem) -> Outcome | None:
+    """The optimum of whole numbers in affine forms that no program states; None of any other question."""
+    if not _is_without_program(problem):
         return None
     from solvers.counting import whole
 
-    return whole.optimum(question)
+    return whole.optimum(problem.question)
+
+
+def _is_without_program(problem: Problem) -> bool:
+    """Whether a question in affine forms has many designs, no divisible number, and no program that states it."""
+    question = problem.question
+    few = designs.free(question) or designs.few(question) is not None
+    return problem.program is None and not few and is_linear(question)
 
 
 def _listed(problem: Problem) -> structured.Optimum | None:
@@ -262,7 +269,7 @@ def why_without_design(problem: Problem) -> Why:
     from solvers.explaining import subsets
 
     if not _is_structured(problem, cases.scanned(problem)):
-        if is_linear(problem.question) and not designs.free(problem.question):
+        if _is_without_program(problem):
             from solvers.counting import whole
 
             return whole.why_alone(problem.question) or subsets.why(problem.question)
