@@ -47,7 +47,7 @@ from solvers.mechanisms.why import Why, over_choices
 from solvers.outcome import INFEASIBLE, OF_SETS, OPTIMAL, Outcome
 
 KIND = "whole numbers"
-METHOD = "whole numbers: every set of things that may be there, the least design of each"
+METHOD = "whole numbers: every set of things that may be there, the best design of each"
 WHOLE_TOGETHER, SET_NUMBERS_TOGETHER = 16_384, 20_000_000
 """Points answered together, and numbers of designs of all their sets."""
 WHOLE_ROUNDING = 1e-9
