@@ -28,7 +28,7 @@ from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, Path, 
 WAY = "many numbers at once"
 APART = "points whose numbers lead to structures of their own"
 UNSURE = "an optimum or a conflict that is not certain (a tie, a degenerate vertex, a limit just missed)"
-TOO_LONG = "a few points take too long to be tried, and more work than one by one"
+SLOWER = "more work than the points one by one"
 ANY_NUMBER = sys.maxsize
 GROUPS = 64
 """So many times may the points of a group be told apart by their numbers, of many as often as leaves
@@ -344,9 +344,11 @@ def offered_by_group(
 def offered(way: Path, of_few: Any) -> Offer:
     """Offer a way with the share of points that it answers of a ``thinned`` grid; ``of_few``: the same way for that.
 
-    Where these points are much work fewer are tried. A way of which even these take too long to be tried is taken
-    untried: by whoever only asks for it, and where it is less work than the points one by one.
+    A way that is more work than the points one by one is refused. Where points are much work fewer are tried; a way of
+    which even these take too long to be tried is taken untried.
     """
+    if way.work > work.alone(of_few.grid.question((0,) * len(of_few.grid.axes))):
+        return Offer(reason=f"{way.method}: {SLOWER}")
     if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
         of_few = of_few.part(middle_and_name_ends(of_few.grid))
     few: Grid = of_few.grid
@@ -356,8 +358,7 @@ def offered(way: Path, of_few: Any) -> Offer:
     with handover.collected() as tally, effort.trial() as trial:
         _, left = of_few.solve(plan, tuple(slice(0, n) for n in few.shape))
     if trial.ended:
-        taken = trial.quick or way.work < work.alone(few.question((0,) * len(few.axes)))
-        return Offer(way, untried=True) if taken else Offer(reason=f"{way.method}: {TOO_LONG}")
+        return Offer(way, untried=True)
     tally.pass_on()
     why = handover.words(tally.reasons)
     reason = f"{way.method}: {int(left.sum())} of {left.size} points tried are left over: {why}"

@@ -113,7 +113,8 @@ def _with_beforehand(
                 break
             offers.append(offer)
         else:
-            return Offer(reason=next((f"{KIND}: {o.reason}" for o in offers if o.reason), ""))
+            said = max((o for o in offers if o.reason), key=lambda o: o.fewest > 0, default=OTHER_KIND)
+            return replace(said, reason=f"{KIND}: {said.reason}") if said.reason else OTHER_KIND
     return Offer(ByChoice(grid, tuple(parts), why))
 
 

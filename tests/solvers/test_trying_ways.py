@@ -11,7 +11,7 @@ import dse
 import scenarios
 from dse.sweeping import grid_way
 from dse.sweeping.points import chunk_work
-from solvers import paths, work
+from solvers import enumeration, paths, work
 from solvers.geometric.kernel import gp
 from solvers.linear.points import linear
 from solvers.many_points import effort, offers
@@ -72,6 +72,24 @@ def test_a_trial_that_costs_too_much_is_no_reason_for_the_dearer_way(monkeypatch
     monkeypatch.setattr(linear, "over", lambda grid: replace(declared(grid), units=dear))
     choice = paths.chosen(grid)
     assert choice.path is None or choice.path.method != linear.MIXED
+
+
+@pytest.mark.parametrize("name", ["platforms_mtbf_alike_sweep", "platforms_repair_sweep"])
+def test_few_points_are_not_answered_from_a_table_of_a_million_designs(
+    name: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Three points of up to a million cards on six platforms: each takes a tenth of a second by itself."""
+    tabulated, table = [0], enumeration.numbers
+
+    def counted(*values: Any, **named: Any) -> Any:
+        tabulated[0] += 1
+        return table(*values, **named)
+
+    monkeypatch.setattr(enumeration, "numbers", counted)
+    choice = paths.chosen(scenarios.grid(dse.load(name)))
+    assert choice.path is None
+    assert tabulated == [0]
+    assert "solved together from 8 points on" in "; ".join(choice.reasons)
 
 
 def test_searches_for_what_conflicts_count_too(monkeypatch: pytest.MonkeyPatch):
