@@ -202,7 +202,7 @@ def listed_value(
         of_it = ratios[key] if key.side == "model" else {**t.question.given, **t.x, **at}[name]
         value = enumeration.full(of_it, shape)
         sign = -1.0 if key.side == "min" else 1.0
-        best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1)
+        best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1, initial=np.inf)
         found = np.where(np.isfinite(found), found, np.where(np.isfinite(best), sign * best, np.inf))
     return found
 

@@ -12,9 +12,10 @@ import pytest
 import dse
 import results.dataset
 import scenarios
-from results.dataset import STATUS_CODES
+from results.dataset import CONFLICTING, STATUS_CODES
 from results.solution import Status
 from solvers import paths
+from solvers.answer import answer
 from solvers.counting import tables, whole
 
 LIBRARY = Path(scenarios.__file__).parent / "library"
@@ -184,3 +185,24 @@ def test_lists_that_are_a_part_of_a_conflict_leave_no_point_over(as_alone: Any):
     arrays, left = as_alone(asked, tables.over, within=1e-6)
     assert not left.any()
     assert set(arrays["status"].ravel().tolist()) == {OPTIMAL, NONE}
+
+
+def test_points_at_which_no_number_of_the_list_is_possible_are_told_at_once():
+    """60 heads, or half of one, cannot share 8 heads of keys, whatever is decided."""
+    asked = dse.load("serving_replicas_by_request_rate_sweep").model_dump(
+        exclude_none=True, exclude_defaults=True
+    )
+    asked["sweep"] = {
+        "joules": {"path": "machine.energy_per_flop", "factors": [0.5, 1.0, 2.0]},
+        "heads": {"path": "given.heads", "values": [60, 64, 20.5]},
+    }
+    grid = scenarios.grid(dse.load(asked))
+    found = dse.sweep(dse.load(asked), progress=False)
+    assert way_of(grid) == tables.METHOD
+    assert found.attrs["left_over"] == "{}"
+    assert (found.status.values == [NONE, OPTIMAL, NONE]).all()
+    for i in (0, 2):
+        at = found.isel(joules=0, heads=i)
+        named = {str(n) for n in at.limit.values[at.binding.values == CONFLICTING]}
+        alone = answer(grid.question((0, i)))
+        assert tuple(named) in alone.conflicts
