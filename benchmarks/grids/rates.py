@@ -4,7 +4,8 @@ Each grid has two numeric axes over a factor of ten around the ready scenario's 
 parameter, one over a given number. A rate is points / processor seconds of a warm ``dse.sweep`` into a store without
 audit, on one thread; the processor time of the process and of its children counts, so that a busy machine does not
 show. A grid of 4 x 4 points is swept before, which imports what grids need, and two corners of the grid are answered,
-which compiles.
+which compiles. Of up to 200 points the goal is what a store takes and twice what the points take one by
+one.
 
 A row that takes longer than ``--most`` seconds of processor time is given up, and says so. A table that is there is
 gone on with: what stands in it is left out, so that it can be made in pieces.
@@ -44,7 +45,11 @@ HEADER = (
     "why",
     "status",
 )
-SIDES = {200: 14, 1000: 32, 40_000: 200}
+SIDES = {9: 3, 36: 6, 200: 14, 1000: 32, 40_000: 200}
+SMALL, SINGLES = 500, 9
+"""Points up to which a grid is held against its points one by one, and how many of these are answered so."""
+OF_A_STORE = 0.3
+"""Seconds of a small grid that its store takes."""
 SPAN = 10**0.5
 SLOWEST_CLOCK = 2.0
 """Seconds of the clock, per second of processor time that a row may take, after which it is given up."""
@@ -188,7 +193,24 @@ def _measured(name: str, machine: str, side: int, most: float) -> dict[str, Any]
         limit = int(began + most)
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
         swept = dse.sweep(question, Path(folder) / "grid.zarr", audit=0)
-        return _told(question, swept.load(), axes, _spent() - began)
+        told = _told(question, swept.load(), axes, _spent() - began)
+    return told | ({"goal": round(_goal_of_small(question), 1)} if swept["status"].size < SMALL else {})
+
+
+def _goal_of_small(question: Any) -> float:
+    """Return points a second where a store takes its time and each point twice what it takes by itself."""
+    import scenarios
+    from solvers.answer import answer
+
+    grid = scenarios.grid(question)
+    places = list(itertools.product(*map(range, grid.shape)))
+    some = places[:: max(len(places) // SINGLES, 1)]
+    answer(grid.question(some[0]), neighbours=False)
+    began = _spent()
+    for place in some:
+        answer(grid.question(place), neighbours=False)
+    each = (_spent() - began) / len(some)
+    return grid.size / (OF_A_STORE + 2 * grid.size * each)
 
 
 def _warm(question: Any) -> None:

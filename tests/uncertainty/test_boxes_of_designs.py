@@ -43,9 +43,9 @@ POWER: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(5))
 def test_random_questions_of_power_agree_with_a_grid(number: int) -> None:
-    """Two of each kind; 200 of these: ``python tests/oracle/box_instances.py 200``."""
+    """One of each kind; 200 of these: ``python tests/oracle/box_instances.py 200``."""
     assert box_instances.wrong(box_instances.instance(number, MACHINE)) == ""
 
 

@@ -361,13 +361,18 @@ def least(goal: Line, lines: Sequence[Line], low: Array, high: Array) -> Array:
 
 def _cramer(a: Array, b: Array) -> Array:
     """Solutions (P, r, B) of small systems a (P, B, r, r), b (B, r), by determinants; 0 where not all are positive."""
-    found = []
     with np.errstate(all="ignore"):
-        whole = np.linalg.det(a)
-        for j in range(a.shape[-1]):
-            part = a.copy()
-            part[..., j] = b
-            found.append(np.linalg.det(part) / whole)
-    by = np.stack(found, axis=1)
+        whole = _determinant(a)
+        columns = np.eye(a.shape[-1], dtype=bool)
+        by = np.stack([_determinant(np.where(j, b[..., None], a)) / whole for j in columns], axis=1)
     fine = (np.isfinite(by) & (by > 0)).all(1, keepdims=True)
     return np.where(fine, by, 0.0)
+
+
+def _determinant(a: Array) -> Array:
+    """Determinants of small matrices a (..., r, r), along the first row."""
+    if a.shape[-1] == 1:
+        return a[..., 0, 0]
+    minors = (np.delete(a[..., 1:, :], j, axis=-1) for j in range(a.shape[-1]))
+    signed = (a[..., 0, j] * (-1.0) ** j * _determinant(m) for j, m in enumerate(minors))
+    return np.asarray(sum(signed))
