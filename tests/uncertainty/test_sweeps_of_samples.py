@@ -15,7 +15,7 @@ from results.solution import Status
 from solvers import feasible_values, paths
 from solvers.answer import answer
 from solvers.robust import samples
-from solvers.robust.masters import master
+from solvers.robust.masters import failing, master
 
 TIMES = {
     "machine.time_per_flop": {"uniform": ["2.52 ps/flop", "4.11 ps/flop"]},
@@ -183,5 +183,19 @@ def test_what_a_master_holds_has_one_home(name: str, monkeypatch: pytest.MonkeyP
     alone = answer(grid.question((0, 0)), neighbours=False)
     assert alone.status is Status.ERROR
     assert GONE in alone.message
+    with pytest.raises(RuntimeError, match=GONE):
+        path.solve(plan, over_grid.whole(grid))
+
+
+def test_whether_limits_that_may_fail_can_hold_has_one_home(monkeypatch: pytest.MonkeyPatch):
+    """Deadlines that too few samples meet with processors that some budget allows."""
+    limits = {"time": {"max": "1 ms", "probability": 0.8}, "energy": {"max": "1 kJ"}}
+    sweep = {"deadline": {"path": "limits.time.max", "start": 1e-4, "stop": 1e-3, "num": 12}}
+    grid = scenarios.grid(dse.load(QUESTION | {"limits": limits, "sweep": sweep}))
+    plan, path = layout(grid), paths.chosen(grid).path
+    assert path is not None
+    assert answer(grid.question((0,)), neighbours=False).status is Status.INFEASIBLE
+    monkeypatch.setattr(failing, "_search_tree", gone)
+    assert GONE in answer(grid.question((0,)), neighbours=False).message
     with pytest.raises(RuntimeError, match=GONE):
         path.solve(plan, over_grid.whole(grid))
