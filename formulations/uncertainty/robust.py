@@ -211,7 +211,10 @@ def certain(p: Posynomial) -> bool:
 
 
 def settled(asked: Posed, p: Posynomial, x: Point) -> Posynomial:
-    """Return a cut of a posynomial at the design ``x``: each maximum replaced by what is largest there, by world."""
+    """Return a cut of a posynomial at the design ``x``: each maximum replaced by what is largest there, by world.
+
+    A maximum with a power below 0, which only a divisor holds, makes it larger than it is, and the quotient a cut.
+    """
     return without_maxima(p, lambda name, power: _cut_of_maximum_power(asked, name, power, x))
 
 
@@ -262,7 +265,7 @@ def _cut_of_maximum_power(asked: Posed, name: str, power: float, x: Point) -> Po
 
 
 def _cut_of_power(p: Posynomial, power: float, x: Point, worlds: int) -> Posynomial:
-    """Return a cut of a posynomial to a positive power: itself where that is one, else its monomial tangent's power.
+    """Return a cut of a posynomial to a power: itself where that is one, else its monomial tangent's power.
 
     By the weighted means' inequality Σ uⱼ ≥ Π (uⱼ/αⱼ)^αⱼ, equal at ``x`` for α the shares of the terms there.
     """
@@ -321,9 +324,9 @@ def weighted(p: Posynomial, weights: Array) -> Posynomial:
 
 
 def row_at(asked: Posed, row: Row, i: Any, x: Point) -> Row:
-    """Return a cut, made at the design ``x``, of a limit in world ``i``; only the numerator holds maxima."""
-    top = settled(asked, row.numerator, x)
-    return replace(row, numerator=at_world(top, i), denominator=at_world(row.denominator, i))
+    """Return a cut, made at the design ``x``, of a limit in world ``i``."""
+    top, bottom = (settled(asked, p, x) for p in (row.numerator, row.denominator))
+    return replace(row, numerator=at_world(top, i), denominator=at_world(bottom, i))
 
 
 def folded(goal: Goal) -> Posynomial | None:

@@ -2,30 +2,32 @@
 
 Where a vertex is worst (``formulations.signs``) the vertices are worlds like any others. Where it is
 not proved of some limit, or of the objective, a design is found for the worlds so far, and an adversary then asks,
-at that design, for the worst world of the box: an optimisation question like any other, decided over the uncertain
-numbers, with a proved bound. The world it finds is added until nothing gets worse (Mutapcic and Boyd, Optimization
-Methods and Software 24, 2009). The designs' measure over some worlds bounds the worst case from below, the
-adversary's bound from above.
+at that design, for the worst world of the box: a vertex where one is proved worst of this design, else an optimisation
+question like any other, decided over the uncertain numbers, with a proved bound. The world it finds is added until
+nothing gets worse (Mutapcic and Boyd, Optimization Methods and Software 24, 2009). The designs' measure over some
+worlds bounds the worst case from below, the adversary's bound from above.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from functools import partial
 
 import numpy as np
 
 from dse.quantities import plural
 from dse.system.records import dataclass
-from formulations import signs
+from formulations import evaluation, signs
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.row_keys import RowKey
 from formulations.signs import Span, Worst
-from formulations.uncertainty.worlds import Array, Worlds, of_values
+from formulations.uncertainty.worlds import Array, Worlds, judged, of_values
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Objective, Question
 from solvers import choices
 from solvers.certain import answer
+from solvers.mechanisms.sensitivity import with_limit
 
 ADVERSARY_ROUNDS = 25
 ADVERSARY_CLOSE = 5e-7
@@ -35,7 +37,12 @@ START = 4
 """Numbers without a proved end up to which the first worlds are all their vertices."""
 MEASURE = "measure"
 """The side of what is told at its worst, and neither limited nor minimised."""
+ROOM_AT_VALUES = 1e-6
+"""Of a value that would do: so much more is asked for, since its search ended a little short of it."""
+ANSWERED = (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)
 Solve = Callable[[Worlds], Solution]
+Bad = tuple[float, float, dict[str, float]]
+"""The worst value of something at a design as far as it is known, its bound, and the world."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,7 @@ class Boxed:
     box: Mapping[str, Span]
     samples: Worlds | None = None
     wide: frozenset[str] = frozenset()
-    listed: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
+    listed: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def asks(self, key: RowKey | None) -> bool:
         """Tell whether a limit (None: the objective) is asked at its worst."""
@@ -62,6 +69,11 @@ class Boxed:
         if self.samples is None:
             return of_values(self.nominal, values, word)
         return self.samples.with_more(values, self.wide)
+
+    def changed(self, change: Callable[[Question], Question]) -> Boxed:
+        """Return what is asked of the question changed in the same way in all worlds."""
+        samples = None if self.samples is None else self.samples.changed(change)
+        return replace(self, nominal=change(self.nominal), samples=samples)
 
 
 def answered(asked: Boxed, solve: Solve) -> Solution:
@@ -97,47 +109,81 @@ def worst_vertices(asked: Boxed) -> tuple[list[Worst], bool, dict[str, Array]]:
 
     Raises NotPosynomial where the model is not a ratio of posynomials in the uncertain numbers.
     """
+    found = _worst_ends(asked)
+    return found, all(w.proved for w in found), signs.corners(found, asked.box)
+
+
+def _worst_ends(asked: Boxed) -> list[Worst]:
     names = list(asked.box)
     found = [w for w in signs.worst(asked.nominal, names) if asked.asks(w.key)]
     for other in _other_metrics(asked.nominal):
-        alone = dataclasses.replace(asked.nominal, objectives=(other,), limits=())
+        alone = replace(asked.nominal, objectives=(other,), limits=())
         mine = (w for w in signs.worst(alone, names) if w.key is None)
-        found += [
-            dataclasses.replace(w, key=RowKey(other.name, MEASURE)) for w in mine if asked.samples is None
-        ]
-    return found, all(w.proved for w in found), signs.corners(found, asked.box)
+        found += [replace(w, key=RowKey(other.name, MEASURE)) for w in mine if asked.samples is None]
+    return found
 
 
 def _boxed_with_choice(asked: Boxed, question: Question) -> Boxed:
     """Return what is asked where choices among names are made, which leave ``question``."""
     if asked.samples is None:
-        return dataclasses.replace(asked, nominal=question)
+        return replace(asked, nominal=question)
     twin = next(w for _, w in asked.samples.choices() if w.nominal == question)
-    return dataclasses.replace(asked, nominal=question, samples=twin)
+    return replace(asked, nominal=question, samples=twin)
 
 
 def _by_adversary(asked: Boxed, found: list[Worst], solve: Solve) -> Solution:
-    values = _first_worlds(asked)
-    sure = {w.key for w in found if w.proved}
+    values = _first_worlds(asked, found)
     started = _count_of_worlds(values)
     for _ in range(ADVERSARY_ROUNDS):
-        solution = solve(asked.worlds(values, "case"))
-        if solution.status not in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
-            # what no design holds in some worlds it does not hold in the box
-            return solution
-        worse, open_ones = _worse(asked, solution, sure)
-        if not worse:
+        values, solution, open_ones = _until_nothing_is_worse(asked, values, solve)
+        more = _where_values_fail(asked, values, solution, solve)
+        if _count_of_worlds(more) == _count_of_worlds(values):
             break
-        values = {n: np.append(v, [w[n] for w in worse]) for n, v in values.items()}
-    else:
-        open_ones = ["the worst case"]
+        values = more
+    if solution.status not in ANSWERED:
+        # what no design holds in some worlds it does not hold in the box
+        return solution
     text = "the worst values in the box at this design are found with proof, by an adversary problem"
     text += f"; points that it added: {_count_of_worlds(values) - started}"
     if open_ones:
         text = f"not proved to be worst in the box: {', '.join(open_ones)}"
         status = Status.FEASIBLE if solution.status is Status.OPTIMAL else solution.status
-        solution = dataclasses.replace(solution, status=status)
+        solution = replace(solution, status=status)
     return _with_certificate(solution, text)
+
+
+def _until_nothing_is_worse(
+    asked: Boxed, values: dict[str, Array], solve: Solve
+) -> tuple[dict[str, Array], Solution, list[str]]:
+    """Add the worst worlds of designs until they show none; also tells what is not proved to be worst."""
+    for _ in range(ADVERSARY_ROUNDS):
+        solution = solve(asked.worlds(values, "case"))
+        if solution.status not in ANSWERED:
+            return values, solution, []
+        worse, open_ones = _worse(asked, solution)
+        if not worse:
+            return values, solution, open_ones
+        values = {n: np.append(v, [w[n] for w in worse]) for n, v in values.items()}
+    return values, solution, ["the worst case"]
+
+
+def _where_values_fail(
+    asked: Boxed, values: dict[str, Array], solution: Solution, solve: Solve
+) -> dict[str, Array]:
+    """Add the worlds in which the values that would do, in the worlds so far, do not."""
+    for name, value in solution.conflict.items():
+        low, high = evaluation.bounds(asked.nominal).get(name, (None, None))
+        for side, end, sign in (("max", high, 1.0), ("min", low, -1.0)):
+            if end is not None and sign * (value - end) > 0.0:
+                moved = value + sign * ROOM_AT_VALUES * abs(value)
+                ask = partial(_with_limit_alone, RowKey(name, side), moved)
+                values, *_ = _until_nothing_is_worse(asked.changed(ask), values, solve)
+    return values
+
+
+def _with_limit_alone(key: RowKey, value: float, question: Question) -> Question:
+    """A question whether any design holds all limits, one of them at another value."""
+    return replace(with_limit(question, key, value), objectives=(), measures={})
 
 
 def _count_of_worlds(values: Mapping[str, Array]) -> int:
@@ -145,17 +191,20 @@ def _count_of_worlds(values: Mapping[str, Array]) -> int:
 
 
 def _with_certificate(solution: Solution, text: str) -> Solution:
-    return dataclasses.replace(solution, certificate=f"{text}; {solution.certificate}")
+    return replace(solution, certificate=f"{text}; {solution.certificate}")
 
 
-def _first_worlds(asked: Boxed) -> dict[str, Array]:
-    """The first worlds: all vertices of few numbers, of many the two ends; and the nominal numbers, drawn inside."""
+def _first_worlds(asked: Boxed, found: list[Worst]) -> dict[str, Array]:
+    """The first worlds: all vertices of few numbers, of many the two ends and the vertices that are worst of something
+    whatever is decided; and the nominal numbers, drawn inside.
+    """  # noqa: D205
     box = asked.box
     if len(box) <= START:
         grid = np.meshgrid(*box.values(), indexing="ij")
         corners = {n: g.ravel() for n, g in zip(box, grid, strict=True)}
     else:
-        corners = {n: np.array(ends) for n, ends in box.items()}
+        known = signs.corners([w for w in found if all(w.signs.values())], box)
+        corners = {n: np.append(known[n], ends) for n, ends in box.items()}
     middle = {n: float(np.clip(float(asked.nominal.given[n]), *ends)) for n, ends in box.items()}
     for n, values in asked.listed.items():
         few = np.array(values)
@@ -163,36 +212,59 @@ def _first_worlds(asked: Boxed) -> dict[str, Array]:
     return {n: np.append(v, middle[n]) for n, v in corners.items()}
 
 
-def _worse(
-    asked: Boxed, solution: Solution, sure: set[RowKey | None]
-) -> tuple[list[dict[str, float]], list[str]]:
+def _worse(asked: Boxed, solution: Solution) -> tuple[list[dict[str, float]], list[str]]:
     """Ask for the worst world of every limit and the objective at a design: those found worse, and what stays open."""
     nominal = asked.nominal
-    fixed = {**nominal.given, **solution.variables}
-    rest = {n: v for n, v in fixed.items() if n not in asked.box}
+    there, known = _at_vertices(asked, solution)
     decide = tuple(
         Decision(n, values=asked.listed[n]) if n in asked.listed else Decision(n, minimum=low, maximum=high)
         for n, (low, high) in asked.box.items()
     )
     own = frozenset(x.name for x in nominal.model.limits)
-    base = dataclasses.replace(
-        nominal, given=rest, decide=decide, limits=(), waive=own, uncertain=None, measure=None
-    )
+    rest = {n: v for n, v in there.given.items() if n not in asked.box}
+    base = replace(there, given=rest, decide=decide, limits=(), waive=own)
     worse, open_ones = [], []
     for key, wanted, level in _adversary_levels(asked, solution):
-        if key in sure:
-            continue
-        found = answer(dataclasses.replace(base, objectives=(wanted,)), neighbours=False, brief=True)
-        if found.status is not Status.OPTIMAL or found.objective is None or found.bound is None:
+        sign = 1.0 if wanted.maximize else -1.0
+        found = known.get(key) or _asked_of_adversary(replace(base, objectives=(wanted,)))
+        if found is None:
             open_ones.append(wanted.name)
             continue
-        sign = 1.0 if wanted.maximize else -1.0
+        value, bound, world = found
         tolerance = (ADVERSARY_CLOSE if key is None or key.side == MEASURE else ADVERSARY_BROKEN) * abs(level)
-        if sign * (found.objective - level) > tolerance:
-            worse.append({n: float(found.variables[n]) for n in asked.box})
-        elif sign * (found.bound - level) > 2 * ADVERSARY_CLOSE * abs(level):
+        if sign * (value - level) > tolerance:
+            worse.append({n: world[n] for n in asked.box})
+        elif sign * (bound - level) > 2 * ADVERSARY_CLOSE * abs(level):
             open_ones.append(wanted.name)
     return worse, open_ones
+
+
+def _asked_of_adversary(question: Question) -> Bad | None:
+    found = answer(question, neighbours=False, brief=True)
+    if found.status is not Status.OPTIMAL or found.objective is None or found.bound is None:
+        return None
+    return found.objective, found.bound, {n: float(v) for n, v in found.variables.items()}
+
+
+def _at_vertices(asked: Boxed, solution: Solution) -> tuple[Question, dict[RowKey | None, Bad]]:
+    """The question with a design given, and the worst of all that is proved to be worst of it at a vertex."""
+    design, nominal = solution.variables, asked.nominal
+    limits = tuple(x for x in nominal.limits if x.name not in design)
+    given = {**nominal.given, **design}
+    there = replace(nominal, given=given, decide=(), limits=limits, uncertain=None, measure=None)
+    known = dict[RowKey | None, Bad]()
+    try:
+        found = [w for w in _worst_ends(replace(asked, nominal=there)) if w.proved]
+    except NotPosynomial:
+        return there, known
+    places = {w.key: signs.corners([w], asked.box) for w in found}
+    for key, wanted, _ in _adversary_levels(asked, solution):
+        if key in places:
+            values = judged(of_values(there, places[key]), {}).metrics[wanted.name]
+            i = int(values.argmax() if wanted.maximize else values.argmin())
+            world = {n: float(v[i]) for n, v in places[key].items()}
+            known[key] = float(values[i]), float(values[i]), world
+    return there, known
 
 
 def _adversary_levels(asked: Boxed, solution: Solution) -> list[tuple[RowKey | None, Objective, float]]:

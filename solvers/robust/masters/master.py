@@ -186,12 +186,13 @@ class Master:
         whole, weights = folded(goal), np.stack([self.measure.weights(one) for one in self._losses(at)])
         # of ratios of sums only the worst can be cut: by the ratio in the world where it is
         i = weights.argmax(1)
-        top = robust.settled(self.asked, goal.numerator if whole is None else whole, x)
-        pair = (
-            (robust.at_world(top, i), robust.at_world(goal.denominator, i))
-            if whole is None
-            else (robust.weighted(top, weights), ONE)
-        )
+        if whole is None:
+            cut = robust.row_at(
+                self.asked, Row(RowKey(MEASURE, SIDE), goal.numerator, goal.denominator), i, x
+            )
+            pair = cut.numerator, cut.denominator
+        else:
+            pair = robust.weighted(robust.settled(self.asked, whole, x), weights), ONE
         return self._hold(None, pair, np.full(self.count, CERTAIN), where)
 
     def _losses(self, at: Judged) -> Array:
@@ -346,7 +347,7 @@ def _hardest_worlds(row: Row, ratio: Array) -> Places:
     none = np.full(len(ratio), -1)
     terms = [c for c in row.numerator.terms.values() if np.ndim(c)]
     terms += [-c for c in row.denominator.terms.values() if np.ndim(c)]
-    if robust.has_maxima(row.numerator) or not terms:
+    if robust.has_maxima(row.numerator) or robust.has_maxima(row.denominator) or not terms:
         return none
     held = ratio > -np.inf
     hardest = held

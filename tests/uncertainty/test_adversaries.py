@@ -1,0 +1,104 @@
+"""Worst cases that no vertex is proved to hold beforehand: at the design found nothing in the box may be worse."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from formulations.uncertainty.worlds import Judged, judged, of_values
+from scenarios.questions import question
+from scenarios.uncertainty.drawing import box
+
+CARD: dict[str, Any] = {
+    "model": "roofline",
+    "machine": "gtx-titan-choi2014",
+    "given": {"intensity": 4},
+    "decide": {"flops": {"min": 1e9, "max": 1e15}, "throttle": {"min": 1, "max": 3}},
+    "uncertain": {
+        "intensity": {"uniform": [1, 10]},
+        "machine.constant_power": {"uniform": [100, 150]},
+        "machine.energy_per_flop": {"uniform": [2e-11, 4e-11]},
+        "machine.energy_per_byte": {"uniform": [2e-10, 4e-10]},
+        "machine.time_per_byte": {"uniform": [3e-12, 5e-12]},
+        "machine.usable_power": {"uniform": [120, 170]},
+    },
+    "objective": {"minimize": "power", "measure": "worst"},
+}
+"""Six numbers: the worst energy has the least intensity beside the greatest powers. Power peaks inside the box."""
+
+
+def at_all_vertices(text: dict[str, Any], design: dict[str, Any]) -> Judged:
+    """A design at every vertex of the box."""
+    asked = dse.load(text)
+    ends = box(question(asked).uncertain)
+    corners = np.array(list(itertools.product(*ends.values()))).T
+    plain = {k: v for k, v in text.items() if k != "uncertain"}
+    goal = {k: v for k, v in text["objective"].items() if k != "measure"}
+    certain = question(dse.load({**plain, "objective": goal}))
+    return judged(of_values(certain, dict(zip(ends, corners, strict=True))), design)
+
+
+def test_a_limit_holds_at_the_vertex_where_it_is_worst() -> None:
+    """Energy was kept in three worlds, of which none has the least intensity beside dear bytes."""
+    text = {**CARD, "limits": {"performance": {"min": 1e11}, "energy": {"max": 1000}}}
+    told = dse.solve(text)
+    assert told.status == "optimal"
+    at = at_all_vertices(text, told.variables)
+    assert max(r.max() for r in at.ratios.values()) <= 1 + 1e-8
+    # performance is least with the least intensity, slow bytes and little power to use
+    assert told.limits["performance"].value == pytest.approx(at.metrics["performance"].min(), rel=1e-9)
+
+
+def test_the_values_that_would_do_do() -> None:
+    limits = {"time": {"min": 1}, "energy": {"max": 500}}
+    told = dse.solve({**CARD, "limits": limits})
+    assert told.status == "infeasible"
+    assert told.conflict.keys() == {"time", "energy"}
+    for name, side in (("time", "min"), ("energy", "max")):
+        room = {"min": 1 - 1e-5, "max": 1 + 1e-5}[side]
+        text = {**CARD, "limits": {**limits, name: {side: told.conflict[name] * room}}}
+        there = dse.solve(text)
+        assert there.status == "optimal"
+        assert max(r.max() for r in at_all_vertices(text, there.variables).ratios.values()) <= 1 + 1e-8
+
+
+def test_a_greatest_power_of_the_worst_case() -> None:
+    """Power divides by time, a maximum: the dividing form holds it with a negative power."""
+    text = {
+        **CARD,
+        "objective": {"maximize": "power", "measure": "worst"},
+        "limits": {"energy": {"max": 1000}},
+    }
+    told = dse.solve(text)
+    assert told.status == "optimal"
+    at = at_all_vertices(text, told.variables)
+    assert told.objective == pytest.approx(at.objective.min(), rel=1e-8)
+    # without a throttle the power is as large as it can be
+    assert told.variables["throttle"] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_worst_energy_of_work_of_unknown_size() -> None:
+    """Energy grows with the work, which the shares divide by differences: the vertex is that of the design found."""
+    text = {
+        "model": "partition",
+        "machine": {"cpu": "i7-2600k-tang2017", "gpu": "gtx-titan-tang2017"},
+        "given": {
+            "regions": [
+                {"name": "stream", "flops": "200 Gflop", "bytes": "400 GB"},
+                {"name": "dense", "flops": "3 Tflop", "bytes": "100 GB"},
+            ]
+        },
+        "uncertain": {"regions.dense.flops": {"uniform": ["1 Tflop", "3 Tflop"]}},
+        "objective": {"minimize": "energy", "measure": "worst"},
+    }
+    told = dse.solve(text)
+    assert told.status == "optimal"
+    at_most = dse.solve(
+        {k: v for k, v in text.items() if k not in ("uncertain", "objective")}
+        | {"objective": {"minimize": "energy"}}
+    )
+    assert told.objective == pytest.approx(at_most.objective, rel=1e-9)
