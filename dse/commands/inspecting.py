@@ -91,7 +91,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
                 raise failures.refused(asked.file, first, failure) from failure
             trouble = failures.in_words(first, failure)
     choices = max(math.prod(len(d.choices) for d in q.decide if d.choices is not None) for q in asked_about)
-    unsure = uncertain_words.record(question)
+    unsure, limits = uncertain_words.record(question), limit_names(question, gaps=False)
     command = _command(asked, grid, question)
     swept = scenarios.grid(worlds.decided_late(asked)) if command == "sweep" else grid
     return {
@@ -104,7 +104,8 @@ def _described(asked: Scenario) -> dict[str, Any]:
         "choices": choices if choices > 1 else 0,
         **_decided_on_grid(grid),
         "objectives": {g.name: "max" if g.maximize else "min" for g in question.objectives},
-        "limits": list(limit_names(question, gaps=False)),
+        "limits": limits,
+        "own_limits": [m.name for m in question.model.limits if m.name in limits],
         "uncertain": unsure,
         "axes": {a.name: len(a.values) for a in swept.axes},
         "points": swept.size,
@@ -164,6 +165,8 @@ def _decided_on_grid(grid: Grid) -> dict[str, list[str]]:
 
 
 def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
+    from results.telling.limit_rows import by_family
+
     goals = ", ".join(f"{sense} {name}" for name, sense in told["objectives"].items())
     choices = f", for each of {told['choices']} choices" if told["choices"] else ""
     axes = " × ".join(f"{n} {name}" for name, n in told["axes"].items())
@@ -175,7 +178,7 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
         ("but", told["trouble"]),
         ("decides", _decisions(told)),
         ("objective", goals or ("any design within the limits" if told["decide"] else "none")),
-        ("limits", ", ".join(told["limits"])),
+        ("limits", some_of(by_family(told["limits"], told["own_limits"]), MOST_NAMES_SAID)),
         ("uncertain", some_of(list(_unsure(told)), MOST_NAMES_SAID)),
         ("sampled", told["uncertain"].get("uncertain.sampling", "")),
         ("judged by", _judged(told["uncertain"])),

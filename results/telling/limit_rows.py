@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from results.telling import division, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from results.telling.facts import Facts, LimitState
 
@@ -33,6 +34,16 @@ def rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
             told.add(family)
             found.append(_row_of_limits_held(family, alike[family]))
     return tuple(found)
+
+
+def by_family(names: Sequence[str], own: Collection[str]) -> list[str]:
+    """Return names of limits, of a family of the model's ``own`` as many as have one row: "housed (28 limits)"."""
+    counts = Counter(_family(n) for n in names if n in own and "." in n)
+    found = {
+        f"{_family(n)} ({k} limits)" if n in own and (k := counts[_family(n)]) >= FAMILY_LIMITS else n: None
+        for n in names
+    }
+    return list(found)
 
 
 def _families(solution: Facts) -> Mapping[str, Mapping[str, LimitState]]:

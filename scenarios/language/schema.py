@@ -18,6 +18,7 @@ from scenarios.language.cells import (
     GivenEntry,
     Headers,
     Idle,
+    LeftOut,
     Level,
     Lists,
     MachineEntry,
@@ -87,8 +88,8 @@ class Judging(Part):
     """The measure: "mean" or "worst"."""
     quantile: Level | None = None
     """Instead of measure: the value that it stays within with this probability."""
-    cvar: Level | None = None
-    """Instead of measure: the mean of the worst, 0.9 of the worst tenth."""
+    cvar: LeftOut | None = None
+    """Instead of measure: the mean of the worst, 0.9 of the worst tenth, 0 of all."""
 
 
 class Front(Part):
@@ -117,8 +118,8 @@ class Goal(Part):
     """With [uncertain]: the measure of the objective that is optimised, "mean" or "worst"."""
     quantile: Level | None = None
     """Instead of measure: the value that the objective stays within with this probability."""
-    cvar: Level | None = None
-    """Instead of measure: the mean of the worst, 0.9 of the worst tenth."""
+    cvar: LeftOut | None = None
+    """Instead of measure: the mean of the worst, 0.9 of the worst tenth, 0 of all."""
     measures: dict[str, Judging] = {}
     """With [uncertain]: measures of metrics, each under a name of the file's own, which is
     minimised or limited: tail_energy = { of = "energy", cvar = 0.9 }."""

@@ -42,6 +42,18 @@ values = ["CO", "CP"]
     return file
 
 
+def test_check_counts_the_limits_of_a_family() -> None:
+    """A station of several types has four limits of the model's own for each kind of socket and card."""
+    told = dse_("check", "station_cheapest_mix_in_10_kw").output
+    (line,) = (x for x in told.splitlines() if x.startswith("  limits"))
+    assert line.split(None, 1)[1].startswith(
+        "throughput, power, types, housed (28 limits), needed (28 limits), "
+    )
+    assert len(line) < 200
+    every = json.loads(dse_("check", "station_cheapest_mix_in_10_kw", "--json").output)["limits"]
+    assert len(every) > 90
+
+
 def test_check_tells_all_classes_of_a_grid(swept: Path):
     shown = dse_("check", swept).stdout
     assert "evaluation or LP" in shown

@@ -12,6 +12,7 @@ from uncertain_questions import BODIES, asked
 import scenarios
 from scenarios.questions import grid, question
 from scenarios.uncertain import at_samples, box, draw, nominal, uncertain_of
+from scenarios.uncertainty import uncertain_words
 
 
 def uncertain(spreads: dict[str, Any], **sampling: Any) -> Any:
@@ -177,3 +178,13 @@ def test_a_cell_that_is_no_number_is_one_mistake(tmp_path: Any) -> None:
         scenarios.grid(scenarios.load(file))
     (problem,) = told.value.problems
     assert problem.wrong == 't.csv line 3: "many" is not a finite number'
+
+
+def test_the_worst_of_which_none_is_left_out_is_the_mean() -> None:
+    """As on an axis: the level 0 of a CVaR is every sample."""
+    q = question(scenarios.load(asked({"bodies": BODIES}, objective__cvar=0)))
+    assert q.measure is not None
+    assert (q.measure.kind, q.measure.level) == ("cvar", 0.0)
+    assert uncertain_words.measure(q.measure) == "the mean"
+    with pytest.raises(scenarios.ScenarioError, match="0 is the mean"):
+        scenarios.load(asked({"bodies": BODIES}, objective__cvar=1))

@@ -174,7 +174,7 @@ def _where_values_fail(
     for name, value in solution.conflict.items():
         low, high = evaluation.bounds(asked.nominal).get(name, (None, None))
         for side, end, sign in (("max", high, 1.0), ("min", low, -1.0)):
-            if end is not None and sign * (value - end) > 0.0:
+            if value is not None and end is not None and sign * (value - end) > 0.0:
                 moved = value + sign * ROOM_AT_VALUES * abs(value)
                 ask = partial(_with_limit_alone, RowKey(name, side), moved)
                 values, *_ = _until_nothing_is_worse(asked.changed(ask), values, solve)
