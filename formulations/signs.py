@@ -128,6 +128,6 @@ def corners(found: Sequence[Worst], box: Mapping[str, Span]) -> dict[str, np.nda
         if sum(not s for s in one.signs.values()) > MOST_UNSIGNED:
             raise NotPosynomial(f"more than {MOST_UNSIGNED} uncertain numbers whose worse end is not proved")
         places.update(dict.fromkeys(one.vertices(names)))
-    at = np.array(list(places)).reshape(len(places), len(names))
+    at = np.array(list(places), dtype=int).reshape(len(places), len(names))
     ends = np.array([box[n] for n in names])
     return {n: ends[k][at[:, k]] for k, n in enumerate(names)}

@@ -30,6 +30,17 @@ CARD: dict[str, Any] = {
 }
 """Six numbers: the worst energy has the least intensity beside the greatest powers. Power peaks inside the box."""
 
+SHARED: dict[str, Any] = {
+    "model": "partition",
+    "machine": {"cpu": "i7-2600k-tang2017", "gpu": "gtx-titan-tang2017"},
+    "given": {
+        "regions": [
+            {"name": "stream", "flops": "200 Gflop", "bytes": "400 GB"},
+            {"name": "dense", "flops": "3 Tflop", "bytes": "100 GB"},
+        ]
+    },
+}
+
 
 def at_all_vertices(text: dict[str, Any], design: dict[str, Any]) -> Judged:
     """A design at every vertex of the box."""
@@ -84,14 +95,7 @@ def test_a_greatest_power_of_the_worst_case() -> None:
 def test_a_worst_energy_of_work_of_unknown_size() -> None:
     """Energy grows with the work, which the shares divide by differences: the vertex is that of the design found."""
     text = {
-        "model": "partition",
-        "machine": {"cpu": "i7-2600k-tang2017", "gpu": "gtx-titan-tang2017"},
-        "given": {
-            "regions": [
-                {"name": "stream", "flops": "200 Gflop", "bytes": "400 GB"},
-                {"name": "dense", "flops": "3 Tflop", "bytes": "100 GB"},
-            ]
-        },
+        **SHARED,
         "uncertain": {"regions.dense.flops": {"uniform": ["1 Tflop", "3 Tflop"]}},
         "objective": {"minimize": "energy", "measure": "worst"},
     }
@@ -102,3 +106,18 @@ def test_a_worst_energy_of_work_of_unknown_size() -> None:
         | {"objective": {"minimize": "energy"}}
     )
     assert told.objective == pytest.approx(at_most.objective, rel=1e-9)
+
+
+def test_five_numbers_of_none_a_worst_end_is_proved() -> None:
+    """Power of shared work divides by time; there is no vertex to begin with."""
+    spread = {
+        "regions.dense.flops": {"uniform": ["1 Tflop", "3 Tflop"]},
+        "regions.dense.bytes": {"uniform": ["50 GB", "150 GB"]},
+        "regions.stream.flops": {"uniform": ["100 Gflop", "300 Gflop"]},
+        "regions.stream.bytes": {"uniform": ["300 GB", "500 GB"]},
+        "machine.gpu.constant_power": {"uniform": [58, 70]},
+    }
+    text = {**SHARED, "uncertain": spread, "objective": {"maximize": "power", "measure": "worst"}}
+    told = dse.solve(text)
+    assert told.status in ("optimal", "feasible")
+    assert told.objective <= at_all_vertices(text, told.variables).objective.min() * (1 + 1e-8)

@@ -12,7 +12,6 @@ Designs are the optima without the samples that fail most at a relaxed design, b
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -131,20 +130,19 @@ class _Programs:
         low, high = low.copy(), high.copy()
         if not some.size:
             return low, high
-        rows = np.concatenate([np.zeros((some.size, 1)), logc[some]], axis=1)
-        rows[:, 1 : ptr[1] + 1] -= level[some, None]
-        for v, sign in itertools.product(range(low.shape[1]), (1.0, -1.0)):
-            aim = np.zeros((1, low.shape[1]))
-            aim[0, v] = sign
-            r = self.solve(
-                np.concatenate([aim, exponents]), rows, np.append(0, ptr + 1), low[some], high[some],
-                hurried=True, content=np.ones(some.size, bool),
-            )  # fmt: skip
-            end = np.where(np.isfinite(r.bound) & (r.status != INFEASIBLE), sign * r.bound, sign * -np.inf)
-            if sign > 0:
-                low[some, v] = np.maximum(low[some, v], end)
-            else:
-                high[some, v] = np.minimum(high[some, v], end)
+        n = low.shape[1]
+        # one goal of a term for each number and end, of which each program has one: they are solved in one call
+        aims = np.repeat(np.where(np.eye(2 * n) > 0, 0.0, -np.inf), some.size, axis=0)
+        rows = np.tile(logc[some], (2 * n, 1))
+        rows[:, : ptr[1]] -= np.tile(level[some], 2 * n)[:, None]
+        r = self.solve(
+            np.concatenate([np.eye(n), -np.eye(n), exponents]), np.concatenate([aims, rows], axis=1),
+            np.append(0, ptr + 2 * n), np.tile(low[some], (2 * n, 1)), np.tile(high[some], (2 * n, 1)),
+            hurried=True, content=np.ones(len(rows), bool),
+        )  # fmt: skip
+        ends = np.where(np.isfinite(r.bound) & (r.status != INFEASIBLE), r.bound, -np.inf)
+        least, most = ends.reshape(2, n, some.size).transpose(0, 2, 1)
+        low[some], high[some] = np.maximum(low[some], least), np.minimum(high[some], -most)
         low[some], high[some] = self._allowed_within(low[some], high[some], low[some], high[some])
         crossed = np.asarray((low > high).any(1))
         return np.where(crossed[:, None], high, low), np.where(crossed[:, None], low, high)
@@ -239,9 +237,9 @@ class _Programs:
         y, value = self.values(points, found.x)
         return points[found.known], y[found.known], value[found.known]
 
-    def best_near(self, points: Indices, y: Array, *, tied: bool) -> Optima:
-        """Find the best designs without the samples that fail most at designs ``y``."""
-        return at_points.minimise(self._without_failing(points, y), self.solve, tied=tied)
+    def best_near(self, points: Indices, y: Array) -> Optima:
+        """Find the best designs by the tie rule without the samples that fail most at designs ``y``."""
+        return at_points.minimise(self._without_failing(points, y), self.solve)
 
     def _without_failing(self, points: Indices, y: Array) -> Master:
         master = self.master.at(points)
@@ -301,9 +299,15 @@ def minimise(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: 
     found, best = _search_tree(p), at_points.nothing(master.asked)
     best.refuted[:] = found.status == INFEASIBLE
     good = np.flatnonzero((found.status == OPTIMAL) & ~np.isnan(found.y[:, 0]))
-    if not good.size:
+    goal = master.exact
+    assert goal is not None, "the measure is one posynomial"
+    if not tied:
+        for n, x in at_points.designs(master.asked, found.y[good]).items():
+            best.x[n][good] = x[:, 0]
+        best.bound[good] = goal.to_user(np.minimum(found.bound[good], found.value[good]))
+    if not tied or not good.size:
         return best
-    there = p.best_near(good, found.y[good], tied=tied)
+    there = p.best_near(good, found.y[good])
     _, value = p.values(good, there.x)
     sure = there.known & (value <= found.value[good] + TIE)
     at = good[sure]
@@ -311,8 +315,6 @@ def minimise(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: 
         best.x[n][at] = values[sure]
     for key, values in there.multipliers.items():
         best.multipliers[key][at] = values[sure]
-    goal = master.exact
-    assert goal is not None, "the measure is one posynomial"
     best.bound[at] = goal.to_user(np.minimum(found.bound[at], value[sure]))
     return best
 
