@@ -81,21 +81,26 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance]) -> Wh
         return at_points.hold_together(Master(replace(own, goal=None), WORST), gp.solve)[0]
 
     def level(some: Points, name: str) -> np.ndarray:
-        sides, unknown = ends_of(worlds, name), np.full(some.size, np.nan)
-        if len(sides) > 1:
-            # which end gives is told point by point
-            return unknown
-        ((side, end),) = sides.items()
-        try:
-            loose = failing.eased(asked.at(some), RowKey(name, side), frozenset(names))
-            best = failing.best(loose, chances, gp.solve, tied=False)
-        except NotPosynomial:
-            return unknown
-        factor = best.x[EASED] if side == "max" else 1.0 / best.x[EASED]
-        # of a whole number only whole numbers do
-        value = best.x.get(name, np.broadcast_to(np.ravel(plain(end)), worlds.points)[some] * factor)
-        sure = best.known & ~ends.any_near(first, best.x)
-        return np.select([sure, best.refuted], [value, np.inf], np.nan)
+        found, left = np.full(some.size, np.nan), np.arange(some.size)
+        stated = {r.key.side: r.key for r in asked.rows if r.key.name == name}
+        # of two ends one gives and the other stays
+        for side, end in ends_of(worlds, name).items():
+            points, key = some[left], stated.get(side) or stated.get("model", RowKey(name, side))
+            try:
+                loose = failing.eased(asked.at(points), key, frozenset(names))
+                best = failing.best(loose, chances, gp.solve, tied=False)
+            except NotPosynomial:
+                found[left] = np.nan
+                break
+            factor = best.x[EASED] if side == "max" else 1.0 / best.x[EASED]
+            # of a whole number only whole numbers do
+            value = best.x.get(name, np.broadcast_to(np.ravel(plain(end)), worlds.points)[points] * factor)
+            sure = best.known & ~ends.any_near(first, best.x)
+            found[left] = np.select([sure, best.refuted], [value, np.inf], np.nan)
+            left = left[best.refuted]
+            if not left.size:
+                break
+        return found
 
     return Why(
         names,

@@ -88,11 +88,15 @@ class _Programs:
         ptr = np.cumsum([0, *(self.c.ptr[q + 1] - self.c.ptr[q] for q in rows)])
         low, high, bound = nodes.low.copy(), nodes.high.copy(), nodes.bound.copy()
         y, some = (low + high) / 2, np.arange(bound.size)
+        # what no design meets even with slack is refuted; a bound beside a design has none, which dear limits magnify
+        slack = np.where(np.isfinite(level), 0.0, LOG_HOLDS)
         for k in range(NODE_PASSES):
-            logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some])
+            logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some], slack[some])
             if k == PASSES_BEFORE_ENDS:
                 low[some], high[some] = self._ends(exponents, logc, ptr, low[some], high[some], level[some])
-                logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some])
+                logc, dead = self._coefficients(
+                    nodes.point[some], low[some], high[some], y[some], slack[some]
+                )
             enough = np.where(np.isfinite(level[some]), level[some] - CHANCE_GAP, np.nan)
             r = self.solve(
                 exponents, logc, ptr, low[some], high[some],
@@ -153,8 +157,13 @@ class _Programs:
             high[:, v] = parts.values_beside(logs, high[:, v], least[:, v], most[:, v])[0]
         return low, high
 
-    def _coefficients(self, point: Indices, low: Array, high: Array, at: Array) -> tuple[Array, Bools]:
-        """Coefficients of the programs of nodes, with the order of samples ``at`` some design; and which have none."""
+    def _coefficients(
+        self, point: Indices, low: Array, high: Array, at: Array, slack: Array
+    ) -> tuple[Array, Bools]:
+        """Coefficients of the programs of nodes, with the order of samples ``at`` some design; and which have none.
+
+        ``slack`` (B,): of limits, in logs.
+        """
         found = [self.logs[point, 0, self.terms(q)] for q in (0, *self.fixed)]
         dead = np.zeros(point.size, bool)
         for may_fail, rows in self.groups:
@@ -172,7 +181,7 @@ class _Programs:
                 ]
                 of = self.logs[point[:, None], among, self.terms(q)]
                 here = ~np.take_along_axis(fails, among, 1)
-                found += self._necessary(q, of, here, spare, low, high)
+                found += [r - slack[:, None] for r in self._necessary(q, of, here, spare, low, high)]
         return np.concatenate(found, axis=1), dead
 
     def _in_samples(
@@ -216,7 +225,7 @@ class _Programs:
             floor = middle + np.minimum(off * least[:, None], off * most[:, None]).sum(-1)
             above = np.where(here, np.log(np.maximum(floor, ratio.min(-1))), -np.inf)
             size = np.minimum(-np.sort(-above, axis=1)[every, np.minimum(spare, r)], 0.0)
-            found.append(one + np.where(here[every, r], size, -np.inf)[:, None] - LOG_HOLDS - LOST_IN_ROWS)
+            found.append(one + np.where(here[every, r], size, -np.inf)[:, None] - LOST_IN_ROWS)
         return found
 
     def designs(self, nodes: Nodes, y: Array) -> tuple[Indices, Array, Array]:
