@@ -171,10 +171,12 @@ def _level(value: Any) -> float:
     return number
 
 
-def _share_left_out(value: Any) -> float:
+def _level_from_zero(value: Any) -> float:
     number = _bare(value)
     if not 0 <= number < 1:
-        raise Wrong("this is not a share from 0 to below 1", "write a number such as 0.9; 0 is the mean")
+        raise Wrong(
+            "this is not a probability from 0 to below 1", "write a number such as 0.9; 0 is the mean"
+        )
     return number
 
 
@@ -272,7 +274,7 @@ Seed = Annotated[int, Check(_seed, float)]
 Method = Annotated[str, Check(_method_name, Literal["sobol", "random", "latin"])]
 MeasureName = Annotated[str, Check(_measure, Literal["mean", "worst"])]
 Level = Annotated[float, Check(_level, float)]
-LeftOut = Annotated[float, Check(_share_left_out, float)]
+LeftOut = Annotated[float, Check(_level_from_zero, float)]
 Confidence = Annotated[float, Check(_confidence, float)]
 Correlations = Annotated[tuple[tuple[str, str, float], ...], Check(_pairs, list[list[str | float]])]
 Storage = Annotated[str, Check(_storage, str)]
