@@ -355,9 +355,11 @@ def balance(n: Numbers) -> tuple[Array, Array]:
     """Factors of rows and continuous columns that bring the numbers near 1; whole numbers stay as they are."""
     size = np.abs(n.rows[:, :-1])
     row, column = np.ones(len(size)), np.ones(size.shape[1])
+    shared = np.count_nonzero(size, axis=1) > 1
     for _ in range(SCALING_PASSES):
         row = _reciprocal((size * column).max(axis=1, initial=0.0))
-        wide = (size * row[:, None]).max(axis=0, initial=0.0)
+        # a row of one number is an end of it, whatever its unit
+        wide = (size * row[:, None])[shared].max(axis=0, initial=0.0)
         column = np.where(n.integer, 1.0, _reciprocal(wide))
     row = _reciprocal((size * column).max(axis=1, initial=0.0))
     return row, column

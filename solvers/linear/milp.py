@@ -241,7 +241,7 @@ def face(best: Result) -> Numbers:
     size = np.abs(cost[:-1]) + np.abs(y) @ np.abs(n.rows[:, :-1])
     reduced = cost[:-1] + y @ n.rows[:, :-1]
     held = np.abs(reduced) > 1e-7 * np.where(size > 0, size, 1.0)
-    row_size = np.abs(n.rows[:, :-1]).max(axis=1, initial=0.0)
-    tight = n.equal | (y * row_size > 1e-9 * max(float(np.abs(cost).max(initial=0.0)), ABOVE_ZERO))
+    # of each column, since each has a unit of its own
+    tight = n.equal | (y[:, None] * np.abs(n.rows[:, :-1]) > 1e-9 * np.maximum(size, ABOVE_ZERO)).any(axis=1)
     at = best.u[:-1]
     return replace(n, equal=tight, low=np.where(held, at, n.low), high=np.where(held, at, n.high))

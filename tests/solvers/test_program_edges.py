@@ -127,3 +127,24 @@ def test_shares_that_come_to_one_leave_nothing(shares: tuple[float, ...]):
     machine = dict(zip((*names, "last"), (CPU, GPU, TITAN, GPU), strict=True))
     found = dse.solve(partition(machine, [{"name": "a", "flops": 1e9, "bytes": 1e9}], given=given))
     assert found.metrics["share.a.last"] == 0.0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.07, 0.5])
+@pytest.mark.parametrize("goal", ["energy", "power", "time"])
+def test_how_much_work_is_decided_is_found_beside_given_shares(goal: str, share: float):
+    """Flops of 1e12 stand in rows of seconds: a bound of theirs gave its unit to what was a rounding error then."""
+    regions = [
+        {"name": "stream", "flops": "200 Gflop", "bytes": "400 GB"},
+        {"name": "dense", "bytes": "100 GB"},
+    ]
+    shares = {"share.stream.cpu": share, "share.dense.cpu": 0.0}
+    asked = partition({"cpu": CPU, "gpu": TITAN}, regions, objective={"maximize": goal}, given=shares)
+    found = dse.solve(asked | {"decide": {"regions.dense.flops": {"min": 1e12, "max": 3e12}}})
+    assert found.status is Status.OPTIMAL
+    each = []
+    for flops in np.linspace(1e12, 3e12, 9):
+        fixed = partition(
+            {"cpu": CPU, "gpu": TITAN}, [regions[0], regions[1] | {"flops": flops}], given=shares
+        )
+        each.append(dse.solve(fixed).metrics[goal])
+    assert found.objective == pytest.approx(max(each), rel=EXACT)

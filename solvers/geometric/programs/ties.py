@@ -267,7 +267,7 @@ def _as_good(c: Canonical, y: Array, other: Array) -> Bools:
 
 def _is_free(c: Canonical) -> bool:
     """Whether nothing is to be minimised."""
-    return not c.exponents[: c.ptr[1]].any()
+    return not c.exponents[: c.ptr[1]].any() and all(d.row > 0 for d in c.divisors)
 
 
 def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canonical, Array, Array]:
