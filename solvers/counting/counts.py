@@ -16,7 +16,7 @@ from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Some, atoms
 from formulations.arithmetics.many import Array, plain
-from formulations.programs.program import Run, stated
+from formulations.programs.program import stated
 from formulations.programs.program_rows import column_ends, matrix
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
@@ -68,7 +68,7 @@ class Counts:
     under: Forms | None = None
 
     def value(self, u: Array) -> Array:
-        """What is minimised, at a design (n, P) of each point."""
+        """What is minimised (..., P), at designs of each point (n, ..., P)."""
         cost = self.cost.at(u)[0]
         return cost if self.under is None else np.asarray(cost / self.under.at(u)[0])
 
@@ -95,11 +95,11 @@ class Counts:
         )
 
 
-def counts(question: Question, count: int, known: Run | None = None) -> Counts:
-    """Read a question; raises NotLeast or NotPosynomial where it is of another kind. ``known``: the model's run."""
+def counts(question: Question, count: int) -> Counts:
+    """Read a question; raises NotLeast or NotPosynomial where it is of another kind."""
     if not all(d.integer and d.values is None and d.choices is None for d in question.decide):
         raise NotLeast("something decided is not a whole number")
-    s = stated(question, known=known)
+    s = stated(question)
     if s.goal is None or s.others:
         raise NotLeast("there is not one objective")
     goal, over = _cost(s.goal)

@@ -1,4 +1,4 @@
-"""Affine forms of whole numbers as rows, at one point or at many, and what is left of them where some are known."""
+"""Affine forms of whole numbers as rows, at one point or at many."""
 
 from __future__ import annotations
 
@@ -9,10 +9,6 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.arithmetics.many import Array
-from solvers.linear import least_parts
-
-MET_ROUNDING = 1e-9
-"""What a constant row may be above 0 by rounding."""
 
 Indices = NDArray[np.intp]
 
@@ -35,26 +31,13 @@ class Forms:
         """What they say at least at every point, of columns that are not below 0."""
         return Forms(self.columns, self.a.min(axis=2, keepdims=True), self.k.min(axis=1, keepdims=True))
 
-    def left(self, known: Array) -> Forms:
-        """What is left of them where some columns (those that are not NaN) are known."""
-        own = known[self.columns]
-        free = np.isnan(own)
-        there = np.flatnonzero(~free & (own != 0.0))
-        k = self.k + np.einsum("j,ijp->ip", own[there], self.a[:, there]) if there.size else self.k
-        return Forms(self.columns[free], self.a[:, free], k)
-
-    def asking(self, low: Array, high: Array) -> Forms:
-        """Those of them that something between the ends (n,) breaks, or may break somewhere."""
-        if self.columns.size and not self.alike:
-            return self
-        ends = (e[self.columns, None] for e in (low, high))
-        most = least_parts.most(self.a, self.k, *ends) if self.columns.size else self.k - MET_ROUNDING
-        broken = (most > 0.0).any(axis=1)
-        return Forms(self.columns, self.a[broken], self.k[broken])
-
     def at(self, u: Array) -> Array:
-        """Their values at a design of each point (n, P)."""
-        return np.asarray(np.einsum("ijp,jp->ip", self.a, u[self.columns]) + self.k)
+        """Their values (m, ..., P) at designs of each point (n, ..., P)."""
+        k, *terms = (
+            np.expand_dims(x, tuple(range(1, u.ndim - 1))) for x in (self.k, *np.moveaxis(self.a, 1, 0))
+        )
+        # term by term: what comes of a point may not depend on how many there are
+        return np.asarray(sum((a * u[j] for j, a in zip(self.columns, terms, strict=True)), start=k))
 
 
 def joined(every: Sequence[Forms], columns: Indices) -> Forms:

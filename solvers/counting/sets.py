@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,10 @@ from solvers.linear.points import lp, mixed
 from solvers.outcome import INFEASIBLE, OPTIMAL
 
 COUNT_PASSES = 4
+MET_ROUNDING = 1e-9
+"""What a constant row may be above 0 by rounding."""
+CASES_TOGETHER = 20_000
+"""Sets times points that are looked at together."""
 NEAR_OBJECTIVE = 1e-6
 """Of the objective: a set that rounding may make that much better is looked at."""
 
@@ -58,6 +62,22 @@ def listed(c: Counts) -> Mask:
     return np.asarray(found[:, flags] > 0.0)
 
 
+def eased(c: Counts, dropped: Collection[Limit]) -> Iterator[tuple[Mask, bool]]:
+    """The sets without some limits on what is there, and that these are all.
+
+    Where they are too many: the sets if each allows one more of what it is about, two more and so on.
+    """
+    others = tuple(x for x in c.limits if x not in dropped)
+    with suppress(NotLeast):
+        yield listed(replace(c, limits=others)), True
+        return
+    with suppress(NotLeast):
+        for more in itertools.count(1):
+            forms = [replace(x.form, k=x.form.k - more * np.abs(x.form.a).min()) for x in dropped]
+            wider = (replace(x, form=form) for x, form in zip(dropped, forms, strict=True))
+            yield listed(replace(c, limits=(*others, *wider))), False
+
+
 def _amounts_by_others(c: Counts) -> Array:
     """Rows by which no amount is there that cannot be, by the model's own rows, without another that is not."""
     count, amounts = len(c.names), len(c.own)
@@ -77,12 +97,12 @@ def _amounts_by_others(c: Counts) -> Array:
 def best_of_sets(
     c: Counts, kept: Collection[Limit], there: Mask, also: Collection[Limit] = ()
 ) -> Iterator[Found]:
-    """The best designs at every point by the limits ``kept``, with each set of amounts that may be there.
+    """The best designs at every point by the limits ``kept``, of some sets of amounts (S, amounts) at a time.
 
     ``also``: limits that may only say, beside those, which numbers are 0 or have an end.
     """
     limits = {x.key: x for x in (*kept, *also)}
-    return map(partial(_best_of_set, c, _rows(c, kept)), *_ends_of_sets(c, list(limits.values()), there))
+    return _designs(c, _rows(c, kept), *_ends_of_sets(c, list(limits.values()), there))
 
 
 def _rows(c: Counts, kept: Collection[Limit]) -> list[Forms]:
@@ -128,40 +148,116 @@ def _ends_of_sets(
     return low, high
 
 
-def _best_of_set(c: Counts, kept: Sequence[Forms], low: Array, high: Array) -> Found:
-    """The best design at every point between the ends of one set, by some rows.
+@dataclass(frozen=True, slots=True)
+class _Cases:
+    """What some sets (S) leave open at every point (P, or 1 where those are alike).
+
+    Rows (m, c + 1, S, P), constants last, over ``columns`` (S, c), between ``low`` and ``high`` (S, c); ``known``
+    (S, n): what all others are. Columns of a set that it does not leave open are in no row.
+    """
+
+    columns: Indices
+    known: Array
+    low: Array
+    high: Array
+    rows: Array
+
+    def form(self, of: Forms) -> Array:
+        """A form over the columns, and its constant (c + 1, S, P)."""
+        return np.asarray(_left(of, self.columns, self.low < self.high, self.known)[0])
+
+
+def _left(of: Forms, columns: Indices, open_: Mask, known: Array) -> Array:
+    """Forms over the columns that sets leave open, and what the others add up to (m, c + 1, S, P)."""
+    a, k = joined([of], np.arange(known.shape[1])).a[:, columns], of.at(known.T[..., None])[:, None]
+    a = np.where(open_.T[:, :, None], np.moveaxis(a, 2, 1), 0.0)
+    points = max(a.shape[-1], k.shape[-1])
+    return np.concatenate([np.broadcast_to(x, (*x.shape[:-1], points)) for x in (a, k)], axis=1)
+
+
+def _cases(kept: Sequence[Forms], low: Array, high: Array) -> _Cases:
+    """The cases of sets between their ends (S, n), without rows that are the same at all points and break nowhere."""
+    open_ = low < high
+    known, width = np.where(open_, 0.0, low), max(int(open_.sum(axis=1).max()), 1)
+    columns = np.argsort(~open_, axis=1, kind="stable")[:, :width]
+    low, high = (np.take_along_axis(e, columns, axis=1) for e in (low, high))
+    holds, closed = np.append(np.zeros(width), -1.0)[:, None, None], ~open_.any(axis=1, keepdims=True)
+    every = list[Array]()
+    for forms in kept:
+        rows = _left(forms, columns, low < high, known)
+        rows = np.where(closed & (rows[:, -1:] <= MET_ROUNDING), holds, rows)
+        if forms.alike:
+            asking = least_parts.most(rows[:, :-1, :, 0], rows[:, -1, :, 0], low.T, high.T) > 0.0
+            first = np.argsort(~asking, axis=0, kind="stable")[: asking.sum(axis=0).max(initial=0)]
+            asked = np.take_along_axis(asking, first, axis=0)[:, None, :, None]
+            rows = np.where(asked, np.take_along_axis(rows, first[:, None, :, None], axis=0), holds)
+        every.append(rows)
+    points = max(rows.shape[-1] for rows in every)
+    wide = [np.broadcast_to(rows, (*rows.shape[:-1], points)) for rows in every]
+    return _Cases(columns, known, low, high, np.concatenate(wide))
+
+
+def _designs(c: Counts, kept: Sequence[Forms], low: Array, high: Array) -> Iterator[Found]:
+    """The best designs between the ends of sets (S, n) at every point, by some rows, so many sets at a time.
+
+    Each is a Found of arrays (n, S, P) and (S, P). Its numbers are NaN where no least design is the best.
+    """
+    for some in _parts(len(low), c.count):
+        yield _best_of_cases(c, _cases(kept, low[some], high[some]))
+
+
+def _parts(count: int, points: int) -> list[Indices]:
+    """Which of so many sets are looked at together."""
+    return np.array_split(np.arange(count), -(-count * points // CASES_TOGETHER) or 1)
+
+
+def _best_of_cases(c: Counts, x: _Cases) -> Found:
+    """The best design of each case.
 
     Of a ratio of two things that are decided, the design with the most of what divides is the best where the rest is no
     larger there than it is at least.
     """
-    known, left = _left(c, kept, low, high)
-    free, columns = np.isnan(known), left.columns
-    if any((t.left(known).a < 0.0).any() for t in c.ties):
-        raise NotLeast("of several designs that are as good the least is not the one to hand out")
-    k, ends = np.broadcast_to(left.k, (len(left.k), c.count)), (low[free][:, None], high[free][:, None])
+    size = len(x.low), c.count
+
+    def flat(form: Array) -> Array:
+        wide = np.broadcast_to(form, (*form.shape[:-1], c.count))
+        return wide.reshape(*form.shape[:-2], size[0] * size[1])
+
+    rows, low, high = flat(x.rows), flat(x.low.T[..., None]), flat(x.high.T[..., None])
+
+    def prices(form: Forms) -> Array:
+        return flat(x.form(form)[:-1])
+
+    # of several designs that are as good the least is not the one to hand out
+    no = np.any([(prices(t) < 0.0).any(axis=0) for t in c.ties], axis=0) | np.zeros(low.shape[1], dtype=bool)
 
     def best_by(form: Forms, sign: float) -> Found:
-        price = sign * joined([form.left(known)], columns).a[0]
-        if (price < 0.0).any() and (high[free] * TIE >= 1.0).any():
-            raise NotLeast("a number may be so large that one more is no difference")
-        found = least_parts.best(left.a, k, *ends, price)
-        if found.near.all() and not found.lost.any():
-            raise NotLeast("some numbers cost something and others earn something")
-        u = np.repeat(np.where(free, 0.0, low)[:, None], c.count, axis=1)
-        u[free] = found.u
+        nonlocal no
+        price = sign * prices(form)
+        earning = price < 0.0
+        # a number may be so large that one more is no difference
+        no = no | (earning.any(axis=0) & ((high * TIE >= 1.0) & (low < high)).any(axis=0))
+        found = least_parts.best(rows[:, :-1], rows[:, -1], low, high, price)
+        # rounding may decide, or some numbers cost something where others earn something
+        no = no | (found.near & found.there)
         # at its own end what earns something may be without end
-        ended = ((price < 0.0) & (found.u >= ends[1])).any(axis=0)
-        return replace(found, u=u, near=found.near | (found.there & ended))
+        ended = (earning & (found.u >= high)).any(axis=0)
+        u = np.repeat(x.known.T[..., None], c.count, axis=2)
+        u[x.columns.T, np.arange(len(x.low))] = found.u.reshape(-1, *size)
+        near = found.near | (found.there & ended)
+        return Found(u, found.lost.reshape(size), found.met.reshape(size), near.reshape(size))
 
     found = best_by(c.cost, 1.0)
-    if c.under is None:
-        return found
-    most = best_by(c.under, -1.0)
-    if (c.under.left(known).a < 0.0).any() or not (c.under.at(most.u) > 0.0).all():
-        raise NotLeast("a ratio of what may be below zero")
-    least, there = c.cost.at(found.u)[0], c.cost.at(most.u)[0]
-    apart = there > least + least_parts.ROW_MET * np.abs(least)
-    return replace(most, met=found.met & most.met, near=found.near | most.near | (most.there & apart))
+    if c.under is not None:
+        most = best_by(c.under, -1.0)
+        # a ratio of what may be below zero
+        no = no | (prices(c.under) < 0.0).any(axis=0) | ~(c.under.at(most.u)[0] > 0.0).reshape(-1)
+        least, there = c.cost.at(found.u)[0], c.cost.at(most.u)[0]
+        apart = there > least + least_parts.ROW_MET * np.abs(least)
+        found = replace(most, met=found.met & most.met, near=found.near | most.near | (most.there & apart))
+    no = no.reshape(size)
+    u, lost = np.where(no, np.nan, found.u), np.where(no, 0.0, found.lost)
+    return Found(u, lost, found.met & ~no, found.near & ~no)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,92 +274,97 @@ class Best:
     unsure: Mask
 
 
-def best(c: Counts) -> Best:
+def best(c: Counts, there: Mask | None = None) -> Best:
     """The best design over all sets, ties settled: least cost, then ``ties``, then smaller numbers in file order.
 
+    ``there``: the sets (S, amounts); None: all.
     Of a set whose least design breaks rows that were left aside the linear program tells a bound; where that may be
     the best of a point, the set is searched.
     """
-    there = listed(c)
-    lows, highs = _ends_of_sets(c, c.limits, there)
+    there = listed(c) if there is None else there
+    ends = _ends_of_sets(c, c.limits, there)
     # of ends that other points have a say in, what is minimised at a point would have other digits
-    own_ends = list(zip(*_ends_of_sets(c, c.limits, there, alike=True), strict=True))
-    rows, every = _rows(c, c.limits), list[Found]()
-    searched = np.zeros(len(lows), dtype=bool)
-    for k, (low, high) in enumerate(zip(lows, highs, strict=True)):
-        try:
-            every.append(_best_of_set(c, rows, low, high))
-        except NotLeast:
-            searched[k], no = True, np.zeros(c.count, dtype=bool)
-            every.append(Found(np.repeat(low[:, None], c.count, axis=1), np.zeros(c.count), no, no))
-    there, met, near, lost = (
-        np.stack([getattr(f, n) for f in every]) for n in ("there", "met", "near", "lost")
-    )
-    wanted = np.stack([c.value(f.u) for f in every])
-    reached, value = np.where(there & met, wanted, np.inf), np.where(there, wanted, np.inf)
-    value[searched], low = -np.inf, reached.min(axis=0)
+    own_ends = _ends_of_sets(c, c.limits, there, alike=True)
+    rows = _rows(c, c.limits)
+    found = list(_designs(c, rows, *ends))
+    u = np.concatenate([f.u for f in found], axis=1)
+    lost, met, near = (np.concatenate([getattr(f, n) for f in found]) for n in ("lost", "met", "near"))
+    wanted = c.value(u)
+    reached = np.where((lost == 0.0) & met, wanted, np.inf)
+    value = np.where(np.isnan(wanted), -np.inf, np.where(lost == 0.0, wanted, np.inf))
+    low = reached.min(axis=0)
     doubt = ~met & (value <= designs.as_good_as(low))
-    for k in map(int, np.flatnonzero(doubt.any(axis=1))):
-        least, missed = _bound_of_set(c, rows, own_ends[k])
-        value[k] = np.where(doubt[k], np.maximum(value[k], least), value[k])
-        lost[k] = np.where(doubt[k], missed, lost[k])
+    for x, k, at in _programs(c, rows, own_ends, doubt):
+        least, missed = _bounds_of(c, x)
+        value[k, at], lost[k, at] = np.maximum(value[k, at], least), missed
     while (doubt := doubt & (value < np.inf) & (value <= designs.as_good_as(low))).any():
         # the most promising set of each point
-        first = np.where(doubt.any(axis=0), np.where(doubt, value, np.inf).argmin(axis=0), -1)
-        for k in map(int, np.unique(first[first >= 0])):
-            some = np.flatnonzero(first == k)
-            u, bound = _searched(c, rows, own_ends[k], some, low[some])
-            own = np.flatnonzero(~np.isnan(u).any(axis=0))
-            every[k].u[:, some[own]] = u[:, own]
-            reached[k, some[own]] = c.value(every[k].u)[some[own]]
-            value[k, some] = np.maximum(value[k, some], bound)
-            near[k, some] = doubt[k, some] = False
+        first = np.where(doubt, value, np.inf).argmin(axis=0) == np.arange(len(there))[:, None]
+        for x, k, at in _programs(c, rows, own_ends, doubt & first):
+            better, bound = _searched(c, x, low[at])
+            sought = ~np.isnan(better).any(axis=1)
+            u[:, k[sought], at[sought]] = better[sought].T
+            reached[k[sought], at[sought]] = c.value(u)[k[sought], at[sought]]
+            value[k, at] = np.maximum(value[k, at], bound)
+            near[k, at] = doubt[k, at] = False
         low = reached.min(axis=0)
     bound = value.min(axis=0)
     rounding = near & (wanted <= low + NEAR_OBJECTIVE * np.abs(low))
     # a design that rows left aside forbid says nothing where one that they allow is as good
     unsure = rounding.any(axis=0) | (designs.as_good_as(bound) < low)
     owner, tied = np.nonzero((reached <= designs.as_good_as(low)).T)
-    ties = (np.concatenate([t.at(f.u) for f in every]) for t in c.ties)
-    numbers = (np.stack([f.u[j] for f in every]) for j in range(len(c.names)))
-    levels = (level[tied, owner] for level in itertools.chain(ties, numbers))
+    levels = (level[tied, owner] for level in (*(t.at(u)[0] for t in c.ties), *u[: len(c.names)]))
     which = tied[designs.first_of_tied(owner, c.count, levels)]
-    u = np.empty((len(c.names), c.count))
-    for k, f in enumerate(every):
-        u[:, which == k] = f.u[: len(c.names), which == k]
-    return Best(dict(zip(c.names, u, strict=True)), low, bound, lost.min(axis=0), unsure)
-
-
-def _left(c: Counts, kept: Sequence[Forms], low: Array, high: Array) -> tuple[Array, Forms]:
-    """The columns of a set that its ends leave open, NaN among those that are known, and rows over them."""
-    known = np.where(low == high, low, np.nan)
-    return known, joined([f.left(known).asking(low, high) for f in kept], np.flatnonzero(np.isnan(known)))
+    best_u = u[: len(c.names), which, np.arange(c.count)]
+    return Best(dict(zip(c.names, best_u, strict=True)), low, bound, lost.min(axis=0), unsure)
 
 
 def _programs(
-    c: Counts, kept: Sequence[Forms], low: Array, high: Array
-) -> tuple[Array, tuple[Array, Array], Array, Callable[[Forms], Array]]:
-    """The programs of all points in one set: which columns are open, their ends, the rows, and any form over them."""
-    known, left = _left(c, kept, low, high)
-    free = np.isnan(known)
-
-    def form(of: Forms) -> Array:
-        return numbers(c, [of.left(known)], left.columns)[:, 0]
-
-    return free, (low[free], high[free]), numbers(c, [left], left.columns), form
+    c: Counts, kept: Sequence[Forms], ends: tuple[Array, Array], asked: Mask
+) -> Iterator[tuple[_Programs, Indices, Points]]:
+    """The programs of the sets and points ``asked`` (S, P), some at a time, with the sets and the points."""
+    some = np.flatnonzero(asked.any(axis=1))
+    for part in _parts(len(some), c.count) if some.size else ():
+        own, at = np.nonzero(asked[some[part]])
+        yield _Programs(_cases(kept, *(e[some[part]] for e in ends)), own, at), some[part][own], at
 
 
-def _bound_of_set(c: Counts, kept: Sequence[Forms], ends: tuple[Array, Array]) -> tuple[Array, Array]:
-    """A lower bound of the best of a set by its linear program, at every point, and by how much a row is broken.
+@dataclass(frozen=True, slots=True)
+class _Programs:
+    """Programs (N) of some of the sets at some of the points."""
+
+    cases: _Cases
+    own: Indices
+    at: Points
+
+    @property
+    def rows(self) -> Array:
+        """Rows (N, m, c + 1)."""
+        return self._some(self.cases.rows)
+
+    @property
+    def ends(self) -> tuple[Array, Array]:
+        """Ends of the columns (N, c)."""
+        return self.cases.low[self.own], self.cases.high[self.own]
+
+    def form(self, of: Forms) -> Array:
+        """A form (N, c + 1)."""
+        return self._some(self.cases.form(of))
+
+    def _some(self, forms: Array) -> Array:
+        return np.moveaxis(forms[..., self.own, self.at if forms.shape[-1] > 1 else 0], -1, 0)
+
+
+def _bounds_of(c: Counts, x: _Programs) -> tuple[Array, Array]:
+    """Lower bounds of the best of sets at points by their linear programs, and by how much a row is broken.
 
     Infinite where there is no design.
     """
-    _, ends, rows, form = _programs(c, kept, *ends)
-    cost, under, equal = form(c.cost), None, np.zeros(rows.shape[1], dtype=bool)
-    if c.under is not None:
-        under = form(c.under)
-        cost = cost if not under[:, :-1].any() else np.zeros_like(cost)
-    found = lp.solved(rows, equal, *ends, [cost], c.count)
+    rows, ends, cost = x.rows, x.ends, x.form(c.cost)
+    under, equal = None if c.under is None else x.form(c.under), np.zeros(rows.shape[1], dtype=bool)
+    if under is not None:
+        cost = np.where(under[:, :-1].any(axis=1, keepdims=True), 0.0, cost)
+    found = lp.solved(rows, equal, *ends, [cost], len(rows))
     bound = weak_duality(rows, equal, *ends, cost, found.y)
     missed = weak_duality(rows, equal, *ends, np.zeros(rows.shape[2]), found.y)
     none = (found.end == INFEASIBLE) & (missed > 0.0)
@@ -274,22 +375,17 @@ def _bound_of_set(c: Counts, kept: Sequence[Forms], ends: tuple[Array, Array]) -
     return np.select([found.end == OPTIMAL, none], [bound, np.inf], -np.inf), lost
 
 
-def _searched(
-    c: Counts, kept: Sequence[Forms], ends: tuple[Array, Array], some: Points, reached: Array
-) -> tuple[Array, Array]:
-    """The best designs of a set at some points by branch and bound (n, points), and bounds of what is minimised.
+def _searched(c: Counts, x: _Programs, reached: Array) -> tuple[Array, Array]:
+    """The best designs (N, n) of sets at points by branch and bound, and bounds of what is minimised.
 
     NaN where there is none that is as good as what is ``reached`` elsewhere.
     """
-    low = ends[0]
-    free, ends, rows, form = _programs(c, kept, *ends)
-    own = np.flatnonzero(free[: len(c.names)])
-    order = np.eye(rows.shape[2])[: own.size]
-    aims = [*(form(f)[some] for f in (c.cost, *c.ties)), *order]
-    under = [None if c.under is None else form(c.under)[some], *(None for _ in aims[1:])]
-    whole, equal = np.ones(rows.shape[2] - 1, dtype=bool), np.zeros(rows.shape[1], dtype=bool)
-    found = mixed.solved(rows[some], equal, *ends, whole, aims, some.size, reached, under)
-    u = np.repeat(low[:, None], some.size, axis=1)
-    u[free] = np.round(found.u[:, :-1].T)
-    u[:, found.end != OPTIMAL] = np.nan
-    return u, np.full(some.size, -np.inf) if found.bound is None else found.bound
+    rows, width = x.rows, x.rows.shape[2] - 1
+    aims = [*(x.form(f) for f in (c.cost, *c.ties)), *np.eye(width + 1)[:width]]
+    under = [None if c.under is None else x.form(c.under), *(None for _ in aims[1:])]
+    whole, equal = np.ones(width, dtype=bool), np.zeros(rows.shape[1], dtype=bool)
+    found = mixed.solved(rows, equal, *x.ends, whole, aims, len(rows), reached, under)
+    u = x.cases.known[x.own]
+    np.put_along_axis(u, x.cases.columns[x.own], np.round(found.u[:, :-1]), axis=1)
+    u = np.where(found.end[:, None] == OPTIMAL, u, np.nan)
+    return u, np.full(len(rows), -np.inf) if found.bound is None else found.bound

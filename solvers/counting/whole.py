@@ -25,11 +25,12 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Array, Differ, Points, plain
 from formulations.grids import divided, over_grid
-from formulations.programs.program import Run, is_linear, run
+from formulations.programs.program import is_linear
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
+from solvers import judgement
 from solvers.counting import counts, sets
 from solvers.counting.counts import Counts, Limit, NotLeast
 from solvers.explaining import wider
@@ -43,6 +44,7 @@ from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import FEWEST_POINTS, Offer, choices
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, by_set
+from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, over_choices
 from solvers.outcome import INFEASIBLE, OF_SETS, OPTIMAL, Outcome
 
@@ -52,6 +54,8 @@ WHOLE_TOGETHER, SET_NUMBERS_TOGETHER = 16_384, 20_000_000
 """Points answered together, and numbers of designs of all their sets."""
 WHOLE_ROUNDING = 1e-9
 """What a number of a linear program may be above a whole one by rounding."""
+PAST = 1e-9
+"""By how much more than it needs a limit is relaxed, where the best design there is looked for."""
 ROW_ROUNDING = 1e-9
 """What forbids an amount is beyond its limit by more than this."""
 
@@ -147,18 +151,12 @@ def next_changes(question: Question, now: float) -> dict[str, tuple[float, float
         least = float(aimed.user(best.value)[0])
         if best.unsure[0] or not 1.0 < least < math.inf:
             continue
-        limits = [
-            replace(x, minimum=None if x.minimum is None else x.minimum / least)
-            if key.side == "min"
-            else replace(x, maximum=None if x.maximum is None else x.maximum * least)
-            for x in question.limits
-            if x.name == key.name
-        ]
-        others = [x for x in question.limits if x.name != key.name]
-        moved = optimum(replace(question, limits=(*others, *limits)))
-        if limits and moved is not None and moved.bound is not None:
-            value = limits[0].minimum if key.side == "min" else limits[0].maximum
-            assert value is not None, "this side is asked for"
+        bound, upper = judgement.bound_of(question, key), key.side == "max"
+        assert bound is not None, "a user's limit has a value"
+        # a limit that a design meets to the last digit is met by rounding only
+        far, value = (bound * by if upper else bound / by for by in (least * (1.0 + PAST), least))
+        moved = optimum(with_limit(question, key, far))
+        if moved is not None and moved.bound is not None:
             found[evaluation.label(key, keys)] = (value, moved.bound)
     return found
 
@@ -211,29 +209,47 @@ def why(question: Question, own: Points) -> Why:
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = divided.at(near, some)
-        factor = partial(_least_factor_by_search, asked, len(some), run(asked))
+
+        def factor(which: int) -> Array:
+            others = np.array([n != keys[which].name for n in names])
+            there = known.met(some, others) != CANNOT_HOLD
+            return np.where(there, _least_factor_by_search(asked, there, which), np.inf)
+
         return conflicts.feasible_values(asked, keys, conflict, factor)
 
     return Why(names, by_set(known.met), values, lambda some: divided.at(near, some))
 
 
-def _least_factor_by_search(question: Question, count: int, known: Run, which: int) -> Array:
-    """The least ratio of a limit (see ``conflicts.Factor``), by the nearest ends of the search that do not hold it."""
-    found = np.full(count, np.nan)
+def _least_factor_by_search(question: Question, asked: Mask, which: int) -> Array:
+    """The least ratio of a limit (see ``conflicts.Factor``), by the nearest ends of the search that do not hold it.
+
+    ``asked``: the points at which it is wanted.
+    """
+    found = np.full(len(asked), np.nan)
     for reach in (question.reach, *wider.STEPS):
-        try:
-            c = counts.aimed(counts.counts(replace(question, reach=reach), count, known), which)
-            best = sets.best(c)
-        except (NotLeast, Differ):
-            continue
-        there = np.isfinite(best.value)
-        free = np.all([u < high for u, high in zip(best.u.values(), c.high, strict=False)], axis=0)
-        with np.errstate(invalid="ignore"):
-            now = np.select([there & free, ~there & (best.lost > SURE)], [c.user(best.value), np.inf], np.nan)
-        found = np.where(np.isfinite(found), found, np.where(best.unsure, np.nan, now))
-        if np.isfinite(found).all():
+        left = np.flatnonzero(asked & ~np.isfinite(found))
+        if not left.size:
             break
+        with suppress(NotLeast, Differ):
+            every = counts.counts(replace(divided.at(question, left), reach=reach), left.size)
+            c, only = counts.aimed(every, which), [x for x in (every.limits[which],) if x.only]
+            for there, all_sets in sets.eased(every, only) if only else [(sets.listed(c), True)]:
+                now = _least_factor(c, sets.best(c, there))
+                found[left] = np.where(
+                    np.isfinite(found[left]) | (np.isinf(now) & ~all_sets), found[left], now
+                )
+                if np.isfinite(found[left]).all():
+                    break
     return found
+
+
+def _least_factor(c: Counts, best: sets.Best) -> Array:
+    """What was minimised at every point, infinite where there is no design and NaN where that is not known."""
+    there = np.isfinite(best.value)
+    free = np.all([u < high for u, high in zip(best.u.values(), c.high, strict=False)], axis=0)
+    with np.errstate(invalid="ignore"):
+        now = np.select([there & free, ~there & (best.lost > SURE)], [c.user(best.value), np.inf], np.nan)
+    return np.where(best.unsure, np.nan, now)
 
 
 def _limit_names(c: Counts) -> tuple[str, ...]:
@@ -324,19 +340,27 @@ class _Known:
         """Look at the best design of each set of amounts."""
         there, u = np.zeros(self.c.count, dtype=bool), np.zeros((len(self.c.names), self.c.count))
         for found in sets.best_of_sets(self.c, self._limits(rows), self.sets, also):
-            now = mine & ~there & found.there & found.met & ~found.near
-            u = np.where(now, found.u[: len(u)], u)
+            good = found.there & found.met & ~found.near
+            now = mine & ~there & good.any(axis=0)
+            u = np.where(now, found.u[: len(u), good.argmax(axis=0), np.arange(self.c.count)], u)
             there |= now
             if (there >= mine).all():
                 break
         self._show(u, there)
 
     def _by_sets(self, rows: Mask, mine: Mask) -> None:
-        """Try to refute every set of amounts, where all limits on what is there are kept."""
-        limits = self._limits(rows)
-        if all(x in limits for x in self.c.limits if x.only):
-            lost = [f.lost > SURE for f in sets.best_of_sets(self.c, limits, self.sets)]
-            self.refuted.append((mine & np.all(lost, axis=0), np.tile(rows, (self.c.count, 1))))
+        """Look for the best design of all sets, of which more and more are allowed where a limit on them is dropped."""
+        dropped = [x for x, k in zip(self.c.limits, rows, strict=True) if x.only and not k]
+        c = replace(self.c, limits=tuple(self._limits(rows)), ties=(), under=None)
+        for there, every in sets.eased(self.c, dropped) if dropped else [(self.sets, True)]:
+            best = sets.best(c, there)
+            nowhere = np.isinf(best.value) & (best.lost > SURE) & ~best.unsure
+            if every:
+                self.refuted.append((mine & nowhere, np.tile(rows, (self.c.count, 1))))
+            self._show(np.stack([*best.u.values()]), mine & np.isfinite(best.value))
+            mine = mine & nowhere
+            if not mine.any():
+                break
 
     def _show(self, u: Array, there: Mask) -> None:
         """Take in a design ``u`` (n, N) of some points."""

@@ -57,10 +57,10 @@ def minimise(n: Numbers, cost: Array, gap: float = 0.0, *, worse: float = math.i
     free = n.integer & (n.low < n.high)
     if not free.any():
         return _solved_linear_program(n.relaxed(), cost)
-    among = supports.groups(n)
-    chosen = _of_sets(n, cost) if among else None
-    if chosen is None and among:
-        chosen = supports.minimise(n, cost, gap, among, _solved_linear_program, _searched_integers)
+    few = n.rows[supports.few_of_several(n)]
+    chosen = _of_sets(n, cost) if len(few) else None
+    if chosen is None and len(few):
+        chosen = supports.minimise(n, cost, gap, few, _solved_linear_program, _searched_integers)
     return _searched_integers(n, cost, gap, worse) if chosen is None else chosen
 
 

@@ -156,5 +156,5 @@ def _one_of_many(p: Program, key: RowKey) -> bool:
 
     What one more of them buys is then often rounding alone, for which the search has no bounds.
     """
-    without = len(supports.groups(milp.numbers(p, drop=[key])))
-    return 0 < without < len(supports.groups(milp.numbers(p)))
+    kept, every = (supports.few_of_several(milp.numbers(p, drop=drop)).sum() for drop in ([key], []))
+    return bool(0 < kept < every)

@@ -292,3 +292,35 @@ def test_what_would_do_for_a_station_of_two_types_does_and_less_does_not():
             )
             asked = two_types(demand=f"{demand!r} op/s", cap=f"{cap!r} W")
             assert dse.solve(asked, depth="limits").status is status
+
+
+def test_a_sweep_tells_how_many_types_would_do():
+    """Without that limit too many sets of things are there to be listed: one more type is allowed at a time."""
+    asked = two_types(demand="36e12 op/s", cap="10 kW")
+    asked["sweep"] = {
+        "kinds": {"path": "limits.types.max", "values": [0, 2]},
+        "demand": {"path": "limits.throughput.min", "start": 30e12, "stop": 36e12, "num": 2},
+    }
+    grid = scenarios.grid(dse.load(asked))
+    plan = results.dataset.layout(grid)
+    arrays, left = whole.over(grid).solve(plan, (slice(0, 2), slice(0, 2)))
+    assert not left.any()
+    assert arrays["status"].tolist() == [[INFEASIBLE] * 2, [OPTIMAL] * 2]
+    for clash, values in zip(
+        arrays["binding"][0] == results.dataset.CONFLICTING, arrays["would_do"][0], strict=True
+    ):
+        assert np.flatnonzero(clash).tolist() == [0, 2]
+        assert values[2] == 1.0
+    assert tuple(asked["limits"]) == ("throughput", "power", "types")
+    one = asked["limits"] | {"types": {"max": 1}}
+    assert dse.solve(asked | {"limits": one, "sweep": {}}, depth="limits").status is Status.OPTIMAL
+
+
+def test_within_a_budget_that_one_type_breaks_two_would_do():
+    asked = two_types(demand="36e12 op/s", cap="10 kW")
+    budget = asked["limits"] | {"cost": {"max": 3.7e6}}
+    one = scenarios.grid(dse.load(asked | {"limits": budget | {"types": {"max": 1}}})).question(())
+    why = whole.why_alone(one)
+    assert why is not None
+    assert why.values(np.zeros(1, np.intp), ("types",))["types"].tolist() == [2.0]
+    assert dse.solve(asked | {"limits": budget}, depth="limits").status is Status.OPTIMAL

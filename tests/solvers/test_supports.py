@@ -51,9 +51,9 @@ def ways(seed: int, kinds: int, each: int, most: int) -> tuple[Numbers, np.ndarr
 @settings(deadline=None, max_examples=40)
 def test_the_least_is_that_of_the_whole_search(seed: int, kinds: int, each: int, most: int) -> None:
     n, cost = ways(seed, kinds, each, min(most, kinds - 1))
-    among = supports.groups(n)
-    assert len(among) == kinds + 1
-    branched = supports.minimise(n, cost, 0.0, among, highs._solved_linear_program, highs._searched_integers)
+    few = n.rows[supports.few_of_several(n)]
+    assert len(few) == kinds + 1
+    branched = supports.minimise(n, cost, 0.0, few, highs._solved_linear_program, highs._searched_integers)
     whole = highs._searched_integers(n, cost)
     assert branched is not None
     assert branched.end is whole.end
@@ -63,7 +63,8 @@ def test_the_least_is_that_of_the_whole_search(seed: int, kinds: int, each: int,
         assert branched.bound <= branched.value
         assert branched.bound == pytest.approx(whole.value, rel=2e-9)
         assert (n.rows @ branched.u <= 1e-6).all()
-        assert all(np.count_nonzero(branched.u[g.columns] > 0.5) <= g.most for g in among)
+        there = np.append(branched.u[:-1] > 0.5, True)
+        assert (few @ there <= 0.0).all()
 
 
 def test_a_demand_beyond_all_ways_is_infeasible() -> None:
@@ -72,7 +73,7 @@ def test_a_demand_beyond_all_ways_is_infeasible() -> None:
     assert highs.minimise(n, cost).end is End.INFEASIBLE
 
 
-def test_rows_of_other_numbers_are_no_groups() -> None:
+def test_rows_of_other_numbers_allow_no_few_of_several() -> None:
     n, _ = ways(5, 2, 2, 1)
     uneven, wide, even = n.rows[-1].copy(), n.rows[-1].copy(), n.rows[-1].copy()
     uneven[np.flatnonzero(uneven)[0]] = 2.0
@@ -82,20 +83,20 @@ def test_rows_of_other_numbers_are_no_groups() -> None:
     only = Numbers(
         np.array([uneven, wide, even]), np.zeros(3, dtype=bool), n.low, n.high, np.ones(size, dtype=bool)
     )
-    assert supports.groups(only) == []
+    assert not supports.few_of_several(only).any()
 
 
 def test_columns_that_nothing_gains_from_are_left_out() -> None:
     # a <= 0 follows from the first row; b makes room in the second row for nothing, c is wanted
     rows = np.array([[1.0, 0.0, 0.0, 0.0], [1.0, -2.0, 0.0, 0.0], [0.0, 0.0, -1.0, 3.0]])
     n = Numbers(rows, np.zeros(3, dtype=bool), np.zeros(3), np.full(3, 9.0), np.ones(3, dtype=bool))
-    made = supports.smaller(n, np.array([1.0, 1.0, 1.0, 0.0]))
-    assert made is not None
-    assert made.kept.tolist() == [False, False, True]
-    assert made.whole(np.array([3.0, 1.0])).tolist() == [0.0, 0.0, 3.0, 1.0]
+    cost = np.array([1.0, 1.0, 1.0, 0.0])
+    assert supports._ends(n, cost, n.low, n.high).tolist() == [0.0, 0.0, 9.0]
+    earning = np.array([1.0, -1.0, 1.0, 0.0])
+    assert supports._ends(n, earning, n.low, n.high).tolist() == [0.0, 9.0, 9.0]
 
 
 def test_rows_that_contradict_the_ends_leave_nothing() -> None:
     rows = np.array([[1.0, 1.0, -3.0]])
     n = Numbers(rows, np.zeros(1, dtype=bool), np.full(2, 2.0), np.full(2, 9.0), np.ones(2, dtype=bool))
-    assert supports.smaller(n, np.array([1.0, 1.0, 0.0])) is None
+    assert (supports._ends(n, np.array([1.0, 1.0, 0.0]), n.low, n.high) < n.low).any()
