@@ -25,7 +25,7 @@ from results.solution import Status
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
-from solvers.geometric.kernel import gp
+from solvers.geometric.kernel import gp, put_in
 from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
@@ -252,10 +252,10 @@ def _answered(
 def solver(width: int = 0, *, compiled: bool) -> Solver:
     """Return the kernel, compiled or not; ``width``: programs of fewer variables are widened to so many."""
     if not compiled:
-        return gp.solve
+        return partial(put_in.solve, gp.solve)
     from solvers.geometric.kernel import compiled_batch as kernel
 
-    return partial(kernel.solve, width=width)
+    return partial(put_in.solve, partial(kernel.solve, width=width))
 
 
 def _put_answers(
