@@ -167,7 +167,7 @@ def _plan(exponents: bytes, shape: tuple[int, int], offsets: bytes) -> _Plan | N
     reach: dict[int, list[Exponents]] = {}
     made = []
     for h in held:
-        forms = [_parts(A, ptr, k, left, reach, h, -1.0 / q) for k, q in zip(h.rows, h.power, strict=True)]
+        said = [_parts(A, ptr, k, left, reach, h, -1.0 / q) for k, q in zip(h.rows, h.power, strict=True)]
         reach[h.variable] = sorted({(0.0,) * left.size}.union(*said))
         if len(reach[h.variable]) > MOST_KINDS:
             return None
