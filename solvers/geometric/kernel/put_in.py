@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.formulas import ANY
 from solvers.geometric.kernel.gp_terms import LOG_ZERO, Array, Terms, terms
 from solvers.patterns import Indices, Rows
 
@@ -124,19 +125,28 @@ def _put_proved(
 ) -> Indices:
     """Put what policies prove into place; returns the points of which they do not."""
     points, policies, given_up = np.arange(len(lo)), list[_Policy](), []
-    enough = np.inf if how.get("enough") is None else how["enough"]
+    tol, enough = how.get("tol", 1e-9), how.get("enough")
     chosen = _values(plan, T, lo, hi, (lo + hi) / 2)[1]
     for _ in range(POLICIES):
         own, low, high = T.take(points), lo[points], hi[points]
         policies.append(_policy(plan, own, low, high, chosen))
         r, copies = _relaxed(kernel, plan, policies, low, high, _of(how, points))
-        judged, chosen = _judged(plan, own, policies, copies, low, high, r, how.get("tol", 1e-9))
-        good = (judged.status != gp.FAILED) | (judged.bound >= np.broadcast_to(enough, len(lo))[points])
-        found.put(points[good], judged.take(good))
-        # with the policy that is the right one by now the kernel has had its try
+        y = np.zeros(low.shape)
+        y[:, plan.left] = r.y[:, : plan.left.size]
+        y, chosen = _values(plan, own, low, high, y)
+        # with the policy that is the right one the kernel has had its try
         ends = np.any([(p.chosen == chosen).all(1) for p in policies], axis=0) | (r.status != gp.OPTIMAL)
-        given_up.append(points[~good & ends])
-        keep = np.flatnonzero(~good & ~ends)
+        good, some = ends.copy(), np.flatnonzero(ends | (tol >= ANY) | (enough is not None))
+        told = [p.take(some) for p in policies]
+        judged = _judged(
+            plan, own.take(some), told, copies, low[some], high[some], r.take(some), y[some], tol
+        )
+        good[some] = judged.status != gp.FAILED
+        if enough is not None:
+            good[some] |= judged.bound >= enough[points[some]]
+        found.put(points[some[good[some]]], judged.take(good[some]))
+        given_up.append(points[ends & ~good])
+        keep = np.flatnonzero(~ends & ~good)
         points, policies, chosen = points[keep], [p.take(keep) for p in policies], chosen[keep]
         if not points.size:
             break
@@ -327,37 +337,42 @@ def _judged(
     lo: Array,
     hi: Array,
     r: gp.Result,
+    y: Array,
     tol: float,
-) -> tuple[gp.Result, Indices]:
-    """What the programs of policies prove of those that stood before, at the design where these ended.
+) -> gp.Result:
+    """What the programs of policies prove of those that stood before, at the designs y where they ended.
 
-    Where there is no design, with what is put in as large as these policies have it. Also what is chosen there.
+    Where there is no design, with what is put in as large as these policies have it.
     """
     (count, n), none = lo.shape, r.status == gp.INFEASIBLE
-    lam, box, y = np.zeros((count, len(T.starts))), np.zeros((2, count, n)), np.zeros((count, n))
-    y[:, plan.left] = r.y[:, : plan.left.size]
+    lam, box = np.zeros((len(T.starts), count)), np.zeros((2, count, n))
     box[0][:, plan.left] = r.lower_multipliers[:, : plan.left.size]
     box[1][:, plan.left] = r.upper_multipliers[:, : plan.left.size]
     shares = r.multipliers if plan.moving[0] else np.column_stack([np.ones(count), r.multipliers])
     shares = np.where(none[:, None] & [i == 0 for i, _ in copies], 0.0, shares)
     every = [_values(plan, T, lo, hi, y, p.chosen)[0] for p in policies]
     for p, (policy, at) in enumerate(zip(policies, every, strict=True)):
-        slopes, own = T.slopes(T.at(at)[1]), np.zeros(lam.shape)
+        weights, own, force = T.at(at)[1], np.zeros(lam.shape), np.zeros((n, count))
         for (i, which), share in zip(copies, shares.T, strict=True):
             if which == p:
-                own[:, plan.rows[i]] = share
-        force = np.einsum("pk,pkn->pn", own, slopes)
+                own[plan.rows[i]] = share
+                _push(T, weights, plan.rows[i], share, force)
         for i, h in reversed([*enumerate(plan.held)]):
-            pull = np.maximum(h.sign * force[:, h.variable], 0.0)
+            pull = np.maximum(h.sign * force[h.variable], 0.0)
             for place, (k, q) in enumerate(zip(h.rows, h.power, strict=True)):
-                own[:, k] = np.where(policy.chosen[:, i] == place, pull / np.abs(q), 0.0)
-                force += own[:, [k]] * slopes[:, k]
+                own[k] = np.where(policy.chosen[:, i] == place, pull / np.abs(q), 0.0)
+                _push(T, weights, k, own[k], force)
             box[int(h.sign < 0)][:, h.variable] += np.where(policy.chosen[:, i] == len(h.rows), pull, 0.0)
         lam += own
-    there, chosen = _values(plan, T, lo, hi, y)
     for h in plan.held:
         farthest = h.sign * np.max([h.sign * at[:, h.variable] for at in every], axis=0)
-        y[:, h.variable] = np.where(none, farthest, there[:, h.variable])
-    ends, slight = np.concatenate([*box], axis=1), np.zeros(count)
-    found = gp.judged(T, lo, hi, y, lam[:, 1:], ends, none, slight, r.iterations, r.penalised, tol)
-    return found, chosen
+        y[:, h.variable] = np.where(none, farthest, y[:, h.variable])
+    ends, limits = np.concatenate([*box], axis=1), np.ascontiguousarray(lam[1:].T)
+    return gp.judged(T, lo, hi, y, limits, ends, none, np.zeros(count), r.iterations, r.penalised, tol)
+
+
+def _push(T: Terms, weights: Array, k: int, by: Array, force: Array) -> None:
+    """Add to the slopes (n, N) of the Lagrangian function those of a row that counts for so much."""
+    own = np.flatnonzero(T.row_of == k)
+    for v in np.flatnonzero(T.A[own].any(0)):
+        force[v] += by * np.einsum("pj,j->p", weights[:, own], T.A[own, v])
