@@ -26,6 +26,8 @@ from solvers.geometric.kernel.formulas import ANY
 from solvers.geometric.kernel.gp_terms import LOG_ZERO, Array, Terms, terms
 from solvers.patterns import Indices, Rows
 
+NARROWER = 3
+"""So many times fewer variables there have to be: several programs are solved in place of one."""
 POLICIES = 8
 """Of one program: most settle after two or three."""
 MOST_KINDS = 64
@@ -98,7 +100,7 @@ def solve(
     hi: Array,
     **how: Any,
 ) -> gp.Result:
-    """Solve N programs as ``kernel`` does, smaller ones wherever most variables can be put in."""
+    """Solve N programs as ``kernel`` does, smaller ones where few variables are left once the others are put in."""
     plan = _plan(A.tobytes(), A.shape, np.asarray(ptr, np.int64).tobytes()) if A.ndim == 2 else None
     if plan is None or not len(logc):
         return kernel(A, logc, ptr, lo, hi, **how)
@@ -155,7 +157,7 @@ def _put_proved(
 
 @lru_cache(maxsize=64)
 def _plan(exponents: bytes, shape: tuple[int, int], offsets: bytes) -> _Plan | None:
-    """What can be put in; None unless that is most of the variables."""
+    """What can be put in; None unless few variables are left."""
     A, ptr = np.frombuffer(exponents).reshape(shape), np.frombuffer(offsets, np.int64)
     held, needs, taken = list[_Held](), dict[int, set[int]](), {0}
     # those that stand for maxima come behind the others
@@ -170,7 +172,7 @@ def _plan(exponents: bytes, shape: tuple[int, int], offsets: bytes) -> _Plan | N
             taken.update(own.rows)
             held.append(own)
     left = np.array([v for v in range(shape[1]) if v not in needs], np.intp)
-    if len(held) <= left.size:
+    if NARROWER * left.size > shape[1]:
         return None
     # whoever is needed needs less
     held.sort(key=lambda h: len(needs[h.variable] & needs.keys()))
@@ -187,7 +189,12 @@ def _plan(exponents: bytes, shape: tuple[int, int], offsets: bytes) -> _Plan | N
     if max(map(len, every_row)) > MOST_KINDS:
         return None
     forms = tuple(_form(A, parts, sorted(parts)) for parts in every_row)
-    return _Plan(tuple(made), left, rows, forms, tuple(bool(form.put) for form in forms))
+    moving = tuple(bool(form.put) for form in forms)
+    return (
+        None
+        if NARROWER * (left.size + moving[0]) > shape[1]
+        else _Plan(tuple(made), left, rows, forms, moving)
+    )
 
 
 def _held(A: Array, ptr: NDArray[np.int64], v: int, sign: int) -> _Held | None:
