@@ -30,11 +30,11 @@ NARROWER = 3
 """So many times fewer variables there have to be: several programs are solved in place of one."""
 POLICIES = 8
 """Of one program: most settle after two or three."""
-MOST_KINDS = 64
+MOST_EXPONENTS = 64
 """Exponents that the terms of a row may have under all policies together."""
-ALIKE = 9
+DIGITS_OF_EXPONENTS = 9
 """Digits by which exponents are told apart."""
-FAR = 1e4
+BEYOND_ANY_GOAL = 1e4
 """In logs: what no goal reaches."""
 
 Exponents = tuple[float, ...]
@@ -162,7 +162,7 @@ def _plan(exponents: bytes, shape: tuple[int, int], offsets: bytes) -> _Plan | N
     held, needs, taken = list[_Held](), dict[int, set[int]](), {0}
     # those that stand for maxima come behind the others
     for v, sign in itertools.product(reversed(range(shape[1])), (1, -1)):
-        own = None if v in needs else _held(A, ptr, v, sign)
+        own = None if v in needs else _rows_that_hold(A, ptr, v, sign)
         if own is None or not taken.isdisjoint(own.rows):
             continue
         others = {int(i) for k in own.rows for i in np.flatnonzero(A[ptr[k] : ptr[k + 1]].any(0))} - {v}
@@ -181,12 +181,12 @@ def _plan(exponents: bytes, shape: tuple[int, int], offsets: bytes) -> _Plan | N
     for h in held:
         said = [_parts(A, ptr, k, left, reach, h, -1.0 / q) for k, q in zip(h.rows, h.power, strict=True)]
         reach[h.variable] = sorted({(0.0,) * left.size}.union(*said))
-        if len(reach[h.variable]) > MOST_KINDS:
+        if len(reach[h.variable]) > MOST_EXPONENTS:
             return None
         made.append(replace(h, forms=tuple(_form(A, parts, reach[h.variable]) for parts in said)))
     rows = tuple(k for k in range(ptr.size - 1) if k == 0 or k not in taken)
     every_row = [_parts(A, ptr, k, left, reach) for k in rows]
-    if max(map(len, every_row)) > MOST_KINDS:
+    if max(map(len, every_row)) > MOST_EXPONENTS:
         return None
     forms = tuple(_form(A, parts, sorted(parts)) for parts in every_row)
     moving = tuple(bool(form.put) for form in forms)
@@ -197,7 +197,7 @@ def _plan(exponents: bytes, shape: tuple[int, int], offsets: bytes) -> _Plan | N
     )
 
 
-def _held(A: Array, ptr: NDArray[np.int64], v: int, sign: int) -> _Held | None:
+def _rows_that_hold(A: Array, ptr: NDArray[np.int64], v: int, sign: int) -> _Held | None:
     """The rows that hold a variable from below (``sign`` 1) or from above, if it pulls one way only in all others."""
     counts = np.diff(ptr)
     row = np.repeat(np.arange(counts.size), counts)
@@ -234,7 +234,7 @@ def _parts(
         for kinds in itertools.product(*(range(len(reach[v])) for v in inside)):
             put = tuple(zip(inside, kinds, strict=True))
             more = sum((A[j, v] * np.array(reach[v][i]) for v, i in put), A[j, left])
-            exponents = tuple(np.round(more * scale, ALIKE) + 0.0)
+            exponents = tuple(np.round(more * scale, DIGITS_OF_EXPONENTS) + 0.0)
             found.setdefault(exponents, []).append((j, put))
     return found
 
@@ -326,7 +326,7 @@ def _relaxed(
         for i, _ in copies
     ]
     logc = [policies[p].coefficients[:, begins[i] : begins[i + 1]] for i, p in copies]
-    far = np.full((len(lo), 1), FAR * above)
+    far = np.full((len(lo), 1), BEYOND_ANY_GOAL * above)
     low, high = np.column_stack([lo[:, plan.left], -far]), np.column_stack([hi[:, plan.left], far])
     if above:
         exponents, logc = [np.eye(n + 1)[-1:], *exponents], [np.zeros((len(lo), 1)), *logc]
