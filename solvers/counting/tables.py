@@ -141,10 +141,12 @@ def why(asked: Asked, own: Points) -> Why:
         found = {n: subsets.listed_value(t, at, ratios, n, shape) for n in conflict if n not in decided}
         # of bounds of what is decided other designs tell
         wide = (
-            replace(divided.flat(there.question), reach=reach()) if len(found) < len(conflict) else question
+            replace(divided.before_axes(there.question, 0), reach=reach())
+            if len(found) < len(conflict)
+            else question
         )
         return found | {
-            n: least_values.feasible_values(wide, len(some), n, least_values.least_by_intervals)
+            n: least_values.feasible_values(wide, len(some), n, linear_conflicts.least)
             for n in conflict
             if n in decided
         }

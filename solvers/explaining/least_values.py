@@ -25,7 +25,7 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
     """Return the values of one limit that would make a question at N points feasible with all others kept.
 
     Infinite where none does, NaN where that is not known. ``least`` minimises the objective of a question at so many
-    points: how each search ended, and the designs. For a limit on both sides the upper side is tried first. A
+    points: how each search ended, and the least values. For a limit on both sides the upper side is tried first. A
     variable's bound is first moved with its whole numbers, powers or listed values kept; only where none of them does,
     to the least value of any kind.
     """
@@ -34,13 +34,9 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
         if not left.size:
             break
         asked = replace(divided.at(relaxed, left), objectives=(goal,))
-        status, x = least(asked, left.size)
-        met = np.flatnonzero(status == OPTIMAL)
-        if met.size:
-            there = divided.at(asked, met)
-            named = {d.name: x[met, j] for j, d in enumerate(asked.decide)}
-            value = evaluation.objective(there, named, evaluation.metrics(there, named))
-            found[left[met]] = np.broadcast_to(np.asarray(value, float), met.shape)
+        status, value = least(asked, left.size)
+        met = status == OPTIMAL
+        found[left[met]] = value[met]
         found[left[status == FAILED]] = np.nan
         left = left[status == INFEASIBLE]
     return found
@@ -49,7 +45,17 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
 def least_by_intervals(question: Question, count: int) -> tuple[NDArray[np.int8], Array]:
     """Minimise the objective at N points by a short search over intervals (see ``feasible_values``)."""
     found = search.minimise(question, boxes.spaces(question, count), methods.SHORT_SEARCH)
-    return found.status, found.x
+    value, met = np.full(count, np.nan), np.flatnonzero(found.status == OPTIMAL)
+    if met.size:
+        value[met] = at_designs(divided.at(question, met), found.x[met])
+    return found.status, value
+
+
+def at_designs(question: Question, x: Array) -> Array:
+    """Return the objective of a question at the designs x (N, decided), one of each of its points."""
+    named = {d.name: x[:, j] for j, d in enumerate(question.decide)}
+    value = evaluation.objective(question, named, evaluation.metrics(question, named))
+    return np.broadcast_to(np.asarray(value, float), len(x))
 
 
 def _relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:

@@ -31,7 +31,7 @@ from solvers import boxes, designs, enumeration
 from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
-from solvers.explaining.least_values import feasible_values
+from solvers.explaining import least_values
 from solvers.linear import milp_conflicts
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
@@ -332,10 +332,11 @@ def feasible_value(question: Question, name: str, *, ended: set[str] | None = No
         if ended is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
             ended.add(name)
         if found.x is None:
-            return np.full(count, INFEASIBLE, np.int8), np.empty((count, 0))
-        return np.full(count, OPTIMAL, np.int8), np.array([[found.x[d.name] for d in asked.decide]])
+            return np.full(count, INFEASIBLE, np.int8), np.full(count, np.nan)
+        x = np.array([[found.x[d.name] for d in asked.decide]])
+        return np.full(count, OPTIMAL, np.int8), least_values.at_designs(asked, x)
 
-    value = float(feasible_values(question, 1, name, least)[0])
+    value = float(least_values.feasible_values(question, 1, name, least)[0])
     return value if math.isfinite(value) else None
 
 

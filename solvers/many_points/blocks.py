@@ -291,23 +291,26 @@ def thinned(grid: Grid) -> Grid:
     return grid.part(along)
 
 
-def alike_along(grid: Grid, made: Callable[[Block, Question, Points], object]) -> list[float]:
+def alike_along(spread: Spread, made: Callable[[Block, Question, Points], object]) -> list[float]:
     """Return how many points of a grid have one structure along each axis, on average.
 
     ``made``: what runs the model, which tells points of several structures apart.
     """
-    found = []
-    for k, n in enumerate(grid.shape):
+    found, shape = [], spread.grid.shape
+    for k, n in enumerate(shape):
         some = np.unique(np.linspace(0, n - 1, min(n, ROWS_TRIED)).astype(int))
-        groups = _structures(grid.part([some if i == k else [0] for i in range(len(grid.shape))]), made)
+        part = spread.part([some if i == k else np.zeros(1, int) for i in range(len(shape))])
+        # the first point is that of the whole grid, of which it is known what was recognised
+        part.firsts.update({p: kind for p, kind in spread.firsts.items() if not any(p)})
+        groups = _structures(part, made)
         # where rows that were left out may have structures of their own
         found.append((n if groups * OF_A_STRUCTURE <= len(some) else len(some)) / max(groups, 1))
     return found
 
 
-def _structures(grid: Grid, made: Callable[[Block, Question, Points], object]) -> int:
+def _structures(spread: Spread, made: Callable[[Block, Question, Points], object]) -> int:
     """Return how many structures the points of a grid have; one that cannot be made counts by itself."""
-    block = Block(over_grid.spread(grid), over_grid.whole(grid))
+    block = Block(spread, over_grid.whole(spread.grid))
     groups = 0
 
     def count(question: Question, points: Points) -> Mask:

@@ -17,6 +17,8 @@ from results.solution import Status
 from solvers import paths
 from solvers.answer import answer
 from solvers.counting import tables, whole
+from solvers.explaining import least_values
+from solvers.nonlinear import feasibility
 
 LIBRARY = Path(scenarios.__file__).parent / "library"
 OPTIMAL, NONE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
@@ -185,6 +187,24 @@ def test_lists_that_are_a_part_of_a_conflict_leave_no_point_over(as_alone: Any):
     arrays, left = as_alone(asked, tables.over, within=1e-6)
     assert not left.any()
     assert set(arrays["status"].ravel().tolist()) == {OPTIMAL, NONE}
+
+
+def test_affine_limits_over_lists_ask_no_intervals(monkeypatch: pytest.MonkeyPatch):
+    """Which picks meet a deadline, and which value would do, linear programs tell in a hundredth of the time."""
+
+    def search(*_: Any) -> Any:
+        raise AssertionError("an interval search")
+
+    monkeypatch.setattr(least_values, "least_by_intervals", search)
+    monkeypatch.setattr(feasibility, "feasible", search)
+    asked = tomllib.loads((LIBRARY / "roofline_regions_on_an_fpga.toml").read_text(encoding="utf-8"))
+    asked["sweep"] = {
+        "deadline": {"path": "limits.both.max", "factors": [0.3, 0.7, 1.0]},
+        "slower": {"path": "machine.time_per_byte", "factors": [0.4, 1.0, 3.0]},
+    }
+    found = dse.sweep(dse.load(asked), progress=False)
+    assert found.attrs["left_over"] == "{}"
+    assert set(found.status.values.ravel().tolist()) == {OPTIMAL, NONE}
 
 
 def test_points_at_which_no_number_of_the_list_is_possible_are_told_at_once():

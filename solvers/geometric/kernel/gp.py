@@ -112,10 +112,7 @@ def solve(
         raise ValueError("an objective without terms is log 0")
     m = len(T.starts) - 1
     guess = None if start is None else np.broadcast_to(np.asarray(start, float), (N, n))
-    result = Result(
-        np.zeros((N, n)), np.zeros(N), np.zeros(N), np.zeros((N, m)), np.zeros((N, n)), np.zeros((N, n)),
-        np.zeros(N, np.int8), np.zeros(N), np.zeros(N), np.zeros(N, np.int64), np.zeros(N, bool),
-    )  # fmt: skip
+    result = nothing(N, n, m)
     with np.errstate(all="ignore"):
         free = hi - lo > FIXED
         for which in (own for own, _ in groups(free)) if apart else [np.arange(N)]:
@@ -132,6 +129,14 @@ def solve(
                 )
                 result.put(block, found)
     return result
+
+
+def nothing(N: int, n: int, m: int) -> Result:
+    """Room for the results of N programs of n variables and m limits."""
+    return Result(
+        np.zeros((N, n)), np.zeros(N), np.zeros(N), np.zeros((N, m)), np.zeros((N, n)), np.zeros((N, n)),
+        np.zeros(N, np.int8), np.zeros(N), np.zeros(N), np.zeros(N, np.int64), np.zeros(N, bool),
+    )  # fmt: skip
 
 
 def of_first(r: Result, n: int) -> Result:
@@ -174,7 +179,7 @@ def _solve_block(
         box[np.ix_(live, np.concatenate([columns, n + columns]))] = ends
         lam[live], infeasible[live], slight[live] = found.L[:, :m], found.infeasible, found.slight
         count[live], penalised[live] = found.iterations, found.penalised
-    return _judged(T, lo, hi, y, lam, box, infeasible, slight, count, penalised, tol)
+    return judged(T, lo, hi, y, lam, box, infeasible, slight, count, penalised, tol)
 
 
 def _reduce(T: Terms, y: Array, free: Bools) -> tuple[Terms, Array, Array]:
@@ -222,7 +227,7 @@ def _squares(X: Array) -> Array:
     return np.asarray(M + ridge[..., None, None] * np.eye(M.shape[-1]))
 
 
-def _judged(
+def judged(
     T: Terms,
     lo: Array,
     hi: Array,

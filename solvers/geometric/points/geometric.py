@@ -25,7 +25,7 @@ from results.solution import Status
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
-from solvers.geometric.kernel import gp
+from solvers.geometric.kernel import gp, put_in
 from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
@@ -85,7 +85,7 @@ def way(grid: Grid) -> Offer:
         return too_few(KIND, OF_A_STRUCTURE)
     if spread.runs * OF_A_STRUCTURE > grid.size:
         return too_few(KIND, OF_A_STRUCTURE, OF_NAMES)
-    if math.prod(blocks.alike_along(grid, made_of)) < OF_A_STRUCTURE:
+    if math.prod(blocks.alike_along(spread, made_of)) < OF_A_STRUCTURE:
         # most of the work would be in setting up blocks of a few points
         return cut_up(KIND)
     found = over(grid)
@@ -126,7 +126,7 @@ def over(grid: Grid, *, compiled: bool | None = None) -> ByGroup:
 
 def _anchor_steps(spread: Spread) -> tuple[int, ...]:
     """Return how far anchors are from each other; none where starting from them is not worth it."""
-    alike = blocks.alike_along(spread.grid, made_of)
+    alike = blocks.alike_along(spread, made_of)
     apart = [a or n < OF_A_STRUCTURE for a, n in zip(spread.apart, alike, strict=True)]
     steps = neighbour_proofs.strides(spread.grid.shape, apart)
     return steps if math.prod(steps) >= FEWEST_NEAR else ()
@@ -252,10 +252,10 @@ def _answered(
 def solver(width: int = 0, *, compiled: bool) -> Solver:
     """Return the kernel, compiled or not; ``width``: programs of fewer variables are widened to so many."""
     if not compiled:
-        return gp.solve
+        return partial(put_in.solve, gp.solve)
     from solvers.geometric.kernel import compiled_batch as kernel
 
-    return partial(kernel.solve, width=width)
+    return partial(put_in.solve, partial(kernel.solve, width=min(width, kernel.UNROLLED)))
 
 
 def _put_answers(

@@ -5,6 +5,8 @@ What ``solvers.linear.milp_conflicts`` tells of one program, by the dual simplex
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -12,15 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import evaluation
-from formulations.arithmetics.forms import Some
+from formulations.arithmetics.forms import Entry, Some
 from formulations.arithmetics.many import Array, Points
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
 from formulations.programs import row_ends
 from formulations.programs.program import Program, is_ratio, of_limits
+from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
 from scenarios.question import Question
 from solvers import boxes
+from solvers.explaining import least_values
 from solvers.linear import milp, milp_conflicts
 from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import mixed
@@ -31,6 +35,8 @@ from solvers.mechanisms import conflicts
 from solvers.mechanisms.why import Why
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
+MOST_PICKS = 64
+"""Ways to pick from lists up to which each is looked at by itself to prove that none meets the limits."""
 NEARER_THAN_SEARCH = 1e-7
 """Of an end that only a search has: what rows imply is nearer by more than this."""
 
@@ -84,21 +90,70 @@ def held_together(question: Question, count: int) -> conflicts.Codes:
     codes = np.full(count, conflicts.NOT_KNOWN, np.int8)
     # far ends cost digits, and none counts
     near = replace(evaluation.nearest(question), objectives=())
-    try:
-        p = of_limits(near)
-    except (NotPosynomial, ArithmeticError):
-        return codes
-    if p.exact or not milp_conflicts.is_of_plain_columns(p):
+    p = _of_affine_limits(near)
+    if p is None:
         return codes
     every = np.ones(count, bool)
     divisible = replace(p, integer=np.zeros_like(p.integer))
     missed = _least_violation_at_points(divisible, every, False, milp_conflicts.beyond_ends(p).low)
+    left, picked = missed <= SLACK, _with_each_pick(p, divisible)
+    if left.any() and picked:
+        each = [_least_violation_at_points(q, left, False, milp_conflicts.beyond_ends(q).low) for q in picked]
+        missed[left] = np.min(each, axis=0)
     n = Rows(p, every)
     u = mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [], count).u
     worst, _ = boxes.measured(divided.flat(near), np.stack(list(p.designs(u).values()), axis=-1))
     codes[missed > SLACK] = conflicts.CANNOT_HOLD
     codes[worst <= 1.0 + HOLDS] = conflicts.CAN_HOLD
     return codes
+
+
+def _with_each_pick(p: Program, divisible: Program) -> list[Program]:
+    """The divisible program with each way to pick from the lists that ``p`` has, if these are few."""
+    lists: dict[str, list[int]] = {}
+    for i, column in enumerate(p.columns):
+        if isinstance(column, Entry):
+            lists.setdefault(column.name, []).append(i)
+    if not 1 < math.prod(map(len, lists.values())) <= MOST_PICKS:
+        return []
+    every = np.arange(len(p.columns))
+    return [
+        replace(divisible, low=np.where(np.isin(every, pick), 1.0, p.low))
+        for pick in itertools.product(*lists.values())
+    ]
+
+
+def least(question: Question, count: int) -> tuple[NDArray[np.int8], Array]:
+    """Minimise a decided quantity at N points, by rows if limits are affine (see ``least_values.feasible_values``).
+
+    What they do not tell is searched for by intervals.
+    """
+    status, found = np.full(count, FAILED, np.int8), np.full(count, np.nan)
+    (goal,) = question.objectives
+    held = replace(evaluation.nearest(question), objectives=())
+    own = [replace(d, minimum=None, maximum=1.0) if d.name == goal.name else d for d in held.decide]
+    p = None if goal.maximize else _of_affine_limits(replace(held, decide=tuple(own)))
+    key = RowKey(goal.name, "max")
+    if p is not None and key in p.keys:
+        found = _least_factor_at_points(p, p.keys.index(key), np.ones(count, bool))
+        status = np.select([np.isfinite(found), np.isposinf(found)], [OPTIMAL, INFEASIBLE], FAILED).astype(
+            np.int8
+        )
+    left = np.flatnonzero(status == FAILED)
+    if left.size:
+        status[left], found[left] = least_values.least_by_intervals(
+            divided.flat(divided.at(question, left)), left.size
+        )
+    return status, found
+
+
+def _of_affine_limits(question: Question) -> Program | None:
+    """The program of the limits if all are affine in what is decided, and nothing is to be listed."""
+    try:
+        p = of_limits(question)
+    except (NotPosynomial, ArithmeticError):
+        return None
+    return None if p.exact or not milp_conflicts.is_of_plain_columns(p) else p
 
 
 def _least_violation_at_points(p: Program, mask: Mask, turned: bool, least: Array | None = None) -> Array:
