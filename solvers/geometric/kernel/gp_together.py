@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.records import dataclass
-from solvers.geometric.kernel import gp
+from solvers.geometric.kernel import gp, put_in
 from solvers.geometric.kernel.formulas import FIXED
 from solvers.geometric.kernel.gp_terms import LOG_ZERO, Array
 
@@ -66,7 +66,8 @@ def solve_apart(calls: Sequence[Sequence[Programs]]) -> list[list[gp.Result]]:
             np.concatenate([getattr(p, name) for p in every]) for name in ("logc", "low", "high", "content")
         )
         # a question alone closes gaps that only sharp optima close
-        r = gp.solve(A, logc, first.ptr, low, high, max_iterations=ITERATIONS, apart=False, content=content)
+        how = {"max_iterations": ITERATIONS, "apart": False, "content": content}
+        r = put_in.solve(gp.solve, A, logc, first.ptr, low, high, **how)
         start = 0
         for i in alike:
             for p, (limits, _) in zip(calls[i], laid[i][1], strict=True):
