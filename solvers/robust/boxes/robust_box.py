@@ -195,9 +195,10 @@ def _with_certificate(solution: Solution, text: str) -> Solution:
 
 
 def _first_worlds(asked: Boxed, found: list[Worst]) -> dict[str, Array]:
-    """The first worlds: all vertices of few numbers, of many the two ends and the vertices that are worst of something
-    whatever is decided; and the nominal numbers, drawn inside.
-    """  # noqa: D205
+    """The first worlds: all vertices of few numbers, else some of them; and the nominal numbers, drawn inside.
+
+    Some: both ends, and the vertices that are worst of something whatever is decided.
+    """
     box = asked.box
     if len(box) <= START:
         grid = np.meshgrid(*box.values(), indexing="ij")
