@@ -118,7 +118,7 @@ def why(asked: Asked, own: Points) -> Why:
     """
     plain, question = subsets.with_menus(asked.plain), subsets.with_menus(asked.question)
     asked = replace(asked, plain=plain, question=question)
-    names = _limits_of_table_conflicts(asked)
+    names = _limits_of_table_conflicts(asked, own)
     decide = asked.question.decide
     menus = tuple(replace(d, minimum=None, maximum=None) if d.menu is not None else d for d in decide)
     here = replace(asked.at(own), every=designs.widest(replace(asked.question, decide=menus)) or asked.every)
@@ -176,9 +176,9 @@ def nothing_beyond(question: Question, some: Points) -> Mask:
     return feasibility.nothing_beyond(divided.flat(divided.at(question, some)), len(some))
 
 
-def _limits_of_table_conflicts(asked: Asked) -> tuple[str, ...]:
-    """Names of the limits that may be in conflict."""
-    names = subsets.limit_names(asked.plain)
+def _limits_of_table_conflicts(asked: Asked, own: Points) -> tuple[str, ...]:
+    """Names of the limits that may be in conflict at points ``own``; raises Differ where these are not the same."""
+    names = subsets.limit_names(divided.at(asked.question, own))
     if is_linear(asked.plain) and any(d.name in names for d in asked.plain.decide):
         raise CannotTake("what the user says of a decided quantity may be in conflict")
     return names

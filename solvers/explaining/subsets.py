@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dse.models.model import ModelLimit
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import Points, plain
+from formulations.arithmetics.many import Differ, Points, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
 from formulations.programs.program import is_linear, program
@@ -82,7 +82,7 @@ class Known:
 def limit_names(question: Question) -> tuple[str, ...]:
     """Names of all limits that may be in conflict, in file order.
 
-    Limits, bounds or whole numbers of variables, model's own.
+    Limits, bounds or whole numbers of variables, model's own. Raises Differ where points of a question have others.
     """
     names = dict.fromkeys(limit.name for limit in question.limits)
     gaps = with_asked_gaps(question)
@@ -100,9 +100,12 @@ def limit_names(question: Question) -> tuple[str, ...]:
 
 def _always_divides(question: Question, limit: ModelLimit, there: Mapping[str, Any]) -> bool:
     """Whether given numbers alone divide each other as a limit asks: no design breaks it."""
-    ratio = np.asarray(there.get(limit.name, np.nan), float)
-    given = set(limit.divides) <= set(question.given) - {d.name for d in question.decide}
-    return bool(limit.divides) and given and bool((ratio <= 1.0).all())
+    if not limit.divides or not set(limit.divides) <= set(question.given) - {d.name for d in question.decide}:
+        return False
+    holds = np.asarray(plain(there.get(limit.name, np.nan)) <= 1.0)
+    if holds.any() and not holds.all():
+        raise Differ(holds)
+    return bool(holds.all())
 
 
 def without(question: Question, names: Iterable[str]) -> Question:

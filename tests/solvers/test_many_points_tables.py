@@ -226,3 +226,17 @@ def test_points_at_which_no_number_of_the_list_is_possible_are_told_at_once():
         named = {str(n) for n in at.limit.values[at.binding.values == CONFLICTING]}
         alone = answer(grid.question((0, i)))
         assert tuple(named) in alone.conflicts
+
+
+def test_a_rule_that_the_first_point_cannot_break_may_be_in_conflict_at_others():
+    """8 devices share 64 heads, 22.72 do not; the limit on power, which holds there, was called the conflict."""
+    asked = dse.load("serving_power_cap").model_dump(exclude_none=True, exclude_defaults=True)
+    asked["sweep"] = {"split": {"path": "given.tensor_parallel", "values": [8, 22.72, 7, 16, 3]}}
+    grid = scenarios.grid(dse.load(asked))
+    assert way_of(grid) == tables.METHOD
+    found = dse.sweep(dse.load(asked), progress=False)
+    for i in range(5):
+        at, alone = found.isel(split=i), answer(grid.question((i,)))
+        assert int(at.status) == STATUS_CODES[alone.status]
+        named = tuple(str(n) for n in at.limit.values[at.binding.values == CONFLICTING])
+        assert named in (alone.conflicts or ((),))

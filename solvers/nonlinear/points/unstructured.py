@@ -78,7 +78,11 @@ def _answer_by_intervals(answers: BlockAnswers, block: Block, question: Question
     # an end that is only there to have one proves nothing
     none = none[feasibility.nothing_beyond(divided.at(question, none), none.size)] if none.size else none
     if none.size:
-        good[none] = answers.conflicts(points[none], why(divided.at(question, none), none.size))
+        good[none] = True
+        for left in blocks.together(
+            none, lambda now: answers.conflicts(points[now], why(divided.at(question, now), now.size))
+        ):
+            good[left] = False
     best = np.flatnonzero(found.status == OPTIMAL)
     if best.size:
         asked, names = divided.at(question, best), where.names
@@ -97,7 +101,7 @@ def _answer_by_intervals(answers: BlockAnswers, block: Block, question: Question
 
 def why(question: Question, count: int) -> Why:
     """What tells why so many points of a question, flat, have no design: intervals."""
-    names = subsets.limit_names(divided.at(question, np.zeros(1, np.intp)))
+    names = subsets.limit_names(question)
 
     def met(some: Indices, kept: Bools) -> Codes:
         left_out = [n for n, k in zip(names, kept, strict=True) if not k]
