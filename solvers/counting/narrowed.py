@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,10 @@ def _unbroken_by_fixed(every: Grid, asked: Asked, kinds: Points) -> Indices:
         broken = [_surely_broken(ratio()) for key, ratio in first.rows(loose) if key in fixed]
     except Differ:
         broken = []
-    return np.flatnonzero(np.broadcast_to(~reduce(np.logical_or, broken, np.False_), every.shape))
+    left = np.ones(every.shape, bool)
+    for own in broken:
+        left &= ~own
+    return np.flatnonzero(left)
 
 
 def telling(every: Grid, asked: Asked) -> tuple[Indices, Indices]:
