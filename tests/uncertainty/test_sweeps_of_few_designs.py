@@ -133,6 +133,7 @@ def test_what_one_limit_forbids_at_some_points_and_another_at_the_rest_leaves_no
     }
     grid = scenarios.grid(dse.load(asked))
     at = chunk_work.ready(grid)
-    assert at.path is not None and at.path.method == tables.METHOD
+    assert at.path is not None
+    assert at.path.method == tables.METHOD
     _, left = at.path.solve(at.plan, over_grid.whole(grid))
     assert not left.any()
