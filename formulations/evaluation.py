@@ -10,7 +10,7 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -134,6 +134,14 @@ def _tightest(values: Sequence[Any], one: Callable[..., Any], many: np.ufunc) ->
     if any(np.ndim(v) for v in values):
         return functools.reduce(many, values)
     return one(values, default=None)
+
+
+def read_by_limits(question: Question, every: Collection[str]) -> set[str]:
+    """Which of these metrics limits are read from: all of them where a difference is measured against its parts."""
+    limited = {*bounds(question), *(own.name for own in question.model.limits)}
+    if any(composed.may_be_negative(question.model, name) for name in limited):
+        return {*every}
+    return limited.intersection(every)
 
 
 def label(key: RowKey, keys: Container[RowKey]) -> str:

@@ -23,7 +23,6 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from results.telling.facts import NextBest
-from scenarios.define import composed
 from scenarios.question import Decision, Question
 from solvers import beyond, boxes, designs
 from solvers.boxes import Array
@@ -120,12 +119,8 @@ def numbers(t: Table, near: Question, which: NDArray[np.intp]) -> tuple[dict[str
     question = t.question
     with np.errstate(all="ignore"):
         every = evaluation.metrics(near, t.x) if t.mesh is None else _over_mesh(near, t.mesh)
-        wanted = {*evaluation.bounds(question), *(x.name for x in question.model.limits)}
-        wanted |= {*question.tie_order}
+        wanted = evaluation.read_by_limits(question, every) | {*question.tie_order}
         wanted |= {goal.name for goal in question.objectives}
-        if any(composed.may_be_negative(question.model, n) for n in evaluation.bounds(question)):
-            # a difference is measured against its parts
-            wanted = {*every}
         flat = None if t.mesh is None else np.broadcast_shapes(*(v.shape for v in t.mesh.values()))
         at = {n: _spread_to_points(_flat(plain(v), flat), which) for n, v in every.items() if n in wanted}
         return at, evaluation.ratios(question, t.x, at)

@@ -275,8 +275,7 @@ def _ratios_at_worst(
     worlds: Worlds, every: Question, point: Mapping[str, Any], metrics: Mapping[str, Any]
 ) -> dict[RowKey, Any]:
     """Return limits at every point in their worst worlds: where they hold there they hold in all."""
-    limited = {*evaluation.bounds(every), *(own.name for own in every.model.limits)}
-    wide = {n: np.atleast_1d(plain(v)) for n, v in metrics.items() if n in limited}
+    wide = {n: np.atleast_1d(plain(metrics[n])) for n in evaluation.read_by_limits(every, metrics)}
     largest, least = (
         evaluation.ratios(
             every, point, {n: worlds.at_points(worst(v, axis=-1, keepdims=True)) for n, v in wide.items()}

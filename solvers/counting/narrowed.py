@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.arithmetics.later import Later, later
 from formulations.arithmetics.many import Array, Differ, Many, Points, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
@@ -25,6 +27,8 @@ from solvers.many_points.best_of import SURE
 
 LARGE_TABLE = 2000
 """Designs from which it is worth looking for these few."""
+SHARE_LISTED = 0.1
+"""Of a large table, designs that are looked at as a list: of more, numbers on a mesh are fewer."""
 CELLS_COMPARED = 4_000_000
 """Designs times points that are compared at once."""
 
@@ -61,13 +65,36 @@ class Asked:
 
 def unbroken(every: Grid, asked: Asked) -> tuple[Indices]:
     """Designs that somewhere, with the loosest bounds, break no limit for certain."""
-    found = np.zeros(every.shape, bool)
+    kinds = np.unique(asked.which)
+    left = _unbroken_by_fixed(every, asked, kinds)
+    as_list = left.size <= every.size * SHARE_LISTED
+    x = every.designs(left) if as_list else every.mesh()
+    found = np.zeros(left.shape if as_list else every.shape, bool)
 
     def take(kinds: Points, mesh: Mesh) -> None:
         np.logical_or(found, _breaks_few(asked, kinds, mesh, 0), out=found)
 
-    _by_kinds(every, asked, take)
-    return (np.flatnonzero(found),)
+    if found.size:
+        _by_kinds(x, asked, kinds, found.size, take)
+    return (left[found] if as_list else np.flatnonzero(found),)
+
+
+def _unbroken_by_fixed(every: Grid, asked: Asked, kinds: Points) -> Indices:
+    """Designs that break no limit for certain that is the same number at all points, with its loosest bounds."""
+    x = every.mesh()
+    try:
+        # numbers that lead to equations of their own do so at any design
+        one = _mesh({n: v[:1] for n, v in x.items()}, asked, kinds)
+        first = _mesh(x, asked, kinds[:1])
+        loose = divided.with_ends(asked.question, np.min, np.max)
+        fixed = {key for key, ratio in one.rows(loose) if np.ndim(ratio()) <= one.axes}
+        broken = [_surely_broken(ratio()) for key, ratio in first.rows(loose) if key in fixed]
+    except Differ:
+        broken = []
+    left = np.ones(every.shape, bool)
+    for own in broken:
+        left &= ~own
+    return np.flatnonzero(left)
 
 
 def telling(every: Grid, asked: Asked) -> tuple[Indices, Indices]:
@@ -83,54 +110,80 @@ def telling(every: Grid, asked: Asked) -> tuple[Indices, Indices]:
             own = _broken(every, asked, np.flatnonzero(asked.which == kind), mesh.at(k))
             ways.append(_first_of_each_way(own, every))
 
-    _by_kinds(every, asked, take)
+    _by_kinds(every.mesh(), asked, np.unique(asked.which), every.size, take)
     return np.unique(np.concatenate(ways)), np.flatnonzero(few)
 
 
 @dataclass(frozen=True, slots=True)
 class Mesh:
-    """All designs with an axis for each decided quantity, at some points ``near`` that differ in what is given.
+    """Designs at some points ``near`` that differ in what is given: a list, or all with an axis for each quantity.
 
-    ``metrics``: of all designs, with those points in front where they differ.
+    ``metrics``: those that limits are read from, of all designs, with those points in front where they differ.
     """
 
     x: Mapping[str, Array]
     near: Question
     metrics: Mapping[str, Any]
 
+    @property
+    def axes(self) -> int:
+        """Dimensions of designs."""
+        return max(map(np.ndim, self.x.values()))
+
     def at(self, k: int) -> Mesh:
         """Return the same at one of its points."""
-        axes = len(self.x)
-        own = {n: v[[k]] if np.ndim(v) > axes and len(v) > 1 else v for n, v in self.metrics.items()}
+        every = {n: _values(v) for n, v in self.metrics.items()}
+        own = {n: v[[k]] if np.ndim(v) > self.axes and len(v) > 1 else v for n, v in every.items()}
         return Mesh(self.x, divided.at(self.near, np.array([k])), own)
 
-    def rows(self, question: Question) -> list[tuple[RowKey, Array]]:
-        """Limits as ratios, of a question that has the bounds of some points."""
-        here = replace(divided.before_axes(question, len(self.x)), given=self.near.given)
+    def rows(self, question: Question) -> list[tuple[RowKey, Callable[[], Array]]]:
+        """Limits as ratios, each worked out when asked for, of a question that has the bounds of some points."""
+        here = replace(divided.before_axes(question, self.axes), given=self.near.given)
         with np.errstate(all="ignore"):
             found = evaluation.ratios(here, self.x, self.metrics)
-        return [(key, np.asarray(plain(ratio), float)) for key, ratio in found.items()]
+        return [(key, partial(_values, ratio)) for key, ratio in found.items()]
 
 
-def _by_kinds(every: Grid, asked: Asked, take: Callable[[Points, Mesh], None]) -> None:
-    """Look at all designs at the kinds of points that differ in what is given, as many together as are comparable."""
-    step, x = max(TRIED_TOGETHER // every.size, 1), every.mesh()
-    waiting = [np.unique(asked.which)]
+def _values(numbers: Any) -> Array:
+    return np.asarray(plain(numbers), float)
+
+
+def _mesh(x: Mapping[str, Array], asked: Asked, kinds: Points) -> Mesh:
+    """Designs at some kinds of points; nothing is worked out but what limits ask for."""
+    near = divided.before_axes(divided.at(asked.near, kinds), max(map(np.ndim, x.values())))
+    designs = x if near.model.black_box else {n: later(v) for n, v in x.items()}
+    with np.errstate(all="ignore"):
+        every = evaluation.metrics(near, designs)
+    at = {n: every[n] for n in evaluation.read_by_limits(asked.question, every)}
+    for value in at.values():
+        if isinstance(value, Later):
+            # several may ask for it
+            value.users += 1
+    return Mesh(x, near, at)
+
+
+def _by_kinds(
+    x: Mapping[str, Array], asked: Asked, kinds: Points, size: int, take: Callable[[Points, Mesh], None]
+) -> None:
+    """Look at so many designs at kinds of points that differ in what is given, as many together as are comparable."""
+    step = max(TRIED_TOGETHER // size, 1)
+    waiting = [kinds]
     while waiting:
-        kinds = waiting.pop()
-        if kinds.size > step:
-            waiting += [kinds[:step], kinds[step:]]
+        now = waiting.pop()
+        if now.size > step:
+            waiting += [now[:step], now[step:]]
             continue
-        near = divided.before_axes(divided.at(asked.near, kinds), len(x))
         try:
-            with np.errstate(all="ignore"):
-                at = {n: plain(v) for n, v in evaluation.metrics(near, x).items()}
-            take(kinds, Mesh(x, near, at))
+            take(now, _mesh(x, asked, now))
         except Differ as apart:
             holds = apart.holds.reshape(-1)
-            if holds.size != kinds.size or kinds.size == 1:
+            if holds.size != now.size or now.size == 1:
                 raise
-            waiting += [kinds[holds], kinds[~holds]]
+            waiting += [now[holds], now[~holds]]
+
+
+def _surely_broken(ratio: Array) -> NDArray[np.bool_]:
+    return np.isfinite(ratio) & (ratio > 1.0 + SURE)
 
 
 def _breaks_few(asked: Asked, kinds: Points, mesh: Mesh, most: int) -> Any:
@@ -149,9 +202,9 @@ def _breaks_few(asked: Asked, kinds: Points, mesh: Mesh, most: int) -> Any:
     ends = loosest(np.minimum, np.inf), loosest(np.maximum, -np.inf)
     broken: Any = np.int8(0)
     for _, ratio in mesh.rows(divided.with_ends(divided.at(asked.question, points), *ends)):
-        broken = broken + (np.isfinite(ratio) & (ratio > 1.0 + SURE))
+        broken = broken + _surely_broken(ratio())
     few = np.asarray(broken <= most)
-    return few.any(axis=0) if few.ndim > len(mesh.x) else few
+    return few.any(axis=0) if few.ndim > mesh.axes else few
 
 
 def _broken(every: Grid, asked: Asked, points: Points, mesh: Mesh) -> list[Any]:
@@ -163,7 +216,7 @@ def _broken(every: Grid, asked: Asked, points: Points, mesh: Mesh) -> list[Any]:
     # one point after the other: numbers of all designs at several do not stay near the processor
     for point in points[:, None]:
         for key, ratio in mesh.rows(divided.at(asked.question, point)):
-            own = ~(ratio <= 1.0 + HOLDS)
+            own = ~(ratio() <= 1.0 + HOLDS)
             own = own[0] if own.ndim > len(every.axes) else own
             found.setdefault(key, np.zeros(own.shape, np.int32))
             found[key] += own

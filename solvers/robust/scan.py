@@ -225,12 +225,13 @@ def _refuse_lost(
     What has no value by 0/0 or by the logarithm of what is negative is not a design.
     """
     rest, may_fail = np.flatnonzero(~taken.all(0)), max((c.may_fail for c in wanted.chances), default=0)
+    # one limit may break a design at some points and another at the rest
+    told = taken[:, rest]
     for ratio in (r for k, r in at.ratios.items() if wanted.counts(k.name)):
         few = differing(ratio)
         own = np.broadcast_to(few, (*taken.shape, few.shape[-1]))[:, rest]
-        rest = rest[
-            ~(taken[:, rest] | _surely_broken(own, may_fail * few.shape[-1] // ratio.shape[-1])).all(0)
-        ]
+        told = told | _surely_broken(own, may_fail * few.shape[-1] // ratio.shape[-1])
+        rest, told = rest[~told.all(0)], told[:, ~told.all(0)]
     if rest.size and evaluation.beyond_floats(wanted.worlds.every, _columns(every, points[rest])):
         raise OverflowError(LOST)
 

@@ -16,7 +16,7 @@ from results.dataset import CONFLICTING, STATUS_CODES
 from results.solution import Status
 from solvers import paths
 from solvers.answer import answer
-from solvers.counting import tables, whole
+from solvers.counting import narrowed, tables, whole
 from solvers.explaining import least_values
 from solvers.nonlinear import feasibility
 
@@ -104,6 +104,29 @@ def test_of_a_large_table_few_designs_are_compared_and_nothing_else_changes(as_a
     arrays, left = as_alone(asked, tables.over)
     assert not left.any()
     assert {OPTIMAL, NONE} <= set(arrays["status"].ravel().tolist())
+
+
+def test_of_a_large_table_points_have_only_designs_that_fixed_limits_leave(
+    as_alone: Any, monkeypatch: pytest.MonkeyPatch
+):
+    looked_at = []
+    made = narrowed._by_kinds
+
+    def spy(x: Any, asked: Any, kinds: Any, size: int, take: Any) -> None:
+        looked_at.append(size)
+        made(x, asked, kinds, size, take)
+
+    monkeypatch.setattr(narrowed, "_by_kinds", spy)
+    asked = tomllib.loads((LIBRARY / "training_power_cap_for_energy.toml").read_text())
+    asked["sweep"] = {
+        "core": {"path": "machine.core_time_per_word", "factors": [0.5, 2.0]},
+        "states": {"path": "given.optimiser_bytes", "factors": [0.5, 2.0]},
+    }
+    _, left = as_alone(asked, tables.over)
+    assert not left.any()
+    # of 336 000 only plans for 512 devices
+    assert looked_at
+    assert max(looked_at) < 10_000
 
 
 def test_grids_of_whole_regions_go_this_way_and_regions_without_end_do_not():

@@ -122,3 +122,18 @@ def test_a_stored_number_that_is_wrong_is_found_at_its_point(asked: dict[str, An
     wrong[decided][place] = 1 if wrong[decided][place] != 1 else 0
     found = checking.check(at.spread, at.plan, everywhere, wrong)
     assert {e.place for e in found.examples} == {place}
+
+
+def test_what_one_limit_forbids_at_some_points_and_another_at_the_rest_leaves_no_point_over():
+    # some probability of waiting ends below what floats hold: only what surely breaks a limit may have such a number
+    asked = dse.load("serving_nodes_for_uncertain_load").model_dump(exclude_none=True, exclude_defaults=True)
+    asked["sweep"] = {
+        "longest": {"path": "limits.time_per_output_token.max", "values": ["25 ms", "80 ms", "250 ms"]},
+        "width": {"path": "given.activation_bytes", "values": [0.7, 2.0, 6.0]},
+    }
+    grid = scenarios.grid(dse.load(asked))
+    at = chunk_work.ready(grid)
+    assert at.path is not None
+    assert at.path.method == tables.METHOD
+    _, left = at.path.solve(at.plan, over_grid.whole(grid))
+    assert not left.any()
