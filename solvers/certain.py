@@ -349,7 +349,6 @@ def _solution_of(question: Question, outcome: Outcome) -> Solution:
     judged = judgement.judge(question, plain, outcome.bound, known=outcome.judged)
     solution = dataclasses.replace(
         judged.solutions(outcome.status)[0],
-        variables=x,
         certificate=outcome.certificate,
         solver=outcome.solver,
         message=outcome.message,

@@ -27,6 +27,8 @@ from scenarios.question import HALVINGS, Question
 
 Bools = NDArray[np.bool_]
 NEXT_TO_END = 1e-9
+END_ROUNDING = 1e-12
+"""Of an end: a number beyond it by less is at it."""
 ABSOLUTE_GAP_BELOW = 1e-12
 """Of an objective smaller than this the gap is absolute."""
 
@@ -181,6 +183,7 @@ def judge(
 
     ``known``: what was judged before, perhaps with other ends of a search; the same design is not evaluated again.
     """
+    x = _at_their_ends(question, x)
     if known is not None and known.x == x:
         return replace(known, question=question).bounded(bound)
     with np.errstate(all="ignore"):
@@ -193,6 +196,21 @@ def judge(
             halvings = question.objectives[0].name == HALVINGS.name
             found = replace(found, objective=no_halvings(objective) if halvings else objective)
         return found.bounded(bound)
+
+
+def _at_their_ends(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
+    """Return designs without what is beyond the user's bounds by rounding: a logarithm and back is a few ulps."""
+    found, bounds = dict(x), evaluation.bounds(question)
+    for d in question.decide:
+        if d.name not in x or d.integer or d.values is not None or d.choices is not None:
+            continue
+        for end, outwards in zip(bounds[d.name], (-1.0, 1.0), strict=True):
+            if end is not None:
+                beyond = outwards * (found[d.name] - end)
+                rounded = (beyond > 0.0) & (beyond <= END_ROUNDING * np.abs(end))
+                if np.any(rounded):
+                    found[d.name] = np.where(rounded, end, found[d.name])[()]
+    return found
 
 
 def _of_possible_values(question: Question, bound: Array) -> Array:

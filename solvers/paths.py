@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -13,7 +14,7 @@ from solvers import anchors, work
 from solvers.counting import tables, whole
 from solvers.geometric.points import geometric
 from solvers.linear.points import linear
-from solvers.many_points import by_anchor, by_choice, evaluated
+from solvers.many_points import by_anchor, by_choice, effort, evaluated
 from solvers.many_points.offers import OTHER_KIND, Choice, Offer
 from solvers.nonlinear.points import unstructured
 
@@ -27,11 +28,18 @@ WAYS: tuple[Way, ...] = (
     tables.way_of_large,
     unstructured.way,
 )
+TABLES = (tables.way, tables.way_of_large)
+STRUCTURED = (geometric.way, whole.way, linear.way)
 
 
 def _by_choice(grid: Grid) -> Offer:
     """Choose the best of all combinations of names, each of which has one of the other ways."""
     return by_choice.way(grid, WAYS, unstructured.why)
+
+
+def _choices_with_structure(grid: Grid) -> Offer:
+    """Choose the best of all combinations of names, each of which has a way that uses the structure of equations."""
+    return by_choice.way(grid, STRUCTURED)
 
 
 SHARE_ANSWERED = 0.5
@@ -74,6 +82,8 @@ def chosen(grid: Grid) -> Choice:
         for way in WAYS[:1] if sampled else (*WAYS, _by_choice):
             offer = _offered(way, grid)
             if offer.path is not None and offer.share >= SHARE_ANSWERED:
+                if way in TABLES:
+                    offer = _cheaper_choices(grid, offer)
                 break
             offers.append(offer)
         else:
@@ -91,6 +101,18 @@ def chosen(grid: Grid) -> Choice:
     few = min((o for o in offers if o.fewest), key=lambda o: o.fewest, default=None)
     reasons = dict.fromkeys(o.reason for o in ([few] if few else offers) if o.reason)
     return Choice(None, tuple(reasons) or (_no_way(grid),), exceptions)
+
+
+def _cheaper_choices(grid: Grid, table: Offer) -> Offer:
+    """Return the table of all designs, or choices among names by structure where the grid is declared less work so."""
+    alone = work.alone(grid.question((0,) * len(grid.axes)))
+
+    def declared(offer: Offer) -> float:
+        return math.inf if offer.path is None else offer.path.work + (1.0 - offer.share) * alone
+
+    if declared(table) * grid.size <= effort.FEW_SECONDS:
+        return table
+    return min(table, _offered(_choices_with_structure, grid), key=declared)
 
 
 def _no_way(grid: Grid) -> str:
@@ -117,7 +139,7 @@ def _no_way(grid: Grid) -> str:
 def _offered(way: Way, grid: Grid) -> Offer:
     """Ask a way; an exception is a refusal."""
     found = []
-    name = "by_choice" if way is _by_choice else way.__module__.rpartition(".")[2]
+    name = way.__module__.rpartition(".")[2] if way in WAYS else "by_choice"
     what = f"{name} grids"
     with (
         handover.collected() as tally,

@@ -3,7 +3,7 @@
 A way counts what it has to do at a point (terms of a program, designs of a table); ``work.csv`` holds the seconds that
 one of each took when ``python -m benchmarks.kernels.declaring`` was last run. Chunks are cut by these numbers, so that
 a grid is cut alike in every run and on every machine, and the time that a sweep may take is told from them. They are
-right within a factor of a few; nothing but chunks and what is told depends on them.
+right within a factor of a few; chunks, what is told, and which of two ways is less work depend on them, no answer does.
 """
 
 from __future__ import annotations

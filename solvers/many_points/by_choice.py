@@ -101,7 +101,7 @@ def _with_beforehand(
         return Offer(
             reason=f"{KIND}: there are more than {MOST_CHOICES_ANSWERED} combinations with listed values"
         )
-    parts = []
+    parts, share = [], 1.0
     for names, listed in made:
         part = _with_axes(grid, names, listed)
         if not _same_questions_left(grid, part, names, listed):
@@ -110,12 +110,13 @@ def _with_beforehand(
         for offer in (w(part) for w in ways):
             if offer.path is not None and offer.share >= SHARE_OF_TRIED:
                 parts.append(Part(names, listed, offer.path))
+                share = min(share, offer.share)
                 break
             offers.append(offer)
         else:
             said = max((o for o in offers if o.reason), key=lambda o: o.fewest > 0, default=OTHER_KIND)
             return replace(said, reason=f"{KIND}: {said.reason}") if said.reason else OTHER_KIND
-    return Offer(ByChoice(grid, tuple(parts), why))
+    return Offer(ByChoice(grid, tuple(parts), why), share=share)
 
 
 def _choices(question: Question, *, apart: bool, every: bool) -> list[tuple[Choice, Listed]]:

@@ -283,3 +283,15 @@ def test_menus_and_amounts_go_by_branch_and_bound(name: str, axes: tuple[str, st
         assert arrays["status"][place] == STATUS_CODES[one.status]
         if one.objective is not None:
             assert arrays["objective"][place] == pytest.approx(one.objective, rel=1e-9)
+
+
+def test_ends_that_rows_say_again_make_no_vertex_degenerate(as_alone: Any) -> None:
+    """Of a processor without work both a row and an end say that it takes no time; the cap on power binds beside."""
+    asked = dse.load("partition_switched_off").model_dump(exclude_none=True, exclude_defaults=True)
+    paths_of = ("machine.small.energy_per_flop", "machine.small.time_per_byte")
+    asked["sweep"] = {
+        f"axis_{i}": {"path": path, "factors": [0.4, 1.9, 3.1]} for i, path in enumerate(paths_of)
+    }
+    arrays, left = as_alone(asked, linear.over)
+    assert not left.any()
+    assert (np.abs(arrays["elasticity"]) > 1e-3).any()

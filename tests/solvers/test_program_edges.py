@@ -148,3 +148,23 @@ def test_how_much_work_is_decided_is_found_beside_given_shares(goal: str, share:
         )
         each.append(dse.solve(fixed).metrics[goal])
     assert found.objective == pytest.approx(max(each), rel=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("objective", "limits", "end"),
+    [
+        ({"maximize": "efficiency"}, {"energy": {"max": 900.0}}, 3e12),
+        ({"minimize": "performance"}, {"power": {"max": 150.0}}, 1e12),
+    ],
+)
+def test_numbers_handed_out_are_within_their_bounds(objective: Any, limits: Any, end: float):
+    """A program in other units, and a search in logarithms, came back a few ulps beyond the end."""
+    regions = [
+        {"name": "stream", "flops": "200 Gflop", "bytes": "400 GB"},
+        {"name": "dense", "bytes": "100 GB"},
+    ]
+    given = {"share.dense.cpu": 0.0} if end == 3e12 else {}
+    asked = partition({"cpu": CPU, "gpu": TITAN}, regions, objective=objective, given=given, limits=limits)
+    found = dse.solve(asked | {"decide": {"regions.dense.flops": {"min": 1e12, "max": 3e12}}})
+    assert found.status is Status.OPTIMAL
+    assert found.variables["regions.dense.flops"] == end

@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dse
 import scenarios
 from dse.sweeping import grid_way
 from dse.sweeping.points import chunk_work
+from formulations.grids import over_grid
+from results.dataset import layout, to_arrays
 from solvers import enumeration, paths, work
+from solvers.answer import answer
+from solvers.counting import tables
 from solvers.geometric.kernel import gp
 from solvers.linear.points import linear
 from solvers.many_points import effort, offers
+from solvers.many_points.by_choice import ByChoice
 from solvers.mechanisms import conflicts
 
 SEVEN = [
@@ -90,6 +96,28 @@ def test_few_points_are_not_answered_from_a_table_of_a_million_designs(
     assert choice.path is None
     assert tabulated == [0]
     assert "solved together from 8 points on" in "; ".join(choice.reasons)
+
+
+def test_choices_of_programs_go_before_a_table_that_is_more_work():
+    """Up to 20 000 cards on six platforms: 120 000 designs at a point, or six programs of one whole number."""
+    asked = dse.load("platforms_least_cost_per_performance").model_dump(
+        exclude_none=True, exclude_defaults=True
+    )
+    names = ("given.lifetime", "given.data_reuse.same beam.distance")
+    asked["sweep"] = {
+        f"axis_{i}": {"path": n, "factors": np.linspace(0.3, 3.0, 6)} for i, n in enumerate(names)
+    }
+    grid = scenarios.grid(dse.load(asked))
+    path = paths.chosen(grid).path
+    assert isinstance(path, ByChoice)
+    assert path.work < 0.1 * tables.over(grid).work
+    plan = layout(grid)
+    arrays, left = path.solve(plan, over_grid.whole(grid))
+    assert not left.any()
+    for place in ((0, 0), (3, 5)):
+        told = to_arrays(plan, [answer(grid.question(place), neighbours=False)], ())
+        for name in ("status", "objective", "machine", "machine.count.rack"):
+            np.testing.assert_allclose(arrays[name][place], told[name], rtol=1e-12, err_msg=name)
 
 
 def test_searches_for_what_conflicts_count_too(monkeypatch: pytest.MonkeyPatch):

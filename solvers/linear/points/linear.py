@@ -311,13 +311,20 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
         return {}, np.ones(len(u), dtype=bool)
     left = _left(n, u)
     size = np.maximum(np.abs(u[:, :-1]), 1e-3)
-    at_end = (u[:, :-1] - n.low <= AWAY * size) | (n.high - u[:, :-1] <= AWAY * size)
+    at_low, at_high = u[:, :-1] - n.low <= AWAY * size, n.high - u[:, :-1] <= AWAY * size
+    at_end = at_low | at_high
     held = left[:, :own] <= AWAY
+    terms = n.rows[:, :own, :-1]
     if whole:
         # rows that only say again what whole numbers leave of others
         high = row_ends.upper_ends(n.rows, n.low, n.high, np.zeros_like(p.integer))
-        free = high - n.low > AWAY * size
-        held &= ((n.rows[:, :own, :-1] != 0.0) & free[:, None]).any(axis=2)
+        terms = terms * (high - n.low > AWAY * size)[:, None]
+        held &= terms.any(axis=2)
+    # of one number, a row that is no limit only says again what its end says
+    none = np.flatnonzero([key is None for key in p.keys[:own]])
+    terms = terms[:, none]
+    again = (((terms < 0.0) & at_low[:, None]) | ((terms > 0.0) & at_high[:, None])).any(axis=2)
+    held[:, none] &= ~again | (np.count_nonzero(terms, axis=2) > 1)
     # as many rows and ends hold with equality as there are numbers: no more, or the vertex is degenerate
     tight = held.sum(axis=1) + at_end.sum(axis=1)
     simple = tight == u.shape[1] - 1
