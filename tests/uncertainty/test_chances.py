@@ -280,32 +280,6 @@ def test_the_best_where_samples_may_fail_is_that_of_the_best_set_of_samples(numb
         assert (found.bound[found.known] <= best[found.known] * (1 + 1e-8)).all()
 
 
-def test_of_a_limit_with_two_ends_and_a_probability_one_end_gives():
-    few = {"processors": {"values": [16, 64, 256]}, "memory": {"values": [1000, 2000]}}
-    decide = {**NBODY, "decide": few, "given": {"bodies": 1e4, "flops_per_pair": 10}}
-
-    def asked(least: float, most: float) -> Solution:
-        time = {"min": f"{least} s", "max": f"{most} s", "probability": 0.9}
-        return answered({**decide, "limits": {"time": time}})[0]
-
-    middle = asked(1e-6, 1e3).metrics["time"]
-    found = asked(0.99 * middle, 1.01 * middle)
-    assert found.status is Status.INFEASIBLE
-    assert found.conflicts == (("time",),)
-    would = found.conflict["time"]
-    assert would is not None
-    # nothing is slower, so that the upper end does not help
-    assert would < 0.99 * middle
-    assert asked(would * (1 - 1e-6), 1.01 * middle).status is Status.OPTIMAL
-    assert asked(would * (1 + 1e-6), 1.01 * middle).status is Status.INFEASIBLE
-    fast = asked(1e-6, 0.5 * middle).metrics["time"]
-    would = asked(0.99 * fast, 1.01 * fast).conflict["time"]
-    assert would is not None
-    assert would > 1.01 * fast
-    assert asked(0.99 * fast, would * (1 + 1e-6)).status is Status.OPTIMAL
-    assert asked(0.99 * fast, would * (1 - 1e-6)).status is Status.INFEASIBLE
-
-
 def test_too_few_samples_say_how_many_it_takes():
     worlds = world_of(NBODY)
     promise = promises(worlds.nominal)[0]

@@ -1,4 +1,4 @@
-"""Values at which limits that may fail would do, where each sample is a geometric program: no boxes are searched."""
+"""Values at which limits that may fail would do: of geometric programs, where no boxes are searched, and of lists."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dse
+from results.solution import Solution, Status
 from solvers.robust import robust_conflicts
 
 LATE: dict[str, Any] = {
@@ -23,6 +24,19 @@ LATE: dict[str, Any] = {
     "limits": {"energy_delay": {"max": 1.12792, "probability": 0.9, "confidence": 0}},
 }
 """Too slow for 4096 processors; more, more memory than may be replicated, or a later end would do."""
+
+LISTED: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"bodies": 1e4, "flops_per_pair": 10},
+    "decide": {"processors": {"values": [16, 64, 256]}, "memory": {"values": [1000, 2000]}},
+    "objective": {"minimize": "energy", "measure": "mean"},
+    "uncertain": {
+        "machine.time_per_flop": {"lognormal": ["1 ns/flop", 1.2]},
+        "machine.energy_per_word": {"lognormal": ["3 uJ/word", 1.3]},
+        "sampling": {"samples": 400, "seed": 3},
+    },
+}
 
 
 @pytest.fixture
@@ -54,3 +68,26 @@ def test_the_upper_of_two_ends_gives_at_many_points() -> None:
     assert (told > 4096).all()
     assert (np.diff(told) < 0).all()
     assert np.isnan(swept["would_do"].sel(limit="processors.min").values).all()
+
+
+def test_of_a_limit_with_two_ends_and_a_probability_one_end_gives():
+    def asked(least: float, most: float) -> Solution:
+        time = {"min": f"{least} s", "max": f"{most} s", "probability": 0.9}
+        return dse.solve({**LISTED, "limits": {"time": time}})
+
+    middle = asked(1e-6, 1e3).metrics["time"]
+    found = asked(0.99 * middle, 1.01 * middle)
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("time",),)
+    would = found.conflict["time"]
+    assert would is not None
+    # nothing is slower, so that the upper end does not help
+    assert would < 0.99 * middle
+    assert asked(would * (1 - 1e-6), 1.01 * middle).status is Status.OPTIMAL
+    assert asked(would * (1 + 1e-6), 1.01 * middle).status is Status.INFEASIBLE
+    fast = asked(1e-6, 0.5 * middle).metrics["time"]
+    would = asked(0.99 * fast, 1.01 * fast).conflict["time"]
+    assert would is not None
+    assert would > 1.01 * fast
+    assert asked(0.99 * fast, would * (1 + 1e-6)).status is Status.OPTIMAL
+    assert asked(0.99 * fast, would * (1 - 1e-6)).status is Status.INFEASIBLE
