@@ -152,7 +152,7 @@ def label(key: RowKey, keys: Container[RowKey]) -> str:
 def objective(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], which: int = 0) -> Any:
     """The value of objective number ``which``, in its own sense and unit."""
     name = question.objectives[which].name
-    return at[name] if name in at else x[name]
+    return at[name] if name in at else {**question.given, **x}[name]
 
 
 def quantity(model: Model, name: str) -> Quantity:

@@ -255,13 +255,18 @@ refuses(
 
 
 @arithmetic.pick.register(Linear)
-def _pick(which: Linear, values: Sequence[float]) -> Linear | Refused:
+def _pick(which: Linear, values: Sequence[Any]) -> Any:
     if which.value is not None:
-        return constant(values[round(which.value) - 1])
+        found = values[round(which.value) - 1]
+        return found if isinstance(found, Linear | Refused) else constant(found)
     name = picker(which)
     if name is None:
         return Refused("a pick by more than one decided quantity")
-    chosen = {atom: many.number(values[round(c) - 1]) for atom, c in which.numerator.terms.items()}
+    entries = {atom: values[round(c) - 1] for atom, c in which.numerator.terms.items()}
+    known = {atom: c.value if isinstance(c, Linear) else c for atom, c in entries.items()}
+    if any(c is None or isinstance(c, Refused) for c in known.values()):
+        return Refused("a menu with an entry that is decided")
+    chosen = {atom: many.number(c) for atom, c in known.items()}
     if not all(many.finite(c) for c in chosen.values()):
         return Refused("a menu with an infinite entry")
     return Linear(Affine({a: c for a, c in chosen.items() if c != 0.0}))

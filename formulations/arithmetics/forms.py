@@ -52,7 +52,20 @@ class Largest:
     place: int
 
 
-Atom = str | Entry | Differs | Maximum | Some | Largest
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """An affine form as one quantity, such as what is left of a whole: its factors are then factors of one number."""
+
+    form: Affine
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Part) and self.form.same_numbers(other.form))
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.form.terms))
+
+
+Atom = str | Entry | Differs | Maximum | Some | Largest | Part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,40 +85,66 @@ class Affine:
         total = dict(self.terms)
         for atom, c in other.terms.items():
             total[atom] = total.get(atom, 0.0) + factor * c
-        if 0.0 in total.values():
-            total = {a: c for a, c in total.items() if c != 0.0}
+        if any(many.is_zero(c) for c in total.values()):
+            total = {a: c for a, c in total.items() if not many.is_zero(c)}
         return Affine(total, self.constant + factor * other.constant)
 
     def times(self, factor: float) -> Affine:
         """Return factor * self."""
         if factor == 0.0:
             return Affine({})
-        return Affine({a: c * factor for a, c in self.terms.items()}, self.constant * factor)
+        if not isinstance(factor, many.Many) and factor == 1.0:
+            return self
+        if not many.is_between(factor):
+            return Affine({a: c * factor for a, c in self.terms.items()}, self.constant * factor)
+        form = self._as_one_part() if self._is_left_of_a_whole() else self
+        # a plain 0 stays one
+        constant = 0.0 if many.is_zero(form.constant) else form.constant * factor
+        return Affine({a: c * factor for a, c in form.terms.items()}, constant)
+
+    def _is_left_of_a_whole(self) -> bool:
+        """Whether plain numbers take something off a constant: times what lies between ends that has no sign."""
+        plain = all(isinstance(c, float) for c in (self.constant, *self.terms.values()))
+        return plain and self.constant > 0.0 and any(c < 0.0 for c in self.terms.values())
+
+    def _as_one_part(self) -> Affine:
+        whole = self.constant
+        return Affine({Part(Affine({a: c / whole for a, c in self.terms.items()}, 1.0)): whole})
 
     def same_numbers(self, other: Affine) -> bool:
         """Whether all numbers are the same; those of many points only where they are the same arrays."""
         if self.terms.keys() != other.terms.keys():
             return False
         pairs = [(self.constant, other.constant), *((c, other.terms[a]) for a, c in self.terms.items())]
-        return all(
-            a is b or not (isinstance(a, many.Many) or isinstance(b, many.Many) or a != b) for a, b in pairs
-        )
+        return all(_same_number(a, b) for a, b in pairs)
 
     def over(self, other: Affine) -> float | None:
         """Return the number that self is of other, where it is a multiple of it."""
         if self.terms.keys() != other.terms.keys():
             return None
         pairs = [(c, other.terms[a]) for a, c in self.terms.items()] + [(self.constant, other.constant)]
-        kept = [(a, b) for a, b in pairs if a != 0.0 or b != 0.0]
-        if not kept or any(b == 0.0 for _, b in kept):
+        same = all(_same_number(a, b) for a, b in pairs)
+        kept = [(a, b) for a, b in pairs if not (many.is_zero(a) and many.is_zero(b))]
+        if not kept or any(many.is_zero(b) for _, b in kept):
             return None
-        first = kept[0][0] / kept[0][1]
+        first = 1.0 if same else kept[0][0] / kept[0][1]
         return first if all(many.close(a, first * b, 1e-14) for a, b in kept) else None
+
+
+def _same_number(a: float, b: float) -> bool:
+    return a is b or not (isinstance(a, many.Many) or isinstance(b, many.Many) or a != b)
 
 
 def number(value: float) -> Affine:
     """A constant."""
     return Affine({}, many.number(value))
+
+
+def inner(atom: Atom) -> tuple[Affine, ...]:
+    """The forms that an atom is made of."""
+    if isinstance(atom, Maximum):
+        return atom.arguments
+    return (atom.amount,) if isinstance(atom, Some) else (atom.form,) if isinstance(atom, Part) else ()
 
 
 def atoms(forms: Iterable[Affine]) -> tuple[Atom, ...]:
@@ -115,8 +154,7 @@ def atoms(forms: Iterable[Affine]) -> tuple[Atom, ...]:
     def visit(form: Affine) -> None:
         for atom in form.terms:
             if atom not in found:
-                inner = atom.arguments if isinstance(atom, Maximum) else ()
-                for each in (*inner, *((atom.amount,) if isinstance(atom, Some) else ())):
+                for each in inner(atom):
                     visit(each)
                 found[atom] = None
 

@@ -41,13 +41,14 @@ class Many(NDArrayOperatorsMixin):
     """Numbers of many points along the first dimension; further ones have the length 1, for what they are met with."""
 
     __slots__ = ("values",)
+    between = False
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values, dtype=float)
 
     def __array_ufunc__(self, made: np.ufunc, method: str, *of: Any) -> Any:
         """Return many numbers from many and plain ones, an array where one is one; of a comparison one answer."""
-        numbers, given = [plain(x) for x in of], all(map(_is_given_number, of))
+        numbers, given = [plain(x) for x in of], all(map(is_given_number, of))
         if made in COMPARISONS:
             # of an array, and of what is no number, nothing is asked at each point
             one = given and not any(map(_is_array, of))
@@ -82,6 +83,16 @@ def one_number(value: Any) -> float:
     return float(every[0])
 
 
+def is_between(value: Any) -> bool:
+    """Whether a number is known to lie between two ends only (``formulations.arithmetics.between``)."""
+    return isinstance(value, Many) and value.between
+
+
+def is_zero(value: Any) -> bool:
+    """Whether a number is 0, at all points; one between two ends is if both are."""
+    return not value.values.any() if is_between(value) else bool(value == 0.0)
+
+
 def finite(value: Any) -> bool:
     """Whether a number is finite; of many numbers, whether all are."""
     return math.isfinite(value) if isinstance(value, float) else bool(np.isfinite(plain(value)).all())
@@ -111,7 +122,7 @@ def same(holds: Any) -> bool:
     raise Differ(holds)
 
 
-def _is_given_number(value: object) -> bool:
+def is_given_number(value: object) -> bool:
     return isinstance(value, Many | Later | int | float | np.ndarray)
 
 
@@ -127,13 +138,13 @@ def _per(b: Many, a: Any) -> Any:
 
 @arithmetic.register_reaches(Many)
 def _reaches(a: Any, b: Any) -> Any:
-    both = _is_given_number(b) and _is_given_number(a)
+    both = is_given_number(b) and is_given_number(a)
     return _flags(a, b, np.greater_equal) if both else arithmetic.reaches_unknown(a, b)
 
 
 @arithmetic.register_differs(Many)
 def _differs(a: Any, b: Any) -> Any:
-    both = _is_given_number(b) and _is_given_number(a)
+    both = is_given_number(b) and is_given_number(a)
     return _flags(a, b, np.not_equal) if both else arithmetic.differs(b, a)
 
 

@@ -13,7 +13,7 @@ from dse.models import arithmetic
 from formulations import evaluation
 from formulations.arithmetics import largest, many
 from formulations.arithmetics.affine import ONE, Linear
-from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Maximum, Some, atoms, number
+from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Maximum, Part, Some, atoms, inner, number
 from formulations.arithmetics.many import Many
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.row_ends import upper_ends
@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 BIG = 1e7
 BOX, BOX_END = 1e12, 1e18
 SPAN_ROUNDING = 1e-3
+PART_ROUNDING = 1e-12
+"""Of a whole: by so much rounding may take what is left of it below 0."""
 """How far beyond what a maximum can be its end is: much more than solvers take for rounding, which else call a maximum
 that must be one of its terms infeasible."""
 PRESOLVE_PASSES = 6
@@ -118,19 +120,14 @@ class Rows:
         while open_forms:
             form, sign = open_forms.pop()
             for atom, c in form.terms.items():
+                if isinstance(atom, str | Entry):
+                    continue
                 up = sign * c < 0
                 if up:
                     pulled.add(atom)
-                inner = (
-                    atom.arguments
-                    if isinstance(atom, Maximum)
-                    else (atom.amount,)
-                    if isinstance(atom, Some)
-                    else ()
-                )
-                if inner and (id(atom), up) not in seen:
+                if (id(atom), up) not in seen:
                     seen.add((id(atom), up))
-                    open_forms += [(f, -1.0 if up else 1.0) for f in inner]
+                    open_forms += [(f, -1.0 if up else 1.0) for f in inner(atom)]
         return pulled
 
     def _menus(self) -> None:
@@ -152,12 +149,21 @@ class Rows:
                 # more, so that rounding forbids nothing
                 self.high[i] = many.largest(e[1] for e in spans)
                 self.high[i] = self.high[i] + SPAN_ROUNDING * many.largest(abs(e[1]) for e in spans)
+            elif isinstance(atom, Part):
+                self.low[i], self.high[i] = self._range(atom.form)
+                if self.low[i] >= -PART_ROUNDING or any(map(atom.form.same_numbers, self._left_over())):
+                    self.low[i] = max(self.low[i], 0.0)
+
+    def _left_over(self) -> Iterator[Affine]:
+        """What the rules that nothing waives leave of a whole: it is not below 0."""
+        always = {x.name for x in self.question.model.limits if x.always}
+        yield from (below.plus(above, -1.0) for k, above, below, _ in self.rows if k is not None and k.name in always)
 
     def _end(self, atom: Atom) -> tuple[float, float, bool]:
         if isinstance(atom, str):
             d = self.decided[atom]
             return *column_ends(self.question, d), d.integer
-        if isinstance(atom, Maximum):
+        if isinstance(atom, Maximum | Part):
             return -math.inf, math.inf, False
         return 0.0, 1.0, not isinstance(atom, Differs)
 
@@ -175,6 +181,8 @@ class Rows:
             if isinstance(atom, Maximum):
                 own = Affine({atom: 1.0})
                 self.rows += [(None, f, own, False) for f in atom.arguments]
+            elif isinstance(atom, Part):
+                self.rows.append((None, atom.form, Affine({atom: 1.0}), True))
             elif isinstance(atom, Differs):
                 self.rows += [(None, *row, False) for row in self._difference(atom, atom in pulled)]
         amounts = [atom for atom in self.columns if isinstance(atom, Some)]

@@ -60,7 +60,7 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
     if p.goal is None:
         text = "a design that meets all limits"
         return Settled(Outcome(Status.FEASIBLE, p.design(chosen.u), None, text, SOLVER), chosen.ranges)
-    outcome = Outcome(Status.OPTIMAL, p.design(chosen.u), _to_user(p, best.bound), proof(p), SOLVER)
+    outcome = Outcome(Status.OPTIMAL, p.design(chosen.u), to_user(p, best.bound), proof(p), SOLVER)
     return Settled(outcome, chosen.ranges, best, chosen.u, chosen.rest)
 
 
@@ -88,7 +88,7 @@ def proof(p: Program) -> str:
     return text if count == 1 else f"{BRANCHED.format(count)}: {text}"
 
 
-def _to_user(p: Program, ratio: float) -> float | None:
+def to_user(p: Program, ratio: float) -> float | None:
     """The user's objective from the ratio that is minimised."""
     if not math.isfinite(ratio):
         return 0.0 if p.sign < 0 and ratio > 0 else None
@@ -170,7 +170,7 @@ def _changes(p: Program, best: Result, limits: dict[str, LimitState]) -> dict[st
             continue
         changed = milp_explained.next_change(p, best, key)
         if changed is not None:
-            there = _to_user(p, changed[1])
+            there = to_user(p, changed[1])
             found[label] = replace(
                 limits[label], next_change=_moved_bound(p, key, changed[0]), next_objective=there
             )

@@ -36,6 +36,10 @@ def unstructured(question: Question, every: Grid | None = None) -> Outcome:
     from solvers.nonlinear import interval
 
     tried: list[Outcome] = []
+    found = _answered_by_programs(question)
+    if found is not None and found.status is not Status.FEASIBLE:
+        return found
+    tried += [] if found is None else [found]
     # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not
     short = (partial(interval.solve, work=SHORT_SEARCH),) if designs.free(question) <= FEW_FREE else ()
     for method in (*short, _answered_by_scip, interval.solve):
@@ -104,6 +108,15 @@ def _answered_as_product(question: Question) -> Outcome | None:
         return None if p is None else program_product.minimise(p)
     except (NotPosynomial, ArithmeticError):
         return None
+
+
+def _answered_by_programs(question: Question) -> Outcome | None:
+    """The answer where all but a few decided numbers are those of a program; None where they are not."""
+    if not is_linear(question):
+        return None
+    from solvers.linear import program_boxes
+
+    return program_boxes.minimise(question)
 
 
 def _sampled(question: Question, tried: list[Outcome]) -> Outcome:

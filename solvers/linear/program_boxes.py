@@ -1,0 +1,286 @@
+"""Programs whose coefficients depend on a few more decided numbers: how fast a GPU has to be for work that is shared.
+
+With these numbers t fixed a question is a linear or mixed-integer program. While t is in a box every coefficient lies
+between two ends (``formulations.arithmetics.between``). What else is decided is at least 0, so that rows with the least
+coefficients allow the designs of all programs of the box,
+
+    sum_j a_ij(t) u_j <= 0   implies   sum_j (min over the box of a_ij) u_j <= 0,
+
+and their optimum bounds the box. Boxes are halved, those with the least bound first. Designs are the optima of the
+programs at the middles of boxes, and at the corners of the first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.models.arithmetic import CannotTake
+from dse.models.model import MACHINE_PREFIX
+from dse.system.records import dataclass
+from formulations import evaluation
+from formulations.arithmetics import affine
+from formulations.arithmetics.between import between
+from formulations.arithmetics.many import Differ
+from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.programs.program import Program, Run, program
+from formulations.tolerances import SLACK
+from results.solution import Status
+from scenarios.question import HALVINGS, Decision, Question
+from solvers import designs
+from solvers.linear import milp, milp_conflicts, programs
+from solvers.linear.linear_program import Array, End
+from solvers.outcome import Outcome
+
+MOST_NUMBERS = 3
+MOST_TRIED = 10
+"""Sets of as many numbers of which it is tried whether a program depends on them alone."""
+MOST_BOXES = 2000
+TOGETHER = 16
+"""Boxes that are halved in a round: their programs are written at once."""
+LARGEST = 1e300
+NO_WIDER = 1.0 + 1e-15
+"""Factor between the ends of a box that is a point."""
+HIDDEN_SHARE = 0.1
+"""Of the gap asked for: what a box that is let go may still hide."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """A question, and those of its decided numbers that its program depends on, each with its ends."""
+
+    question: Question
+    numbers: tuple[Decision, ...]
+    low: Array
+    high: Array
+
+    def at(self, given: dict[str, float]) -> Question:
+        """The question with these numbers given."""
+        rest = tuple(d for d in self.question.decide if d.name not in given)
+        return replace(self.question, given={**self.question.given, **given}, decide=rest)
+
+    def programs(self, low: Array, high: Array) -> list[Program]:
+        """For each box (N, numbers) the program that allows the designs of all its points."""
+        of = {d.name: between(a, b) for d, a, b in zip(self.numbers, low.T, high.T, strict=True)}
+        question = replace(self.at(of), ties=())
+        x = {d.name: affine.symbol(d) for d in question.decide}
+        made = Run({**x, **{n: affine.constant(v) for n, v in of.items()}}, evaluation.metrics(question, x))
+        p = program(question, made)
+        if p.amounts:
+            raise CannotTake("whether there is any of an amount")
+        return [_loosest(p, k, len(low)) for k in range(len(low))]
+
+    def cut(self, k: int, low: float, high: float) -> tuple[float, float]:
+        """Up to where, and from where on, the halves of what number k may be go."""
+        d, middle = self.numbers[k], math.sqrt(low * high)
+        if d.values is not None:
+            inside = [v for v in d.values if low <= v <= high]
+            half = (len(inside) - 1) // 2
+            return inside[half], inside[half + 1]
+        return (math.floor(middle), math.floor(middle) + 1.0) if d.integer else (middle, middle)
+
+    def halves(self, k: int, low: Array, high: Array) -> tuple[Array, Array]:
+        """Boxes cut in two along number k, the lower halves first."""
+        first, second = high.copy(), low.copy()
+        for i in np.flatnonzero(low[:, k] < high[:, k]):
+            first[i, k], second[i, k] = self.cut(k, low[i, k], high[i, k])
+        return np.concatenate([low, second]), np.concatenate([first, high])
+
+    def middles(self, low: Array, high: Array) -> Array:
+        """One point of each box."""
+        found = low.copy()
+        for i, k in zip(*np.nonzero(low < high), strict=True):
+            found[i, k] = self.cut(int(k), low[i, k], high[i, k])[0]
+        return found
+
+
+def _split(question: Question) -> _Split | None:
+    """Tell the numbers that a program depends on, as few as may be, from those of the program itself."""
+    asked = {x.name for x in (*question.limits, *question.objectives)}
+    if question.idle or HALVINGS.name in asked or any(d.choices is not None for d in question.decide):
+        return None
+    ends = {d.name: _ends(question, d) for d in question.decide}
+    may = [d for d in question.decide if d.menu is None and 0.0 < ends[d.name][0] <= ends[d.name][1] < math.inf]
+    may.sort(key=lambda d: not d.name.startswith(MACHINE_PREFIX))
+    for count in range(1, min(MOST_NUMBERS, len(question.decide) - 1) + 1):
+        for numbers in itertools.islice(itertools.combinations(may, count), MOST_TRIED):
+            low, high = (np.array(side) for side in zip(*(ends[d.name] for d in numbers), strict=True))
+            found = _Split(question, numbers, low, high)
+            with suppress(NotPosynomial):
+                program(found.at(dict(zip((d.name for d in numbers), low.tolist(), strict=True))))
+                return found
+    return None
+
+
+def _ends(question: Question, d: Decision) -> tuple[float, float]:
+    """Between what the user has a number: 0 and infinity where that is not said."""
+    low, high = evaluation.bounds(question)[d.name]
+    low, high = low or 0.0, math.inf if high is None else high
+    if d.values is not None:
+        inside = [v for v in d.values if low <= v <= high]
+        return (min(inside), max(inside)) if inside else (0.0, math.inf)
+    return (math.ceil(low), math.floor(high)) if d.integer and high < math.inf else (low, high)
+
+
+def _loosest(p: Program, box: int, count: int) -> Program:
+    """The program of one box, with the least coefficients in its rows, and without ends that only a search has."""
+
+    def end(a: Array, dims: int, upper: bool) -> Array:
+        return a[box + upper * count] if a.ndim > dims else a
+
+    def both(a: Array, dims: int) -> tuple[Array, Array]:
+        return end(a, dims, False), end(a, dims, True)
+
+    low, above, below = both(p.low, 1)[0], both(p.numerators, 2), both(p.denominators, 2)
+    goal, under = ((None, None) if f is None else both(f, 1) for f in (p.goal, p.under))
+    exact = [(column, both(arguments, 2)) for column, arguments in p.exact]
+    wide = [(a != b).reshape(-1, a.shape[-1]) for a, b in (above, below, goal, under, *(e for _, e in exact)) if a is not None]
+    if (np.concatenate(wide)[:, :-1] & (low < 0.0)).any() or (wide[0] | wide[1])[p.equal].any():
+        raise CannotTake("a number that is decided times what may be below 0")
+    return replace(
+        p,
+        low=low,
+        high=np.where(p.boxed, np.inf, end(p.high, 1, True)),
+        numerators=above[0],
+        denominators=below[1],
+        goal=goal[0],
+        under=under[1],
+        exact=tuple((column, e[1]) for column, e in exact),
+    )
+
+
+@dataclass(slots=True)
+class _Search:
+    """Boxes that may hold something better, and the best design so far, at ``t``; ``closed``: the bound of the others."""
+
+    of: _Split
+    low: Array
+    high: Array
+    bound: Array
+    best: float = math.inf
+    t: Array | None = None
+    closed: float = math.inf
+    boxes: int = 0
+
+    @property
+    def enough(self) -> float:
+        """A bound from which on a box holds nothing that counts."""
+        hidden = HIDDEN_SHARE * self.of.question.gap * abs(self.best) if self.t is not None else 0.0
+        return self.best - hidden
+
+    def learn(self, t: Array) -> None:
+        """Solve the programs at points (N, numbers)."""
+        for point, p in zip(t, self.of.programs(t, t), strict=True):
+            found = milp.least(p, milp.numbers(p), *milp.objective(p))
+            if found.u is not None and (found.value < self.best or self.t is None):
+                self.best, self.t = found.value, point
+
+    def halve(self, now: NDArray[np.intp]) -> None:
+        """Halve some of the boxes, each along the number that raises the bounds of both halves most."""
+        low, high, known = self.low[now], self.high[now], self.bound[now]
+        kept = np.setdiff1d(np.arange(len(self.bound)), now)
+        self.low, self.high, self.bound = self.low[kept], self.high[kept], self.bound[kept]
+        cuts = [self.of.halves(k, low, high) for k in range(low.shape[1])]
+        bounds = np.array([self.bounds(*cut, np.tile(known, 2)).reshape(2, -1) for cut in cuts])
+        wide = np.log(high / low).T
+        with np.errstate(invalid="ignore"):
+            raised = np.where(np.isfinite(known), bounds - known, 0.0).clip(0.0, LARGEST)
+        # of as good ones the number with the widest ends
+        by = [np.lexsort((wide[:, i], raised[:, :, i].sum(1), raised[:, :, i].min(1)))[-1] for i in range(len(now))]
+        for half in (0, 1):
+            at = [half * len(now) + i for i in range(len(now))]
+            ends = [np.array([cuts[k][e][j] for k, j in zip(by, at, strict=True)]) for e in (0, 1)]
+            self.keep(*ends, np.array([bounds[k, half, i] for i, k in enumerate(by)]))
+
+    def keep(self, low: Array, high: Array, bound: Array) -> None:
+        """Keep the boxes that may hold something better, and try a design in each."""
+        done = (bound >= self.enough) | (high <= low * NO_WIDER).all(axis=1)
+        self.closed = min([self.closed, *bound[done]])
+        low, high = low[~done], high[~done]
+        self.low, self.high = np.concatenate([self.low, low]), np.concatenate([self.high, high])
+        self.bound = np.append(self.bound, bound[~done])
+        if len(low):
+            self.learn(self.of.middles(low, high))
+
+    def bounds(self, low: Array, high: Array, known: Array) -> Array:
+        """Bounds of boxes, each no less than one that is known."""
+        self.boxes += len(low)
+        return np.array([self._bound(p, k) for p, k in zip(self.of.programs(low, high), known, strict=True)])
+
+    def _bound(self, p: Program, known: float) -> float:
+        """The least that the designs of a box come to; infinite where it is proved that there are none."""
+        divisible = replace(p, integer=np.zeros_like(p.integer))
+        for asked in (divisible, p) if p.integer.any() else (p,):
+            found = milp.least(asked, milp.numbers(asked), *milp.objective(asked))
+            if found.end is End.INFEASIBLE:
+                proved = milp_conflicts.least_violation(asked, whole=asked is p) > SLACK
+                return math.inf if proved else known
+            known = max(known, found.bound)
+            if known >= self.enough:
+                break
+        return known
+
+
+def minimise(question: Question) -> Outcome | None:
+    """The optimum of a question whose program depends on a few decided numbers, or a proof that there is no design.
+
+    None where it is no such question. Without an objective any design will do.
+    """
+    try:
+        split = _split(question)
+        return None if split is None else _minimised(split)
+    except (CannotTake, Differ, ArithmeticError):
+        return None
+
+
+def _minimised(split: _Split) -> Outcome | None:
+    low, high = split.low[None], split.high[None]
+    s = _Search(split, low[:0], high[:0], np.zeros(0))
+    s.learn(np.array(list(itertools.product(*zip(split.low, split.high, strict=True)))))
+    s.keep(low, high, s.bounds(low, high, np.array([-math.inf])))
+    while len(s.bound) and s.boxes < MOST_BOXES and (s.t is None or split.question.objectives):
+        s.halve(np.argsort(s.bound, kind="stable")[:TOGETHER])
+    return _outcome(s)
+
+
+def _outcome(s: _Search) -> Outcome | None:
+    left = min([s.closed, *s.bound])
+    if s.t is None:
+        if left < math.inf:
+            return None
+        text = f"no design in any of {s.boxes} boxes, by the bound of a program in which every limit may give"
+        return Outcome(Status.INFEASIBLE, certificate=text, solver=programs.SOLVER)
+    t = _smallest_as_good(s, s.t)
+    asked = s.of.at(dict(zip((d.name for d in s.of.numbers), t.tolist(), strict=True)))
+    p = program(asked, searched=True)
+    settled = programs.optimise(p).outcome
+    if settled.x is None or settled.status is Status.UNBOUNDED:
+        return None
+    x = {d.name: float(v) for d, v in zip(s.of.numbers, t, strict=True)} | dict(settled.x)
+    x = {d.name: x[d.name] for d in s.of.question.decide}
+    if not s.of.question.objectives:
+        return replace(settled, x=x)
+    bound = min(left, s.best)
+    closed = s.best - bound <= s.of.question.gap * abs(s.best)
+    text = (
+        f"{s.boxes} boxes of {', '.join(d.name for d in s.of.numbers)}, each bounded by the program with the least "
+        f"coefficients that it has there; {programs.proof(p)}"
+    )
+    status = Status.OPTIMAL if closed else Status.FEASIBLE
+    return Outcome(status, x, programs.to_user(p, bound), text, programs.SOLVER)
+
+
+def _smallest_as_good(s: _Search, t: Array) -> Array:
+    """The numbers of the best design, those at their lower ends that are as good there, in the order of the file."""
+    for k, low in enumerate(s.of.low):
+        lower = np.where(np.arange(len(t)) == k, low, t)
+        (p,) = s.of.programs(lower[None], lower[None])
+        found = milp.least(p, milp.numbers(p), *milp.objective(p))
+        if found.u is not None and found.value <= designs.as_good_as(s.best):
+            t = lower
+    return t
