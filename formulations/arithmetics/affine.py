@@ -148,8 +148,10 @@ def _of_forms(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _inverse(x: Linear) -> Linear | Refused:
-    if x.numerator.is_constant and x.numerator.constant == 0.0:
+    if x.numerator.is_constant and many.is_zero(x.numerator.constant):
         raise ZeroDivisionError("division by a quantity that is always 0")
+    if x.numerator.is_constant and many.may_be_zero(x.numerator.constant):
+        return Refused("a division by what may be 0")
     return _over_constant_denominator(Linear(x.denominator, x.numerator))
 
 
@@ -157,8 +159,7 @@ def _over_constant_denominator(x: Linear) -> Linear:
     """A constant denominator becomes 1."""
     if not x.denominator.is_constant:
         return x
-    below = x.denominator.constant
-    return Linear(x.numerator if below == 1.0 else x.numerator.times(1.0 / below))
+    return Linear(x.numerator.times(1.0 / x.denominator.constant))
 
 
 @_of_forms

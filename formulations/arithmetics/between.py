@@ -1,8 +1,8 @@
 """Given numbers that are known to lie between two ends: what a program's coefficients are over boxes of other numbers.
 
 ``Between`` goes wherever ``Many`` goes. The program that a question then comes to has for each box a point with the
-least coefficients, and after those of all boxes one with the greatest. What depends on a number (is it 0, which sign has
-it) must be certain, and the same, in all boxes; else ``CannotTake`` is raised.
+least coefficients, and after those of all boxes one with the greatest. What depends on a number (is it 0, which sign
+has it) must be certain, and the same, in all boxes; else ``CannotTake`` is raised.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ class Between(Many):
             return NotImplemented
         if made not in OPERATIONS:
             raise CannotTake(f"{made.__name__} of a number between two ends")
+        if made is np.multiply and any(not isinstance(x, Many) and np.ndim(x) == 0 and x == 0.0 for x in of):
+            # rounded outwards it might be anything
+            return 0.0
         with np.errstate(all="ignore"):
             if made is np.power:
                 return _between(_interval(of[0]) ** arithmetic.number(of[1]))
@@ -100,7 +103,9 @@ def _per(b: Between, a: Any) -> Any:
 @arithmetic.register_reaches(Between)
 def _reaches(a: Any, b: Any) -> Any:
     both = is_given_number(a) and is_given_number(b)
-    return _between(arithmetic.reaches(_interval(a), _interval(b))) if both else arithmetic.reaches_unknown(a, b)
+    return (
+        _between(arithmetic.reaches(_interval(a), _interval(b))) if both else arithmetic.reaches_unknown(a, b)
+    )
 
 
 @arithmetic.register_differs(Between)

@@ -93,6 +93,11 @@ def is_zero(value: Any) -> bool:
     return not value.values.any() if is_between(value) else bool(value == 0.0)
 
 
+def may_be_zero(value: Any) -> bool:
+    """Whether 0 lies between the two ends of a number that has such."""
+    return is_between(value) and bool((np.multiply(*np.split(value.values, 2)) <= 0.0).any())
+
+
 def finite(value: Any) -> bool:
     """Whether a number is finite; of many numbers, whether all are."""
     return math.isfinite(value) if isinstance(value, float) else bool(np.isfinite(plain(value)).all())
@@ -123,6 +128,7 @@ def same(holds: Any) -> bool:
 
 
 def is_given_number(value: object) -> bool:
+    """Whether a value is a number, many numbers or an array of them, and nothing that is decided."""
     return isinstance(value, Many | Later | int | float | np.ndarray)
 
 

@@ -13,7 +13,19 @@ from dse.models import arithmetic
 from formulations import evaluation
 from formulations.arithmetics import largest, many
 from formulations.arithmetics.affine import ONE, Linear
-from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Maximum, Part, Some, atoms, inner, number
+from formulations.arithmetics.between import between
+from formulations.arithmetics.forms import (
+    Affine,
+    Atom,
+    Differs,
+    Entry,
+    Maximum,
+    Part,
+    Some,
+    atoms,
+    inner,
+    number,
+)
 from formulations.arithmetics.many import Many
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.row_ends import upper_ends
@@ -151,13 +163,22 @@ class Rows:
                 self.high[i] = self.high[i] + SPAN_ROUNDING * many.largest(abs(e[1]) for e in spans)
             elif isinstance(atom, Part):
                 self.low[i], self.high[i] = self._range(atom.form)
-                if self.low[i] >= -PART_ROUNDING or any(map(atom.form.same_numbers, self._left_over())):
+                if self._is_left_over(atom.form):
                     self.low[i] = max(self.low[i], 0.0)
 
-    def _left_over(self) -> Iterator[Affine]:
-        """What the rules that nothing waives leave of a whole: it is not below 0."""
+    def _is_left_over(self, form: Affine) -> bool:
+        """Whether rules that nothing waives (shares come to one at most) keep a form from falling below 0."""
         always = {x.name for x in self.question.model.limits if x.always}
-        yield from (below.plus(above, -1.0) for k, above, below, _ in self.rows if k is not None and k.name in always)
+        for key, above, below, _ in self.rows:
+            if key is not None and key.name in always:
+                left = below.plus(above, -1.0)
+                used = [
+                    c / form.terms[a]
+                    for a, c in left.terms.items()
+                    if c < 0.0 and form.terms.get(a, 0.0) < 0.0
+                ]
+                form = form.plus(left, -1.0 / min(used)) if used else form
+        return bool(self._range(form)[0] >= -PART_ROUNDING)
 
     def _end(self, atom: Atom) -> tuple[float, float, bool]:
         if isinstance(atom, str):
@@ -245,10 +266,17 @@ class Rows:
     def _implied(self, high: list[Any]) -> list[Any]:
         """Upper ends of all columns, with what the limits say of those that have none of their own."""
         rows = matrix([n.plus(d, -1.0) for _, n, d, _ in self.rows], self.place)
-        ends = upper_ends(
-            rows, many.packed(self.low), many.packed(high), self.integer, passes=PRESOLVE_PASSES
-        )
-        return list(ends) if ends.ndim == 1 else [Many(e) for e in ends.T]
+        low, upper = many.packed(self.low), many.packed(high)
+        if not any(map(many.is_between, self.question.given.values())):
+            ends = upper_ends(rows, low, upper, self.integer, passes=PRESOLVE_PASSES)
+            return list(ends) if ends.ndim == 1 else [Many(e) for e in ends.T]
+        # of numbers between two ends those that allow the most, and no end that only a search has
+        count = len(rows) // 2
+        searched = [isinstance(a, str) and evaluation.box(self.question, a).searched[1] for a in self.columns]
+        upper = np.where(searched, math.inf, upper)
+        low, upper = (np.broadcast_to(e, (2 * count, e.shape[-1])) for e in (low, upper))
+        ends = upper_ends(rows[:count], low[:count], upper[count:], self.integer, passes=PRESOLVE_PASSES)
+        return [between(e, e) for e in ends.T]
 
     def _most(self, form: Affine, high: Sequence[Any]) -> Any:
         """Upper bound of a form where the columns have these upper ends."""

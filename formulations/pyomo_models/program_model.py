@@ -11,7 +11,7 @@ import pyomo.environ as pyo
 from pyomo import gdp
 
 from formulations import evaluation
-from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Some
+from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Part, Some
 from formulations.programs.program import Array, Program, linear_cost
 from formulations.pyomo_models.user_variables import NoModel
 
@@ -31,7 +31,7 @@ def labels(p: Program) -> tuple[str, ...]:
             count[type(atom)] += 1
             found.append(f"{'largest' if isinstance(atom, Maximum) else 'any'}_{count[type(atom)]}")
         else:
-            found.append("" if isinstance(atom, Largest) else _column_label(p, atom))
+            found.append("" if isinstance(atom, Largest | Part) else _column_label(p, atom))
     for i, atom in enumerate(p.columns):
         if isinstance(atom, Largest):
             found[i] = f"{found[p.columns.index(atom.of)]} is its term {atom.place + 1}"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from formulations import evaluation
-from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Largest, Maximum
+from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Largest, Maximum, Part
 from formulations.problem import Kind
 from formulations.programs.program import Array, Program, branch_count
 from formulations.pyomo_models.program_model import entry_name, is_ratio, labels
@@ -119,7 +119,9 @@ class Formulas:
             return self._maximum(atom)
         if isinstance(atom, Largest):
             return f"[{self.names[atom]}]"
-        return f"[any of {self._form(atom.amount)}]"
+        return (
+            f"({self._form(atom.form)})" if isinstance(atom, Part) else f"[any of {self._form(atom.amount)}]"
+        )
 
     def _maximum(self, atom: Maximum) -> str:
         if atom not in self.used:

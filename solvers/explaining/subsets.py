@@ -32,7 +32,7 @@ from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
 from solvers.explaining import least_values
-from solvers.linear import milp_conflicts
+from solvers.linear import milp_conflicts, program_boxes
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
     CANNOT_HOLD,
@@ -48,6 +48,7 @@ from solvers.outcome import INFEASIBLE, OPTIMAL, Outcome
 
 MOST_DESIGNS_KEPT = 2_000_000
 SUBSET_BOXES = 20_000
+ENDS = {Status.FEASIBLE: CAN_HOLD, Status.INFEASIBLE: CANNOT_HOLD}
 
 Search = Callable[[Points, Collection[str]], Any]
 """Whether limits can hold together without some of them, by name, at some points: MET, CONFLICT or UNKNOWN."""
@@ -258,9 +259,11 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
     every = designs.grid(relaxed)
     if every is not None and every.size <= designs.OUTRIGHT:
         found = enumeration.optimum(replace(relaxed, objectives=()), every)
-        ends = {Status.FEASIBLE: CAN_HOLD, Status.INFEASIBLE: CANNOT_HOLD}
-        return np.array([ends.get(found.status, NOT_KNOWN)], np.int8)
+        return np.array([ENDS.get(found.status, NOT_KNOWN)], np.int8)
     known = milp_conflicts.affine_feasibility(relaxed)
+    if known == NOT_KNOWN:
+        apart = program_boxes.minimise(replace(relaxed, objectives=()))
+        known = NOT_KNOWN if apart is None else ENDS.get(apart.status, NOT_KNOWN)
     return feasibility.anywhere(relaxed, 1) if known == NOT_KNOWN else np.array([known], np.int8)
 
 
@@ -347,7 +350,10 @@ def solve(question: Question) -> Outcome:
     """The optimum by enumeration where combinations are few, else by interval branch and bound."""
     every = designs.grid(question)
     if every is None or every.size > MOST_DESIGNS_KEPT:
-        return interval.solve(question, work=SUBSET_BOXES)
+        found = program_boxes.minimise(question)
+        if found is None or found.status is Status.FEASIBLE:
+            found = interval.solve(question, work=SUBSET_BOXES)
+        return found
     try:
         return enumeration.optimum(question, every)
     except OverflowError as problem:

@@ -356,11 +356,19 @@ def balance(n: Numbers) -> tuple[Array, Array]:
     size = np.abs(n.rows[:, :-1])
     row, column = np.ones(len(size)), np.ones(size.shape[1])
     shared = np.count_nonzero(size, axis=1) > 1
+    # what is in no other row is as large as its ends
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = np.nanmin(
+            np.where(shared[:, None] | (size == 0.0), np.inf, size / np.abs(n.rows[:, -1:])),
+            axis=0,
+            initial=np.inf,
+        )
+    alone[~np.isfinite(alone)] = 0.0
     for _ in range(SCALING_PASSES):
         row = _reciprocal((size * column).max(axis=1, initial=0.0))
         # a row of one number is an end of it, whatever its unit
         wide = (size * row[:, None])[shared].max(axis=0, initial=0.0)
-        column = np.where(n.integer, 1.0, _reciprocal(wide))
+        column = np.where(n.integer, 1.0, _reciprocal(np.where(wide > 0.0, wide, alone)))
     row = _reciprocal((size * column).max(axis=1, initial=0.0))
     return row, column
 

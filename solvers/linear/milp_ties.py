@@ -63,8 +63,8 @@ def _union(p: Program, every: list[Chosen]) -> dict[str, tuple[float, float]]:
     return found
 
 
-def _apart(low: float, high: float, by: float) -> bool:
-    return high > low + by * max(abs(low), min(abs(high), 1e9), 1e-3)
+def _apart(low: float, high: float, by: float, unit: float = 1.0) -> bool:
+    return high > low + by * max(abs(low), min(abs(high), 1e9), 1e-3 * unit)
 
 
 def _chosen(p: Program, best: Result) -> list[Chosen]:
@@ -119,7 +119,7 @@ def _rest(p: Program, n: Numbers, settled: Chosen) -> Chosen:
 def _ends_apart(n: Numbers, of: NDArray[np.bool_]) -> list[Result]:
     """Both ends of a program along a direction in which points differ that differ in the columns ``of``."""
     weights = np.random.default_rng(FIXED_SEED).uniform(1.0, 2.0, len(n.low))
-    w = np.append(np.where(of, weights, 0.0), 0.0)
+    w = np.append(np.where(of, weights / _units(n), 0.0), 0.0)
     return [highs.minimise(n, s * w, worse=-math.inf) for s in (1.0, -1.0)]
 
 
@@ -165,10 +165,15 @@ def alone(n: Numbers, u: Array) -> bool:
 def _others(n: Numbers, u: Array) -> list[Array]:
     """Points of a linear program beside ``u``; none where there is no other."""
     ends = _ends_apart(n, np.ones(len(n.low), dtype=bool))
-    near = RANGE_APART * np.maximum(np.abs(u), 1.0)
+    near = RANGE_APART * np.maximum(np.abs(u), np.append(_units(n), 1.0))
     if all(e.u is not None and (np.abs(e.u - u) <= near).all() for e in ends):
         return []
     return [u, *(e.u for e in ends if e.u is not None)]
+
+
+def _units(n: Numbers) -> Array:
+    """By what the columns are measured: their sizes in the rows, where these are small numbers."""
+    return np.minimum(highs.balance(n)[1], 1.0)
 
 
 def _determined(n: Numbers) -> bool:
@@ -192,17 +197,21 @@ def _constant_forms(n: Numbers, forms: Array) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """The decided quantities in file order as forms (D, columns + 1), and between which ends they lie (D,)."""
+    """The decided quantities in file order as forms (D, columns + 1), and between which ends they lie (D,).
+
+    ``unit`` (D,): what they are measured by.
+    """
 
     names: tuple[str, ...]
     forms: Array
     low: Array
     high: Array
+    unit: Array
 
     def at_end(self, k: int | None, u: Array) -> bool:
         """Whether quantity k, if it is one, is at its lower end."""
         return k is not None and bool(
-            self.forms[k] @ u <= self.low[k] + AT_QUANTITY_END * max(abs(self.low[k]), 1.0)
+            self.forms[k] @ u <= self.low[k] + AT_QUANTITY_END * max(abs(self.low[k]), self.unit[k])
         )
 
     def held(self, n: Numbers, k: int, u: Array) -> Numbers:
@@ -219,7 +228,8 @@ def _decided(p: Program, n: Numbers) -> _Decided:
     endless = np.where(p.boxed, np.inf, n.high)
     low = [n.low[i] if d.values is None else min(d.values) for d, i in zip(every, place, strict=True)]
     high = [endless[i] if d.values is None else max(d.values) for d, i in zip(every, place, strict=True)]
-    return _Decided(tuple(d.name for d in every), forms, np.array(low, float), np.array(high, float))
+    ends = np.array(low, float), np.array(high, float)
+    return _Decided(tuple(d.name for d in every), forms, *ends, _units(n)[place])
 
 
 def _among_choices(p: Program, kept: Numbers, u: Array, others: list[Array]) -> Chosen:
@@ -321,26 +331,30 @@ def _ranges(
     moves = ~_constant_forms(n, forms) if not n.integer.any() else np.ones(len(forms), dtype=bool)
     low = high = forms @ known[0]
     low, high = low.copy(), high.copy()
-    low[moves] = _least_of_each(p, n, forms[moves], d.low[moves], known)
-    high[moves] = -_least_of_each(p, n, -forms[moves], -d.high[moves], known)
+    low[moves] = _least_of_each(p, n, forms[moves], d.low[moves], d.unit[moves], known)
+    high[moves] = -_least_of_each(p, n, -forms[moves], -d.high[moves], d.unit[moves], known)
     return {
         name: (float(one), float(other))
-        for name, one, other in zip(d.names, low, high, strict=True)
-        if not math.isnan(one + other) and _apart(one, other, by)
+        for name, one, other, unit in zip(d.names, low, high, d.unit, strict=True)
+        if not math.isnan(one + other) and _apart(one, other, by, unit)
     }
 
 
-def _least_of_each(p: Program, n: Numbers, forms: Array, ends: Array, known: list[Array]) -> Array:
+def _least_of_each(
+    p: Program, n: Numbers, forms: Array, ends: Array, unit: Array, known: list[Array]
+) -> Array:
     """The least value of each form: minus infinity if there is no end, NaN if it is not found.
 
-    ``ends``: values below which no form is. A form that a known design takes to its end needs no program of its own;
+    ``ends``: values below which no form is; ``unit``: by what each is measured.
+
+    A form that a known design takes to its end needs no program of its own;
     so the sum of all others is minimised first, for as long as that takes some of them to their ends.
     """
     found = np.full(len(forms), np.nan)
     weights = 1.0 / np.maximum(np.abs(forms[:, :-1]).max(axis=1, initial=0.0), 1e-300)[:, None]
 
     def learn(u: Array) -> bool:
-        there = np.isnan(found) & (forms @ u <= ends + AT_QUANTITY_END * np.maximum(np.abs(ends), 1.0))
+        there = np.isnan(found) & (forms @ u <= ends + AT_QUANTITY_END * np.maximum(np.abs(ends), unit))
         found[there] = ends[there]
         return bool(there.any())
 

@@ -14,8 +14,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +31,7 @@ from formulations.arithmetics import affine
 from formulations.arithmetics.between import between
 from formulations.arithmetics.many import Differ
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.programs.program import Program, Run, program
+from formulations.programs.program import Program, Run, is_linear, program
 from formulations.tolerances import SLACK
 from results.solution import Status
 from scenarios.question import HALVINGS, Decision, Question
@@ -43,7 +46,8 @@ MOST_TRIED = 10
 MOST_BOXES = 2000
 TOGETHER = 16
 """Boxes that are halved in a round: their programs are written at once."""
-LARGEST = 1e300
+SECONDS = 30.0
+LEAST, LARGEST = 1e-300, 1e300
 NO_WIDER = 1.0 + 1e-15
 """Factor between the ends of a box that is a point."""
 HIDDEN_SHARE = 0.1
@@ -52,27 +56,31 @@ HIDDEN_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """A question, and those of its decided numbers that its program depends on, each with its ends."""
+    """A question, and those of its decided numbers that its program depends on, each with its ends.
+
+    ``searched``: some ends are only there to have one.
+    """
 
     question: Question
     numbers: tuple[Decision, ...]
     low: Array
     high: Array
+    searched: bool = False
 
-    def at(self, given: dict[str, float]) -> Question:
+    def at(self, given: Mapping[str, Any]) -> Question:
         """The question with these numbers given."""
         rest = tuple(d for d in self.question.decide if d.name not in given)
         return replace(self.question, given={**self.question.given, **given}, decide=rest)
 
     def programs(self, low: Array, high: Array) -> list[Program]:
         """For each box (N, numbers) the program that allows the designs of all its points."""
-        of = {d.name: between(a, b) for d, a, b in zip(self.numbers, low.T, high.T, strict=True)}
+        of: dict[str, Any] = {
+            d.name: between(a, b) for d, a, b in zip(self.numbers, low.T, high.T, strict=True)
+        }
         question = replace(self.at(of), ties=())
         x = {d.name: affine.symbol(d) for d in question.decide}
         made = Run({**x, **{n: affine.constant(v) for n, v in of.items()}}, evaluation.metrics(question, x))
         p = program(question, made)
-        if p.amounts:
-            raise CannotTake("whether there is any of an amount")
         return [_loosest(p, k, len(low)) for k in range(len(low))]
 
     def cut(self, k: int, low: float, high: float) -> tuple[float, float]:
@@ -101,30 +109,46 @@ class _Split:
 
 def _split(question: Question) -> _Split | None:
     """Tell the numbers that a program depends on, as few as may be, from those of the program itself."""
-    asked = {x.name for x in (*question.limits, *question.objectives)}
+    asked = [*(x.name for x in question.limits), *(x.name for x in question.objectives)]
     if question.idle or HALVINGS.name in asked or any(d.choices is not None for d in question.decide):
         return None
     ends = {d.name: _ends(question, d) for d in question.decide}
-    may = [d for d in question.decide if d.menu is None and 0.0 < ends[d.name][0] <= ends[d.name][1] < math.inf]
+    # where any design will do, ends of a search are as good as others to find one between
+    may = [
+        d for d in question.decide if d.menu is None and not (ends[d.name].searched and question.objectives)
+    ]
     may.sort(key=lambda d: not d.name.startswith(MACHINE_PREFIX))
     for count in range(1, min(MOST_NUMBERS, len(question.decide) - 1) + 1):
         for numbers in itertools.islice(itertools.combinations(may, count), MOST_TRIED):
-            low, high = (np.array(side) for side in zip(*(ends[d.name] for d in numbers), strict=True))
-            found = _Split(question, numbers, low, high)
+            own = [ends[d.name] for d in numbers]
+            low, high = np.array([e.low for e in own], float), np.array([e.high for e in own], float)
+            found = _Split(question, numbers, low, high, any(e.searched for e in own))
             with suppress(NotPosynomial):
                 program(found.at(dict(zip((d.name for d in numbers), low.tolist(), strict=True))))
                 return found
     return None
 
 
-def _ends(question: Question, d: Decision) -> tuple[float, float]:
-    """Between what the user has a number: 0 and infinity where that is not said."""
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Between what a number is looked for; ``searched``: an end is not the user's."""
+
+    low: float
+    high: float
+    searched: bool
+
+
+def _ends(question: Question, d: Decision) -> _Ends:
     low, high = evaluation.bounds(question)[d.name]
-    low, high = low or 0.0, math.inf if high is None else high
+    box = evaluation.box(evaluation.nearest(question), d.name)
+    ends = (box.low if low is None else low, box.high if high is None else high)
+    searched = (low is None and box.searched[0]) or (high is None and box.searched[1]) or ends[0] <= 0.0
     if d.values is not None:
-        inside = [v for v in d.values if low <= v <= high]
-        return (min(inside), max(inside)) if inside else (0.0, math.inf)
-    return (math.ceil(low), math.floor(high)) if d.integer and high < math.inf else (low, high)
+        inside = [v for v in d.values if ends[0] <= v <= ends[1]]
+        ends = (min(inside), max(inside)) if inside else ends
+    elif d.integer:
+        ends = math.ceil(ends[0]), math.floor(ends[1])
+    return _Ends(max(ends[0], box.low, LEAST), ends[1], searched or ends[0] > ends[1])
 
 
 def _loosest(p: Program, box: int, count: int) -> Program:
@@ -139,7 +163,11 @@ def _loosest(p: Program, box: int, count: int) -> Program:
     low, above, below = both(p.low, 1)[0], both(p.numerators, 2), both(p.denominators, 2)
     goal, under = ((None, None) if f is None else both(f, 1) for f in (p.goal, p.under))
     exact = [(column, both(arguments, 2)) for column, arguments in p.exact]
-    wide = [(a != b).reshape(-1, a.shape[-1]) for a, b in (above, below, goal, under, *(e for _, e in exact)) if a is not None]
+    wide = [
+        (a != b).reshape(-1, a.shape[-1])
+        for a, b in (above, below, goal, under, *(e for _, e in exact))
+        if a is not None
+    ]
     if (np.concatenate(wide)[:, :-1] & (low < 0.0)).any() or (wide[0] | wide[1])[p.equal].any():
         raise CannotTake("a number that is decided times what may be below 0")
     return replace(
@@ -156,7 +184,7 @@ def _loosest(p: Program, box: int, count: int) -> Program:
 
 @dataclass(slots=True)
 class _Search:
-    """Boxes that may hold something better, and the best design so far, at ``t``; ``closed``: the bound of the others."""
+    """Boxes that may hold something better, and the best design so far, at ``t``; ``closed``: the others' bound."""
 
     of: _Split
     low: Array
@@ -187,15 +215,15 @@ class _Search:
         self.low, self.high, self.bound = self.low[kept], self.high[kept], self.bound[kept]
         cuts = [self.of.halves(k, low, high) for k in range(low.shape[1])]
         bounds = np.array([self.bounds(*cut, np.tile(known, 2)).reshape(2, -1) for cut in cuts])
+        raised = np.where(np.isfinite(known), np.minimum(bounds, LARGEST) - known, 0.0)
         wide = np.log(high / low).T
-        with np.errstate(invalid="ignore"):
-            raised = np.where(np.isfinite(known), bounds - known, 0.0).clip(0.0, LARGEST)
-        # of as good ones the number with the widest ends
-        by = [np.lexsort((wide[:, i], raised[:, :, i].sum(1), raised[:, :, i].min(1)))[-1] for i in range(len(now))]
+        every = np.arange(len(now))
+        # of as good ones the number with the widest ends; one that has a single value is none to cut
+        order = np.lexsort((wide, raised.sum(axis=1), raised.min(axis=1), wide > 0.0), axis=0)
+        by = order[-1]
+        ends = np.array(cuts).reshape(len(cuts), 2, 2, *low.shape)[by, :, :, every]
         for half in (0, 1):
-            at = [half * len(now) + i for i in range(len(now))]
-            ends = [np.array([cuts[k][e][j] for k, j in zip(by, at, strict=True)]) for e in (0, 1)]
-            self.keep(*ends, np.array([bounds[k, half, i] for i, k in enumerate(by)]))
+            self.keep(ends[:, 0, half], ends[:, 1, half], bounds[by, half, every])
 
     def keep(self, low: Array, high: Array, bound: Array) -> None:
         """Keep the boxes that may hold something better, and try a design in each."""
@@ -232,7 +260,7 @@ def minimise(question: Question) -> Outcome | None:
     None where it is no such question. Without an objective any design will do.
     """
     try:
-        split = _split(question)
+        split = _split(question) if is_linear(question) else None
         return None if split is None else _minimised(split)
     except (CannotTake, Differ, ArithmeticError):
         return None
@@ -243,7 +271,8 @@ def _minimised(split: _Split) -> Outcome | None:
     s = _Search(split, low[:0], high[:0], np.zeros(0))
     s.learn(np.array(list(itertools.product(*zip(split.low, split.high, strict=True)))))
     s.keep(low, high, s.bounds(low, high, np.array([-math.inf])))
-    while len(s.bound) and s.boxes < MOST_BOXES and (s.t is None or split.question.objectives):
+    deadline, wanted = time.monotonic() + SECONDS, bool(split.question.objectives)
+    while len(s.bound) and s.boxes < MOST_BOXES and time.monotonic() < deadline and (wanted or s.t is None):
         s.halve(np.argsort(s.bound, kind="stable")[:TOGETHER])
     return _outcome(s)
 
@@ -251,9 +280,10 @@ def _minimised(split: _Split) -> Outcome | None:
 def _outcome(s: _Search) -> Outcome | None:
     left = min([s.closed, *s.bound])
     if s.t is None:
-        if left < math.inf:
+        if left < math.inf or s.of.searched:
             return None
-        text = f"no design in any of {s.boxes} boxes, by the bound of a program in which every limit may give"
+        names = ", ".join(d.name for d in s.of.numbers)
+        text = f"no design with any {names}, by bounds of programs in which every limit may give ({s.boxes} boxes)"
         return Outcome(Status.INFEASIBLE, certificate=text, solver=programs.SOLVER)
     t = _smallest_as_good(s, s.t)
     asked = s.of.at(dict(zip((d.name for d in s.of.numbers), t.tolist(), strict=True)))
@@ -268,8 +298,8 @@ def _outcome(s: _Search) -> Outcome | None:
     bound = min(left, s.best)
     closed = s.best - bound <= s.of.question.gap * abs(s.best)
     text = (
-        f"{s.boxes} boxes of {', '.join(d.name for d in s.of.numbers)}, each bounded by the program with the least "
-        f"coefficients that it has there; {programs.proof(p)}"
+        f"branch and bound over {', '.join(d.name for d in s.of.numbers)} ({s.boxes} boxes), each box bounded by the "
+        f"program with the least coefficients that it has there; {programs.proof(p)}"
     )
     status = Status.OPTIMAL if closed else Status.FEASIBLE
     return Outcome(status, x, programs.to_user(p, bound), text, programs.SOLVER)

@@ -33,15 +33,16 @@ def unstructured(question: Question, every: Grid | None = None) -> Outcome:
         return enumeration.optimum(question, every)
     if found is not None:
         return found
+    from solvers.linear import program_boxes
     from solvers.nonlinear import interval
 
-    tried: list[Outcome] = []
-    found = _answered_by_programs(question)
-    if found is not None and found.status is not Status.FEASIBLE:
-        return found
-    tried += [] if found is None else [found]
     # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not
     short = (partial(interval.solve, work=SHORT_SEARCH),) if designs.free(question) <= FEW_FREE else ()
+    found = program_boxes.minimise(question)
+    last = len(question.decide) > FEW_FREE or not question.objectives
+    if found is not None and (last or found.status is not Status.FEASIBLE):
+        return found
+    tried: list[Outcome] = [] if found is None else [found]
     for method in (*short, _answered_by_scip, interval.solve):
         try:
             found = method(question)
@@ -108,15 +109,6 @@ def _answered_as_product(question: Question) -> Outcome | None:
         return None if p is None else program_product.minimise(p)
     except (NotPosynomial, ArithmeticError):
         return None
-
-
-def _answered_by_programs(question: Question) -> Outcome | None:
-    """The answer where all but a few decided numbers are those of a program; None where they are not."""
-    if not is_linear(question):
-        return None
-    from solvers.linear import program_boxes
-
-    return program_boxes.minimise(question)
 
 
 def _sampled(question: Question, tried: list[Outcome]) -> Outcome:
