@@ -46,7 +46,7 @@ class Between(Many):
         if made in COMPARISONS and not all(map(is_given_number, of)):
             return made is np.not_equal
         if made in COMPARISONS:
-            return _compared(made, *map(_interval, of))
+            return _compared(made, *map(_ends_of, of))
         if method != "__call__" or not all(map(is_given_number, of)):
             return NotImplemented
         if made not in OPERATIONS:
@@ -56,8 +56,8 @@ class Between(Many):
             return 0.0
         with np.errstate(all="ignore"):
             if made is np.power:
-                return _between(_interval(of[0]) ** arithmetic.number(of[1]))
-            return _between(OPERATIONS[made](*map(_interval, of)))
+                return _between(_ends_of(of[0]) ** arithmetic.number(of[1]))
+            return _between(OPERATIONS[made](*map(_ends_of, of)))
 
 
 def between(low: Array, high: Array) -> Between:
@@ -65,7 +65,7 @@ def between(low: Array, high: Array) -> Between:
     return Between(np.concatenate([low, high]))
 
 
-def _interval(x: Any) -> Interval:
+def _ends_of(x: Any) -> Interval:
     if isinstance(x, Between):
         return Interval(*np.split(x.values, 2))
     if np.ndim(x):
@@ -104,26 +104,26 @@ def _per(b: Between, a: Any) -> Any:
 def _reaches(a: Any, b: Any) -> Any:
     both = is_given_number(a) and is_given_number(b)
     return (
-        _between(arithmetic.reaches(_interval(a), _interval(b))) if both else arithmetic.reaches_unknown(a, b)
+        _between(arithmetic.reaches(_ends_of(a), _ends_of(b))) if both else arithmetic.reaches_unknown(a, b)
     )
 
 
 @arithmetic.register_differs(Between)
 def _differs(a: Any, b: Any) -> Any:
     both = is_given_number(a) and is_given_number(b)
-    return _between(arithmetic.differs(_interval(a), _interval(b))) if both else arithmetic.differs(b, a)
+    return _between(arithmetic.differs(_ends_of(a), _ends_of(b))) if both else arithmetic.differs(b, a)
 
 
 @arithmetic.some.register(Between)
 def _some(amount: Between) -> Between:
-    return _between(arithmetic.some(_interval(amount)))
+    return _between(arithmetic.some(_ends_of(amount)))
 
 
 @arithmetic.uneven.register(Between)
 def _uneven(x: Between) -> Between:
-    return _between(arithmetic.uneven(_interval(x)))
+    return _between(arithmetic.uneven(_ends_of(x)))
 
 
 @arithmetic.pick.register(Between)
 def _pick(which: Between, values: Sequence[Any]) -> Between:
-    return _between(arithmetic.pick(_interval(which), [_interval(v) for v in values]))
+    return _between(arithmetic.pick(_ends_of(which), [_ends_of(v) for v in values]))

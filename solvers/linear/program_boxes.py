@@ -37,17 +37,19 @@ from results.solution import Status
 from scenarios.question import HALVINGS, Decision, Question
 from solvers import designs
 from solvers.linear import milp, milp_conflicts, programs
-from solvers.linear.linear_program import Array, End
+from solvers.linear.linear_program import Array, End, Result
 from solvers.outcome import Outcome
 
-MOST_NUMBERS = 3
+MOST_FREE_NUMBERS = 3
 MOST_TRIED = 10
 """Sets of as many numbers of which it is tried whether a program depends on them alone."""
-MOST_BOXES = 2000
-TOGETHER = 16
+MOST_BOXES_OF_NUMBERS = 2000
+MOST_POINTS = 64
+"""Values of whole and listed numbers that are all tried."""
+HALVED_TOGETHER = 16
 """Boxes that are halved in a round: their programs are written at once."""
-SECONDS = 30.0
-LEAST, LARGEST = 1e-300, 1e300
+SEARCH_SECONDS = 30.0
+LEAST_END, LARGEST_RISE = 1e-300, 1e300
 NO_WIDER = 1.0 + 1e-15
 """Factor between the ends of a box that is a point."""
 HIDDEN_SHARE = 0.1
@@ -99,6 +101,17 @@ class _Split:
             first[i, k], second[i, k] = self.cut(k, low[i, k], high[i, k])
         return np.concatenate([low, second]), np.concatenate([first, high])
 
+    def points(self) -> Array | None:
+        """All points, where these are few; None elsewhere."""
+        values = []
+        for d, low, high in zip(self.numbers, self.low, self.high, strict=True):
+            if d.values is None and not (d.integer and high - low < MOST_POINTS):
+                return None
+            every = np.arange(low, high + 1.0) if d.values is None else np.array(d.values)
+            values.append(every[(every >= low) & (every <= high)])
+        few = math.prod(map(len, values)) <= MOST_POINTS
+        return np.array(list(itertools.product(*values))) if few else None
+
     def middles(self, low: Array, high: Array) -> Array:
         """One point of each box."""
         found = low.copy()
@@ -118,7 +131,7 @@ def _split(question: Question) -> _Split | None:
         d for d in question.decide if d.menu is None and not (ends[d.name].searched and question.objectives)
     ]
     may.sort(key=lambda d: not d.name.startswith(MACHINE_PREFIX))
-    for count in range(1, min(MOST_NUMBERS, len(question.decide) - 1) + 1):
+    for count in range(1, min(MOST_FREE_NUMBERS, len(question.decide) - 1) + 1):
         for numbers in itertools.islice(itertools.combinations(may, count), MOST_TRIED):
             own = [ends[d.name] for d in numbers]
             low, high = np.array([e.low for e in own], float), np.array([e.high for e in own], float)
@@ -148,7 +161,7 @@ def _ends(question: Question, d: Decision) -> _Ends:
         ends = (min(inside), max(inside)) if inside else ends
     elif d.integer:
         ends = math.ceil(ends[0]), math.floor(ends[1])
-    return _Ends(max(ends[0], box.low, LEAST), ends[1], searched or ends[0] > ends[1])
+    return _Ends(max(ends[0], box.low, LEAST_END), ends[1], searched or ends[0] > ends[1])
 
 
 def _loosest(p: Program, box: int, count: int) -> Program:
@@ -204,9 +217,19 @@ class _Search:
     def learn(self, t: Array) -> None:
         """Solve the programs at points (N, numbers)."""
         for point, p in zip(t, self.of.programs(t, t), strict=True):
-            found = milp.least(p, milp.numbers(p), *milp.objective(p))
-            if found.u is not None and (found.value < self.best or self.t is None):
-                self.best, self.t = found.value, point
+            self._learn(point, milp.least(p, milp.numbers(p), *milp.objective(p)))
+
+    def close(self, t: Array) -> None:
+        """The same at points that are all there are."""
+        self.boxes += len(t)
+        for point, p in zip(t, self.of.programs(t, t), strict=True):
+            found = self._least(p)
+            self._learn(point, found)
+            self.closed = min(self.closed, found.bound)
+
+    def _learn(self, t: Array, found: Result) -> None:
+        if found.u is not None and (found.value < self.best or self.t is None):
+            self.best, self.t = found.value, t
 
     def halve(self, now: NDArray[np.intp]) -> None:
         """Halve some of the boxes, each along the number that raises the bounds of both halves most."""
@@ -215,7 +238,7 @@ class _Search:
         self.low, self.high, self.bound = self.low[kept], self.high[kept], self.bound[kept]
         cuts = [self.of.halves(k, low, high) for k in range(low.shape[1])]
         bounds = np.array([self.bounds(*cut, np.tile(known, 2)).reshape(2, -1) for cut in cuts])
-        raised = np.where(np.isfinite(known), np.minimum(bounds, LARGEST) - known, 0.0)
+        raised = np.where(np.isfinite(known), np.minimum(bounds, LARGEST_RISE) - known, 0.0)
         wide = np.log(high / low).T
         every = np.arange(len(now))
         # of as good ones the number with the widest ends; one that has a single value is none to cut
@@ -244,14 +267,23 @@ class _Search:
         """The least that the designs of a box come to; infinite where it is proved that there are none."""
         divisible = replace(p, integer=np.zeros_like(p.integer))
         for asked in (divisible, p) if p.integer.any() else (p,):
-            found = milp.least(asked, milp.numbers(asked), *milp.objective(asked))
-            if found.end is End.INFEASIBLE:
-                proved = milp_conflicts.least_violation(asked, whole=asked is p) > SLACK
-                return math.inf if proved else known
-            known = max(known, found.bound)
+            known = max(known, self._least(asked).bound)
             if known >= self.enough:
                 break
         return known
+
+    def _least(self, p: Program) -> Result:
+        """The optimum of a box; its bound is infinite where it is proved that there is no design."""
+        n, aim = milp.numbers(p), milp.objective(p)
+        found = milp.least(p, n, *aim)
+        if found.end is not End.INFEASIBLE:
+            return found
+        if milp_conflicts.least_violation(p, whole=bool(p.integer.any())) > SLACK:
+            return replace(found, bound=math.inf)
+        # too little is missed for a proof: what designs come to that miss as little
+        rows = n.rows.copy()
+        rows[:, -1] -= 2.0 * SLACK * milp_conflicts.sizes_of_rows(p)[0]
+        return replace(found, bound=milp.least(p, replace(n, rows=rows), *aim).bound)
 
 
 def minimise(question: Question) -> Outcome | None:
@@ -269,11 +301,20 @@ def minimise(question: Question) -> Outcome | None:
 def _minimised(split: _Split) -> Outcome | None:
     low, high = split.low[None], split.high[None]
     s = _Search(split, low[:0], high[:0], np.zeros(0))
+    points = split.points()
+    if points is not None:
+        s.close(points)
+        return _outcome(s)
     s.learn(np.array(list(itertools.product(*zip(split.low, split.high, strict=True)))))
     s.keep(low, high, s.bounds(low, high, np.array([-math.inf])))
-    deadline, wanted = time.monotonic() + SECONDS, bool(split.question.objectives)
-    while len(s.bound) and s.boxes < MOST_BOXES and time.monotonic() < deadline and (wanted or s.t is None):
-        s.halve(np.argsort(s.bound, kind="stable")[:TOGETHER])
+    deadline, wanted = time.monotonic() + SEARCH_SECONDS, bool(split.question.objectives)
+    while (
+        len(s.bound)
+        and s.boxes < MOST_BOXES_OF_NUMBERS
+        and time.monotonic() < deadline
+        and (wanted or s.t is None)
+    ):
+        s.halve(np.argsort(s.bound, kind="stable")[:HALVED_TOGETHER])
     return _outcome(s)
 
 
