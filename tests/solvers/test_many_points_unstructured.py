@@ -177,7 +177,7 @@ def test_a_points_numbers_are_the_same_bits_however_the_grid_is_cut(name: str):
     assert way is not None
     every, left = at_once(of)
     dice = np.random.default_rng(3)
-    for most in (1, 2, 4, 100):
+    for most in (1, 2, 4):
         first = [int(dice.integers(0, n)) for n in of.shape]
         block = tuple(slice(a, min(a + most, n)) for a, n in zip(first, of.shape, strict=True))
         some, alone = way.solve(plan, block)
