@@ -65,23 +65,25 @@ class Asked:
 
 def unbroken(every: Grid, asked: Asked) -> tuple[Indices]:
     """Designs that somewhere, with the loosest bounds, break no limit for certain."""
-    kinds = np.unique(asked.which)
-    left = _unbroken_by_fixed(every, asked, kinds)
-    as_list = left.size <= every.size * SHARE_LISTED
-    x = every.designs(left) if as_list else every.mesh()
-    found = np.zeros(left.shape if as_list else every.shape, bool)
+    kinds, left = np.unique(asked.which), listed(asked)
+    x = every.mesh() if left is None else every.designs(left)
+    found = np.zeros(every.shape if left is None else left.shape, bool)
 
     def take(kinds: Points, mesh: Mesh) -> None:
         np.logical_or(found, _breaks_few(asked, kinds, mesh, 0), out=found)
 
     if found.size:
         _by_kinds(x, asked, kinds, found.size, take)
-    return (left[found] if as_list else np.flatnonzero(found),)
+    return (np.flatnonzero(found) if left is None else left[found],)
 
 
-def _unbroken_by_fixed(every: Grid, asked: Asked, kinds: Points) -> Indices:
-    """Designs that break no limit for certain that is the same number at all points, with its loosest bounds."""
-    x = every.mesh()
+def listed(asked: Asked) -> Indices | None:
+    """Designs that break no limit for certain that is the same number at all points, with its loosest bounds.
+
+    None where they are so many that a mesh of all designs is less work.
+    """
+    every, x = asked.every, asked.every.mesh()
+    kinds = np.unique(asked.which)
     try:
         # numbers that lead to equations of their own do so at any design
         one = _mesh({n: v[:1] for n, v in x.items()}, asked, kinds)
@@ -94,7 +96,13 @@ def _unbroken_by_fixed(every: Grid, asked: Asked, kinds: Points) -> Indices:
     left = np.ones(every.shape, bool)
     for own in broken:
         left &= ~own
-    return np.flatnonzero(left)
+    return np.flatnonzero(left) if np.count_nonzero(left) <= every.size * SHARE_LISTED else None
+
+
+def worked_out(asked: Asked) -> int:
+    """Count the designs whose numbers are worked out at each kind of points."""
+    left = listed(asked) if asked.every.size >= LARGE_TABLE else None
+    return asked.every.size if left is None else left.size
 
 
 def telling(every: Grid, asked: Asked) -> tuple[Indices, Indices]:

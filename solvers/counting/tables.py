@@ -87,11 +87,13 @@ def over(grid: grids.Grid) -> ByGroup:
 
     Its declared work is that of a point's designs: evaluated (once for all that differ in limits only) and compared.
     """
-    every = [[t.size for t in designs.tables(q, MOST_TABULATED) or ()] or [1] for q in blocks.kinds(grid)]
-    largest = max(max(sizes) for sizes in every)
+    few = Block(over_grid.spread(blocks.thinned(grid)), over_grid.whole(blocks.thinned(grid)))
+    every = [_asked(few, few.question(points), points) for points in few.alike()]
+    sizes = [[a.every.size for a in kind] for kind in every]
+    largest = max(map(max, sizes))
     numbers = work.metrics(next(iter(grid.bases.values())))
-    compared = sum(size if size < LARGE_TABLE else size * LEFT for sizes in every for size in sizes)
-    count = max(sum(sizes) for sizes in every)
+    compared = sum(size if size < LARGE_TABLE else size * LEFT for kind in sizes for size in kind)
+    count = sum(map(narrowed.worked_out, max(every, key=lambda kind: sum(a.every.size for a in kind))))
     units = {
         "table point": 1.0,
         "table metric": count * numbers * work.given_share(grid),
@@ -184,26 +186,24 @@ def _limits_of_table_conflicts(asked: Asked, own: Points) -> tuple[str, ...]:
     return names
 
 
-def _all_designs(question: Question) -> Sequence[Grid]:
-    found = designs.tables(question, MOST_TABULATED)
-    if found is None:
+def _asked(block: Block, question: Question, points: Points) -> list[Asked]:
+    """All designs of each combination of names at some points of a block."""
+    every = designs.tables(question, MOST_TABULATED)
+    if every is None:
         raise CannotTake("something decided is not a short list")
-    return found
+    first, which = block.alike_given(points)
+    plain = block.grid.question(block.place(int(points[0])))
+    wide, near = block.question(points, 1), block.question(points[first], 1)
+    each = (combinations(q) for q in (wide, near, plain))
+    return [Asked(x, q, n, which, p) for x, (_, q), (_, n), (_, p) in zip(every, *each, strict=True)]
 
 
 def answered(into: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
     """Answer some points of a block."""
-    first, which = block.alike_given(points)
-    plain = [asked for _, asked in combinations(block.grid.question(block.place(int(points[0]))))]
-    if not _needs_only_listing(plain[0]):
+    asked, every = _asked(block, question, points), list(combinations(question))
+    which = asked[0].which
+    if not _needs_only_listing(asked[0].plain):
         raise CannotTake("this is not a question that a list of designs answers")
-    every, wide, near = (
-        list(combinations(q)) for q in (question, block.question(points, 1), block.question(points[first], 1))
-    )
-    asked = [
-        Asked(x, q, n, which, p)
-        for x, (_, q), (_, n), p in zip(_all_designs(question), wide, near, plain, strict=True)
-    ]
     tables = [a.tables(narrowed.unbroken)[0] for a in asked]
     if len(points) > 1 and len(points) * max(t.size for t in tables) > CELLS_COMPARED:
         return _in_halves(points, lambda now: answered(into, block, block.question(now), now))
@@ -211,7 +211,7 @@ def answered(into: BlockAnswers, block: Block, question: Question, points: Point
         judged = [enumeration.judged(t, a.near, which) for t, a in zip(tables, asked, strict=True)]
     except Differ as apart:
         # told of the points that differ in what is given
-        raise (Differ(apart.holds[which]) if len(apart.holds) == len(first) else apart) from None
+        raise (Differ(apart.holds[which]) if len(apart.holds) == which.max() + 1 else apart) from None
     sign = -1.0 if question.objectives[0].maximize else 1.0
     lost = [
         j.lost | _beyond_lists(j, one, t.x, len(which))
