@@ -226,20 +226,22 @@ def _broken(every: Grid, asked: Asked, points: Points, mesh: Mesh) -> list[Any]:
         for key, ratio in mesh.rows(divided.at(asked.question, point)):
             own = ~(ratio() <= 1.0 + HOLDS)
             own = own[0] if own.ndim > len(every.axes) else own
-            found.setdefault(key, np.zeros(own.shape, np.int32))
+            found.setdefault(key, np.zeros(own.shape, np.min_scalar_type(points.size)))
             found[key] += own
     return sorted(found.values(), key=np.size)
 
 
 def _first_of_each_way(broken: Sequence[Any], every: Grid) -> Indices:
     """The first of all designs that have the same numbers."""
-    number, numbers = np.zeros(1, np.int64), 1
+    number: Any = np.zeros(1, np.uint8)
+    numbers = 1
     for count in broken:
-        there = np.bincount(count.reshape(-1)) > 0
-        # few numbers, of which most are the same at all designs
-        if np.count_nonzero(there) > 1:
-            number = number * np.count_nonzero(there) + (np.cumsum(there) - 1)[count]
-            numbers *= int(np.count_nonzero(there))
+        most = int(count.max()) + 1
+        # few numbers, of which most are the same at all designs; small ones stay near the processor
+        if count.min() < most - 1:
+            numbers *= most
+            kind = np.min_scalar_type(numbers)
+            number = number.astype(kind) * kind.type(most) + count
         if numbers > number.size:
             kinds, own = np.unique(number, return_inverse=True)
             number, numbers = own.reshape(number.shape), int(kinds.size)
