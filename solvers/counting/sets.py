@@ -385,7 +385,12 @@ def _searched(c: Counts, x: _Programs, reached: Array) -> tuple[Array, Array]:
     under = [None if c.under is None else x.form(c.under), *(None for _ in aims[1:])]
     whole, equal = np.ones(width, dtype=bool), np.zeros(rows.shape[1], dtype=bool)
     found = mixed.solved(rows, equal, *x.ends, whole, aims, len(rows), reached, under)
-    u = x.cases.known[x.own]
+    u, there = x.cases.known[x.own], found.end == OPTIMAL
     np.put_along_axis(u, x.cases.columns[x.own], np.round(found.u[:, :-1]), axis=1)
-    u = np.where(found.end[:, None] == OPTIMAL, u, np.nan)
-    return u, np.full(len(rows), -np.inf) if found.bound is None else found.bound
+    bound = np.full(len(rows), -np.inf) if found.bound is None else found.bound
+    if under[0] is not None:
+        # of N - r D, r the ratio of the design: every ratio is at least r + bound / (least D)
+        divisor = -least_parts.most(-under[0].T[None, :-1], -under[0].T[None, -1], *(e.T for e in x.ends))[0]
+        ratio = mixed.level(aims[0], under[0], found.u) + np.minimum(bound, 0.0) / divisor
+        bound = np.where(there, np.where(divisor > 0.0, ratio, -np.inf), bound)
+    return np.where(there[:, None], u, np.nan), bound

@@ -62,6 +62,7 @@ PARTITION: dict[str, Any] = {
     },
 }
 STATION = tomllib.loads((LIBRARY / "station_least_cost_in_10_kw.toml").read_text(encoding="utf-8"))
+MIX = tomllib.loads((LIBRARY / "station_cheapest_mix_in_10_kw.toml").read_text(encoding="utf-8"))
 POWERS = {"processors": {"max": 4096, "powers_of": 2}, "memory": {}}
 CAPPED = NBODY | {
     "limits": {"time": {"max": 1}, "power": {"max": 100}},
@@ -98,6 +99,16 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
                 "demand": {"path": "limits.throughput.min", "values": ["2e13 op/s", "7e13 op/s"]},
                 "cap": {"path": "limits.power.max", "values": ["1 kW"]},
             }
+        },
+        whole.over,
+    ),
+    "whole numbers, where more sockets on a card than it has places would do": (
+        MIX
+        | {
+            "machine": {n: n for n in ("tms320c5515", "imx515")},
+            "sweep": {
+                "demand": {"path": "limits.throughput.min", "values": ["8.19304533e13 op/s", "8.3e13 op/s"]}
+            },
         },
         whole.over,
     ),

@@ -31,7 +31,7 @@ from solvers.patterns import Rows, joined
 
 NODES_OF_A_POINT = 4
 """Nodes of a point that are solved in a round."""
-MOST_LINEAR_NODES = 300
+MOST_LINEAR_NODES = 1000
 """Nodes after which a point is left to another method."""
 NODE_WHOLE = 1e-9
 """So far from whole a number of a relaxation may be to count as whole."""
