@@ -129,6 +129,16 @@ def test_of_a_large_table_points_have_only_designs_that_fixed_limits_leave(
     assert max(looked_at) < 10_000
 
 
+def test_a_large_table_declares_the_work_of_designs_that_fixed_limits_leave():
+    asked = tomllib.loads((LIBRARY / "training_power_cap_for_energy.toml").read_text())
+    axes = {"core": "machine.core_time_per_word", "states": "given.optimiser_bytes"}
+    factors = np.linspace(0.5, 2.0, 32).tolist()
+    asked["sweep"] = {name: {"path": path, "factors": factors} for name, path in axes.items()}
+    grid = scenarios.grid(dse.load(asked))
+    # of all 336 000 plans it would be 30 s, and sixteen chunks; it takes half a second
+    assert 0.1 <= tables.over(grid).work * grid.size <= 2.0
+
+
 def test_grids_of_whole_regions_go_this_way_and_regions_without_end_do_not():
     for count, taken in ((4, True), (24, False)):
         grid = scenarios.grid(dse.load(whole_regions(1, "energy", {"time": {"max": 1.0}}, count)))

@@ -324,3 +324,14 @@ def test_within_a_budget_that_one_type_breaks_two_would_do():
     assert why is not None
     assert why.values(np.zeros(1, np.intp), ("types",))["types"].tolist() == [2.0]
     assert dse.solve(asked | {"limits": budget}, depth="limits").status is Status.OPTIMAL
+
+
+def test_a_pair_of_types_that_takes_many_nodes_is_searched_with_the_others():
+    asked = two_types(demand="11384199576606 op/s", cap="10 kW")
+    asked["machine"] = {n: n for n in ("at91sam9m10", "imx515", "omap3503")}
+    asked["sweep"] = {"drawn": {"path": "given.card_power_limit", "values": ["12.65 W", "17.6 W"]}}
+    grid = scenarios.grid(dse.load(asked))
+    arrays, left = whole.over(grid).solve(results.dataset.layout(grid), (slice(0, 2),))
+    assert not left.any()
+    alone = answer(grid.question((0,)), neighbours=False)
+    assert arrays["cost"][0] == pytest.approx(alone.objective, rel=1e-9)
