@@ -218,9 +218,11 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
 
         return Tried(problem, programs.optimise(problem.program, ties=not brief))
     optimise = cases.optimise if problem.cases else structured.optimise
-    if not brief:
-        return Tried(problem, _listed(problem) or optimise(problem))
-    # several choices are searched in the same calls of the kernel, while each has intervals of its own
+    # one number of several choices is searched in the same calls of the kernel, while each choice has intervals of its
+    # own; of two whole numbers a tree of geometric programs may take thousands of nodes
+    listed = _listed(problem) if not brief or len(problem.question.decide) > 1 else None
+    if listed is not None or not brief:
+        return Tried(problem, listed or optimise(problem))
     found = optimise(problem, ties=False)
     if found.outcome.status in (Status.FEASIBLE, Status.ERROR):
         return Tried(problem, _listed(problem) or found)

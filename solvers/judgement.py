@@ -216,7 +216,8 @@ def _at_their_ends(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
 def _of_possible_values(question: Question, bound: Array) -> Array:
     """Return a bound, or many, without the values that the objective cannot have: to them rounding may lead."""
     goal = question.objectives[0]
-    if goal.maximize or composed.may_be_negative(question.model, goal.name):
+    # numbers above the catalogue's own are halved less than not at all
+    if goal.maximize or goal.name == HALVINGS.name or composed.may_be_negative(question.model, goal.name):
         return bound
     return np.maximum(bound, evaluation.quantity(question.model, goal.name).minimum)
 

@@ -25,6 +25,8 @@ MIP_WHOLE = 1e-9
 RAY_ROUNDING = 1e-9
 """What of a direction without end, and of its product with a row, counts as 0, relative."""
 SCALING_PASSES = 4
+LEAST_SHARE_OF_COLUMN = 1e6
+"""So much smaller than the unit of its column the end of a number may be: slack is 1e-10 of that unit."""
 TOLERANCES = {
     "primal_feasibility_tolerance": HIGHS_FEASIBLE,
     "dual_feasibility_tolerance": HIGHS_FEASIBLE,
@@ -356,19 +358,16 @@ def balance(n: Numbers) -> tuple[Array, Array]:
     size = np.abs(n.rows[:, :-1])
     row, column = np.ones(len(size)), np.ones(size.shape[1])
     shared = np.count_nonzero(size, axis=1) > 1
-    # what is in no other row is as large as its ends
     with np.errstate(divide="ignore", invalid="ignore"):
-        alone = np.nanmin(
-            np.where(shared[:, None] | (size == 0.0), np.inf, size / np.abs(n.rows[:, -1:])),
-            axis=0,
-            initial=np.inf,
-        )
-    alone[~np.isfinite(alone)] = 0.0
+        ends = np.where(shared[:, None] | (size == 0.0), 0.0, size / np.abs(n.rows[:, -1:]))
+    # of its least end a column must not be so small a part that slack is larger
+    alone = np.where(np.isfinite(ends), ends, 0.0).max(axis=0, initial=0.0)
     for _ in range(SCALING_PASSES):
         row = _reciprocal((size * column).max(axis=1, initial=0.0))
         # a row of one number is an end of it, whatever its unit
         wide = (size * row[:, None])[shared].max(axis=0, initial=0.0)
-        column = np.where(n.integer, 1.0, _reciprocal(np.where(wide > 0.0, wide, alone)))
+        wide = np.where((wide == 0.0) | (alone > LEAST_SHARE_OF_COLUMN * wide), np.maximum(alone, wide), wide)
+        column = np.where(n.integer, 1.0, _reciprocal(wide))
     row = _reciprocal((size * column).max(axis=1, initial=0.0))
     return row, column
 

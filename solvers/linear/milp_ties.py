@@ -172,8 +172,14 @@ def _others(n: Numbers, u: Array) -> list[Array]:
 
 
 def _units(n: Numbers) -> Array:
-    """By what the columns are measured: their sizes in the rows, where these are small numbers."""
-    return np.minimum(highs.balance(n)[1], 1.0)
+    """By what columns are measured: 1, or the largest end that they have or a row of one number gives them, if less."""
+    size = np.abs(n.rows[:, :-1])
+    alone = (np.count_nonzero(size, axis=1) == 1)[:, None] & (size > 0.0)
+    ends = np.divide(np.abs(n.rows[:, -1:]), size, out=np.zeros_like(size), where=alone).max(
+        axis=0, initial=0.0
+    )
+    ends = np.maximum(ends, np.where(np.isfinite(n.high), np.abs(n.high), 0.0))
+    return np.where((ends > 0.0) & (ends < 1.0), ends, 1.0)
 
 
 def _determined(n: Numbers) -> bool:

@@ -182,6 +182,17 @@ def test_a_target_already_met_needs_no_halving() -> None:
     assert s.objective == s.bound == 0.0
 
 
+def test_a_number_above_the_catalogues_own_is_halved_less_than_not_at_all() -> None:
+    """A bound of 0 was told, above the least number of halvings."""
+    machine = {n: v for n, v in BALANCED.items() if n != "machine.energy_per_flop"}
+    parameter = Decision("machine.energy_per_flop", minimum=2e-10 / 32, maximum=8e-10, base=2e-10)
+    q = nbody("halvings", Limit("efficiency", minimum=1e5), machine=machine, p=below(1000.0))
+    s = answer(dataclasses.replace(q, decide=(*q.decide, parameter)))
+    assert s.status is Status.OPTIMAL
+    assert s.objective == pytest.approx(-2.0)
+    assert s.bound == pytest.approx(-2.0)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("goal", ["time", "energy"])
 def test_a_machine_without_any_cost_is_answered_without_a_warning(goal: str) -> None:

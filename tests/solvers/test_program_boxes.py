@@ -194,6 +194,18 @@ def test_what_is_asked_of_numbers_between_ends_is_certain_or_refused():
     assert math.isinf(float(np.max((1.0 / between(np.zeros(1), np.ones(1))).values)))
 
 
+def test_a_number_of_a_small_unit_keeps_to_its_bounds():
+    """Its row beside a time of 4e5 s was balanced, its bounds of 4e-11 s/byte were not."""
+    source = dse.load("blocks_arndale_gpus_for_titan_power").model_dump(
+        exclude_none=True, exclude_defaults=True
+    )
+    name = "machine.arndale_gpu.time_per_byte"
+    found = answer(_question(source | {"decide": {name: {"min": "40 ps/byte", "max": "400 ps/byte"}}}))
+    assert found.status is Status.OPTIMAL
+    assert found.variables[name] == pytest.approx(4e-11)
+    assert found.variables["count.arndale_gpu"] == 46.0
+
+
 def test_a_number_that_is_in_no_row_but_its_own_bounds_keeps_to_them():
     """Its unit is small: nothing but its own ends says how large it is."""
     source = PARTITION | {
