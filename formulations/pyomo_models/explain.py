@@ -51,7 +51,8 @@ PRODUCT = (
 SEARCHED = "feasible, never optimal; where a certified method applies, how far its answer is away"
 UNPROVED = ("a sampler, design by design", "feasible, never optimal")
 UNSTRUCTURED = (
-    "enumeration where all is discrete; else interval branch and bound; last a global solver or a sampler",
+    "enumeration where all is discrete; branch and bound over the numbers with which the rest is a program; else "
+    "interval branch and bound; last a global solver or a sampler",
     "optimal with bound by enumeration or intervals; feasible, never optimal, from a sampler",
 )
 GIVEN_WIDTH = 100
