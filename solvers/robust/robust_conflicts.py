@@ -27,7 +27,7 @@ from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
 from solvers.robust import scan
-from solvers.robust.masters import at_points, ends, failing
+from solvers.robust.masters import ends, failing
 from solvers.robust.masters.master import EASED, Master
 from solvers.robust.robust_ways import found_by
 
@@ -47,7 +47,7 @@ def why(wanted: Wanted) -> Why:
 
     try:
         posed = robust.posed(worlds)
-        if asked.chances and failing.takes(posed, [c.names for c in asked.chances]):
+        if asked.chances and failing.takes(Master(posed, WORST), asked.chances):
             return _told(why_together(posed, worlds.nominal, asked.chances), asked)
     except (NotPosynomial, CannotTake):
         pass
@@ -76,9 +76,7 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance]) -> Wh
 
     def met(some: Points, kept: np.ndarray) -> conflicts.Codes:
         own = robust.kept(asked.at(some), frozenset(n for n, k in zip(names, kept, strict=True) if k))
-        if chances:
-            return failing.hold_together(own, chances, gp.solve)
-        return at_points.hold_together(Master(replace(own, goal=None), WORST), gp.solve)[0]
+        return failing.hold_together(own, chances, gp.solve)[0]
 
     def level(some: Points, name: str) -> np.ndarray:
         found, left = np.full(some.size, np.nan), np.arange(some.size)

@@ -35,7 +35,6 @@ from solvers.robust import decide_now, robust_conflicts, robust_ratios, tables, 
 from solvers.robust.boxes import first_order
 from solvers.robust.masters import ends, failing
 from solvers.robust.masters.at_points import Optima
-from solvers.robust.masters.master import MEASURE, Master
 from solvers.robust.robust_answers import weighing
 
 METHOD = (
@@ -68,13 +67,11 @@ def _is_taken(question: Question) -> bool:
             robust_ratios.check(asked)
             return not promises(question) and isinstance(_measure_of(question), Weighing)
         # refuses what the measure has no cuts of
-        master = _master(asked, question)
+        promised = [Chance(p.names, 0) for p in promises(question)]
+        stated = failing.stated(asked, _measure_of(question), promised)
     except (NotPosynomial, CannotTake, ArithmeticError):
         return False
-    may_fail = [p.names for p in promises(question)]
-    may_fail += [(MEASURE,)] if master.eased else []
-    possible = not master.takes_cuts and failing.takes(master.asked, may_fail)
-    return asked.goal is not None and (not may_fail or possible)
+    return asked.goal is not None and failing.takes(*stated)
 
 
 def _divides(asked: Posed) -> bool:
@@ -84,14 +81,6 @@ def _divides(asked: Posed) -> bool:
 
 def _measure_of(question: Question) -> Measured:
     return weighing(question.measure or decide_now.AT_WORST)
-
-
-def _master(asked: Posed, question: Question) -> Master:
-    """Return what is asked, with its measure; raises NotPosynomial where that is not for programs."""
-    measure = _measure_of(question)
-    if isinstance(measure, Quantile):
-        return failing.level(asked)
-    return Master(asked, measure, robust.exact_goal(asked, measure))
 
 
 def _over_grid(grid: Grid) -> ByGroup:
@@ -158,13 +147,10 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
 
 
 def _optima(asked: Posed, question: Question, chances: tuple[Chance, ...]) -> Optima:
-    measure, count = _measure_of(question), asked.worlds.size
-    if isinstance(measure, Quantile):
-        level = Chance((MEASURE,), count - 1 - measure.place(count))
-        return failing.best(_master(asked, question), [*chances, level], gp.solve)
-    if _divides(asked):
+    measure = _measure_of(question)
+    if _divides(asked) and isinstance(measure, Weighing):
         return robust_ratios.minimise_together(asked, measure)
-    return failing.best(_master(asked, question), chances, gp.solve)
+    return failing.best(*failing.stated(asked, measure, chances), gp.solve)
 
 
 def _weigh(found: Optima, i: int, question: Question) -> None:

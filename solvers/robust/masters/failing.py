@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import numpy as np
@@ -27,7 +28,7 @@ from formulations.problem import Goal, Row, Variable
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, TIE
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import WORST
+from formulations.uncertainty.measures import WORST, Measured, Quantile, Weighing
 from formulations.uncertainty.robust import Point, Posed
 from formulations.uncertainty.wanted import Chance
 from scenarios.question import Decision
@@ -41,17 +42,19 @@ from solvers.outcome import INFEASIBLE, OPTIMAL
 from solvers.patterns import Bools, Indices
 from solvers.robust.masters import at_points
 from solvers.robust.masters.at_points import Optima
-from solvers.robust.masters.master import EASED, MEASURE, Master, along
+from solvers.robust.masters.master import EASED, MEASURE, WORLD_BROKEN, Master, along
 
 CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
 CHANCE_GAP = 2e-7
 RANKS = 2
 """Samples of each limit that make rows of a node: the one up to which may fail, and easier ones."""
 COMPARED = 64
-"""Samples beyond those that may fail that are compared with one that makes a row."""
+"""Samples within those that may fail that are compared with one that makes a row."""
 NODE_PASSES, PASSES_BEFORE_ENDS = 8, 2
 """Times that a node is bounded before it is cut, while it shrinks by half; after so many its ends are searched."""
 FACTOR = Posynomial({((EASED, 1.0),): 1.0})
+SOLVER, PROOF = "dse cuts over samples", "branch and bound over nodes of geometric programs"
+LEAST_FACTOR = Goal(EASED, FACTOR, ONE)
 LOG_HOLDS, LOST_IN_ROWS = float(np.log1p(HOLDS)), 1e-12
 
 
@@ -60,7 +63,7 @@ class _Programs:
     """What is asked at P points: rows of terms with coefficients ``logs`` (P, W, K), and which of them may fail.
 
     ``groups``: how many samples may fail, and which rows do together. ``fixed``: rows that are the same in all samples.
-    ``tried``: at each point the samples without which the best design is known.
+    ``tried``: at each point the samples without which the best design is known. ``enough``: a design need be no better.
     """
 
     master: Master
@@ -71,6 +74,7 @@ class _Programs:
     fixed: Sequence[int]
     groups: Sequence[tuple[int, Sequence[int]]]
     tried: Sequence[set[tuple[bytes, ...]]]
+    enough: float
 
     @property
     def rows(self) -> list[int]:
@@ -90,6 +94,7 @@ class _Programs:
         y, some = (low + high) / 2, np.arange(bound.size)
         # what no design meets even with slack is refuted; a bound beside a design has none, which dear limits magnify
         slack = np.where(np.isfinite(level), 0.0, LOG_HOLDS)
+        level = np.minimum(level, self.enough)
         for k in range(NODE_PASSES):
             logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some], slack[some])
             if k == PASSES_BEFORE_ENDS:
@@ -108,13 +113,14 @@ class _Programs:
             inner = ends_at_level(
                 exponents, logc, ptr, low[some], high[some], r.y, r.multipliers, level[some]
             )
-            if self.master.eased is not None:
+            if self.master.eased:
                 # the factor is what is minimised
                 inner[0][:, -1] = np.maximum(inner[0][:, -1], proved)
                 inner[1][:, -1] = np.minimum(inner[1][:, -1], level[some])
             inner = self._allowed_within(*inner, low[some], high[some])
             empty = np.asarray((inner[0] > inner[1]).any(1))
             bound[some] = np.where(empty, np.maximum(bound[some], level[some]), bound[some])
+            bound[some] = np.where(bound[some] >= self.enough, np.inf, bound[some])
             most = (high[some] - low[some]) / 2
             shrinks = np.asarray((inner[1] - inner[0] < most).any(1)) | (k < PASSES_BEFORE_ENDS)
             low[some], high[some] = (
@@ -238,13 +244,10 @@ class _Programs:
         if not new.any():
             return points[:0], y[:0], np.zeros(0)
         points, master = points[new], master.at(np.flatnonzero(new))
-        if self.master.goal is None:
-            codes, y = at_points.hold_together(master, self.solve)
-            good = codes == conflicts.CAN_HOLD
-            return points[good], y[good], np.zeros(len(y))[good]
         found = at_points.minimise(master, self.solve, tied=False)
         y, value = self.values(points, found.x)
-        return points[found.known], y[found.known], value[found.known]
+        good = found.known & (value <= self.enough + LOG_HOLDS - WORLD_BROKEN)
+        return points[good], y[good], value[good]
 
     def best_near(self, points: Indices, y: Array) -> Optima:
         """Find the best designs by the tie rule without the samples that fail most at designs ``y``."""
@@ -252,7 +255,7 @@ class _Programs:
 
     def _without_failing(self, points: Indices, y: Array) -> Master:
         master = self.master.at(points)
-        return replace(master, left_out=_failing(master, self.chances, at_points.designs(master.asked, y)))
+        return without_failing(master, self.chances, at_points.designs(master.asked, y))
 
     def values(self, points: Indices, x: Mapping[str, Array]) -> tuple[Array, Array]:
         """Logarithms of designs, and of what they come to."""
@@ -263,7 +266,7 @@ class _Programs:
         return y, top + np.log(np.exp(t - top[:, None]).sum(1))
 
 
-def _programs(master: Master, chances: Sequence[Chance], solve: Solver) -> _Programs:
+def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: float = np.inf) -> _Programs:
     asked, goal, shape = master.asked, master.exact, (master.count, master.asked.worlds.size)
     pairs = [(ONE, ONE) if goal is None else (along(goal.numerator), along(goal.denominator))]
     pairs += [(r.numerator, r.denominator) for r in asked.rows]
@@ -282,11 +285,13 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver) -> _Prog
     logs = c.logc.reshape(*shape, -1)
     of_points = replace(c, logc=logs[:, 0], forms=np.eye(len(names)))
     tried = [set[tuple[bytes, ...]]() for _ in range(master.count)]
-    return _Programs(master, chances, solve, of_points, logs, fixed, [g for g in groups if g[1]], tried)
+    return _Programs(
+        master, chances, solve, of_points, logs, fixed, [g for g in groups if g[1]], tried, enough
+    )
 
 
-def _failing(master: Master, chances: Sequence[Chance], x: Point) -> dict[str, Bools]:
-    """Of each limit the samples (P, W) that are left out at designs: those missed most, as many as may fail."""
+def without_failing(master: Master, chances: Sequence[Chance], x: Point) -> Master:
+    """Return what is asked without the samples that fail most at designs (P, 1), as many as may fail."""
     at, found = master.judged(x), dict[str, Bools]()
     for c in chances:
         ratios = [master.ratios(r.key, x, at) for r in master.asked.rows if r.key.name in c.names]
@@ -295,7 +300,7 @@ def _failing(master: Master, chances: Sequence[Chance], x: Point) -> dict[str, B
             out = np.zeros(order.shape, bool)
             np.put_along_axis(out, order[:, : c.may_fail], values=True, axis=1)
             found |= dict.fromkeys(c.names, out)
-    return found
+    return replace(master, left_out=found)
 
 
 def minimise(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool = True) -> Optima:
@@ -333,11 +338,19 @@ def _search_tree(p: _Programs, *, any_design: bool = False) -> tree.Searched:
     return tree.search(p.c, tree.Bounding(p.bounded, p.designs, again=True), wanted)
 
 
-def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> conflicts.Codes:
-    """Whether some design meets all limits in as many samples as they must hold in; codes of ``conflicts``."""
-    found = _search_tree(_programs(Master(replace(asked, goal=None), WORST), chances, solve), any_design=True)
+def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> tuple[conflicts.Codes, Array]:
+    """Whether some design meets all limits in as many samples as they must hold in: codes of ``conflicts``, designs.
+
+    Where some may fail the least factor by which these would have to give is searched, until it is known whether that
+    is 1: without a level to be beaten nodes would not shrink.
+    """
+    may_fail = {r.key for r in asked.rows if any(r.key.name in c.names for c in chances)}
+    if not may_fail:
+        return at_points.hold_together(Master(replace(asked, goal=None), WORST), solve)
+    found = _search_tree(_programs(_giving(asked, may_fail), chances, solve, 0.0), any_design=True)
     codes = np.where(found.status == INFEASIBLE, conflicts.CANNOT_HOLD, conflicts.NOT_KNOWN)
-    return np.where(np.isnan(found.y[:, 0]), codes, conflicts.CAN_HOLD).astype(np.int8)
+    codes = np.where(np.isnan(found.y[:, 0]), codes, conflicts.CAN_HOLD).astype(np.int8)
+    return codes, found.y[:, :-1]
 
 
 def best(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool = True) -> Optima:
@@ -347,15 +360,29 @@ def best(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool
     return at_points.minimise(master, solve, tied=tied)
 
 
-def takes(asked: Posed, together: Sequence[Sequence[str]]) -> bool:
-    """Whether limits that may fail are told here: each in one promise, all of them posynomials without maxima.
+def stated(asked: Posed, measure: Measured, chances: Sequence[Chance]) -> tuple[Master, tuple[Chance, ...]]:
+    """Return what is asked, with its measure, and what may fail: of what only some samples exceed a level, too.
 
-    ``together``: the names of the limits of each promise.
+    Raises NotPosynomial where the measure is none of programs.
     """
-    names = [n for some in together for n in some]
+    count = asked.worlds.size
+    exact = None if isinstance(measure, Quantile) else robust.exact_goal(asked, measure)
+    within = measure.place(count) + 1 if isinstance(measure, Quantile) else count
+    if isinstance(measure, Weighing) and (exact or not chances or measure.share * count > 1):
+        master = Master(asked, measure, exact)
+    else:
+        master, chances = level(asked), (*chances, Chance((MEASURE,), count - within))
+    return master, tuple(chances)
+
+
+def takes(master: Master, chances: Sequence[Chance]) -> bool:
+    """Whether what may fail is told here: limits in one promise each, posynomials without maxima, no cuts."""
+    asked, names = master.asked, [n for c in chances for n in c.names]
     pairs = [(r.numerator, r.denominator) for r in asked.rows]
-    return (
-        not asked.worlds.caps
+    return not chances or (
+        not master.takes_cuts
+        and not asked.worlds.caps
+        and asked.worlds.counted is None
         and len(set(names)) == len(names)
         and all(bottom.is_monomial and not robust.has_maxima(top) for top, bottom in pairs)
     )
@@ -367,11 +394,9 @@ def eased(asked: Posed, key: RowKey, others: frozenset[str]) -> Master:
     Raises NotPosynomial where the limit is no row.
     """
     held = robust.kept(asked, others | {key.name})
-    rows = tuple(replace(r, denominator=r.denominator * FACTOR) if r.key == key else r for r in held.rows)
-    if rows == held.rows:
+    if all(r.key != key for r in held.rows):
         raise NotPosynomial("a limit that is no row")
-    free = robust.kept(asked, others - {key.name}).variables
-    return _with_factor(replace(held, variables=free), rows, key, Goal(EASED, FACTOR, ONE))
+    return _giving(replace(held, variables=robust.kept(asked, others - {key.name}).variables), {key})
 
 
 def level(asked: Posed) -> Master:
@@ -383,13 +408,14 @@ def level(asked: Posed) -> Master:
     whole = None if goal is None or goal.log2 else robust.folded(goal)
     if goal is None or whole is None:
         raise NotPosynomial("a level of what is no posynomial")
-    return _with_factor(
-        asked, (*asked.rows, Row(key, whole, FACTOR)), key, replace(goal, numerator=FACTOR, denominator=ONE)
-    )
+    whole_and_rest = replace(asked, rows=(*asked.rows, Row(key, whole, ONE)))
+    return _giving(whole_and_rest, {key}, replace(goal, numerator=FACTOR, denominator=ONE))
 
 
-def _with_factor(asked: Posed, rows: tuple[Row, ...], key: RowKey, goal: Goal) -> Master:
+def _giving(asked: Posed, keys: AbstractSet[RowKey], goal: Goal = LEAST_FACTOR) -> Master:
+    """Return the question for the least factor by which some limits have to give."""
     ends = math.exp(-canon.LOG_BOX / 2), math.exp(canon.LOG_BOX / 2)
     unknown = Variable(EASED, *ends, True, True, Decision(EASED), auxiliary=True)
-    variables = (*asked.variables, unknown)
-    return Master(replace(asked, variables=variables, rows=rows, goal=goal), WORST, goal, eased=key)
+    rows = tuple(replace(r, denominator=r.denominator * FACTOR) if r.key in keys else r for r in asked.rows)
+    posed = replace(asked, variables=(*asked.variables, unknown), rows=rows, goal=goal)
+    return Master(posed, WORST, goal, eased=frozenset(keys))
