@@ -55,7 +55,7 @@ NODE_PASSES, PASSES_BEFORE_ENDS = 8, 2
 FACTOR = Posynomial({((EASED, 1.0),): 1.0})
 SOLVER, PROOF = "dse cuts over samples", "branch and bound over nodes of geometric programs"
 LEAST_FACTOR = Goal(EASED, FACTOR, ONE)
-LOG_HOLDS, LOST_IN_ROWS = float(np.log1p(HOLDS)), 1e-12
+LOG_HOLDS, LOST_IN_ROWS, FARTHEST = float(np.log1p(HOLDS)), 1e-12, canon.LOG_BOX / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ class _Programs:
 
     ``groups``: how many samples may fail, and which rows do together. ``fixed``: rows that are the same in all samples.
     ``tried``: at each point the samples without which the best design is known. ``enough``: a design need be no better.
+    ``asked``: at which points it was asked whether any design holds, ``refuted``: where none does.
     """
 
     master: Master
@@ -75,6 +76,8 @@ class _Programs:
     groups: Sequence[tuple[int, Sequence[int]]]
     tried: Sequence[set[tuple[bytes, ...]]]
     enough: float
+    asked: Bools
+    refuted: Bools
 
     @property
     def rows(self) -> list[int]:
@@ -171,7 +174,7 @@ class _Programs:
         ``slack`` (B,): of limits, in logs.
         """
         found = [self.logs[point, 0, self.terms(q)] for q in (0, *self.fixed)]
-        dead = np.zeros(point.size, bool)
+        dead = self.refuted[point]
         for may_fail, rows in self.groups:
             values, fails = [], np.zeros((point.size, self.logs.shape[1]), bool)
             for q in rows:
@@ -243,11 +246,22 @@ class _Programs:
             self.tried[i].add(mark)
         if not new.any():
             return points[:0], y[:0], np.zeros(0)
-        points, master = points[new], master.at(np.flatnonzero(new))
+        nodes, points, master = nodes.take(new), points[new], master.at(np.flatnonzero(new))
         found = at_points.minimise(master, self.solve, tied=False)
         y, value = self.values(points, found.x)
         good = found.known & (value <= self.enough + LOG_HOLDS - WORLD_BROKEN)
-        return points[good], y[good], value[good]
+        told = points[good], y[good], value[good]
+        lost = np.flatnonzero(found.refuted & ~self.asked[points] & (not self.master.eased))
+        if not lost.size:
+            return told
+        # without a design to be beaten nodes do not shrink: whether there is any is searched by itself
+        self.asked[points[lost]] = True
+        codes, y = hold_together(master.asked.at(lost), self.chances, self.solve)
+        self.refuted[points[lost]] = codes == conflicts.CANNOT_HOLD
+        some = codes == conflicts.CAN_HOLD
+        others = self.designs(nodes.take(lost[some]), y[some])
+        points, y, value = map(np.concatenate, zip(told, others, strict=True))
+        return points, y, value
 
     def best_near(self, points: Indices, y: Array) -> Optima:
         """Find the best designs by the tie rule without the samples that fail most at designs ``y``."""
@@ -285,9 +299,9 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: 
     logs = c.logc.reshape(*shape, -1)
     of_points = replace(c, logc=logs[:, 0], forms=np.eye(len(names)))
     tried = [set[tuple[bytes, ...]]() for _ in range(master.count)]
-    return _Programs(
-        master, chances, solve, of_points, logs, fixed, [g for g in groups if g[1]], tried, enough
-    )
+    none = np.zeros((2, master.count), bool)
+    groups = [g for g in groups if g[1]]
+    return _Programs(master, chances, solve, of_points, logs, fixed, groups, tried, enough, *none)
 
 
 def without_failing(master: Master, chances: Sequence[Chance], x: Point) -> Master:
@@ -344,13 +358,19 @@ def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> tup
     Where some may fail the least factor by which these would have to give is searched, until it is known whether that
     is 1: without a level to be beaten nodes would not shrink.
     """
-    may_fail = {r.key for r in asked.rows if any(r.key.name in c.names for c in chances)}
+    may_fail = _that_may_fail(asked, chances)
     if not may_fail:
         return at_points.hold_together(Master(replace(asked, goal=None), WORST), solve)
-    found = _search_tree(_programs(_giving(asked, may_fail), chances, solve, 0.0), any_design=True)
+    # a factor of a half is as good as any below, where limits may be kept by ever more of something
+    loose = _giving(asked, may_fail, least=0.5)
+    found = _search_tree(_programs(loose, chances, solve, 0.0), any_design=True)
     codes = np.where(found.status == INFEASIBLE, conflicts.CANNOT_HOLD, conflicts.NOT_KNOWN)
     codes = np.where(np.isnan(found.y[:, 0]), codes, conflicts.CAN_HOLD).astype(np.int8)
     return codes, found.y[:, :-1]
+
+
+def _that_may_fail(asked: Posed, chances: Sequence[Chance]) -> set[RowKey]:
+    return {r.key for r in asked.rows if any(r.key.name in c.names for c in chances)}
 
 
 def best(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool = True) -> Optima:
@@ -412,10 +432,11 @@ def level(asked: Posed) -> Master:
     return _giving(whole_and_rest, {key}, replace(goal, numerator=FACTOR, denominator=ONE))
 
 
-def _giving(asked: Posed, keys: AbstractSet[RowKey], goal: Goal = LEAST_FACTOR) -> Master:
-    """Return the question for the least factor by which some limits have to give."""
-    ends = math.exp(-canon.LOG_BOX / 2), math.exp(canon.LOG_BOX / 2)
-    unknown = Variable(EASED, *ends, True, True, Decision(EASED), auxiliary=True)
+def _giving(
+    asked: Posed, keys: AbstractSet[RowKey], goal: Goal = LEAST_FACTOR, least: float = math.exp(-FARTHEST)
+) -> Master:
+    """Return the question for the least factor, of at least ``least``, by which some limits have to give."""
+    unknown = Variable(EASED, least, math.exp(FARTHEST), True, True, Decision(EASED), auxiliary=True)
     rows = tuple(replace(r, denominator=r.denominator * FACTOR) if r.key in keys else r for r in asked.rows)
     posed = replace(asked, variables=(*asked.variables, unknown), rows=rows, goal=goal)
     return Master(posed, WORST, goal, eased=frozenset(keys))
