@@ -46,6 +46,8 @@ from solvers.robust.masters.master import EASED, MEASURE, WORLD_BROKEN, Master, 
 
 CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
 CHANCE_GAP = 2e-7
+BETTER = 5e-9
+"""What is better by less, in logs, is of no interest: a whole number that is as good as the best is not tried."""
 RANKS = 2
 """Samples of each limit that make rows of a node: the one up to which may fail, and easier ones."""
 COMPARED = 64
@@ -97,7 +99,8 @@ class _Programs:
         y, some = (low + high) / 2, np.arange(bound.size)
         # what no design meets even with slack is refuted; a bound beside a design has none, which dear limits magnify
         slack = np.where(np.isfinite(level), 0.0, LOG_HOLDS)
-        level = np.minimum(level, self.enough)
+        better = BETTER if self.c.allowed else 0.0
+        most, level = level - better, np.minimum(level, self.enough) - better
         for k in range(NODE_PASSES):
             logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some], slack[some])
             if k == PASSES_BEFORE_ENDS:
@@ -124,8 +127,8 @@ class _Programs:
             empty = np.asarray((inner[0] > inner[1]).any(1))
             bound[some] = np.where(empty, np.maximum(bound[some], level[some]), bound[some])
             bound[some] = np.where(bound[some] >= self.enough, np.inf, bound[some])
-            most = (high[some] - low[some]) / 2
-            shrinks = np.asarray((inner[1] - inner[0] < most).any(1)) | (k < PASSES_BEFORE_ENDS)
+            half = (high[some] - low[some]) / 2
+            shrinks = np.asarray((inner[1] - inner[0] < half).any(1)) | (k < PASSES_BEFORE_ENDS)
             low[some], high[some] = (
                 np.where(empty[:, None], was[some], now) for was, now in zip((low, high), inner, strict=True)
             )
@@ -133,7 +136,8 @@ class _Programs:
             if not some.size:
                 break
         nothing = np.zeros((bound.size, 0)), np.zeros(bound.size)
-        return replace(nodes, low=low, high=high, z_low=low, z_high=high), Relaxed(y, *nothing), bound
+        inner_nodes = replace(nodes, low=low, high=high, z_low=low, z_high=high)
+        return inner_nodes, Relaxed(y, *nothing), np.minimum(bound, most)
 
     def _ends(
         self, exponents: Array, logc: Array, ptr: Indices, low: Array, high: Array, level: Array
@@ -251,15 +255,19 @@ class _Programs:
         y, value = self.values(points, found.x)
         good = found.known & (value <= self.enough + LOG_HOLDS - WORLD_BROKEN)
         told = points[good], y[good], value[good]
-        lost = np.flatnonzero(found.refuted & ~self.asked[points] & (not self.master.eased))
+        lost = np.flatnonzero(found.refuted & ~self.asked[points] & (self.enough == np.inf))
         if not lost.size:
             return told
         # without a design to be beaten nodes do not shrink: whether there is any is searched by itself
         self.asked[points[lost]] = True
-        codes, y = hold_together(master.asked.at(lost), self.chances, self.solve)
+        asked, gives = master.asked.at(lost), int(bool(self.master.eased))
+        rows = tuple(r for r in asked.rows if r.key not in self.master.eased)
+        asked = replace(asked, rows=rows, variables=asked.variables[: len(asked.variables) - gives])
+        codes, there = hold_together(asked, self.chances, self.solve)
         self.refuted[points[lost]] = codes == conflicts.CANNOT_HOLD
         some = codes == conflicts.CAN_HOLD
-        others = self.designs(nodes.take(lost[some]), y[some])
+        there = np.pad(there[some], [(0, 0), (0, gives)], constant_values=FARTHEST)
+        others = self.designs(nodes.take(lost[some]), there)
         points, y, value = map(np.concatenate, zip(told, others, strict=True))
         return points, y, value
 
@@ -363,7 +371,7 @@ def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> tup
         return at_points.hold_together(Master(replace(asked, goal=None), WORST), solve)
     # a factor of a half is as good as any below, where limits may be kept by ever more of something
     loose = _giving(asked, may_fail, least=0.5)
-    found = _search_tree(_programs(loose, chances, solve, 0.0), any_design=True)
+    found = _search_tree(_programs(loose, chances, solve, BETTER), any_design=True)
     codes = np.where(found.status == INFEASIBLE, conflicts.CANNOT_HOLD, conflicts.NOT_KNOWN)
     codes = np.where(np.isnan(found.y[:, 0]), codes, conflicts.CAN_HOLD).astype(np.int8)
     return codes, found.y[:, :-1]
