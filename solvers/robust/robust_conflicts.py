@@ -23,6 +23,7 @@ from scenarios.question import Objective, Question
 from solvers import side_by_side
 from solvers.explaining import subsets
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
@@ -69,14 +70,14 @@ def why(wanted: Wanted) -> Why:
     return Why(names, met, values, lambda _: worlds.nominal, few, ended=ended)
 
 
-def why_together(asked: Posed, first: Question, chances: Sequence[Chance]) -> Why:
+def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve: Solver = gp.solve) -> Why:
     """What tells why points have no design, of geometric programs; ``first``: the question at the first of them."""
     worlds = asked.worlds
     names = breakable_limits(worlds)
 
     def met(some: Points, kept: np.ndarray) -> conflicts.Codes:
         own = robust.kept(asked.at(some), frozenset(n for n, k in zip(names, kept, strict=True) if k))
-        return failing.hold_together(own, chances, gp.solve)[0]
+        return failing.hold_together(own, chances, solve)[0]
 
     def level(some: Points, name: str) -> np.ndarray:
         found, left = np.full(some.size, np.nan), np.arange(some.size)
@@ -86,7 +87,7 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance]) -> Wh
             points, key = some[left], stated.get(side) or stated.get("model", RowKey(name, side))
             try:
                 loose = failing.eased(asked.at(points), key, frozenset(names))
-                best = failing.best(loose, chances, gp.solve, tied=False)
+                best = failing.best(loose, chances, solve, tied=False)
             except NotPosynomial:
                 found[left] = np.nan
                 break
