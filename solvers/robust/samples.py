@@ -43,8 +43,8 @@ METHOD = (
     "{}geometric programs that grow by the samples they need, at all points together; each has its own bound"
 )
 OPEN = "one design for many samples that is not proved to be the best, or is at an end of the search"
-NUMBERS_TOGETHER = 2_000_000
-"""Samples times points of one run of the equations: arrays of 16 MB."""
+NUMBERS_TOGETHER = 5_000_000
+"""Samples times points of one run of the equations: arrays of 40 MB."""
 
 
 def way(grid: Grid) -> Offer:
@@ -122,7 +122,7 @@ def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
     )
 
 
-SHARE_OF_ALONE, SHARE_OF_ALONE_RATIO = 0.1, 0.7
+SHARE_OF_ALONE, SHARE_OF_ALONE_RATIO = 0.05, 0.7
 """Of the time that what may fail, and a mean of ratios, takes by itself: that of a point beside others."""
 PASSES = 6
 """Rounds of cuts and settling ties that a point takes as a rule."""
