@@ -62,7 +62,7 @@ LOG_HOLDS, LOST_IN_ROWS, FARTHEST = float(np.log1p(HOLDS)), 1e-12, canon.LOG_BOX
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
-    """What is asked at P points: rows of terms with coefficients ``logs`` (P, W, K), and which of them may fail.
+    """What is asked at P points: rows of terms with coefficients ``logs`` (K, P, W), and which of them may fail.
 
     ``groups``: how many samples may fail, and which rows do together. ``fixed``: rows that are the same in all samples.
     ``tried``: at each point the samples without which the best design is known. ``enough``: a design need be no better.
@@ -177,10 +177,10 @@ class _Programs:
 
         ``slack`` (B,): of limits, in logs.
         """
-        found = [self.logs[point, 0, self.terms(q)] for q in (0, *self.fixed)]
+        found = [self.logs[self.terms(q), point, 0].T for q in (0, *self.fixed)]
         dead = self.refuted[point]
         for may_fail, rows in self.groups:
-            values, fails = [], np.zeros((point.size, self.logs.shape[1]), bool)
+            values, fails = [], np.zeros((point.size, self.logs.shape[2]), bool)
             for q in rows:
                 value, least = self._in_samples(q, point, low, high, at)
                 fails |= least > LOG_HOLDS
@@ -189,10 +189,8 @@ class _Programs:
             dead |= spare < 0
             spare = np.maximum(np.asarray(spare), 0)
             for q, value in zip(rows, values, strict=True):
-                among = np.where(fails, np.inf, -value).argsort(axis=1, kind="stable")[
-                    :, : may_fail + COMPARED
-                ]
-                of = self.logs[point[:, None], among, self.terms(q)]
+                among = _least(np.where(fails, np.inf, -value), may_fail + COMPARED)
+                of = np.stack([logs[point[:, None], among] for logs in self.logs[self.terms(q)]], axis=-1)
                 here = ~np.take_along_axis(fails, among, 1)
                 found += [r - slack[:, None] for r in self._necessary(q, of, here, spare, low, high)]
         return np.concatenate(found, axis=1), dead
@@ -203,15 +201,15 @@ class _Programs:
         """Logarithms (B, W) of a row in every sample at a design, and below it everywhere in nodes, by its tangent."""
         terms = self.terms(row)
         exponents = self.c.exponents[terms]
-        t = self.logs[point, :, terms] + (at[:, None] * exponents).sum(-1)[:, None]
-        top = t.max(-1)
-        weight = np.exp(t - top[..., None])
-        total = weight.sum(-1)
+        t = self.logs[terms, point] + (at[:, None] * exponents).sum(-1).T[..., None]
+        top = t.max(0)
+        weight = np.exp(t - top)
+        total = weight.sum(0)
         value = top + np.log(total)
         least = value - LOST_IN_ROWS
         for v, a in enumerate(exponents.T):
-            if np.ptp(a) or a[0]:
-                slope = (weight * a).sum(-1) / total
+            if a.any():
+                slope = sum(x * w for x, w in zip(a, weight, strict=True) if x) / total
                 ends = (slope * (end[:, v] - at[:, v])[:, None] for end in (low, high))
                 least = least + np.minimum(*ends)
         return value, least
@@ -283,7 +281,7 @@ class _Programs:
         """Logarithms of designs, and of what they come to."""
         y = np.log(np.stack(list(x.values()), axis=1))
         goal = self.terms(0)
-        t = self.logs[points, 0, goal] + (y[:, None] * self.c.exponents[goal]).sum(-1)
+        t = self.logs[goal, points, 0].T + (y[:, None] * self.c.exponents[goal]).sum(-1)
         top = t.max(1)
         return y, top + np.log(np.exp(t - top[:, None]).sum(1))
 
@@ -304,12 +302,19 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: 
     groups = [(n.may_fail, [k for k, key in enumerate(keys, 1) if key.name in n.names]) for n in chances]
     together = {k for _, rows in groups for k in rows}
     groups += [(0, [k]) for k in range(1, len(keys) + 1) if k not in together and k not in fixed]
-    logs = c.logc.reshape(*shape, -1)
-    of_points = replace(c, logc=logs[:, 0], forms=np.eye(len(names)))
+    logs = np.ascontiguousarray(c.logc.reshape(*shape, -1).transpose(2, 0, 1))
+    of_points = replace(c, logc=logs[:, :, 0].T, forms=np.eye(len(names)))
     tried = [set[tuple[bytes, ...]]() for _ in range(master.count)]
     none = np.zeros((2, master.count), bool)
     groups = [g for g in groups if g[1]]
     return _Programs(master, chances, solve, of_points, logs, fixed, groups, tried, enough, *none)
+
+
+def _least(values: Array, count: int) -> Indices:
+    """Places (B, count) of the least of each row of values, in order."""
+    count = min(count, values.shape[1])
+    some = values.argpartition(count - 1, axis=1)[:, :count]
+    return np.take_along_axis(some, np.take_along_axis(values, some, 1).argsort(axis=1, kind="stable"), 1)
 
 
 def without_failing(master: Master, chances: Sequence[Chance], x: Point) -> Master:
