@@ -35,7 +35,7 @@ from solvers.geometric.kernel import gp
 from solvers.mechanisms import conflicts
 from solvers.outcome import Outcome
 from solvers.robust.boxes import robust_boxes
-from solvers.robust.masters import at_points, failing, robust_geometric
+from solvers.robust.masters import at_points, failing, levels, robust_geometric
 from solvers.robust.masters.master import EASED
 from solvers.robust.masters.robust_geometric import Found
 
@@ -191,8 +191,8 @@ def _by_programs(wanted: Wanted) -> Found | None:
         x: Point = at_points.designs(asked, y)
         status, text = Status.FEASIBLE, "a design that meets all limits"
     else:
-        master, chances = failing.stated(asked, wanted.measure, wanted.chances)
-        if not failing.takes(master, chances):
+        master, chances = levels.stated(asked, wanted.measure, wanted.chances)
+        if not levels.takes(master, chances):
             return None
         best = failing.best(master, chances, gp.solve, tied=False)
         known, refuted, x, bound = best.known, best.refuted, best.x, float(best.bound[0])
@@ -213,9 +213,9 @@ def _settled(wanted: Wanted, best: Found) -> Found:
     of_level, x = isinstance(wanted.measure, Quantile), {**(best.outcome.x or {}), EASED: 1.0}
     try:
         asked = robust.kept(robust.posed(wanted.worlds), wanted.kept)
-        master, chances = failing.stated(asked, wanted.measure, wanted.chances)
+        master, chances = levels.stated(asked, wanted.measure, wanted.chances)
         at = {n: np.array([[v]]) for n, v in x.items()}
-        settled = robust_geometric.minimise_master(failing.without_failing(master, chances, at))
+        settled = robust_geometric.minimise_master(levels.without_failing(master, chances, at))
     except (NotPosynomial, CannotTake):
         return best
     x = {n: v for n, v in (settled.outcome.x or x).items() if n != EASED}

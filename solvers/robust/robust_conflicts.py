@@ -28,7 +28,7 @@ from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
 from solvers.robust import scan
-from solvers.robust.masters import ends, failing
+from solvers.robust.masters import ends, failing, levels
 from solvers.robust.masters.master import EASED, Master
 from solvers.robust.robust_ways import found_by
 
@@ -48,7 +48,7 @@ def why(wanted: Wanted) -> Why:
 
     try:
         posed = robust.posed(worlds)
-        if asked.chances and failing.takes(Master(posed, WORST), asked.chances):
+        if asked.chances and levels.takes(Master(posed, WORST), asked.chances):
             return _told(why_together(posed, worlds.nominal, asked.chances), asked)
     except (NotPosynomial, CannotTake):
         pass
@@ -86,7 +86,7 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
         for side, end in ends_of(worlds, name).items():
             points, key = some[left], stated.get(side) or stated.get("model", RowKey(name, side))
             try:
-                loose = failing.eased(asked.at(points), key, frozenset(names))
+                loose = levels.eased(asked.at(points), key, frozenset(names))
                 best = failing.best(loose, chances, solve, tied=False)
             except NotPosynomial:
                 found[left] = np.nan

@@ -35,7 +35,7 @@ from solvers.many_points.offers import OTHER_KIND, Offer, pays
 from solvers.mechanisms import sensitivity
 from solvers.robust import decide_now, robust_conflicts, robust_ratios, tables, validation
 from solvers.robust.boxes import first_order
-from solvers.robust.masters import ends, failing
+from solvers.robust.masters import ends, failing, levels
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.robust_answers import weighing
 
@@ -72,10 +72,10 @@ def _is_taken(question: Question) -> bool:
             return not promises(question) and isinstance(_measure_of(question), Weighing)
         # refuses what the measure has no cuts of
         promised = [Chance(p.names, 0) for p in promises(question)]
-        stated = failing.stated(asked, _measure_of(question), promised)
+        stated = levels.stated(asked, _measure_of(question), promised)
     except (NotPosynomial, CannotTake, ArithmeticError):
         return False
-    return asked.goal is not None and failing.takes(*stated)
+    return asked.goal is not None and levels.takes(*stated)
 
 
 def _divides(asked: Posed) -> bool:
@@ -169,7 +169,7 @@ def _optima(asked: Posed, question: Question, chances: tuple[Chance, ...], solve
     measure = _measure_of(question)
     if _divides(asked) and isinstance(measure, Weighing):
         return robust_ratios.minimise_together(asked, measure)
-    return failing.best(*failing.stated(asked, measure, chances), solve)
+    return failing.best(*levels.stated(asked, measure, chances), solve)
 
 
 def _weigh(found: Optima, i: int, question: Question) -> None:

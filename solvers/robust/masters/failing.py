@@ -12,26 +12,20 @@ Designs are the optima without the samples that fail most at a relaxed design, b
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import numpy as np
 
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.arithmetics.maxima import SIDE
-from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
+from formulations.arithmetics.posynomial import ONE
 from formulations.canonical import Array, Canonical
-from formulations.problem import Goal, Row, Variable
-from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, TIE
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import WORST, Measured, Quantile, Weighing
-from formulations.uncertainty.robust import Point, Posed
+from formulations.uncertainty.measures import WORST
+from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.wanted import Chance
-from scenarios.question import Decision
 from solvers.geometric.kernel.gp_terms import ends_at_level
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs import tree
@@ -42,7 +36,8 @@ from solvers.outcome import INFEASIBLE, OPTIMAL
 from solvers.patterns import Bools, Indices
 from solvers.robust.masters import at_points
 from solvers.robust.masters.at_points import Optima
-from solvers.robust.masters.master import EASED, MEASURE, WORLD_BROKEN, Master, along
+from solvers.robust.masters.levels import FARTHEST, giving, that_may_fail, without_failing
+from solvers.robust.masters.master import WORLD_BROKEN, Master, along
 
 CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
 CHANCE_GAP = 2e-7
@@ -51,13 +46,11 @@ BETTER = 5e-9
 RANKS = 2
 """Samples of each limit that make rows of a node: the one up to which may fail, and easier ones."""
 COMPARED = 64
-"""Samples within those that may fail that are compared with one that makes a row."""
+"""Samples beyond those that may fail that are compared with one that makes a row."""
 NODE_PASSES, PASSES_BEFORE_ENDS = 8, 2
 """Times that a node is bounded before it is cut, while it shrinks by half; after so many its ends are searched."""
-FACTOR = Posynomial({((EASED, 1.0),): 1.0})
 SOLVER, PROOF = "dse cuts over samples", "branch and bound over nodes of geometric programs"
-LEAST_FACTOR = Goal(EASED, FACTOR, ONE)
-LOG_HOLDS, LOST_IN_ROWS, FARTHEST = float(np.log1p(HOLDS)), 1e-12, canon.LOG_BOX / 2
+LOG_HOLDS, LOST_IN_ROWS = float(np.log1p(HOLDS)), 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,19 +310,6 @@ def _least(values: Array, count: int) -> Indices:
     return np.take_along_axis(some, np.take_along_axis(values, some, 1).argsort(axis=1, kind="stable"), 1)
 
 
-def without_failing(master: Master, chances: Sequence[Chance], x: Point) -> Master:
-    """Return what is asked without the samples that fail most at designs (P, 1), as many as may fail."""
-    at, found = master.judged(x), dict[str, Bools]()
-    for c in chances:
-        ratios = [master.ratios(r.key, x, at) for r in master.asked.rows if r.key.name in c.names]
-        if ratios:
-            order = np.argsort(-np.nan_to_num(np.max(ratios, axis=0), nan=np.inf), axis=1, kind="stable")
-            out = np.zeros(order.shape, bool)
-            np.put_along_axis(out, order[:, : c.may_fail], values=True, axis=1)
-            found |= dict.fromkeys(c.names, out)
-    return replace(master, left_out=found)
-
-
 def minimise(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool = True) -> Optima:
     """Find the best designs where some limits may fail, with bounds; points without a sure optimum stay unknown.
 
@@ -371,19 +351,15 @@ def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> tup
     Where some may fail the least factor by which these would have to give is searched, until it is known whether that
     is 1: without a level to be beaten nodes would not shrink.
     """
-    may_fail = _that_may_fail(asked, chances)
+    may_fail = that_may_fail(asked, chances)
     if not may_fail:
         return at_points.hold_together(Master(replace(asked, goal=None), WORST), solve)
     # a factor of a half is as good as any below, where limits may be kept by ever more of something
-    loose = _giving(asked, may_fail, least=0.5)
+    loose = giving(asked, may_fail, least=0.5)
     found = _search_tree(_programs(loose, chances, solve, BETTER), any_design=True)
     codes = np.where(found.status == INFEASIBLE, conflicts.CANNOT_HOLD, conflicts.NOT_KNOWN)
     codes = np.where(np.isnan(found.y[:, 0]), codes, conflicts.CAN_HOLD).astype(np.int8)
     return codes, found.y[:, :-1]
-
-
-def _that_may_fail(asked: Posed, chances: Sequence[Chance]) -> set[RowKey]:
-    return {r.key for r in asked.rows if any(r.key.name in c.names for c in chances)}
 
 
 def best(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool = True) -> Optima:
@@ -391,65 +367,3 @@ def best(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool
     if chances:
         return minimise(master, chances, solve, tied=tied)
     return at_points.minimise(master, solve, tied=tied)
-
-
-def stated(asked: Posed, measure: Measured, chances: Sequence[Chance]) -> tuple[Master, tuple[Chance, ...]]:
-    """Return what is asked, with its measure, and what may fail: of what only some samples exceed a level, too.
-
-    Raises NotPosynomial where the measure is none of programs.
-    """
-    count = asked.worlds.size
-    exact = None if isinstance(measure, Quantile) else robust.exact_goal(asked, measure)
-    within = measure.place(count) + 1 if isinstance(measure, Quantile) else count
-    if isinstance(measure, Weighing) and (exact or not chances or measure.share * count > 1):
-        master = Master(asked, measure, exact)
-    else:
-        master, chances = level(asked), (*chances, Chance((MEASURE,), count - within))
-    return master, tuple(chances)
-
-
-def takes(master: Master, chances: Sequence[Chance]) -> bool:
-    """Whether what may fail is told here: limits in one promise each, posynomials without maxima, no cuts."""
-    asked, names = master.asked, [n for c in chances for n in c.names]
-    pairs = [(r.numerator, r.denominator) for r in asked.rows]
-    return not chances or (
-        not master.takes_cuts
-        and not asked.worlds.caps
-        and asked.worlds.counted is None
-        and len(set(names)) == len(names)
-        and all(bottom.is_monomial and not robust.has_maxima(top) for top, bottom in pairs)
-    )
-
-
-def eased(asked: Posed, key: RowKey, others: frozenset[str]) -> Master:
-    """Return the question for the least factor by which a limit has to give, where ``others`` hold.
-
-    Raises NotPosynomial where the limit is no row.
-    """
-    held = robust.kept(asked, others | {key.name})
-    if all(r.key != key for r in held.rows):
-        raise NotPosynomial("a limit that is no row")
-    return _giving(replace(held, variables=robust.kept(asked, others - {key.name}).variables), {key})
-
-
-def level(asked: Posed) -> Master:
-    """Return the question for the least level of the objective, a limit ``MEASURE`` that may fail in some samples.
-
-    Raises NotPosynomial where the objective is no posynomial.
-    """
-    goal, key = asked.goal, RowKey(MEASURE, SIDE)
-    whole = None if goal is None or goal.log2 else robust.folded(goal)
-    if goal is None or whole is None:
-        raise NotPosynomial("a level of what is no posynomial")
-    whole_and_rest = replace(asked, rows=(*asked.rows, Row(key, whole, ONE)))
-    return _giving(whole_and_rest, {key}, replace(goal, numerator=FACTOR, denominator=ONE))
-
-
-def _giving(
-    asked: Posed, keys: AbstractSet[RowKey], goal: Goal = LEAST_FACTOR, least: float = math.exp(-FARTHEST)
-) -> Master:
-    """Return the question for the least factor, of at least ``least``, by which some limits have to give."""
-    unknown = Variable(EASED, least, math.exp(FARTHEST), True, True, Decision(EASED), auxiliary=True)
-    rows = tuple(replace(r, denominator=r.denominator * FACTOR) if r.key in keys else r for r in asked.rows)
-    posed = replace(asked, variables=(*asked.variables, unknown), rows=rows, goal=goal)
-    return Master(posed, WORST, goal, eased=frozenset(keys))
