@@ -115,7 +115,7 @@ def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
         over_grid.spread(grid),
         partial(_answered, compiled=compiled),
         together,
-        METHOD.format("compiled " if compiled else ""),
+        f"compiled {METHOD}" if compiled else METHOD,
         "batch",
         units,
         kinds=most,

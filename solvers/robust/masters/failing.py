@@ -41,7 +41,7 @@ from solvers.robust.masters.master import WORLD_BROKEN, Master, along
 
 CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
 CHANCE_GAP = 2e-7
-BETTER = 5e-9
+BETTER_CHOICE = 5e-9
 """What is better by less, in logs, is of no interest: a whole number that is as good as the best is not tried."""
 RANKS = 2
 """Samples of each limit that make rows of a node: the one up to which may fail, and easier ones."""
@@ -83,6 +83,10 @@ class _Programs:
         """The terms of a row."""
         return slice(int(self.c.ptr[row]), int(self.c.ptr[row + 1]))
 
+    def of_first(self, terms: slice, points: Indices) -> Array:
+        """Coefficients (B, K) in the first sample, one behind the other: sums have the same bits beside any others."""
+        return np.ascontiguousarray(self.logs[terms, points, 0].T)
+
     def bounded(self, nodes: Nodes, level: Array) -> tuple[Nodes, Relaxed, Array]:
         """Bound nodes, and shrink them to where designs may be better than ``level``."""
         rows = self.rows
@@ -92,7 +96,7 @@ class _Programs:
         y, some = (low + high) / 2, np.arange(bound.size)
         # what no design meets even with slack is refuted; a bound beside a design has none, which dear limits magnify
         slack = np.where(np.isfinite(level), 0.0, LOG_HOLDS)
-        better = BETTER if self.c.allowed else 0.0
+        better = BETTER_CHOICE if self.c.allowed else 0.0
         most, level = level - better, np.minimum(level, self.enough) - better
         for k in range(NODE_PASSES):
             logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some], slack[some])
@@ -170,7 +174,7 @@ class _Programs:
 
         ``slack`` (B,): of limits, in logs.
         """
-        found = [self.logs[self.terms(q), point, 0].T for q in (0, *self.fixed)]
+        found = [self.of_first(self.terms(q), point) for q in (0, *self.fixed)]
         dead = self.refuted[point]
         for may_fail, rows in self.groups:
             values, fails = [], np.zeros((point.size, self.logs.shape[2]), bool)
@@ -274,7 +278,7 @@ class _Programs:
         """Logarithms of designs, and of what they come to."""
         y = np.log(np.stack(list(x.values()), axis=1))
         goal = self.terms(0)
-        t = self.logs[goal, points, 0].T + (y[:, None] * self.c.exponents[goal]).sum(-1)
+        t = self.of_first(goal, points) + (y[:, None] * self.c.exponents[goal]).sum(-1)
         top = t.max(1)
         return y, top + np.log(np.exp(t - top[:, None]).sum(1))
 
@@ -296,7 +300,7 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: 
     together = {k for _, rows in groups for k in rows}
     groups += [(0, [k]) for k in range(1, len(keys) + 1) if k not in together and k not in fixed]
     logs = np.ascontiguousarray(c.logc.reshape(*shape, -1).transpose(2, 0, 1))
-    of_points = replace(c, logc=logs[:, :, 0].T, forms=np.eye(len(names)))
+    of_points = replace(c, logc=np.ascontiguousarray(logs[:, :, 0].T), forms=np.eye(len(names)))
     tried = [set[tuple[bytes, ...]]() for _ in range(master.count)]
     none = np.zeros((2, master.count), bool)
     groups = [g for g in groups if g[1]]
@@ -356,7 +360,7 @@ def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> tup
         return at_points.hold_together(Master(replace(asked, goal=None), WORST), solve)
     # a factor of a half is as good as any below, where limits may be kept by ever more of something
     loose = giving(asked, may_fail, least=0.5)
-    found = _search_tree(_programs(loose, chances, solve, BETTER), any_design=True)
+    found = _search_tree(_programs(loose, chances, solve, BETTER_CHOICE), any_design=True)
     codes = np.where(found.status == INFEASIBLE, conflicts.CANNOT_HOLD, conflicts.NOT_KNOWN)
     codes = np.where(np.isnan(found.y[:, 0]), codes, conflicts.CAN_HOLD).astype(np.int8)
     return codes, found.y[:, :-1]
