@@ -185,15 +185,15 @@ def found(wanted: Wanted, *, tied: bool) -> Found:
 def _by_programs(wanted: Wanted) -> Found | None:
     """Find the best design by programs; None where they do not tell. Raises NotPosynomial where there are none."""
     asked = robust.kept(robust.posed(wanted.worlds), wanted.kept)
+    master, chances = levels.stated(asked, wanted.measure, wanted.chances)
+    if not levels.takes(master, chances):
+        return None
     if asked.goal is None:
         codes, y = failing.hold_together(asked, wanted.chances, gp.solve)
         known, refuted, bound = codes == conflicts.CAN_HOLD, codes == conflicts.CANNOT_HOLD, None
         x: Point = at_points.designs(asked, y)
         status, text = Status.FEASIBLE, "a design that meets all limits"
     else:
-        master, chances = levels.stated(asked, wanted.measure, wanted.chances)
-        if not levels.takes(master, chances):
-            return None
         best = failing.best(master, chances, gp.solve, tied=False)
         known, refuted, x, bound = best.known, best.refuted, best.x, float(best.bound[0])
         status, text = Status.OPTIMAL, f"{robust_boxes.may_fail_words(wanted)}{failing.PROOF}"

@@ -40,7 +40,7 @@ from solvers.robust.masters.at_points import Optima
 from solvers.robust.robust_answers import weighing
 
 METHOD = (
-    "{}geometric programs that grow by the samples they need, at all points together; each has its own bound"
+    "geometric programs that grow by the samples they need, at all points together; each has its own bound"
 )
 OPEN = "one design for many samples that is not proved to be the best, or is at an end of the search"
 NUMBERS_TOGETHER = 5_000_000

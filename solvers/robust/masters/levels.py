@@ -38,7 +38,8 @@ def stated(asked: Posed, measure: Measured, chances: Sequence[Chance]) -> tuple[
     count = asked.worlds.size
     exact = None if isinstance(measure, Quantile) else robust.exact_goal(asked, measure)
     within = measure.place(count) + 1 if isinstance(measure, Quantile) else count
-    if isinstance(measure, Weighing) and (exact or not chances or measure.share * count > 1):
+    plain = asked.goal is None or bool(exact) or not chances
+    if isinstance(measure, Weighing) and (plain or measure.share * count > 1):
         master = Master(asked, measure, exact)
     else:
         master, chances = level(asked), (*chances, Chance((MEASURE,), count - within))
