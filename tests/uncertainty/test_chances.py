@@ -389,6 +389,28 @@ def test_the_worst_of_several_terms_is_a_level_beside_a_limit_that_may_fail():
     assert worst.objective == pytest.approx(level.objective, rel=1e-9)
 
 
+def test_points_whose_least_factor_is_near_1_are_told_together():
+    """Two limits that may fail together, at points on both sides of where they hold: each as by itself."""
+    data = {
+        **NBODY,
+        "objective": {"minimize": "energy", "measure": "worst"},
+        "limits": {
+            "time": {"max": "50 ms"},
+            "joint": {"of": ["time", "energy_delay"], "probability": 0.9},
+            "energy_delay": {"max": 2.2},
+        },
+    }
+    axis = {"path": "limits.time.max", "values": [0.0325, 0.0326, 0.04, 0.05]}
+    swept = dse.sweep({**data, "sweep": {"late": axis}}, progress=False)
+    assert "geometric programs that grow" in swept.attrs["method"]
+    words = swept["status"].attrs["flag_meanings"].split()
+    for k, end in enumerate(axis["values"]):
+        alone, _ = answered({**data, "limits": {**data["limits"], "time": {"max": end}}})
+        assert words[int(swept["status"].values[k])] == alone.status.value
+        if alone.objective is not None:
+            assert swept["objective"].values[k] == pytest.approx(alone.objective, rel=1e-8)
+
+
 def test_a_quantile_of_equally_good_designs_is_settled_by_the_tie_rule():
     """Without leakage and memory power all energies are the same: the least time is taken of them."""
     free = {"base": "balanced", "leakage_power": 0, "memory_power_per_word": 0}
