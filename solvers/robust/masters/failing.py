@@ -40,8 +40,8 @@ from solvers.robust.masters.levels import FARTHEST, giving, that_may_fail, witho
 from solvers.robust.masters.master import WORLD_BROKEN, Master, along
 
 CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
-CHANCE_GAP, TIGHT = 2e-7, 1e-8
-"""What closes a search, in logs, and how near to the best design a node's bound is raised where that costs no node."""
+CHANCE_GAP = 2e-7
+"""What closes a search, in logs; a node's bound is raised nearer to the best design where that costs no node."""
 BETTER_CHOICE = 5e-9
 """What is better by less, in logs, is of no interest: a whole number that is as good as the best is not tried."""
 RANKS = 2
@@ -106,7 +106,7 @@ class _Programs:
                 logc, dead = self._coefficients(
                     nodes.point[some], low[some], high[some], y[some], slack[some]
                 )
-            enough = np.where(np.isfinite(level[some]), level[some] - TIGHT, np.nan)
+            enough = np.where(np.isfinite(level[some]), level[some] - LOG_HOLDS, np.nan)
             r = self.solve(
                 exponents, logc, ptr, low[some], high[some],
                 hurried=True, content=np.ones(some.size, bool), enough=enough,
