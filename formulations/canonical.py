@@ -270,19 +270,27 @@ def relaxation(c: Canonical, z_low: Array, z_high: Array) -> tuple[Array, Array,
     mid, half = (z_low + z_high) / 2, (z_high - z_low) / 2
     slopes, cuts = [], []
     for d in c.divisors:
-        slope = d.slope(mid)
+        active = [i for i in range(mid.shape[1]) if np.any(d.coordinates[:, i])]
+        corners = []
+        for signs in itertools.product((-1.0, 1.0), repeat=len(active)):
+            corner = mid.copy()
+            corner[:, active] += np.array(signs) * half[:, active]
+            corners.append((corner, d.height(corner)))
+        slope = d.slope(mid) if (half <= 1e-9).any() else np.zeros_like(mid)
         for i in range(mid.shape[1]):
             step = np.zeros_like(mid)
             step[:, i] = half[:, i]
             wide = half[:, i] > 1e-9
-            rise = (d.height(mid + step) - d.height(mid - step))[wide]
-            slope[wide, i] = rise / (2 * half[wide, i])
-        active = [i for i in range(mid.shape[1]) if np.any(d.coordinates[:, i])]
+            # of one form the ends are the corners
+            ends = (
+                corners
+                if len(active) == mid.shape[1] == 1
+                else [(z, d.height(z)) for z in (mid - step, mid + step)]
+            )
+            slope[wide, i] = (ends[1][1] - ends[0][1])[wide] / (2 * half[wide, i])
         cut = np.full(mid.shape[0], -np.inf)
-        for signs in itertools.product((-1.0, 1.0), repeat=len(active)):
-            corner = mid.copy()
-            corner[:, active] += np.array(signs) * half[:, active]
-            cut = np.maximum(cut, d.height(corner) - (slope * corner).sum(1))
+        for corner, height in corners:
+            cut = np.maximum(cut, height - (slope * corner).sum(1))
         slopes.append(slope)
         cuts.append(cut)
     a, b = _divide(c, mid.shape[0], slopes, cuts)

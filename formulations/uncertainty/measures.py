@@ -58,24 +58,6 @@ class Weighing:
 
 
 @dataclass(frozen=True, slots=True)
-class WorstAmong(Weighing):
-    """The worst of some of the worlds, whatever the others come to; ``share`` is 0."""
-
-    among: tuple[int, ...]
-
-    def value(self, values: Array, *, maximize: bool = False) -> Array:
-        """Return the worst along the last dimension; of what is maximised it is the smallest."""
-        some = values[..., list(self.among)]
-        return np.asarray(some.min(-1) if maximize else some.max(-1))
-
-    def weights(self, losses: Array) -> Array:
-        """Return the weights (N,) of the worlds that attain the measure of these losses (N,)."""
-        found = np.zeros(losses.size)
-        found[max(self.among, key=lambda i: float(losses[i]))] = 1.0
-        return found
-
-
-@dataclass(frozen=True, slots=True)
 class Quantile:
     """A measure: the least value that at least the share ``level`` of the worlds does not exceed.
 

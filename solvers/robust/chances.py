@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
@@ -23,31 +21,32 @@ from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
 from formulations.programs.program import is_linear
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import Quantile, Weighing, WorstAmong
-from formulations.uncertainty.wanted import Wanted, left_out, missed
-from formulations.uncertainty.worlds import Array, judged, of_values
+from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.robust import Point
+from formulations.uncertainty.wanted import Wanted, left_out
+from formulations.uncertainty.worlds import of_values
 from results.solution import Status
 from results.telling import estimates
 from scenarios.question import Decision, Question, combinations
 from scenarios.uncertainty.drawing import draw
 from scenarios.uncertainty.promises import Promise, promises
-from solvers import designs, side_by_side
+from solvers import designs
+from solvers.geometric.kernel import gp
+from solvers.mechanisms import conflicts
+from solvers.outcome import Outcome
 from solvers.robust.boxes import robust_boxes
-from solvers.robust.masters import robust_geometric
-from solvers.robust.masters.master import middle_design
+from solvers.robust.masters import at_points, failing, levels, robust_geometric
+from solvers.robust.masters.master import EASED
 from solvers.robust.masters.robust_geometric import Found
 
 MOST_NAMES = 64
-FEW_DECIDED = 2
-"""Decided real numbers up to which boxes need no more time than sets of samples do."""
-TRIES = 4
-"""Sets of samples that are left out in turn, each what the best design of the one before misses most."""
 FEW_SAMPLES = 16
 """Samples that tell whether an objective is the same in all of them."""
 UNPROVED = (
     "the confidence is proved only for one probability, convex limits and an objective that is the same in every "
     "sample; here it is estimated by fresh samples"
 )
+SETTLED = "ties and sensitivities are for a fixed set of failing samples"
 
 
 Counted = tuple[Promise, int]
@@ -169,28 +168,64 @@ def _count_of_values(question: Question, d: Decision) -> int:
 def found(wanted: Wanted, *, tied: bool) -> Found:
     """Find the best design where limits may fail or a quantile is asked for; ``tied``: settle ties.
 
-    With the samples that fail left out a question is one like any other, whose masters find a design. That no other
-    samples make a better one is proved by sets of samples, one of which must hold, or by boxes of designs.
+    By branch and bound over geometric programs where limits are these, else over boxes of designs.
     Raises Undecided where equations are not for boxes.
     """
-    real, _, others = _sizes_of_decisions(wanted.worlds.nominal)
-    known, quantile = None, isinstance(wanted.measure, Quantile)
-    by_sets = not others and real > (0 if quantile else FEW_DECIDED)
-    if not quantile or (by_sets and _convex(wanted.worlds.nominal)):
-        known = _failures_left_out(wanted, None, tied=tied)
-    if known is not None and by_sets:
-        known = robust_boxes.better(wanted, known, _one_set_must_hold(wanted, known))
-        if known.outcome.status is Status.OPTIMAL:
-            return known
     try:
-        solved = robust_boxes.minimise(wanted, known=None if known is None else known.outcome.x)
+        best = None if wanted.eased else _by_programs(wanted)
+    except (NotPosynomial, CannotTake):
+        best = None
+    try:
+        best = best or robust_boxes.minimise(wanted)
     except (NotPosynomial, CannotTake) as refusal:
         raise Undecided(_undecided(wanted, str(refusal))) from None
-    x = solved.outcome.x
-    settled = not tied and solved.outcome.status is Status.OPTIMAL
-    if x is not None and not settled and (known is None or not robust_boxes.as_good(wanted, known, solved)):
-        known = _failures_left_out(wanted, x, tied=tied)
-    return solved if known is None else robust_boxes.better(wanted, known, solved)
+    return _settled(wanted, best) if tied and wanted.aims and best.outcome.x is not None else best
+
+
+def _by_programs(wanted: Wanted) -> Found | None:
+    """Find the best design by programs; None where they do not tell. Raises NotPosynomial where there are none."""
+    asked = robust.kept(robust.posed(wanted.worlds), wanted.kept)
+    master, chances = levels.stated(asked, wanted.measure, wanted.chances)
+    if not levels.takes(master, chances):
+        return None
+    if asked.goal is None:
+        codes, y = failing.hold_together(asked, wanted.chances, gp.solve)
+        known, refuted, bound = codes == conflicts.CAN_HOLD, codes == conflicts.CANNOT_HOLD, None
+        x: Point = at_points.designs(asked, y)
+        status, text = Status.FEASIBLE, "a design that meets all limits"
+    else:
+        best = failing.best(master, chances, gp.solve, tied=False)
+        known, refuted, x, bound = best.known, best.refuted, best.x, float(best.bound[0])
+        status, text = Status.OPTIMAL, f"{robust_boxes.may_fail_words(wanted)}{failing.PROOF}"
+    if refuted[0]:
+        text = f"no design meets all limits: {robust_boxes.may_fail_words(wanted)}{failing.PROOF}"
+        return Found(Outcome(Status.INFEASIBLE, certificate=text, solver=failing.SOLVER))
+    design = {v.name: float(np.ravel(x[v.name])[0]) for v in asked.variables}
+    told = Outcome(status, design, bound, text, failing.SOLVER)
+    return Found(told, left_out=left_out(wanted, design)) if known[0] else None
+
+
+def _settled(wanted: Wanted, best: Found) -> Found:
+    """Settle ties, and weigh limits, without the samples that fail most at the best design.
+
+    Relaxing a limit buys at least as much, since others may fail then. Of a level nothing is said of limits.
+    """
+    of_level, x = isinstance(wanted.measure, Quantile), {**(best.outcome.x or {}), EASED: 1.0}
+    try:
+        asked = robust.kept(robust.posed(wanted.worlds), wanted.kept)
+        master, chances = levels.stated(asked, wanted.measure, wanted.chances)
+        at = {n: np.array([[v]]) for n, v in x.items()}
+        settled = robust_geometric.minimise_master(levels.without_failing(master, chances, at))
+    except (NotPosynomial, CannotTake):
+        return best
+    x = {n: v for n, v in (settled.outcome.x or x).items() if n != EASED}
+    outcome = replace(settled.outcome, x=x, bound=None, certificate=SETTLED)
+    weights = {key: (value, True) for key, (value, _) in settled.elasticities.items() if not of_level}
+    ranges = {n: ends for n, ends in settled.ranges.items() if n != EASED}
+    told = replace(
+        settled, outcome=outcome, elasticities=weights, ranges=ranges, left_out=left_out(wanted, x)
+    )
+    return robust_boxes.better(wanted, replace(told, unweighed="") if of_level else told, best)
 
 
 def _undecided(wanted: Wanted, why: str) -> str:
@@ -205,96 +240,6 @@ def _undecided(wanted: Wanted, why: str) -> str:
         f"listed values for what is decided ({designs.TRIED_TOGETHER} combinations at most), limits that hold in every "
         "sample, and a mean, CVaR or worst case as the measure"
     )
-
-
-def _failures_left_out(wanted: Wanted, x: Mapping[str, float] | None, *, tied: bool) -> Found | None:
-    """Find the best design without the samples missed most at ``x`` (None: any); None where masters find none.
-
-    What limits are worth is then for these samples: relaxing one buys at least as much, since others may fail then.
-    """
-    names = [n for c in wanted.chances for n in c.names]
-    several, goals = len(set(names)) < len(names), wanted.worlds.nominal.objectives
-    if not goals or several:
-        return None
-    level = isinstance(wanted.measure, Quantile)
-    best, before = None, None
-    try:
-        asked = robust.kept(robust.posed(wanted.worlds), wanted.kept)
-        x = middle_design(asked) if x is None else x
-        for _ in range(TRIES):
-            out, measure = left_out(wanted, x, all_that_may=True), _without_exceptions(wanted, x)
-            if (out, measure) == before:
-                break
-            before = out, measure
-            again = robust_geometric.minimise(asked, measure, tied=tied and not level, left_out=out)
-            if again.outcome.x is None or (best is not None and robust_boxes.as_good(wanted, best, again)):
-                break
-            best, x = again, again.outcome.x
-    except (NotPosynomial, CannotTake):
-        return None
-    if best is None:
-        return None
-    words = "ties and sensitivities are for a fixed set of failing samples"
-    if level:
-        words = f"the design is best for the samples that lie within the level there; {robust_boxes.UNTIED}"
-    weights = {key: (value, True) for key, (value, _) in best.elasticities.items()}
-    outcome = replace(best.outcome, bound=None, certificate=words)
-    return replace(best, outcome=outcome, elasticities=weights, left_out=left_out(wanted, x))
-
-
-def _losses(wanted: Wanted, x: Mapping[str, float]) -> Array:
-    """Return what a design comes to in each world that is measured, the greater the worse."""
-    objective = judged(wanted.worlds, x).objective
-    assert objective is not None, "only an objective has a measure"
-    return np.asarray(np.nan_to_num(wanted.sign * objective, nan=np.inf))
-
-
-def _without_exceptions(wanted: Wanted, x: Mapping[str, float]) -> Weighing:
-    """The measure as masters take it: of a quantile the worst of the samples that lie within its level at ``x``."""
-    if not isinstance(wanted.measure, Quantile):
-        return wanted.measure
-    order = _losses(wanted, x).argsort(kind="stable")
-    return WorstAmong(0.0, tuple(sorted(order[: wanted.measure.place(order.size) + 1].tolist())))
-
-
-def _one_set_must_hold(wanted: Wanted, known: Found) -> Found:
-    """Bound the question: of samples of which k may fail, dealt into k + 1 sets, one set holds as a whole.
-
-    So no design is better than the least of the optima for one set each. Samples are dealt there and back in the order
-    in which they are missed, so that sets are alike. Of a quantile as many samples may lie beyond the level: of some
-    set none does.
-    """
-    worlds, x = wanted.worlds, known.outcome.x
-    assert x is not None, "masters found it"
-    asked, every = robust.kept(robust.posed(worlds), wanted.kept), frozenset(range(worlds.size))
-    nothing = {n: every for c in wanted.chances for n in c.names}
-    solve = partial(robust_geometric.minimise, asked, tied=False)
-    measure, bounds = wanted.measure, list[float]()
-    ways: list[list[Callable[[], Found]]] = []
-    if isinstance(measure, Quantile):
-        losses = _losses(wanted, x)
-        some = _dealt(losses, losses.size - measure.place(losses.size))
-        ways.append(
-            [partial(solve, WorstAmong(0.0, tuple(i.tolist())), left_out=nothing) for i in some if i.size]
-        )
-    else:
-        for c in wanted.chances:
-            some = _dealt(missed(worlds, c, x), c.may_fail + 1)
-            outs = [nothing | dict.fromkeys(c.names, every - {*i.tolist()}) for i in some]
-            ways.append([partial(solve, measure, left_out=out) for out in outs])
-    for way in ways:
-        there = [f.outcome.bound for f in side_by_side.run(way) if f.outcome.status is not Status.INFEASIBLE]
-        bounds.append(min((-np.inf if b is None else wanted.sign * b for b in there), default=np.inf))
-    words = "of samples dealt into one set more than may fail, one set must hold"
-    return replace(known, outcome=replace(known.outcome, bound=wanted.sign * max(bounds), certificate=words))
-
-
-def _dealt(order_by: Array, sets: int) -> list[NDArray[np.intp]]:
-    """Deal samples into sets, there and back in the order in which they are missed."""
-    order = order_by.argsort()[::-1]
-    deal = np.arange(order.size) % (2 * sets)
-    deal = np.minimum(deal, 2 * sets - 1 - deal)
-    return [order[deal == k] for k in range(sets)]
 
 
 def promise_words(asked: Sequence[Counted], size: int, *, proved: bool = True) -> str:

@@ -23,11 +23,12 @@ from scenarios.question import Objective, Question
 from solvers import side_by_side
 from solvers.explaining import subsets
 from solvers.geometric.kernel import gp
+from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
 from solvers.robust import scan
-from solvers.robust.masters import at_points, ends, failing
+from solvers.robust.masters import ends, failing, levels
 from solvers.robust.masters.master import EASED, Master
 from solvers.robust.robust_ways import found_by
 
@@ -47,7 +48,7 @@ def why(wanted: Wanted) -> Why:
 
     try:
         posed = robust.posed(worlds)
-        if asked.chances and failing.takes(posed, [c.names for c in asked.chances]):
+        if asked.chances and levels.takes(Master(posed, WORST), asked.chances):
             return _told(why_together(posed, worlds.nominal, asked.chances), asked)
     except (NotPosynomial, CannotTake):
         pass
@@ -69,16 +70,14 @@ def why(wanted: Wanted) -> Why:
     return Why(names, met, values, lambda _: worlds.nominal, few, ended=ended)
 
 
-def why_together(asked: Posed, first: Question, chances: Sequence[Chance]) -> Why:
+def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve: Solver = gp.solve) -> Why:
     """What tells why points have no design, of geometric programs; ``first``: the question at the first of them."""
     worlds = asked.worlds
     names = breakable_limits(worlds)
 
     def met(some: Points, kept: np.ndarray) -> conflicts.Codes:
         own = robust.kept(asked.at(some), frozenset(n for n, k in zip(names, kept, strict=True) if k))
-        if chances:
-            return failing.hold_together(own, chances, gp.solve)
-        return at_points.hold_together(Master(replace(own, goal=None), WORST), gp.solve)[0]
+        return failing.hold_together(own, chances, solve)[0]
 
     def level(some: Points, name: str) -> np.ndarray:
         found, left = np.full(some.size, np.nan), np.arange(some.size)
@@ -87,8 +86,8 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance]) -> Wh
         for side, end in ends_of(worlds, name).items():
             points, key = some[left], stated.get(side) or stated.get("model", RowKey(name, side))
             try:
-                loose = failing.eased(asked.at(points), key, frozenset(names))
-                best = failing.best(loose, chances, gp.solve, tied=False)
+                loose = levels.eased(asked.at(points), key, frozenset(names))
+                best = failing.best(loose, chances, solve, tied=False)
             except NotPosynomial:
                 found[left] = np.nan
                 break

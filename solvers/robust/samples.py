@@ -8,6 +8,7 @@ and maxima may harm. A single question is answered by the same master (``solvers
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,25 +26,25 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from scenarios.uncertainty.promises import promises
 from solvers import work
-from solvers.geometric.kernel import gp
-from solvers.many_points import blocks
+from solvers.geometric.points.geometric import solver
+from solvers.geometric.programs.optimal_face import Solver
+from solvers.many_points import blocks, effort
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.blocks import Block, ByGroup
-from solvers.many_points.offers import OTHER_KIND, Offer
+from solvers.many_points.offers import OTHER_KIND, Offer, pays
 from solvers.mechanisms import sensitivity
 from solvers.robust import decide_now, robust_conflicts, robust_ratios, tables, validation
 from solvers.robust.boxes import first_order
-from solvers.robust.masters import ends, failing
+from solvers.robust.masters import ends, failing, levels
 from solvers.robust.masters.at_points import Optima
-from solvers.robust.masters.master import MEASURE, Master
 from solvers.robust.robust_answers import weighing
 
 METHOD = (
     "geometric programs that grow by the samples they need, at all points together; each has its own bound"
 )
 OPEN = "one design for many samples that is not proved to be the best, or is at an end of the search"
-NUMBERS_TOGETHER = 2_000_000
-"""Samples times points of one run of the equations: arrays of 16 MB."""
+NUMBERS_TOGETHER = 5_000_000
+"""Samples times points of one run of the equations: arrays of 40 MB."""
 
 
 def way(grid: Grid) -> Offer:
@@ -51,7 +52,9 @@ def way(grid: Grid) -> Offer:
     every = list(blocks.kinds(grid))
     if any(c.target.kind == "decide" for c in grid.changes) or not all(map(_is_taken, every)):
         return OTHER_KIND
-    return blocks.offered(_over_grid(grid), _over_grid(blocks.thinned(grid)))
+    # a trial of whoever only asks compiles nothing
+    tried = _over_grid(blocks.thinned(grid), None if effort.only_asked() else grid)
+    return blocks.offered(_over_grid(grid, grid), tried)
 
 
 def _is_taken(question: Question) -> bool:
@@ -68,13 +71,11 @@ def _is_taken(question: Question) -> bool:
             robust_ratios.check(asked)
             return not promises(question) and isinstance(_measure_of(question), Weighing)
         # refuses what the measure has no cuts of
-        master = _master(asked, question)
+        promised = [Chance(p.names, 0) for p in promises(question)]
+        stated = levels.stated(asked, _measure_of(question), promised)
     except (NotPosynomial, CannotTake, ArithmeticError):
         return False
-    may_fail = [p.names for p in promises(question)]
-    may_fail += [(MEASURE,)] if master.eased else []
-    possible = not master.takes_cuts and failing.takes(master.asked, may_fail)
-    return asked.goal is not None and (not may_fail or possible)
+    return asked.goal is not None and levels.takes(*stated)
 
 
 def _divides(asked: Posed) -> bool:
@@ -86,16 +87,11 @@ def _measure_of(question: Question) -> Measured:
     return weighing(question.measure or decide_now.AT_WORST)
 
 
-def _master(asked: Posed, question: Question) -> Master:
-    """Return what is asked, with its measure; raises NotPosynomial where that is not for programs."""
-    measure = _measure_of(question)
-    if isinstance(measure, Quantile):
-        return failing.level(asked)
-    return Master(asked, measure, robust.exact_goal(asked, measure))
+def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
+    """Return the way over a grid; its declared work is that of all samples, fresh ones too, and of the programs.
 
-
-def _over_grid(grid: Grid) -> ByGroup:
-    """Return the way over a grid; its declared work is that of all samples, fresh ones too, and of the programs."""
+    The kernel is compiled where that pays for the ``whole`` grid (None: it is not).
+    """
     first = next(blocks.kinds(grid))
     assert first.uncertain is not None, "only what is uncertain has samples"
     samples = first.uncertain.sampling.samples
@@ -114,24 +110,36 @@ def _over_grid(grid: Grid) -> ByGroup:
     }
     together = max(NUMBERS_TOGETHER // max(samples, validation.FRESH), 1)
     most = 1 if any(c.target.kind in chance_axes.KINDS for c in grid.changes) else blocks.ANY_NUMBER
-    return ByGroup(over_grid.spread(grid), _answered, together, METHOD, "batch", units, kinds=most)
+    compiled = whole is not None and pays(work.total(units), whole)
+    return ByGroup(
+        over_grid.spread(grid),
+        partial(_answered, compiled=compiled),
+        together,
+        f"compiled {METHOD}" if compiled else METHOD,
+        "batch",
+        units,
+        kinds=most,
+    )
 
 
-SHARE_OF_ALONE, SHARE_OF_ALONE_RATIO = 0.1, 0.7
+SHARE_OF_ALONE, SHARE_OF_ALONE_RATIO = 0.03, 0.35
 """Of the time that what may fail, and a mean of ratios, takes by itself: that of a point beside others."""
 PASSES = 6
 """Rounds of cuts and settling ties that a point takes as a rule."""
 
 
-def _answered(into: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+def _answered(
+    into: BlockAnswers, block: Block, question: Question, points: Points, *, compiled: bool
+) -> Mask:
     """Answer some points of a block: those whose optimum is sure."""
     uncertain = question.uncertain
     assert uncertain is not None, "only what is uncertain has samples"
     first = replace(block.grid.question(block.place(int(points[0]))), uncertain=None, measure=None)
     worlds = decide_now.sampled(divided.before_axes(question, 1))
     asked = robust.posed_at_points(worlds, first)
-    chances = _allowed_to_fail(block, points)
-    found = _optima(asked, question, chances)
+    # the widest program has a level, or a factor by which a limit gives
+    chances, solve = _allowed_to_fail(block, points), solver(len(asked.variables) + 1, compiled=compiled)
+    found = _optima(asked, question, chances, solve)
     shape = (len(points),)
     x = {d.name: np.where(found.known, found.x[d.name], 1.0) for d in question.decide}
     there = tables.judged_in_worlds(question, chances, x, found.bound, shape)
@@ -150,21 +158,18 @@ def _answered(into: BlockAnswers, block: Block, question: Question, points: Poin
     none = np.flatnonzero(found.refuted)
     if none.size:
         good[none] = into.conflicts(
-            points[none], robust_conflicts.why_together(asked.at(none), first, chances)
+            points[none], robust_conflicts.why_together(asked.at(none), first, chances, solve)
         )
         good[none] &= into.values_known(points[none])
     handover.hand_over(OPEN, int(np.count_nonzero(~good)))
     return good
 
 
-def _optima(asked: Posed, question: Question, chances: tuple[Chance, ...]) -> Optima:
-    measure, count = _measure_of(question), asked.worlds.size
-    if isinstance(measure, Quantile):
-        level = Chance((MEASURE,), count - 1 - measure.place(count))
-        return failing.best(_master(asked, question), [*chances, level], gp.solve)
-    if _divides(asked):
+def _optima(asked: Posed, question: Question, chances: tuple[Chance, ...], solve: Solver) -> Optima:
+    measure = _measure_of(question)
+    if _divides(asked) and isinstance(measure, Weighing):
         return robust_ratios.minimise_together(asked, measure)
-    return failing.best(_master(asked, question), chances, gp.solve)
+    return failing.best(*levels.stated(asked, measure, chances), solve)
 
 
 def _weigh(found: Optima, i: int, question: Question) -> None:

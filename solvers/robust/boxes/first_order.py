@@ -67,7 +67,9 @@ def elasticities(
         found = _multipliers(rows[:, free], slope[free], float(np.abs(slope).max()))
         if isinstance(found, str):
             return {}, found
-        point = _nearer(slopes, point, found, free)
+        before, point = point, _nearer(slopes, rows, point, found, free)
+        if point is before:
+            break
     assert not isinstance(found, str), "steps are made"
     given: dict[RowKey, Elasticity] = {}
     for key in judged(wanted.worlds, x).ratios:
@@ -114,10 +116,16 @@ def _slopes_of_binding(
 
 
 def _nearer(
-    slopes: Callable[[Array], tuple[Array, Array]], point: Array, by: Array, free: NDArray[np.bool_]
+    slopes: Callable[[Array], tuple[Array, Array]],
+    rows: Array,
+    point: Array,
+    by: Array,
+    free: NDArray[np.bool_],
 ) -> Array:
-    """Take a Newton step along what binding rows leave free: a design within the gap is not quite stationary."""
-    rows, _ = slopes(point)
+    """Take a Newton step along what binding rows leave free: a design within the gap is not quite stationary.
+
+    ``rows``: the slopes of binding rows there.
+    """
     held = rows[by > 0][:, free]
     _, singular, across = np.linalg.svd(held, full_matrices=True)
     along = across[np.count_nonzero(singular > 0) :] if held.size else np.eye(int(free.sum()))

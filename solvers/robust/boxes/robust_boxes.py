@@ -110,9 +110,7 @@ def _found_in_tree(wanted: Wanted, tree: Tree) -> Found:
     if tree.sums is not None:
         how = f"tangents of sums or interval slopes in every {worlds.word} that may matter"
     text = f"branch and bound over boxes of designs, each bounded by {how}; {tree.boxes} boxes"
-    if wanted.chances:
-        names = [f"{' and '.join(c.names)} may fail in {c.may_fail}" for c in wanted.chances]
-        text = f"of {worlds.words} {', '.join(names)}; {text}"
+    text = may_fail_words(wanted) + text
     if tree.best_x is None:
         if not tree.open:
             return Found(
@@ -147,6 +145,12 @@ def _found_in_tree(wanted: Wanted, tree: Tree) -> Found:
             f"{text}; {why} left a gap of {gap:.1e}" if np.isfinite(gap) else f"{text}; {why} left no bound"
         )
     return Found(Outcome(status, x, bound, f"{text}; {UNTIED}", SOLVER), left_out=fails)
+
+
+def may_fail_words(wanted: Wanted) -> str:
+    """Say what may fail in how many worlds, before what proves the best; empty where nothing may."""
+    names = [f"{' and '.join(c.names)} may fail in {c.may_fail}" for c in wanted.chances]
+    return f"of {wanted.worlds.words} {', '.join(names)}; " if names else ""
 
 
 def weighed(wanted: Wanted, found: Found) -> Found:

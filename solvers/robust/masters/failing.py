@@ -12,7 +12,6 @@ Designs are the optima without the samples that fail most at a relaxed design, b
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -20,17 +19,13 @@ import numpy as np
 
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.arithmetics.maxima import SIDE
-from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
+from formulations.arithmetics.posynomial import ONE
 from formulations.canonical import Array, Canonical
-from formulations.problem import Goal, Row, Variable
-from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, TIE
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST
-from formulations.uncertainty.robust import Point, Posed
+from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.wanted import Chance
-from scenarios.question import Decision
 from solvers.geometric.kernel.gp_terms import ends_at_level
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs import tree
@@ -41,26 +36,31 @@ from solvers.outcome import INFEASIBLE, OPTIMAL
 from solvers.patterns import Bools, Indices
 from solvers.robust.masters import at_points
 from solvers.robust.masters.at_points import Optima
-from solvers.robust.masters.master import EASED, MEASURE, Master, along
+from solvers.robust.masters.levels import FARTHEST, giving, that_may_fail, without_failing
+from solvers.robust.masters.master import WORLD_BROKEN, Master, along
 
 CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
 CHANCE_GAP = 2e-7
+"""What closes a search, in logs; a node's bound is raised nearer to the best design where that costs no node."""
+BETTER_CHOICE = 5e-9
+"""What is better by less, in logs, is of no interest: a whole number that is as good as the best is not tried."""
 RANKS = 2
 """Samples of each limit that make rows of a node: the one up to which may fail, and easier ones."""
 COMPARED = 64
 """Samples beyond those that may fail that are compared with one that makes a row."""
 NODE_PASSES, PASSES_BEFORE_ENDS = 8, 2
 """Times that a node is bounded before it is cut, while it shrinks by half; after so many its ends are searched."""
-FACTOR = Posynomial({((EASED, 1.0),): 1.0})
+SOLVER, PROOF = "dse cuts over samples", "branch and bound over nodes of geometric programs"
 LOG_HOLDS, LOST_IN_ROWS = float(np.log1p(HOLDS)), 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
-    """What is asked at P points: rows of terms with coefficients ``logs`` (P, W, K), and which of them may fail.
+    """What is asked at P points: rows of terms with coefficients ``logs`` (K, P, W), and which of them may fail.
 
     ``groups``: how many samples may fail, and which rows do together. ``fixed``: rows that are the same in all samples.
-    ``tried``: at each point the samples without which the best design is known.
+    ``tried``: at each point the samples without which the best design is known. ``enough``: a design need be no better.
+    ``asked``: at which points it was asked whether any design holds, ``refuted``: where none does.
     """
 
     master: Master
@@ -71,6 +71,9 @@ class _Programs:
     fixed: Sequence[int]
     groups: Sequence[tuple[int, Sequence[int]]]
     tried: Sequence[set[tuple[bytes, ...]]]
+    enough: float
+    asked: Bools
+    refuted: Bools
 
     @property
     def rows(self) -> list[int]:
@@ -81,6 +84,10 @@ class _Programs:
         """The terms of a row."""
         return slice(int(self.c.ptr[row]), int(self.c.ptr[row + 1]))
 
+    def of_first(self, terms: slice, points: Indices) -> Array:
+        """Coefficients (B, K) in the first sample, one behind the other: sums have the same bits beside any others."""
+        return np.ascontiguousarray(self.logs[terms, points, 0].T)
+
     def bounded(self, nodes: Nodes, level: Array) -> tuple[Nodes, Relaxed, Array]:
         """Bound nodes, and shrink them to where designs may be better than ``level``."""
         rows = self.rows
@@ -90,6 +97,8 @@ class _Programs:
         y, some = (low + high) / 2, np.arange(bound.size)
         # what no design meets even with slack is refuted; a bound beside a design has none, which dear limits magnify
         slack = np.where(np.isfinite(level), 0.0, LOG_HOLDS)
+        better = BETTER_CHOICE if self.c.allowed else 0.0
+        most, level = level - better, np.minimum(level, self.enough) - better
         for k in range(NODE_PASSES):
             logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some], slack[some])
             if k == PASSES_BEFORE_ENDS:
@@ -97,7 +106,7 @@ class _Programs:
                 logc, dead = self._coefficients(
                     nodes.point[some], low[some], high[some], y[some], slack[some]
                 )
-            enough = np.where(np.isfinite(level[some]), level[some] - CHANCE_GAP, np.nan)
+            enough = np.where(np.isfinite(level[some]), level[some] - LOG_HOLDS, np.nan)
             r = self.solve(
                 exponents, logc, ptr, low[some], high[some],
                 hurried=True, content=np.ones(some.size, bool), enough=enough,
@@ -108,15 +117,16 @@ class _Programs:
             inner = ends_at_level(
                 exponents, logc, ptr, low[some], high[some], r.y, r.multipliers, level[some]
             )
-            if self.master.eased is not None:
+            if self.master.eased:
                 # the factor is what is minimised
                 inner[0][:, -1] = np.maximum(inner[0][:, -1], proved)
                 inner[1][:, -1] = np.minimum(inner[1][:, -1], level[some])
             inner = self._allowed_within(*inner, low[some], high[some])
             empty = np.asarray((inner[0] > inner[1]).any(1))
             bound[some] = np.where(empty, np.maximum(bound[some], level[some]), bound[some])
-            most = (high[some] - low[some]) / 2
-            shrinks = np.asarray((inner[1] - inner[0] < most).any(1)) | (k < PASSES_BEFORE_ENDS)
+            bound[some] = np.where(bound[some] >= self.enough, np.inf, bound[some])
+            half = (high[some] - low[some]) / 2
+            shrinks = np.asarray((inner[1] - inner[0] < half).any(1)) | (k < PASSES_BEFORE_ENDS)
             low[some], high[some] = (
                 np.where(empty[:, None], was[some], now) for was, now in zip((low, high), inner, strict=True)
             )
@@ -124,7 +134,8 @@ class _Programs:
             if not some.size:
                 break
         nothing = np.zeros((bound.size, 0)), np.zeros(bound.size)
-        return replace(nodes, low=low, high=high, z_low=low, z_high=high), Relaxed(y, *nothing), bound
+        inner_nodes = replace(nodes, low=low, high=high, z_low=low, z_high=high)
+        return inner_nodes, Relaxed(y, *nothing), np.minimum(bound, most)
 
     def _ends(
         self, exponents: Array, logc: Array, ptr: Indices, low: Array, high: Array, level: Array
@@ -164,10 +175,10 @@ class _Programs:
 
         ``slack`` (B,): of limits, in logs.
         """
-        found = [self.logs[point, 0, self.terms(q)] for q in (0, *self.fixed)]
-        dead = np.zeros(point.size, bool)
+        found = [self.of_first(self.terms(q), point) for q in (0, *self.fixed)]
+        dead = self.refuted[point]
         for may_fail, rows in self.groups:
-            values, fails = [], np.zeros((point.size, self.logs.shape[1]), bool)
+            values, fails = [], np.zeros((point.size, self.logs.shape[2]), bool)
             for q in rows:
                 value, least = self._in_samples(q, point, low, high, at)
                 fails |= least > LOG_HOLDS
@@ -176,10 +187,8 @@ class _Programs:
             dead |= spare < 0
             spare = np.maximum(np.asarray(spare), 0)
             for q, value in zip(rows, values, strict=True):
-                among = np.where(fails, np.inf, -value).argsort(axis=1, kind="stable")[
-                    :, : may_fail + COMPARED
-                ]
-                of = self.logs[point[:, None], among, self.terms(q)]
+                among = _least(np.where(fails, np.inf, -value), may_fail + COMPARED)
+                of = np.stack([logs[point[:, None], among] for logs in self.logs[self.terms(q)]], axis=-1)
                 here = ~np.take_along_axis(fails, among, 1)
                 found += [r - slack[:, None] for r in self._necessary(q, of, here, spare, low, high)]
         return np.concatenate(found, axis=1), dead
@@ -190,15 +199,15 @@ class _Programs:
         """Logarithms (B, W) of a row in every sample at a design, and below it everywhere in nodes, by its tangent."""
         terms = self.terms(row)
         exponents = self.c.exponents[terms]
-        t = self.logs[point, :, terms] + (at[:, None] * exponents).sum(-1)[:, None]
-        top = t.max(-1)
-        weight = np.exp(t - top[..., None])
-        total = weight.sum(-1)
+        t = self.logs[terms, point] + (at[:, None] * exponents).sum(-1).T[..., None]
+        top = t.max(0)
+        weight = np.exp(t - top)
+        total = weight.sum(0)
         value = top + np.log(total)
         least = value - LOST_IN_ROWS
         for v, a in enumerate(exponents.T):
-            if np.ptp(a) or a[0]:
-                slope = (weight * a).sum(-1) / total
+            if a.any():
+                slope = sum(x * w for x, w in zip(a, weight, strict=True) if x) / total
                 ends = (slope * (end[:, v] - at[:, v])[:, None] for end in (low, high))
                 least = least + np.minimum(*ends)
         return value, least
@@ -237,14 +246,26 @@ class _Programs:
             self.tried[i].add(mark)
         if not new.any():
             return points[:0], y[:0], np.zeros(0)
-        points, master = points[new], master.at(np.flatnonzero(new))
-        if self.master.goal is None:
-            codes, y = at_points.hold_together(master, self.solve)
-            good = codes == conflicts.CAN_HOLD
-            return points[good], y[good], np.zeros(len(y))[good]
+        nodes, points, master = nodes.take(new), points[new], master.at(np.flatnonzero(new))
         found = at_points.minimise(master, self.solve, tied=False)
         y, value = self.values(points, found.x)
-        return points[found.known], y[found.known], value[found.known]
+        good = found.known & (value <= self.enough + LOG_HOLDS - WORLD_BROKEN)
+        told = points[good], y[good], value[good]
+        lost = np.flatnonzero(found.refuted & ~self.asked[points] & (self.enough == np.inf))
+        if not lost.size:
+            return told
+        # without a design to be beaten nodes do not shrink: whether there is any is searched by itself
+        self.asked[points[lost]] = True
+        asked, gives = master.asked.at(lost), int(bool(self.master.eased))
+        rows = tuple(r for r in asked.rows if r.key not in self.master.eased)
+        asked = replace(asked, rows=rows, variables=asked.variables[: len(asked.variables) - gives])
+        codes, there = hold_together(asked, self.chances, self.solve)
+        self.refuted[points[lost]] = codes == conflicts.CANNOT_HOLD
+        some = codes == conflicts.CAN_HOLD
+        there = np.pad(there[some], [(0, 0), (0, gives)], constant_values=FARTHEST)
+        others = self.designs(nodes.take(lost[some]), there)
+        points, y, value = map(np.concatenate, zip(told, others, strict=True))
+        return points, y, value
 
     def best_near(self, points: Indices, y: Array) -> Optima:
         """Find the best designs by the tie rule without the samples that fail most at designs ``y``."""
@@ -252,18 +273,18 @@ class _Programs:
 
     def _without_failing(self, points: Indices, y: Array) -> Master:
         master = self.master.at(points)
-        return replace(master, left_out=_failing(master, self.chances, at_points.designs(master.asked, y)))
+        return without_failing(master, self.chances, at_points.designs(master.asked, y))
 
     def values(self, points: Indices, x: Mapping[str, Array]) -> tuple[Array, Array]:
         """Logarithms of designs, and of what they come to."""
         y = np.log(np.stack(list(x.values()), axis=1))
         goal = self.terms(0)
-        t = self.logs[points, 0, goal] + (y[:, None] * self.c.exponents[goal]).sum(-1)
+        t = self.of_first(goal, points) + (y[:, None] * self.c.exponents[goal]).sum(-1)
         top = t.max(1)
         return y, top + np.log(np.exp(t - top[:, None]).sum(1))
 
 
-def _programs(master: Master, chances: Sequence[Chance], solve: Solver) -> _Programs:
+def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: float = np.inf) -> _Programs:
     asked, goal, shape = master.asked, master.exact, (master.count, master.asked.worlds.size)
     pairs = [(ONE, ONE) if goal is None else (along(goal.numerator), along(goal.denominator))]
     pairs += [(r.numerator, r.denominator) for r in asked.rows]
@@ -279,23 +300,19 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver) -> _Prog
     groups = [(n.may_fail, [k for k, key in enumerate(keys, 1) if key.name in n.names]) for n in chances]
     together = {k for _, rows in groups for k in rows}
     groups += [(0, [k]) for k in range(1, len(keys) + 1) if k not in together and k not in fixed]
-    logs = c.logc.reshape(*shape, -1)
-    of_points = replace(c, logc=logs[:, 0], forms=np.eye(len(names)))
+    logs = np.ascontiguousarray(c.logc.reshape(*shape, -1).transpose(2, 0, 1))
+    of_points = replace(c, logc=np.ascontiguousarray(logs[:, :, 0].T), forms=np.eye(len(names)))
     tried = [set[tuple[bytes, ...]]() for _ in range(master.count)]
-    return _Programs(master, chances, solve, of_points, logs, fixed, [g for g in groups if g[1]], tried)
+    none = np.zeros((2, master.count), bool)
+    groups = [g for g in groups if g[1]]
+    return _Programs(master, chances, solve, of_points, logs, fixed, groups, tried, enough, *none)
 
 
-def _failing(master: Master, chances: Sequence[Chance], x: Point) -> dict[str, Bools]:
-    """Of each limit the samples (P, W) that are left out at designs: those missed most, as many as may fail."""
-    at, found = master.judged(x), dict[str, Bools]()
-    for c in chances:
-        ratios = [master.ratios(r.key, x, at) for r in master.asked.rows if r.key.name in c.names]
-        if ratios:
-            order = np.argsort(-np.nan_to_num(np.max(ratios, axis=0), nan=np.inf), axis=1, kind="stable")
-            out = np.zeros(order.shape, bool)
-            np.put_along_axis(out, order[:, : c.may_fail], values=True, axis=1)
-            found |= dict.fromkeys(c.names, out)
-    return found
+def _least(values: Array, count: int) -> Indices:
+    """Places (B, count) of the least of each row of values, in order."""
+    count = min(count, values.shape[1])
+    some = values.argpartition(count - 1, axis=1)[:, :count]
+    return np.take_along_axis(some, np.take_along_axis(values, some, 1).argsort(axis=1, kind="stable"), 1)
 
 
 def minimise(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool = True) -> Optima:
@@ -333,11 +350,21 @@ def _search_tree(p: _Programs, *, any_design: bool = False) -> tree.Searched:
     return tree.search(p.c, tree.Bounding(p.bounded, p.designs, again=True), wanted)
 
 
-def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> conflicts.Codes:
-    """Whether some design meets all limits in as many samples as they must hold in; codes of ``conflicts``."""
-    found = _search_tree(_programs(Master(replace(asked, goal=None), WORST), chances, solve), any_design=True)
+def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> tuple[conflicts.Codes, Array]:
+    """Whether some design meets all limits in as many samples as they must hold in: codes of ``conflicts``, designs.
+
+    Where some may fail the least factor by which these would have to give is searched, until it is known whether that
+    is 1: without a level to be beaten nodes would not shrink.
+    """
+    may_fail = that_may_fail(asked, chances)
+    if not may_fail:
+        return at_points.hold_together(Master(replace(asked, goal=None), WORST), solve)
+    # a factor of a half is as good as any below, where limits may be kept by ever more of something
+    loose = giving(asked, may_fail, least=0.5)
+    found = _search_tree(_programs(loose, chances, solve, BETTER_CHOICE), any_design=True)
     codes = np.where(found.status == INFEASIBLE, conflicts.CANNOT_HOLD, conflicts.NOT_KNOWN)
-    return np.where(np.isnan(found.y[:, 0]), codes, conflicts.CAN_HOLD).astype(np.int8)
+    codes = np.where(np.isnan(found.y[:, 0]), codes, conflicts.CAN_HOLD).astype(np.int8)
+    return codes, found.y[:, :-1]
 
 
 def best(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool = True) -> Optima:
@@ -345,51 +372,3 @@ def best(master: Master, chances: Sequence[Chance], solve: Solver, *, tied: bool
     if chances:
         return minimise(master, chances, solve, tied=tied)
     return at_points.minimise(master, solve, tied=tied)
-
-
-def takes(asked: Posed, together: Sequence[Sequence[str]]) -> bool:
-    """Whether limits that may fail are told here: each in one promise, all of them posynomials without maxima.
-
-    ``together``: the names of the limits of each promise.
-    """
-    names = [n for some in together for n in some]
-    pairs = [(r.numerator, r.denominator) for r in asked.rows]
-    return (
-        not asked.worlds.caps
-        and len(set(names)) == len(names)
-        and all(bottom.is_monomial and not robust.has_maxima(top) for top, bottom in pairs)
-    )
-
-
-def eased(asked: Posed, key: RowKey, others: frozenset[str]) -> Master:
-    """Return the question for the least factor by which a limit has to give, where ``others`` hold.
-
-    Raises NotPosynomial where the limit is no row.
-    """
-    held = robust.kept(asked, others | {key.name})
-    rows = tuple(replace(r, denominator=r.denominator * FACTOR) if r.key == key else r for r in held.rows)
-    if rows == held.rows:
-        raise NotPosynomial("a limit that is no row")
-    free = robust.kept(asked, others - {key.name}).variables
-    return _with_factor(replace(held, variables=free), rows, key, Goal(EASED, FACTOR, ONE))
-
-
-def level(asked: Posed) -> Master:
-    """Return the question for the least level of the objective, a limit ``MEASURE`` that may fail in some samples.
-
-    Raises NotPosynomial where the objective is no posynomial.
-    """
-    goal, key = asked.goal, RowKey(MEASURE, SIDE)
-    whole = None if goal is None or goal.log2 else robust.folded(goal)
-    if goal is None or whole is None:
-        raise NotPosynomial("a level of what is no posynomial")
-    return _with_factor(
-        asked, (*asked.rows, Row(key, whole, FACTOR)), key, replace(goal, numerator=FACTOR, denominator=ONE)
-    )
-
-
-def _with_factor(asked: Posed, rows: tuple[Row, ...], key: RowKey, goal: Goal) -> Master:
-    ends = math.exp(-canon.LOG_BOX / 2), math.exp(canon.LOG_BOX / 2)
-    unknown = Variable(EASED, *ends, True, True, Decision(EASED), auxiliary=True)
-    variables = (*asked.variables, unknown)
-    return Master(replace(asked, variables=variables, rows=rows, goal=goal), WORST, goal, eased=key)

@@ -73,14 +73,14 @@ class Master:
     """The problems of P points: what of the worlds and the measure each holds.
 
     ``exact``: the measure as one posynomial, where it is one; else it takes cuts. ``left_out``: of each limit the
-    worlds (P, worlds) in which it need not hold. ``eased``: the limit that gives by the factor EASED.
+    worlds (P, worlds) in which it need not hold. ``eased``: the limits that give by the factor EASED.
     """
 
     asked: Posed
     measure: Weighing
     exact: Goal | None = None
     left_out: Mapping[str, Bools] = field(default_factory=dict)
-    eased: RowKey | None = None
+    eased: frozenset[RowKey] = frozenset()
     held: list[Held] = field(default_factory=list)
 
     @property
@@ -113,7 +113,7 @@ class Master:
     def ratios(self, key: RowKey, x: Point, at: Judged) -> Array:
         """A limit's ratios (P, worlds) at designs, minus infinity where it need not hold."""
         values = at.ratios[key] if key in at.ratios else self._losses(at)
-        found = np.atleast_2d(values) / (x[EASED] if key == self.eased else 1.0)
+        found = np.atleast_2d(values) / (x[EASED] if key in self.eased else 1.0)
         out = self.left_out.get(key.name)
         return found if out is None else np.where(out[:, : found.shape[1]], -np.inf, found)
 

@@ -70,21 +70,18 @@ class Found:
         return status is not Status.ERROR and (status is not Status.FEASIBLE or not question.objectives)
 
 
-def minimise(
-    asked: Posed,
-    measure: Weighing,
-    *,
-    tied: bool = True,
-    left_out: Mapping[str, frozenset[int]] | None = None,
-) -> Found:
+def minimise(asked: Posed, measure: Weighing, *, tied: bool = True) -> Found:
     """Find the design whose objective has the least measure over the worlds, with every limit held in each of them.
 
-    ``tied``: settle ties by the rule, at the nominal numbers, and weigh limits. ``left_out``: of a limit the worlds in
-    which it need not hold. Raises NotPosynomial where the measure cannot be cut: a mean of ratios of sums.
+    ``tied``: settle ties by the rule, at the nominal numbers, and weigh limits. Raises NotPosynomial where the measure
+    cannot be cut: a mean of ratios of sums.
     """
-    every = np.arange(asked.worlds.size)
-    out = {n: np.isin(every, [*some])[None] for n, some in (left_out or {}).items()}
-    master = Master(asked, measure, robust.exact_goal(asked, measure), out)
+    return minimise_master(Master(asked, measure, robust.exact_goal(asked, measure)), tied=tied)
+
+
+def minimise_master(master: Master, *, tied: bool = True) -> Found:
+    """Find the best design of a master of one point, which holds nothing yet."""
+    asked = master.asked
     *_, last = grow(master, middle_design(asked), partial(_search_alone, tied=tied))
     found = last.told[1]
     if not last.there[0]:
