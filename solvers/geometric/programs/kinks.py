@@ -102,12 +102,12 @@ def weighed(judged: Judged, attained: Sequence[Attained], *, numbers: bool = Tru
 
 def without_structure(judged: Judged, *, numbers: bool = True) -> Sensitivities:
     """Weigh optima whose equations are not ratios of posynomials, by differences of the model's own."""
-    d = sensitivity.numeric_duals(judged)
+    o, d = sensitivity.numeric_duals(judged)
     if not numbers or not d.known.any():
         return _sensitivities(judged, d, None)
-    straight = sensitivity.straight(d, sensitivity.slopes(None, judged, np.zeros((1, 0)), d.keys))
-    straight[:, ~d.known] = np.nan
-    return _sensitivities(judged, d, sensitivity.felt(judged, straight, straight))
+    ends = sensitivity.both_ways(o, d, sensitivity.slopes(None, judged, np.zeros((1, 0)), d.keys))
+    falling, rising = (np.where(d.known, end, np.nan) for end in ends)
+    return _sensitivities(judged, d, sensitivity.felt(judged, falling, rising))
 
 
 def attained(place: Place) -> Attained:
