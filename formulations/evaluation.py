@@ -216,7 +216,13 @@ def with_all_powers(d: Decision) -> Decision:
 
 
 def told_range(question: Question, name: str, low: Any, high: Any) -> tuple[Any, Any]:
-    """Return a range of a decided quantity, or many, with 0 or infinity for ends that only a search has."""
+    """Return a range of a decided quantity, or many, with 0 or infinity for ends that only a search has.
+
+    It goes no farther than the user's bounds: designs are granted the slack of limits.
+    """
+    least, most = bounds(question).get(name, (None, None))
+    low = low if least is None else np.maximum(low, least)
+    high = high if most is None else np.minimum(high, most)
     own = box(replace(question, reach=1.0), name)
     if own.searched[0]:
         low = np.where(low <= own.low * AT_SEARCHED_END, 0.0, low)

@@ -27,8 +27,8 @@ from scenarios.question import HALVINGS, Question
 
 Bools = NDArray[np.bool_]
 NEXT_TO_END = 1e-9
-END_ROUNDING = 1e-12
-"""Of an end: a number beyond it by less is at it."""
+END_ROUNDING = 1e-10
+"""Of an end: a number beyond it by less is at it. Searches hold their limits to this."""
 ABSOLUTE_GAP_BELOW = 1e-12
 """Of an objective smaller than this the gap is absolute."""
 
@@ -199,7 +199,7 @@ def judge(
 
 
 def _at_their_ends(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
-    """Return designs without what is beyond the user's bounds by rounding: a logarithm and back is a few ulps."""
+    """Return designs without what is beyond the user's bounds by what searches leave."""
     found, bounds = dict(x), evaluation.bounds(question)
     for d in question.decide:
         if d.name not in x or d.integer or d.values is not None or d.choices is not None:

@@ -168,3 +168,19 @@ def test_numbers_handed_out_are_within_their_bounds(objective: Any, limits: Any,
     found = dse.solve(asked | {"decide": {"regions.dense.flops": {"min": 1e12, "max": 3e12}}})
     assert found.status is Status.OPTIMAL
     assert found.variables["regions.dense.flops"] == end
+
+
+def test_designs_and_ranges_of_searches_end_at_their_bounds():
+    """What ties go to left a word of 0.39999999999600006 B of at least 0.4, in a range to 40.0000000004."""
+    found = dse.solve(
+        {
+            "model": "nbody",
+            "machine": "jaketown",
+            "given": {"bodies": 1e6, "flops_per_pair": 20, "processors": 4096, "memory": 1000},
+            "decide": {"machine.word_size": {"min": 0.4, "max": 40.0}},
+            "objective": {"minimize": "energy"},
+        }
+    )
+    assert found.status is Status.OPTIMAL
+    assert found.variables["machine.word_size"] == 0.4
+    assert found.ranges["machine.word_size"] == (0.4, 40.0)
