@@ -329,7 +329,8 @@ def farther(variables: Sequence[Variable]) -> tuple[Variable, ...]:
 def _farther(v: Variable) -> Variable:
     low = v.low if v.real_low else np.minimum(v.low, evaluation.LEAST_FLOAT)
     high = v.high if v.real_high else np.maximum(v.high, evaluation.LARGEST_FLOAT)
-    return replace(v, low=low, high=high, decision=evaluation.with_all_powers(v.decision))
+    every = evaluation.with_all_powers(v.decision, (not v.real_low, not v.real_high))
+    return replace(v, low=low, high=high, decision=every)
 
 
 def variable_of(question: Question, d: Decision) -> Variable:

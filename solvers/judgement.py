@@ -92,8 +92,9 @@ class Judged:
             if d.integer:
                 good &= self.full(self.x[d.name]) == np.round(self.full(self.x[d.name]))
             if d.values is not None:
-                x, ends = self.full(self.x[d.name]), (d.values[0], d.values[-1])
-                every = evaluation.with_all_powers(d) if ((x < ends[0]) | (x > ends[1])).any() else d
+                x, every = self.full(self.x[d.name]), d
+                if ((x < d.values[0]) | (x > d.values[-1])).any():
+                    every = evaluation.with_all_powers(d, evaluation.box(self.question, d.name).searched)
                 good &= np.isin(x, np.array(every.values, dtype=float))
         return good
 

@@ -226,3 +226,26 @@ def test_what_falls_until_floats_end_is_unbounded(three_numbers: str, nodes_of_t
     found = solved(asked)
     assert found.status is Status.UNBOUNDED, found.message
     assert max(nodes_of_trees) <= 100
+
+
+@pytest.mark.parametrize("way", WAYS_TO_COUNT)
+def test_no_power_is_below_the_domain(way: str) -> None:
+    """In a farther box 64th parts of a processor were found, with which everything is slow enough."""
+    source = {
+        "model": "matmul",
+        "machine": "dgx-h100-bf16",
+        "given": {"order": 8192},
+        "decide": {"processors": WAYS_TO_COUNT[way], "memory": {}},
+        "objective": {"minimize": "messages"},
+        "limits": {"time": {"min": 0.0387, "max": 0.05}},
+        "waive": ["replication"],
+    }
+    found = solved(source)
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("time", "one_copy"),)
+    would = found.conflict["time"]
+    assert would is not None
+    assert would < 0.0387
+    again = solved(source | {"limits": {"time": {"min": would * (1 - 1e-6), "max": 0.05}}})
+    assert again.status is Status.OPTIMAL
+    assert again.variables["processors"] == pytest.approx(1.0)
