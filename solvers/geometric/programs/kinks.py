@@ -143,9 +143,9 @@ def at_rows(
 
 def _sensitivities(judged: Judged, d: Duals, felt: tuple[Array, sensitivity.Bools] | None) -> Sensitivities:
     rates = sensitivity.elasticities(judged, d.keys, np.where(d.known[:, None], d.value, np.nan))
-    apart = {
-        evaluation.label(key, judged.ratios): d.one_sided[:, k] & d.known for k, key in enumerate(d.keys)
-    }
+    told = {evaluation.label(key, judged.ratios): d.one_sided[:, k] & d.known for k, key in enumerate(d.keys)}
+    # a limit that has no row says nothing either way
+    apart = {label: told.get(label, np.zeros(judged.gap.size, bool)) for label in rates}
     names = [] if felt is None else sensitivity.numbers(judged.question)
     worth, one_way = felt or ((), ())
     return Sensitivities(
