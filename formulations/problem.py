@@ -355,6 +355,8 @@ def _goal_and_rows(
 ) -> tuple[Goal | None, tuple[Row, ...]]:
     rows = []
     for key, value in evaluation.ratios(question, x, at).items():
+        if isinstance(value, float) and math.isinf(value):
+            raise NotPosynomial(f"the limit {key.name} ({key.side}) cannot hold")
         r = _ratio_of(f"the limit {key.name} ({key.side})", value)
         if r.numerator.terms:
             rows.append(Row(key, r.numerator, r.denominator))

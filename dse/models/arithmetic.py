@@ -185,7 +185,9 @@ def at_most(value: Any, bound: Any) -> Any:
 
 @singledispatch
 def at_least(value: Any, bound: Any) -> Any:
-    """Read ``value >= bound`` as a ratio <= 1."""
+    """Read ``value >= bound`` as a ratio <= 1; a value of 0 is infinitely far below a bound."""
+    if isinstance(value, float | int) and value == 0 and not isinstance(bound, np.ndarray):
+        return math.inf if bound > 0 else 1.0 + bound
     if isinstance(bound, np.ndarray):
         positive = bound > 0
         return np.where(positive, np.where(positive, bound, 1.0) / value, 1.0 + bound - value)

@@ -145,17 +145,3 @@ def test_a_regime_is_shown_by_its_name():
     )
     assert swept.regime.attrs["flag_meanings"] == "compute cap memory"
     assert list(swept.regime) == [2.0, 1.0, 0.0]
-
-
-def test_a_limit_that_no_design_moves_has_a_sensitivity_of_nothing():
-    """It has no row where it holds anyway, and there was no saying whether its rate was one-sided."""
-    found = ask(
-        {"bytes": 4e12},
-        idle=True,
-        objective={"minimize": "power"},
-        limits={"balance_low": {"max": 30.0}, "time": {"max": 50.0}},
-    )
-    assert found.status == Status.OPTIMAL, found.message
-    assert found.limits["balance_low"].elasticity == 0.0
-    assert not found.limits["balance_low"].one_sided
-    assert found.limits["time"].elasticity == pytest.approx(-1.0)

@@ -132,3 +132,21 @@ def test_limits_that_say_the_same_are_worth_something_one_way_without_structure_
         assert told.limits[name] == pytest.approx([0.0], abs=1e-6)
         assert told.limits_apart[name].all()
     assert told.numbers["flops_per_pair"] == pytest.approx([found.parameters["flops_per_pair"]], rel=1e-4)
+
+
+def test_a_limit_on_what_is_0_at_every_design_is_worth_nothing():
+    """It has no row, and there was no saying whether its rate is one-sided."""
+    costs = ("energy_per_flop", "energy_per_word", "energy_per_message", "memory_power_per_word")
+    found = dse.solve(
+        {
+            "model": "nbody",
+            "machine": {"base": "balanced", **dict.fromkeys((*costs, "leakage_power"), 0.0)},
+            "given": {"bodies": 1e5, "flops_per_pair": 10.0},
+            "decide": {"processors": {"max": 1000.0}, "memory": {}},
+            "objective": {"minimize": "time"},
+            "limits": {"energy": {"max": 1.0}},
+        }
+    )
+    assert found.status == Status.OPTIMAL, found.message
+    assert found.limits["energy"].elasticity == 0.0
+    assert not found.limits["energy"].one_sided
