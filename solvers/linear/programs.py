@@ -48,7 +48,14 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
     if best.end is End.UNBOUNDED:
         return Settled(_unbounded(p, best.ray), {})
     if best.u is None:
-        return Settled(_infeasible(p), {})
+        ended = _infeasible(p)
+        if ended.status is Status.INFEASIBLE:
+            return Settled(ended, {})
+        # what no design meets, and no proof excludes, may hold within the slack that limits are granted
+        eased = milp.numbers(p, factors=dict.fromkeys([k for k in p.keys if k is not None], 1.0 + SLACK))
+        best, ties = milp.least(asked, eased, goal, under), False
+        if best.u is None:
+            return Settled(ended, {})
     if p.goal is not None:
         n = milp.numbers(p)
         held = milp.runaway(
