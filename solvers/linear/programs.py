@@ -149,8 +149,10 @@ def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool
             limits |= _changes(p, best, limits)
         return replace(solution, limits=limits)
     limits = with_rates(p, best, limits)
-    parameters = milp_explained.parameters(p, best) if neighbours else {}
-    return replace(solution, limits=limits, parameters=parameters)
+    found = milp_explained.parameters(p, best) if neighbours else {}
+    one_sided = tuple(name for name, rate in found.items() if rate.one_sided)
+    parameters = {name: rate.value for name, rate in found.items()}
+    return replace(solution, limits=limits, parameters=parameters, one_sided=one_sided)
 
 
 def with_rates(
