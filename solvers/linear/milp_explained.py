@@ -32,7 +32,7 @@ PAST = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Percent of the objective per percent of a limit or number; ``one_sided``: for the change that betters it only."""
+    """Percent of the objective per percent of a limit or number; ``one_sided``: for what betters the objective only."""
 
     value: float
     one_sided: bool

@@ -42,6 +42,7 @@ class Settled:
 
 def optimise(p: Program, *, ties: bool = True) -> Settled:
     """Solve a program; the design is unique by the tie rule (``ties`` False: any of the best)."""
+    p = milp.of_possible_entries(p)
     asked = milp_ties.without_goal(p)
     goal, under = milp.objective(asked)
     best = milp.least(asked, milp.numbers(p), goal, under)
