@@ -27,6 +27,7 @@ from solvers.answer import answer
 from solvers.fronts import levels
 from solvers.fronts.asking import Measure, at_level
 from solvers.fronts.levels import Found, Levels, Support
+from solvers.nonlinear import interval
 
 PULLED = 1e-6
 SHARP_GAP = 1e-8
@@ -310,6 +311,9 @@ class Search:
         """Whether another design may be as good for ``goal``, and better for ``other``."""
         if self._by is not None:
             return self._loose is None or self._loose(found, other)
+        if found.solver == interval.SOLVER and not self.discrete:
+            # intervals do not tell what is not unique, nor go by the order of ties
+            return loose(found, other)
         if other.name in found.variables:
             # what is decided is told to differ, or does not
             return other.name in found.ranges

@@ -188,7 +188,7 @@ def test_designs_and_ranges_of_searches_end_at_their_bounds():
 
 @pytest.mark.parametrize(("below", "status"), [(5e-9, Status.OPTIMAL), (5e-8, Status.INFEASIBLE)])
 def test_a_limit_that_only_its_slack_meets_is_met(below: float, status: Status):
-    """5e-9 below the least time is feasible by the 1e-8 rule, where no design was found and no proof that there is none."""
+    """5e-9 below the least time holds by the 1e-8 rule, where no design was found and no proof that there is none."""
     regions = [
         {"name": "stream", "flops": "200 Gflop", "bytes": "400 GB"},
         {"name": "dense", "flops": "2 Tflop", "bytes": "100 GB"},
