@@ -248,3 +248,20 @@ def test_no_value_would_do_alone_where_two_limits_are_broken_by_numbers_that_are
     swept = dse.sweep(source | {"sweep": most}, progress=False)
     would = swept.would_do.sel(limit="time").values
     assert np.isnan(would).all() if several else would == pytest.approx(found.metrics["time"])
+
+
+def test_a_limit_at_the_value_that_would_do_takes_no_search_to_the_last_node() -> None:
+    """Its slack is worth more than any gap that closes: 12 007 nodes and 64 s of processor went into closing it."""
+    source = {
+        "model": "nbody",
+        "machine": {"base": "balanced", "time_per_word": 4e-6},
+        "given": {"bodies": 1e5, "flops_per_pair": 10.0},
+        "decide": {"processors": {"max": 4096.0}, "memory": {}},
+        "objective": {"minimize": "energy"},
+        "limits": {"power_per_processor": {"max": 0.3}},
+    }
+    would = dse.solve(source).conflict["power_per_processor"]
+    found = dse.solve(source | {"limits": {"power_per_processor": {"max": would}}})
+    assert found.status is Status.OPTIMAL
+    assert found.metrics["power_per_processor"] == pytest.approx(would, rel=1e-12)
+    assert int(found.certificate.removesuffix(" nodes").rpartition(" ")[2]) < 1000
