@@ -86,7 +86,7 @@ def _active(row: Array, u: Array) -> bool:
 
 def _one_sided_slope(n: Numbers, cost: Array, u: Array, give: Array) -> float | None:
     """How fast the optimum falls (< 0) or rises as each row is given so much room: exact, from one side."""
-    tight, at_low, at_high = _held(n, u)
+    tight, at_low, at_high = _tight_at(n, u)
     rows = n.rows[tight].copy()
     rows[:, -1] = -give[tight]
     low, high = np.where(at_low, 0.0, -math.inf), np.where(at_high, 0.0, math.inf)
@@ -95,7 +95,7 @@ def _one_sided_slope(n: Numbers, cost: Array, u: Array, give: Array) -> float | 
     return None if found.u is None else found.value
 
 
-def _held(n: Numbers, u: Array) -> tuple[Bools, Bools, Bools]:
+def _tight_at(n: Numbers, u: Array) -> tuple[Bools, Bools, Bools]:
     """Which rows hold with equality, and which columns are at their lower and upper ends."""
     tight = np.array([e or _active(r, u) for r, e in zip(n.rows, n.equal, strict=True)], dtype=bool)
     size = np.maximum(np.abs(u[:-1]), 1e-3)
@@ -121,7 +121,7 @@ def parameters(p: Program, best: Result) -> dict[str, Rate]:
     ):
         return {}
     question, found = p.question, {}
-    several = sum(map(np.count_nonzero, _held(n, best.u))) > best.u.size - 1
+    several = sum(map(np.count_nonzero, _tight_at(n, best.u))) > best.u.size - 1
     for name, value in question.given.items():
         if not name.startswith(MACHINE_PREFIX) or not isinstance(value, float) or value == 0:
             continue
