@@ -271,3 +271,19 @@ def test_a_lower_limit_on_what_is_0_is_a_conflict(name: str, limit: str):
     assert (swept.status == STATUS_CODES[Status.INFEASIBLE]).all()
     named = swept.limit.values[(swept.binding == CONFLICTING).all("most")]
     assert named.tolist() == [limit]
+
+
+def test_what_is_below_0_does_not_meet_a_lower_limit():
+    """A model's own saving may be a loss: its inverse was below that of the limit, which was told to hold."""
+    source = tomllib.loads((LIBRARY / "dvfs_period_sweep.toml").read_text(encoding="utf-8"))
+    asked = {k: v for k, v in source.items() if k != "sweep"} | {"limits": {"race_saving": {"min": 0.37}}}
+    asked["given"] = {**source["given"], "period": 10.0, "setting.tree": 5.0}
+    found = dse.solve(asked)
+    assert found.status == "infeasible"
+    would = found.conflict["race_saving"]
+    assert would is not None
+    again = dse.solve(asked | {"limits": {"race_saving": {"min": would}}})
+    assert again.metrics["race_saving"] == pytest.approx(would)
+    least = {"least": {"path": "limits.race_saving.min", "values": [would, 0.37]}}
+    swept = dse.sweep(asked | {"sweep": least}, progress=False)
+    assert swept.status.values.tolist() == [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE)]
