@@ -201,8 +201,11 @@ def nearest(question: Question) -> Question:
     return replace(question, reach=1.0)
 
 
-def with_all_powers(d: Decision) -> Decision:
-    """Return a decision with all powers of its number that floats have, where it lists powers without end."""
+def with_all_powers(d: Decision, searched: tuple[bool, bool]) -> Decision:
+    """Return a decision with all powers of its number that floats have, where it lists powers without end.
+
+    ``searched``: whether what ends the list below, and above, is the end of a search (see ``box``), and no domain.
+    """
     if not d.endless or d.values is None or len(d.values) < 2:
         return d
     of = d.values[1] / d.values[0]
@@ -212,11 +215,18 @@ def with_all_powers(d: Decision) -> Decision:
     after = itertools.accumulate(itertools.repeat(of), operator.mul, initial=d.values[-1])
     less = list(itertools.takewhile(lambda v: v >= least, before))
     more = list(itertools.takewhile(lambda v: v <= LARGEST_FLOAT, after))
-    return replace(d, values=(*less[:0:-1], *d.values, *more[1:]))
+    below, above = less[:0:-1] if searched[0] else (), more[1:] if searched[1] else ()
+    return replace(d, values=(*below, *d.values, *above))
 
 
 def told_range(question: Question, name: str, low: Any, high: Any) -> tuple[Any, Any]:
-    """Return a range of a decided quantity, or many, with 0 or infinity for ends that only a search has."""
+    """Return a range of a decided quantity, or many, with 0 or infinity for ends that only a search has.
+
+    It goes no farther than the user's bounds: designs are granted the slack of limits.
+    """
+    least, most = bounds(question).get(name, (None, None))
+    low = low if least is None else np.maximum(low, least)
+    high = high if most is None else np.minimum(high, most)
     own = box(replace(question, reach=1.0), name)
     if own.searched[0]:
         low = np.where(low <= own.low * AT_SEARCHED_END, 0.0, low)

@@ -329,7 +329,8 @@ def farther(variables: Sequence[Variable]) -> tuple[Variable, ...]:
 def _farther(v: Variable) -> Variable:
     low = v.low if v.real_low else np.minimum(v.low, evaluation.LEAST_FLOAT)
     high = v.high if v.real_high else np.maximum(v.high, evaluation.LARGEST_FLOAT)
-    return replace(v, low=low, high=high, decision=evaluation.with_all_powers(v.decision))
+    every = evaluation.with_all_powers(v.decision, (not v.real_low, not v.real_high))
+    return replace(v, low=low, high=high, decision=every)
 
 
 def variable_of(question: Question, d: Decision) -> Variable:
@@ -354,6 +355,8 @@ def _goal_and_rows(
 ) -> tuple[Goal | None, tuple[Row, ...]]:
     rows = []
     for key, value in evaluation.ratios(question, x, at).items():
+        if isinstance(value, float) and math.isinf(value):
+            raise NotPosynomial(f"the limit {key.name} ({key.side}) cannot hold")
         r = _ratio_of(f"the limit {key.name} ({key.side})", value)
         if r.numerator.terms:
             rows.append(Row(key, r.numerator, r.denominator))

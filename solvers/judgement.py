@@ -27,8 +27,8 @@ from scenarios.question import HALVINGS, Question
 
 Bools = NDArray[np.bool_]
 NEXT_TO_END = 1e-9
-END_ROUNDING = 1e-12
-"""Of an end: a number beyond it by less is at it."""
+END_ROUNDING = 1e-10
+"""Of an end: a number beyond it by less is at it. Searches hold their limits to this."""
 ABSOLUTE_GAP_BELOW = 1e-12
 """Of an objective smaller than this the gap is absolute."""
 
@@ -92,8 +92,9 @@ class Judged:
             if d.integer:
                 good &= self.full(self.x[d.name]) == np.round(self.full(self.x[d.name]))
             if d.values is not None:
-                x, ends = self.full(self.x[d.name]), (d.values[0], d.values[-1])
-                every = evaluation.with_all_powers(d) if ((x < ends[0]) | (x > ends[1])).any() else d
+                x, every = self.full(self.x[d.name]), d
+                if ((x < d.values[0]) | (x > d.values[-1])).any():
+                    every = evaluation.with_all_powers(d, evaluation.box(self.question, d.name).searched)
                 good &= np.isin(x, np.array(every.values, dtype=float))
         return good
 
@@ -199,7 +200,7 @@ def judge(
 
 
 def _at_their_ends(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
-    """Return designs without what is beyond the user's bounds by rounding: a logarithm and back is a few ulps."""
+    """Return designs without what is beyond the user's bounds by what searches leave."""
     found, bounds = dict(x), evaluation.bounds(question)
     for d in question.decide:
         if d.name not in x or d.integer or d.values is not None or d.choices is not None:

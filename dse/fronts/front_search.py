@@ -27,6 +27,7 @@ from solvers.answer import answer
 from solvers.fronts import levels
 from solvers.fronts.asking import Measure, at_level
 from solvers.fronts.levels import Found, Levels, Support
+from solvers.nonlinear import interval
 
 PULLED = 1e-6
 SHARP_GAP = 1e-8
@@ -277,11 +278,13 @@ class Search:
         Those before it are kept as they are, and the first ``held`` of all.
         """
         for k, other in enumerate(self.goals):
-            if other is goal or not self._tied(found, goal, other):
+            best = next(iter(self.best[k : k + 1]), None)
+            as_good = best is not None and self._is_as_good(found, best, other)
+            if other is goal or as_good or not self._tied(found, goal, other):
                 continue
             kept = {g: self._loosened(g, found) for g in (*self.goals[: max(k, held)], goal)}
             settled = self.ask(other, {g.name: v for g, v in kept.items() if g is not other})
-            if settled.status in ANSWERED:
+            if settled.status in ANSWERED and not self._is_as_good(found, settled, other):
                 found = settled
         return found
 
@@ -295,11 +298,19 @@ class Search:
         first, *others = self.goals
         if found.objective_name == first.name:
             return self.undominated(found) if len(others) == 1 else found
+        best = self.best[0]
+        if best.objective_name == first.name and all(self._is_as_good(best, found, g) for g in self.goals):
+            return self.final(best)
         near = self._near(found) if len(others) == 1 else None
         if near is not None:
             return near
         stated = self.ask(first, {g.name: self._loosened(g, found) for g in others})
         return stated if stated.status in ANSWERED else found
+
+    def _is_as_good(self, one: Solution, other: Solution, goal: Objective) -> bool:
+        """Whether one design is as good as another for an objective, but for rounding."""
+        sign = -1.0 if goal.maximize else 1.0
+        return sign * value(goal, one) <= sign * self._loosened(goal, other)
 
     def _loosened(self, goal: Objective, found: Solution) -> float:
         """Return the value of an objective at a design, with room for rounding, and for tolerances of a solver."""
@@ -310,6 +321,9 @@ class Search:
         """Whether another design may be as good for ``goal``, and better for ``other``."""
         if self._by is not None:
             return self._loose is None or self._loose(found, other)
+        if found.solver == interval.SOLVER and not self.discrete:
+            # intervals do not tell what is not unique, nor go by the order of ties
+            return loose(found, other)
         if other.name in found.variables:
             # what is decided is told to differ, or does not
             return other.name in found.ranges

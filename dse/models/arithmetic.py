@@ -185,11 +185,16 @@ def at_most(value: Any, bound: Any) -> Any:
 
 @singledispatch
 def at_least(value: Any, bound: Any) -> Any:
-    """Read ``value >= bound`` as a ratio <= 1."""
+    """Read ``value >= bound`` as a ratio <= 1; a value of 0 or below is infinitely far below a bound above 0."""
     if isinstance(bound, np.ndarray):
         positive = bound > 0
-        return np.where(positive, np.where(positive, bound, 1.0) / value, 1.0 + bound - value)
-    return bound / value if bound > 0 else 1.0 + bound - value
+        ratio = np.where(positive, np.where(positive, bound, 1.0) / value, 1.0 + bound - value)
+        return np.where(positive & np.less_equal(value, 0.0), math.inf, ratio)
+    if bound <= 0:
+        return 1.0 + bound - value
+    if isinstance(value, float | int):
+        return math.inf if value <= 0 else bound / value
+    return np.where(value <= 0, math.inf, bound / value) if isinstance(value, np.ndarray) else bound / value
 
 
 @singledispatch

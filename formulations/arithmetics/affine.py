@@ -20,7 +20,7 @@ from formulations.arithmetics.operators import Operators
 from formulations.arithmetics.posynomial import NotPosynomial, Refused, refuses
 from scenarios.question import Decision
 
-ONE = number(1.0)
+ONE, NONE = number(1.0), number(0.0)
 NO_PRODUCT = "a product of two things that are decided"
 
 
@@ -278,6 +278,14 @@ def picker(which: Linear) -> str | None:
     names = {atom.name if isinstance(atom, Entry) else None for atom in which.numerator.terms}
     whole = which.plain and which.numerator.constant == 0.0 and len(names) == 1
     return names.pop() if whole else None
+
+
+@arithmetic.at_least.register(Linear)
+def _at_least(value: Linear, bound: Any) -> Any:
+    # what is 0 at every design breaks it whatever else is there
+    if value.value is not None and value.value == 0.0 and bound > 0:
+        return Linear(ONE, NONE)
+    return arithmetic.at_least.dispatch(object)(value, bound)
 
 
 @arithmetic.register_differs(Linear)

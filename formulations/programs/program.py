@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.affine import Linear, Product, linear, symbol
+from formulations.arithmetics.affine import NONE, ONE, Linear, Product, linear, symbol
 from formulations.arithmetics.forms import Affine, Atom, Entry, Maximum
 from formulations.arithmetics.largest import NoEnd
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
@@ -110,6 +110,8 @@ def _minimised_form(
 
 def _named(what: str, value: object) -> Linear:
     """Read a number of a question; a refusal says ``what`` it is."""
+    if isinstance(value, float) and math.isinf(value):
+        return Linear(ONE, NONE)
     try:
         return linear(value)
     except NotPosynomial as refusal:

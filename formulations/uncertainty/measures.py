@@ -43,7 +43,7 @@ class Weighing:
         # added up row by row, so that a row has the same bits beside any others
         total = (np.where(part > 0, worst, 0.0) * (part / part.sum())).sum(-1)
         total = np.where(np.isnan(losses).any(-1), np.nan, total)
-        return np.asarray(-total if maximize else total)
+        return np.asarray((-total if maximize else total) + 0.0)  # no minus zero
 
     def weights(self, losses: Array) -> Array:
         """Return the weights (N,) of the worlds that attain the measure of these losses (N,)."""
@@ -74,7 +74,7 @@ class Quantile:
         """Return the measure along the last dimension: number ceil(level n) of n in order, from the better side."""
         place = self.place(values.shape[-1])
         losses = np.partition(-values if maximize else values, place, axis=-1)[..., place]
-        return np.asarray(-losses if maximize else losses)
+        return np.asarray((-losses if maximize else losses) + 0.0)
 
 
 Measured = Weighing | Quantile

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.arithmetics.forms import Some
+from formulations.arithmetics.forms import Entry, Some
 from formulations.programs.program import Program, branches, linear_cost
 from formulations.programs.row_ends import upper_ends
 from formulations.row_keys import RowKey
@@ -34,8 +35,11 @@ def numbers(
     drop: Collection[str | RowKey] = (),
     factors: Mapping[RowKey, float] | None = None,
     more: tuple[Array, ...] = (),
+    giving: bool = False,
 ) -> Numbers:
-    """The rows of a program as they stand.
+    """The rows of a program as they stand; of lists without end not what breaks a row whatever else is picked.
+
+    ``giving``: rows may be broken.
 
     ``drop``: limits left out, by key or by name (a variable's name also makes it continuous); ``factors``: what a
     limit's ratio may be instead of 1; ``more``: further rows.
@@ -59,7 +63,34 @@ def numbers(
             end = (amount[used] * ends[used]).sum()
             rows[row, column] = -min(most, float(end)) if end > 0 else -most
         n = replace(n, rows=rows[kept])
-    return n.with_rows(*more) if more else n
+    n = n.with_rows(*more) if more else n
+    return n if giving else possible(p, n)
+
+
+def possible(p: Program, n: Numbers, give: Any = 0.0) -> Numbers:
+    """The same without the entries of lists without end that break a row whatever else is picked.
+
+    Their numbers are out of all proportion to the others of the row. ``give``: room that each row is given.
+    """
+    if not any(d.endless for d in p.question.decide):
+        return n
+    rows = np.column_stack([n.rows[:, :-1], n.rows[:, -1] - give])
+    ends = upper_ends(rows, n.low, n.high, n.integer)
+    gone = np.array([isinstance(c, Entry) for c in p.columns], dtype=bool) & (ends < 1.0)
+    return replace(n, rows=np.where(np.append(gone, False), 0.0, n.rows), high=np.where(gone, n.low, n.high))
+
+
+def of_possible_entries(p: Program) -> Program:
+    """The same, as a program: without the entries in what is minimised and in what ties go to, too."""
+    n = possible(p, numbers(p, giving=True))
+    gone = np.append(n.high < p.high, False)
+
+    def kept(form: Array) -> Array:
+        return np.where(gone, 0.0, form)
+
+    goal, under = (None if form is None else kept(form) for form in (p.goal, p.under))
+    ties = tuple((name, kept(top), kept(bottom)) for name, top, bottom in p.ties)
+    return replace(p, goal=goal, under=under, ties=ties)
 
 
 def kept_rows(p: Program, drop: Collection[str | RowKey], *, giving: bool = False) -> list[bool]:

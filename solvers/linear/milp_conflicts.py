@@ -174,16 +174,23 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
     ``whole``: whether to go on with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
     """
     kept, (sizes, share) = milp.kept_rows(p, drop), sizes_of_rows(p)
-    give, n = sizes[kept], milp.numbers(p, drop=drop)
+    give, n = sizes[kept], milp.numbers(p, drop=drop, giving=True)
     # where no share is known, what judgement lets pass is no miss
     loose = np.where((sizes > 0.0) & ~share, SLACK, 0.0)[:, None] * np.abs(p.denominators)
     n = replace(n, rows=n.rows - loose[kept])
 
+    # designs that break a row by more than its size say no more
+    n, raw = milp.possible(p, n, give), n
+    most = math.inf if n is raw else 1.0
+
     def least(of: Numbers) -> float:
         # a term that can never be the largest leaves its branch empty: there the choice of the term gives, too
         return min(
-            _violation(of.with_rows(extra), np.append(give, np.abs(extra).max(axis=1, initial=0.0)))
-            for extra in branches(p)
+            most,
+            *(
+                _violation(of.with_rows(extra), np.append(give, np.abs(extra).max(axis=1, initial=0.0)))
+                for extra in branches(p)
+            ),
         )
 
     # where even divisible numbers do not help, that is proved at once

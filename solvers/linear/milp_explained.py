@@ -11,6 +11,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.models.model import MACHINE_PREFIX
 from dse.system.records import dataclass
@@ -21,6 +22,7 @@ from scenarios.question import Question
 from solvers.linear import highs, milp, supports
 from solvers.linear.linear_program import Array, Numbers, Result
 
+Bools = NDArray[np.bool_]
 RATE_ROUNDING = 1e-9
 TWO_SIDED = 1e-6
 NUMBER_STEP = 1e-6
@@ -30,7 +32,7 @@ PAST = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Percent of the objective per percent of a limit; ``one_sided``: for relaxing it only."""
+    """Percent of the objective per percent of a limit or number; ``one_sided``: for what betters the objective only."""
 
     value: float
     one_sided: bool
@@ -49,7 +51,8 @@ def rates(p: Program, best: Result) -> dict[RowKey, Rate]:
             found[key] = Rate(0.0, one_sided=False)
             continue
         slack = float(p.denominators[i] @ u)
-        relaxed, tightened = (_one_sided_slope(n, best.cost, u, i, s * slack) for s in (1.0, -1.0))
+        give = np.where(np.arange(len(n.rows)) == i, slack, 0.0)
+        relaxed, tightened = (_one_sided_slope(n, best.cost, u, s * give) for s in (1.0, -1.0))
         if relaxed is None:
             continue
         twosided = tightened is not None and abs(relaxed + tightened) <= TWO_SIDED * max(abs(relaxed), 1e-12)
@@ -81,43 +84,73 @@ def _active(row: Array, u: Array) -> bool:
     return abs(float(row @ u)) <= RATE_ROUNDING * max(float(np.abs(row * u).max()), 1e-300)
 
 
-def _one_sided_slope(n: Numbers, cost: Array, u: Array, which: int, slack: float) -> float | None:
-    """How fast the optimum falls (< 0) or rises as row ``which`` is given ``slack``: exact, from one side."""
-    tight = np.array([e or _active(r, u) for r, e in zip(n.rows, n.equal, strict=True)], dtype=bool)
+def _one_sided_slope(n: Numbers, cost: Array, u: Array, give: Array) -> float | None:
+    """How fast the optimum falls (< 0) or rises as each row is given so much room: exact, from one side."""
+    tight, at_low, at_high = _tight_at(n, u)
     rows = n.rows[tight].copy()
-    rows[:, -1] = 0.0
-    rows[int(np.count_nonzero(tight[:which])), -1] = -slack
-    size = np.maximum(np.abs(u[:-1]), 1e-3)
-    at_low = u[:-1] - n.low <= RATE_ROUNDING * size
-    at_high = n.high - u[:-1] <= RATE_ROUNDING * size
+    rows[:, -1] = -give[tight]
     low, high = np.where(at_low, 0.0, -math.inf), np.where(at_high, 0.0, math.inf)
     slope = np.append(cost[:-1], 0.0)
     found = highs.minimise(Numbers(rows, n.equal[tight], low, high, np.zeros_like(at_low)), slope)
     return None if found.u is None else found.value
 
 
-def parameters(p: Program, best: Result) -> dict[str, float]:
-    """Percent of the objective per percent of every machine parameter, from the Lagrangian at the optimum of an LP."""
-    if best.u is None or best.multipliers is None or p.goal is None or best.value <= 0 or p.exact:
+def _tight_at(n: Numbers, u: Array) -> tuple[Bools, Bools, Bools]:
+    """Which rows hold with equality, and which columns are at their lower and upper ends."""
+    tight = np.array([e or _active(r, u) for r, e in zip(n.rows, n.equal, strict=True)], dtype=bool)
+    size = np.maximum(np.abs(u[:-1]), 1e-3)
+    at_low = u[:-1] - n.low <= RATE_ROUNDING * size
+    at_high = n.high - u[:-1] <= RATE_ROUNDING * size
+    return tight, at_low, at_high
+
+
+def parameters(p: Program, best: Result) -> dict[str, Rate]:
+    """Percent of the objective per percent of every machine parameter at the optimum of an LP.
+
+    From the Lagrangian; where more rows and ends hold than say where the optimum is, its multipliers may not be unique,
+    and the change to each side is a small program.
+    """
+    n = best.numbers
+    if (
+        best.u is None
+        or best.multipliers is None
+        or n is None
+        or p.goal is None
+        or best.value <= 0
+        or p.exact
+    ):
         return {}
     question, found = p.question, {}
+    several = sum(map(np.count_nonzero, _tight_at(n, best.u))) > best.u.size - 1
     for name, value in question.given.items():
         if not name.startswith(MACHINE_PREFIX) or not isinstance(value, float) or value == 0:
             continue
         ends = [
-            _lagrangian(
-                replace(question, given={**question.given, name: value * (1 + s * NUMBER_STEP)}), best
-            )
+            _moved(replace(question, given={**question.given, name: value * (1 + s * NUMBER_STEP)}), best)
             for s in (1.0, -1.0)
         ]
-        if None not in ends:
-            change = (ends[0] - ends[1]) / (2 * NUMBER_STEP)  # type: ignore[operator]
-            rate = p.sign * _relative(p, best, change)
-            found[name.removeprefix(MACHINE_PREFIX)] = 0.0 if abs(rate) < RATE_ROUNDING else rate
+        if ends[0] is None or ends[1] is None:
+            continue
+        goal, *rows = (ends[0] - ends[1]) / (2 * NUMBER_STEP)
+        more = less = goal + best.multipliers @ rows
+        if several:
+            give = np.append(rows, np.zeros(len(n.rows) - len(rows)))
+            assert best.cost is not None, "an optimum has a cost"
+            slopes = [_one_sided_slope(n, best.cost, best.u, -s * give) for s in (1.0, -1.0)]
+            if slopes[0] is None or slopes[1] is None:
+                continue
+            more, less = goal + slopes[0], goal - slopes[1]
+        # of less and more of a number what betters the objective
+        apart = abs(more - less) > TWO_SIDED * max(abs(more), abs(less), 1e-12)
+        change = (max(less, 0.0) if max(less, 0.0) >= -min(more, 0.0) else more) if apart else more
+        rate = p.sign * _relative(p, best, change)
+        rate = 0.0 if abs(rate) < RATE_ROUNDING else rate
+        found[name.removeprefix(MACHINE_PREFIX)] = Rate(rate, one_sided=apart)
     return found
 
 
-def _lagrangian(question: Question, best: Result) -> float | None:
+def _moved(question: Question, best: Result) -> Array | None:
+    """What is minimised, and each row, at an optimum of other numbers; None where these have other rows."""
     try:
         p = program(question)
     except (NotPosynomial, ArithmeticError):
@@ -128,7 +161,7 @@ def _lagrangian(question: Question, best: Result) -> float | None:
     if len(rows) != len(best.multipliers):
         return None
     cost = linear_cost(*milp.objective(p), best.value)
-    return float(cost @ best.u + best.multipliers @ (rows @ best.u))
+    return np.append(cost @ best.u, rows @ best.u)
 
 
 def next_change(p: Program, best: Result, key: RowKey) -> tuple[float, float] | None:

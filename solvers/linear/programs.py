@@ -42,13 +42,21 @@ class Settled:
 
 def optimise(p: Program, *, ties: bool = True) -> Settled:
     """Solve a program; the design is unique by the tie rule (``ties`` False: any of the best)."""
+    p = milp.of_possible_entries(p)
     asked = milp_ties.without_goal(p)
     goal, under = milp.objective(asked)
     best = milp.least(asked, milp.numbers(p), goal, under)
     if best.end is End.UNBOUNDED:
         return Settled(_unbounded(p, best.ray), {})
     if best.u is None:
-        return Settled(_infeasible(p), {})
+        ended = _infeasible(p)
+        if ended.status is Status.INFEASIBLE:
+            return Settled(ended, {})
+        # what no design meets, and no proof excludes, may hold within the slack that limits are granted
+        eased = milp.numbers(p, factors=dict.fromkeys([k for k in p.keys if k is not None], 1.0 + SLACK))
+        best, ties = milp.least(asked, eased, goal, under), False
+        if best.u is None:
+            return Settled(ended, {})
     if p.goal is not None:
         n = milp.numbers(p)
         held = milp.runaway(
@@ -142,8 +150,10 @@ def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool
             limits |= _changes(p, best, limits)
         return replace(solution, limits=limits)
     limits = with_rates(p, best, limits)
-    parameters = milp_explained.parameters(p, best) if neighbours else {}
-    return replace(solution, limits=limits, parameters=parameters)
+    found = milp_explained.parameters(p, best) if neighbours else {}
+    one_sided = tuple(name for name, rate in found.items() if rate.one_sided)
+    parameters = {name: rate.value for name, rate in found.items()}
+    return replace(solution, limits=limits, parameters=parameters, one_sided=one_sided)
 
 
 def with_rates(

@@ -297,8 +297,8 @@ def felt(judged: Judged, falling: Array, rising: Array) -> tuple[Array, Bools]:
     return np.where(known, values, np.nan), known & (np.abs(rising - falling) > ONE_SIDED_ABOVE)
 
 
-def numeric_duals(judged: Judged) -> Duals:
-    """Multipliers where the arithmetic gave no structure: gradients of logarithms by central differences.
+def numeric_duals(judged: Judged) -> tuple[Optima, Duals]:
+    """Optima and multipliers where the arithmetic gave no structure: gradients of logarithms by central differences.
 
     Non-negative least squares on the active limits; ``known`` only where they explain the gradient of the
     objective, and where neither it nor an active limit has a kink (the two sides of a maximum meet), since there
@@ -328,7 +328,11 @@ def numeric_duals(judged: Judged) -> Duals:
         if own.size:
             value[i, own], left = nnls(slope[1 + own, :, i].T, aim)
         known[i] = left <= EXPLAINED * max(1.0, largest)
-    return Duals(tuple(rows), value, value, value, known)
+    # a point without multipliers has no limit that binds
+    now, gradients = np.where(known, f[:, 0], -np.inf).T, np.moveaxis(slope, 2, 0)
+    none = np.zeros((size, count), bool)
+    found = Optima(tuple(rows), now, gradients, none, none, value)
+    return found, duals(found, proved=known)
 
 
 def _log_objective_and_ratios(

@@ -202,7 +202,8 @@ def _best_level(wanted: Wanted, name: str, names: frozenset[str], side: str) -> 
         return None, found.status
     level = judged(loose, found.x).objective
     assert level is not None, "it is the objective"
-    return float(measure.value(level, maximize=side == "min")), found.status
+    # at least 0 is no limit
+    return float(measure.value(level, maximize=side == "min")) or None, found.status
 
 
 def _eased_end(wanted: Wanted, key: RowKey, end: float) -> tuple[float | None, Status]:

@@ -355,3 +355,20 @@ def test_a_first_objective_that_is_decided_may_have_a_bound_of_its_own() -> None
     assert (found.status == 1).all()
     assert found.memory.values[0] == pytest.approx(1e2, rel=EXACT)
     assert (np.diff(found.time.values) < 0).all()
+
+
+def test_what_intervals_leave_open_is_settled_by_the_other_objective():
+    """They hand out any of the designs with the least memory, of which only those that leak least are on the front."""
+    leakage = {"min": 0.025, "max": 0.1}
+    question = {
+        "model": "fft",
+        "machine": "balanced",
+        "given": {"points": 16777216, "all_to_all": "tree"},
+        "decide": {"processors": {"powers_of": 2}, "machine.leakage_power": leakage},
+        "limits": {"time": {"max": "20 ms"}, "messages": {"max": 9.9}},
+        "waive": ["memory_capacity"],
+    }
+    least = dse.solve({**question, "objective": {"minimize": "energy_delay"}}).objective
+    front = dse.front({**question, "objective": {"minimize": ["memory", "energy_delay"]}}, progress=False)
+    assert front.energy_delay.values.min() == pytest.approx(least, rel=EXACT)
+    assert front["machine.leakage_power"].values == pytest.approx(leakage["min"], rel=1e-5)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+import tomllib
 from typing import Any
 
 import numpy as np
 import pytest
+from make_expected import LIBRARY
 
 import dse
 import scenarios
@@ -226,3 +228,45 @@ def test_what_falls_until_floats_end_is_unbounded(three_numbers: str, nodes_of_t
     found = solved(asked)
     assert found.status is Status.UNBOUNDED, found.message
     assert max(nodes_of_trees) <= 100
+
+
+@pytest.mark.parametrize("way", WAYS_TO_COUNT)
+def test_no_power_is_below_the_domain(way: str) -> None:
+    """In a farther box 64th parts of a processor were found, with which everything is slow enough."""
+    source = {
+        "model": "matmul",
+        "machine": "dgx-h100-bf16",
+        "given": {"order": 8192},
+        "decide": {"processors": WAYS_TO_COUNT[way], "memory": {}},
+        "objective": {"minimize": "messages"},
+        "limits": {"time": {"min": 0.0387, "max": 0.05}},
+        "waive": ["replication"],
+    }
+    found = solved(source)
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("time", "one_copy"),)
+    would = found.conflict["time"]
+    assert would is not None
+    assert would < 0.0387
+    again = solved(source | {"limits": {"time": {"min": would * (1 - 1e-6), "max": 0.05}}})
+    assert again.status is Status.OPTIMAL
+    assert again.variables["processors"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("most", "count"), [("10 kW", 2.0**18), ("1 W", 32.0)])
+def test_a_list_of_powers_in_a_program_is_picked_from_as_it_is(most: str, count: float) -> None:
+    """Its largest entry is 1e30: a solver took a part of that, too small to be seen, and two sockets for 524 288."""
+    source = tomllib.loads((LIBRARY / "station_most_flops_in_10_kw.toml").read_text(encoding="utf-8"))
+    sockets = {"sockets.socket.high.of 128": {"powers_of": 2}}
+    asked = {
+        **source,
+        "machine": {"socket": "tms320c5515"},
+        "decide": sockets,
+        "limits": {"power": {"max": most}},
+    }
+    found = solved(asked)
+    assert found.status is Status.OPTIMAL, found.message
+    assert found.variables["sockets.socket.high.of 128"] == count
+    state = found.limits["power"]
+    assert state.next_change is not None
+    assert state.value <= state.bound < state.next_change < 2.01 * state.value

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import tomllib
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
+from make_expected import LIBRARY
 
 import dse
+from results.dataset import STATUS_CODES
+from results.solution import Status
+from results.variables import CONFLICTING
 from solvers.geometric.programs import relaxed_limits, tree
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import Bools, Indices
@@ -219,3 +224,66 @@ def test_a_value_that_no_search_settles_is_said_to_be_so(monkeypatch: pytest.Mon
         }
     )
     assert "for replication, whose search ended early, a smaller change may do" in solution.certificate
+
+
+def station(**limits: Any) -> dict[str, Any]:
+    """How a station of 10 kW is filled with racks of small processors, which have no second cache."""
+    file = LIBRARY / "hardware_power_for_processors.toml"
+    source = tomllib.loads(file.read_text(encoding="utf-8"))
+    racks = {"machine.count.rack": {"max": 1e6, "integer": True}}
+    return {**source, "machine": "platform-cortex-a8", "decide": racks, "limits": limits}
+
+
+def test_that_what_is_counted_is_whole_is_nobodys_limit():
+    """No whole number of racks has both powers, 756.0007 would: the limit of a million racks is no part of it."""
+    found = dse.solve(station(**{"power": {"max": 1e4}, "power_added.socket": {"min": 7.617954729416796}}))
+    assert found.status == "infeasible"
+    assert found.conflicts == (("power", "power_added.socket"),)
+    assert found.conflict["power"] == pytest.approx(10012.20193172629)
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [
+        # in plain floats
+        ("platforms_repair_sweep", "cpi.l1data"),
+        # in affine forms: no time to switch, no link
+        ("dvfs_deadline", "energy_switching"),
+        ("partition_cheapest_run", "link_time"),
+        # of a table
+        ("partition_twelve_regions_whole", "link_time"),
+    ],
+)
+def test_a_lower_limit_on_what_is_0_is_a_conflict(name: str, limit: str):
+    """The bound was divided by what the machine does not have, or what takes no time."""
+    source = tomllib.loads((LIBRARY / f"{name}.toml").read_text(encoding="utf-8"))
+    if name == "platforms_repair_sweep":
+        source = {k: v for k, v in source.items() if k != "sweep"} | {"machine": "platform-gpu"}
+        source["decide"] = {"machine.count.rack": {"max": 1e6, "integer": True}}
+    asked = {**source, "limits": {limit: {"min": 0.022}}}
+    found = dse.solve(asked)
+    assert found.status == "infeasible", found.message
+    assert found.conflicts == ((limit,),)
+    assert not found.conflict[limit]
+    axes = {"most": {"path": "limits.time.max", "values": [1e3, 1e6]}}
+    both = {limit: {"min": 0.022}, "time": {"max": 1e3}}
+    swept = dse.sweep({**asked, "limits": both, "sweep": axes}, progress=False)
+    assert (swept.status == STATUS_CODES[Status.INFEASIBLE]).all()
+    named = swept.limit.values[(swept.binding == CONFLICTING).all("most")]
+    assert named.tolist() == [limit]
+
+
+def test_what_is_below_0_does_not_meet_a_lower_limit():
+    """A model's own saving may be a loss: its inverse was below that of the limit, which was told to hold."""
+    source = tomllib.loads((LIBRARY / "dvfs_period_sweep.toml").read_text(encoding="utf-8"))
+    asked = {k: v for k, v in source.items() if k != "sweep"} | {"limits": {"race_saving": {"min": 0.37}}}
+    asked["given"] = {**source["given"], "period": 10.0, "setting.tree": 5.0}
+    found = dse.solve(asked)
+    assert found.status == "infeasible"
+    would = found.conflict["race_saving"]
+    assert would is not None
+    again = dse.solve(asked | {"limits": {"race_saving": {"min": would}}})
+    assert again.metrics["race_saving"] == pytest.approx(would)
+    least = {"least": {"path": "limits.race_saving.min", "values": [would, 0.37]}}
+    swept = dse.sweep(asked | {"sweep": least}, progress=False)
+    assert swept.status.values.tolist() == [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE)]

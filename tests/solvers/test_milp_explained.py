@@ -297,3 +297,30 @@ def test_parameters_and_limits_are_left_out_where_whole_numbers_decide() -> None
     s: Solution = answer(regions(3, 4, 2).question("time"))
     assert s.status is Status.OPTIMAL
     assert not s.parameters
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.02])
+def test_numbers_at_a_degenerate_vertex_are_worth_what_betters_the_objective(margin: float) -> None:
+    """A limit on a share at just the share that is best has multipliers of its own: more and less differ."""
+    share = regions(5, 2, 2)
+    q = share.question("time", whole=False)
+    best = answer(q, neighbours=False)
+    name = next(n for n, v in best.variables.items() if isinstance(v, float) and 0.05 < v < 0.95)
+    most = float(best.variables[name]) + margin
+    decide = tuple(dataclasses.replace(d, maximum=most) if d.name == name else d for d in q.decide)
+    q = dataclasses.replace(q, decide=decide)
+    s = answer(q)
+    step, seen = 1e-5, set()
+    for number, rate in s.parameters.items():
+        key = f"machine.{number}"
+        value = q.given[key]
+        assert isinstance(value, float)
+        moved = [dataclasses.replace(q, given={**q.given, key: value * (1 + k * step)}) for k in (1, -1)]
+        up, down = sides(q, moved, step)
+        apart = abs(up - down) > 1e-3
+        assert (number in s.one_sided) == apart
+        seen.add(apart)
+        # the least of a cost: what falls
+        better = (max(down, 0.0) if max(down, 0.0) >= -min(up, 0.0) else up) if apart else (up + down) / 2
+        assert rate == pytest.approx(better, abs=2e-4)
+    assert (True in seen) == (margin == 0.0)

@@ -168,3 +168,33 @@ def test_numbers_handed_out_are_within_their_bounds(objective: Any, limits: Any,
     found = dse.solve(asked | {"decide": {"regions.dense.flops": {"min": 1e12, "max": 3e12}}})
     assert found.status is Status.OPTIMAL
     assert found.variables["regions.dense.flops"] == end
+
+
+def test_designs_and_ranges_of_searches_end_at_their_bounds():
+    """What ties go to left a word of 0.39999999999600006 B of at least 0.4, in a range to 40.0000000004."""
+    found = dse.solve(
+        {
+            "model": "nbody",
+            "machine": "jaketown",
+            "given": {"bodies": 1e6, "flops_per_pair": 20, "processors": 4096, "memory": 1000},
+            "decide": {"machine.word_size": {"min": 0.4, "max": 40.0}},
+            "objective": {"minimize": "energy"},
+        }
+    )
+    assert found.status is Status.OPTIMAL
+    assert found.variables["machine.word_size"] == 0.4
+    assert found.ranges["machine.word_size"] == (0.4, 40.0)
+
+
+@pytest.mark.parametrize(("below", "status"), [(5e-9, Status.OPTIMAL), (5e-8, Status.INFEASIBLE)])
+def test_a_limit_that_only_its_slack_meets_is_met(below: float, status: Status):
+    """5e-9 below the least time holds by the 1e-8 rule, where no design was found and no proof that there is none."""
+    regions = [
+        {"name": "stream", "flops": "200 Gflop", "bytes": "400 GB"},
+        {"name": "dense", "flops": "2 Tflop", "bytes": "100 GB"},
+    ]
+    asked = partition({"cpu": CPU, "gpu": TITAN}, regions, objective={"minimize": "time"})
+    least = dse.solve(asked).objective
+    assert least is not None
+    tight = asked | {"objective": {"minimize": "energy"}, "limits": {"time": {"max": least * (1 - below)}}}
+    assert dse.solve(tight).status is status

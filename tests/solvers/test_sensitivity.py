@@ -12,6 +12,9 @@ from make_expected import LIBRARY
 import dse
 from formulations.row_keys import RowKey
 from results.solution import Status
+from scenarios import questions
+from solvers import judgement
+from solvers.answer import answer
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import kinks
 from solvers.mechanisms import sensitivity
@@ -104,3 +107,46 @@ def test_multipliers_of_a_small_gap_count_though_the_kernel_gave_up():
     assert kinks.proved(failed(5e-9)).all()
     assert not kinks.proved(failed(1e-6)).any()
     assert not kinks.proved(failed(5e-9, violation=1e-6)).any()
+
+
+def test_limits_that_say_the_same_are_worth_something_one_way_without_structure_too():
+    """Either of two equal limits may be the one that costs: relaxing one of them alone buys nothing."""
+    asked = questions.question(
+        dse.load(
+            {
+                "model": "nbody",
+                "machine": "balanced",
+                "given": {"bodies": 1e5, "flops_per_pair": 10.0, "memory": 5000.0},
+                "decide": {"processors": {}},
+                "define": {"twice": "2 * time"},
+                "objective": {"minimize": "processors"},
+                "limits": {"time": {"max": 1.0}, "twice": {"max": 2.0}},
+            }
+        )
+    )
+    found = answer(asked)
+    judged = judgement.judge(asked, {"processors": float(found.variables["processors"])})
+    told = kinks.without_structure(judged)
+    for name in ("time", "twice"):
+        assert found.limits[name].elasticity == pytest.approx(0.0, abs=1e-6)
+        assert told.limits[name] == pytest.approx([0.0], abs=1e-6)
+        assert told.limits_apart[name].all()
+    assert told.numbers["flops_per_pair"] == pytest.approx([found.parameters["flops_per_pair"]], rel=1e-4)
+
+
+def test_a_limit_on_what_is_0_at_every_design_is_worth_nothing():
+    """It has no row, and there was no saying whether its rate is one-sided."""
+    costs = ("energy_per_flop", "energy_per_word", "energy_per_message", "memory_power_per_word")
+    found = dse.solve(
+        {
+            "model": "nbody",
+            "machine": {"base": "balanced", **dict.fromkeys((*costs, "leakage_power"), 0.0)},
+            "given": {"bodies": 1e5, "flops_per_pair": 10.0},
+            "decide": {"processors": {"max": 1000.0}, "memory": {}},
+            "objective": {"minimize": "time"},
+            "limits": {"energy": {"max": 1.0}},
+        }
+    )
+    assert found.status == Status.OPTIMAL, found.message
+    assert found.limits["energy"].elasticity == 0.0
+    assert not found.limits["energy"].one_sided

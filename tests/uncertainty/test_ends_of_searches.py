@@ -136,3 +136,31 @@ def test_a_tiny_design_near_the_end_of_a_search_is_told() -> None:
     found = dse.solve(dse.load(question))
     assert found.status == "optimal"
     assert found.variables["machine.time_per_flop"] < 1e-20
+
+
+@pytest.mark.parametrize("least", [None, "1 W"])
+def test_what_costs_nothing_in_the_worst_world_is_worth_nothing(least: str | None) -> None:
+    """Data sheets from 0 J on: the least power of their box is 0, and no power at least that, whatever the design."""
+    costs = {
+        "energy_per_flop": ["0 J/flop", "10 pJ/flop"],
+        "energy_per_word": ["0 J/word", "102 nJ/word"],
+        "memory_power_per_word": ["0 W/word", "59 nW/word"],
+        "leakage_power": ["0 W", "1275 W"],
+    }
+    question = {
+        "model": "nbody",
+        "machine": "dgx-h100",
+        "given": {"bodies": 1e8, "flops_per_pair": 20},
+        "decide": {"processors": {}, "memory": {}},
+        "uncertain": {f"machine.{name}": {"uniform": ends} for name, ends in costs.items()},
+        "objective": {"maximize": "power", "measure": "worst"},
+        "limits": {"time": {"max": 1.8}} | ({"power": {"min": least}} if least else {}),
+    }
+    found = dse.solve(dse.load(question))
+    if least:
+        assert found.status == "infeasible"
+        assert found.conflict == {"power": None}
+    else:
+        assert found.status == "optimal"
+        assert found.objective == found.bound == 0.0
+        assert "power is 0 in a vertex at every design" in found.certificate

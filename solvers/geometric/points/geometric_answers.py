@@ -68,6 +68,8 @@ MISSED = "a design that misses a limit, or a gap that is not closed"
 BEATEN = "a bound that proves it worse than what is known beside it"
 SURELY_WORSE = 2e-6
 """Of the objective: what is worse by this is no part of the answer, whatever ties are granted."""
+NODES_BEFORE_PINNED = 400
+"""Nodes of one question after which it is asked whether a limit leaves only the designs that attain it."""
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
 
@@ -213,7 +215,12 @@ def searched(
     """
     c = divided.take(batch.arrays, points)
     if rule is None:
-        r = branch.closely(c, reached=reached, reach=tied)
+        few = NODES_BEFORE_PINNED if reached is None and c.divisors and not c.allowed else branch.MOST_NODES
+        r = branch.closely(c, reached=reached, reach=tied, most=few)
+        if few < branch.MOST_NODES and r.status[0] == gp.FAILED:
+            # the slack of a limit at the least value that it can have is worth more than any gap that closes
+            known_end = not np.isnan(r.y).any() and optima.is_pinned(batch, points, r.y, solve)
+            r = r if known_end else branch.closely(c, reached=reached, reach=tied)
         met = ~np.isnan(r.y[:, 0])
     else:
         r = branch.search(c, solve, value_only=not tied)

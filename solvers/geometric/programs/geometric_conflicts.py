@@ -20,7 +20,7 @@ from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import BARE, FEASIBLE
 from solvers.geometric.kernel.gp_terms import Array, lagrangian, terms
-from solvers.geometric.programs import branch
+from solvers.geometric.programs import branch, nodes
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.why import any_of
@@ -64,10 +64,14 @@ def first_minimal(cases: Sequence[Oracle], *, why: bool = True) -> tuple[Bools, 
 
 
 def limit_names(problem: Problem) -> tuple[str, ...]:
-    """Names of all limits, in the order of the file; that a variable is discrete goes under its own name."""
+    """Names of all limits, in the order of the file; that a variable is discrete goes under its own name.
+
+    That what is counted is whole is nobody's limit.
+    """
     rows = [r for case in problem.cases or (problem,) for r in case.rows or ()]
     named = [r.key.name for r in rows if r.key.side != SIDE]
-    return tuple(dict.fromkeys([*named, *(v.name for v in problem.variables if v.discrete)]))
+    discrete = [v.name for v in problem.variables if v.discrete and not v.decision.count]
+    return tuple(dict.fromkeys([*named, *discrete]))
 
 
 def whose(batch: Batch, names: tuple[str, ...]) -> NDArray[np.int64]:
@@ -160,7 +164,10 @@ class Oracle:
         self._whose = whose(batch, names)
         self._near, self._far = (_boxed(b, points) for b in (batch, batch.farther()))
         c = self._near[0]
-        self._whole = np.array([n in {c.names[i] for i in c.allowed} for n in names], dtype=bool)
+        counts = {v.name for v in batch.problem.variables if v.decision.count}
+        self._counts = [i for i in c.allowed if c.names[i] in counts]
+        whole = {c.names[i] for i in c.allowed} - counts
+        self._whole = np.array([n in whole for n in names], dtype=bool)
         self._searched = bool(c.divisors or c.allowed)
         self.few = conflicts.FEW_SEARCHED if self._searched else conflicts.FEW_LIMITS
 
@@ -187,7 +194,7 @@ class Oracle:
             named = np.stack([(lam > 0)[:, self._whose == i].any(1) for i in range(len(self.names))], axis=1)
             members = np.where((sure & proved)[:, None], named, members)
         rest = np.flatnonzero(~sure)
-        if self._whole.any() and rest.size:
+        if self._near[0].allowed and rest.size:
             sure[rest] = self._search(self._far, rest, every[rest], SLACK).status == gp.INFEASIBLE
         return sure, members, self._met(r.y) if why else ()
 
@@ -200,7 +207,7 @@ class Oracle:
         for k, design in enumerate((y, *corners(c, self._problem))):
             held = gp.evaluate(c.exponents, c.logc, c.ptr, design)[:, 1:] <= FEASIBLE
             met = np.stack([held[:, self._whose == i].all(1) for i in range(len(self.names))], axis=1)
-            met[:, self._whole] &= k > 1
+            met[:, slice(None) if self._counts else self._whole] &= k > 1
             found.append(met & held[:, self._whose < 0].all(1, keepdims=True))
         return tuple(found)
 
@@ -234,14 +241,19 @@ class Oracle:
     ) -> Canonical:
         """Limits kept (points, names), with some slack, of the same numbers that have to be ``whole``."""
         c, wide = (divided.take(limits, points) for limits in box)
-        held = [i for i in c.allowed if whole and kept[0, self.names.index(c.names[i])]]
+        names = {n for n, there in zip(self.names, kept[0], strict=True) if there}
+        held = [i for i in c.allowed if whole and c.names[i] in names]
+        counts = [i for i in self._counts if whole and i not in held]
         low, high, logc = wide.low, wide.high, c.logc.copy()
         low[:, held], high[:, held] = c.low[:, held], c.high[:, held]
+        for i in counts:
+            # the first and the last whole number without the user's bounds
+            low[:, i], high[:, i] = nodes.allowed_ends(c.allowed[i], low[:, i], high[:, i])
         place = self._whose[c.row_of_term[1:] - 1]
         # what says which number a maximum is stays exact: slack there would come on top of the limits' own
         logc[:, 1:] -= np.where(place < 0, 0.0, np.log1p(slack))
         logc[:, 1:][(place >= 0) & ~kept[:, place]] = -np.inf
-        c = replace(c, logc=logc, low=low, high=high, allowed={i: c.allowed[i] for i in held})
+        c = replace(c, logc=logc, low=low, high=high, allowed={i: c.allowed[i] for i in (*held, *counts)})
         return divided.kept(c, [i < 0 or bool(kept[0, i]) for i in self._whose]) if self._searched else c
 
     def proof(self, kept: Bools) -> tuple[gp.Result, Array]:

@@ -102,12 +102,12 @@ def weighed(judged: Judged, attained: Sequence[Attained], *, numbers: bool = Tru
 
 def without_structure(judged: Judged, *, numbers: bool = True) -> Sensitivities:
     """Weigh optima whose equations are not ratios of posynomials, by differences of the model's own."""
-    d = sensitivity.numeric_duals(judged)
+    o, d = sensitivity.numeric_duals(judged)
     if not numbers or not d.known.any():
         return _sensitivities(judged, d, None)
-    straight = sensitivity.straight(d, sensitivity.slopes(None, judged, np.zeros((1, 0)), d.keys))
-    straight[:, ~d.known] = np.nan
-    return _sensitivities(judged, d, sensitivity.felt(judged, straight, straight))
+    ends = sensitivity.both_ways(o, d, sensitivity.slopes(None, judged, np.zeros((1, 0)), d.keys))
+    falling, rising = (np.where(d.known, end, np.nan) for end in ends)
+    return _sensitivities(judged, d, sensitivity.felt(judged, falling, rising))
 
 
 def attained(place: Place) -> Attained:
@@ -143,9 +143,9 @@ def at_rows(
 
 def _sensitivities(judged: Judged, d: Duals, felt: tuple[Array, sensitivity.Bools] | None) -> Sensitivities:
     rates = sensitivity.elasticities(judged, d.keys, np.where(d.known[:, None], d.value, np.nan))
-    apart = {
-        evaluation.label(key, judged.ratios): d.one_sided[:, k] & d.known for k, key in enumerate(d.keys)
-    }
+    told = {evaluation.label(key, judged.ratios): d.one_sided[:, k] & d.known for k, key in enumerate(d.keys)}
+    # a limit that has no row says nothing either way
+    apart = {label: told.get(label, np.zeros(judged.gap.size, bool)) for label in rates}
     names = [] if felt is None else sensitivity.numbers(judged.question)
     worth, one_way = felt or ((), ())
     return Sensitivities(

@@ -79,6 +79,12 @@ def values_beside(logs: Array | None, y: Array, low: Array, high: Array) -> tupl
     return np.minimum(np.maximum(below, low), high), np.minimum(np.maximum(above, low), high)
 
 
+def allowed_ends(logs: Array | None, low: Array, high: Array) -> tuple[Array, Array]:
+    """Logarithms of the first and the last allowed value between two ends."""
+    everywhere = np.full(low.shape, -np.inf), np.full(low.shape, np.inf)
+    return values_beside(logs, low, *everywhere)[1], values_beside(logs, high, *everywhere)[0]
+
+
 def rounded(logs: Array | None, y: Array, low: Array, high: Array) -> tuple[Array, Array, Array]:
     """Logarithms of the allowed values that are nearest to exp(y), at or below it, at or above (``values_beside``)."""
     below, above = values_beside(logs, y, low, high)

@@ -7,7 +7,7 @@ designs that attain it are left. Among designs that are equally good the tie rul
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -121,12 +121,33 @@ def _settled_at_pinned_limits(
     Its multiplier is then boundless, and the slack that feasibility is granted would show in the objective. So the
     limit's own metric is minimised first and the objective among the designs that attain it, exactly.
     """
+    pinned = np.zeros(len(y), bool)
+    for least, own, reached in _attained_limits(batch, points, known, solve, strained):
+        stages = (goal, *ties.tie_goals(batch.problem, goal.name))
+        c = take(least.arrays, points[own])
+        at, first, _ = multipliers.sharpened(c, reached.y, solve, reached.alone)
+        found.put(own, ties.choose(least, points[own], at, stages, solve, first, after=1))
+        pinned[own] = True
+    return pinned
+
+
+def is_pinned(batch: Batch, points: Indices, y: Array, solve: Solver) -> bool:
+    """Whether a limit at the very least value that it can have holds the designs ``y`` of all points."""
+    known, _ = multipliers.at(take(batch.arrays, points), y, solve)
+    held = sum(own.size for _, own, _ in _attained_limits(batch, points, known, solve, STRAINED))
+    return held == points.size
+
+
+def _attained_limits(
+    batch: Batch, points: Indices, known: gp.Result, solve: Solver, strained: float
+) -> Iterator[tuple[Batch, Indices, branch.Searched]]:
+    """Go through the limits that leave only the designs which attain them: the batch that makes one least, where, and
+    what was found there.
+    """  # noqa: D205
     limits = np.array([key.side != SIDE for key in batch.keys], dtype=bool)
     force = np.where(limits, known.multipliers, 0.0)
     some = np.flatnonzero((force.max(1, initial=0.0) > strained) & (not batch.arrays.allowed))
-    pinned = np.zeros(len(y), bool)
     worst = force[some].argmax(1) if some.size else some
-    stages: Sequence[Goal] = (goal, *ties.tie_goals(batch.problem, goal.name)) if some.size else ()
     for k in sorted(set(worst.tolist())):  # np.unique would load numpy.ma
         own = some[worst == k]
         least = dataclasses.replace(batch, arrays=aimed(batch.arrays, int(k)))
@@ -134,10 +155,5 @@ def _settled_at_pinned_limits(
         reached = branch.search(c, solve, value_only=True, gap=ties.TIED_GAP)
         f = canon.values(c, reached.y)
         there = (f[:, 0] >= -INTERIOR_AT_LEAST) & (f[:, 1:].max(1, initial=-np.inf) <= FEASIBLE)
-        own, reached = own[there], reached.take(there)
-        if own.size:
-            at, first, _ = multipliers.sharpened(take(c, there), reached.y, solve, reached.alone)
-            chosen = ties.choose(least, points[own], at, stages, solve, first, after=1)
-            found.put(own, chosen)
-            pinned[own] = True
-    return pinned
+        if there.any():
+            yield least, own[there], reached.take(there)

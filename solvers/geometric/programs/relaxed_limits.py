@@ -27,7 +27,7 @@ from scenarios.question import Question
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch, geometric_conflicts
-from solvers.geometric.programs.nodes import values_beside
+from solvers.geometric.programs.nodes import allowed_ends
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.programs.tree import LOOSE
 from solvers.mechanisms import conflicts
@@ -119,16 +119,18 @@ def _rows(b: Batch, points: Indices, solve: Solver, ended: set[str] | None = Non
 def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     """The least ratio of a limit (see ``conflicts.Factor``).
 
-    A limit on a decided variable takes its bounds with it, and only where no allowed value helps that it is discrete.
+    A limit on a decided variable takes its bounds with it, and only where no allowed value helps that it is discrete,
+    which what is counted remains.
     """
     name = rows.c.keys[which].name
     own = rows.c.names.index(name) if name in rows.c.names else -1
+    is_count = any(d.name == name and d.count for d in rows.question.decide)
     goal = divided.aimed(rows.c, which)
     found, open_ones = np.full(len(goal.logc), np.inf), np.arange(len(goal.logc))
     for any_value in (False, True):
         found[open_ones] = _least_log_goal(rows, goal, open_ones, own, name, any_value=any_value)
         open_ones = open_ones[np.isposinf(found[open_ones])]
-        if own not in rows.c.allowed or not open_ones.size:
+        if own not in rows.c.allowed or is_count or not open_ones.size:
             break
     return np.asarray(np.exp(found))
 
@@ -175,9 +177,7 @@ def _box(b: Batch, points: Indices, own: int, *, any_value: bool) -> Box:
     if any_value:
         allowed.pop(own, None)
     if own in allowed:
-        everywhere = np.full(len(low), -np.inf), np.full(len(low), np.inf)
-        low[:, own] = values_beside(allowed[own], low[:, own], *everywhere)[1]
-        high[:, own] = values_beside(allowed[own], high[:, own], *everywhere)[0]
+        low[:, own], high[:, own] = allowed_ends(allowed[own], low[:, own], high[:, own])
     return low, high, allowed
 
 

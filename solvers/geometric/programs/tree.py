@@ -135,6 +135,8 @@ class _State:
     nodes: NDArray[np.int64]
     low: Array
     high: Array
+    y_slack: Array  # the best designs that need slack, beside worse ones that need none
+    value_slack: Array
     leaves: list[Nodes] = field(default_factory=list)
 
     def none(self) -> Bools:
@@ -169,6 +171,7 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
         c, c.tighter or c, by, wanted, np.full((count, n), np.nan), np.full(count, np.inf),
         np.zeros(count, bool), np.full(count, np.inf), np.zeros(count, np.int64),
         np.full((count, n), np.inf), np.full((count, n), -np.inf),
+        np.full((count, n), np.nan), np.full(count, np.inf),
     )  # fmt: skip
     if start is not None:
         _keep_better(s, np.arange(count), start)
@@ -255,8 +258,13 @@ def _searched(s: _State, waiting: Nodes) -> Searched:
     np.minimum.at(bound, left.point, left.bound)
     if s.wanted.reach:
         _note_reach(s, left)
+    # what is left may be a design that needs slack, which limits grant
+    by_slack = unsure & (s.value_slack <= bound + LOOSE)
+    unsure &= ~by_slack
+    y, value = np.where(by_slack[:, None], s.y_slack, s.y), np.where(by_slack, s.value_slack, s.value)
+    bound = np.minimum(bound, value)
     status = np.where(unsure & ~ended, FAILED, np.where(none, INFEASIBLE, OPTIMAL)).astype(np.int8)
-    return Searched(status, s.y, s.value, np.where(ended, -np.inf, bound), s.low, s.high, s.nodes)
+    return Searched(status, y, value, np.where(ended, -np.inf, bound), s.low, s.high, s.nodes)
 
 
 def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple[Nodes, Relaxed]:
@@ -381,6 +389,8 @@ def _keep_better(s: _State, points: Indices, y: Array) -> None:
     gain = np.where(alike, f[:, 0] < s.value[points], strict)
     at = points[gain]
     s.y[at], s.value[at], s.strict[at] = y[gain], f[gain, 0], strict[gain]
+    needs = ~strict & s.strict[points] & (f[:, 0] < s.value_slack[points])
+    s.y_slack[points[needs]], s.value_slack[points[needs]] = y[needs], f[needs, 0]
 
 
 def _children(s: _State, nodes: Nodes, relaxed: Relaxed) -> Nodes:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE, Pair, log_ends
-from formulations.arithmetics.posynomial import ONE, Posynomial
+from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
 from formulations.problem import Goal, Kind, Problem, Row, Variable, kind_of
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
@@ -251,6 +251,8 @@ class Master:
         low: Any = math.inf
         high: Any = -math.inf
         for top, bottom in cuts:
+            if not (top.terms and bottom.terms):
+                raise NotPosynomial(f"the objective is 0 in a {self.asked.worlds.word} at every design")
             (least, most), (small, large) = log_ends(top, ends), log_ends(bottom, ends)
             low, high = np.minimum(low, least - large), np.maximum(high, most - small)
         low, high = np.maximum(low - 5.0, -680.0), np.minimum(high + 5.0, 680.0)

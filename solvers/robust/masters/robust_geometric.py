@@ -26,7 +26,7 @@ from formulations.grids.divided import take
 from formulations.problem import Kind, Row
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import Weighing
+from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.robust import Point, Posed
 from formulations.uncertainty.worlds import Array, Worlds
 from results.solution import Status
@@ -76,6 +76,8 @@ def minimise(asked: Posed, measure: Weighing, *, tied: bool = True) -> Found:
     ``tied``: settle ties by the rule, at the nominal numbers, and weigh limits. Raises NotPosynomial where the measure
     cannot be cut: a mean of ratios of sums.
     """
+    if measure == WORST and _is_nothing_somewhere(asked):
+        return _any_design(asked)
     return minimise_master(Master(asked, measure, robust.exact_goal(asked, measure)), tied=tied)
 
 
@@ -102,6 +104,27 @@ def minimise_master(master: Master, *, tied: bool = True) -> Found:
         _ranges_of_decided(asked, found),
         unweighed="" if elasticities else why,
     )
+
+
+def _is_nothing_somewhere(asked: Posed) -> bool:
+    """Whether what is maximised is 0 at every design in one of the worlds."""
+    goal = asked.goal
+    if goal is None or goal.sign > 0:
+        return False
+    there = [np.broadcast_to(c != 0, asked.worlds.size) for c in goal.numerator.terms.values()]
+    return not np.all(np.any(there, axis=0))
+
+
+def _any_design(asked: Posed) -> Found:
+    """What is said where the worst of the objective is 0, whatever the design."""
+    free = dataclasses.replace(asked, goal=None)
+    found = minimise(free, WORST)
+    if found.outcome.x is None:
+        return found
+    name = asked.worlds.nominal.objectives[0].name
+    text = f"{name} is 0 in a {asked.worlds.word} at every design"
+    outcome = dataclasses.replace(found.outcome, status=Status.OPTIMAL, bound=0.0, certificate=text)
+    return dataclasses.replace(found, outcome=outcome)
 
 
 def in_worlds(asked: Posed, rows: Sequence[Row]) -> Canonical:
