@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -368,15 +367,19 @@ def test_a_quantile_is_proved_by_programs_as_by_boxes(monkeypatch: pytest.Monkey
     assert two.objective == pytest.approx(found.objective, rel=1e-6)
 
 
-def test_a_boundary_between_conflicting_sets_takes_few_nodes():
+def test_a_boundary_between_conflicting_sets_takes_few_nodes(monkeypatch: pytest.MonkeyPatch):
     """Least energy is 0.28 % above its limit whatever else gives: without a level, 400 nodes did not tell."""
-    asked = dse.load("nbody_fewest_processors_within_time_and_energy", "balanced")
-    began = time.process_time()
-    found = dse.solve(asked)
+    calls, real = [], gp.solve
+
+    def counted(*given: Any, **more: Any) -> Any:
+        calls.append(1)
+        return real(*given, **more)
+
+    monkeypatch.setattr(gp, "solve", counted)
+    found = dse.solve(dse.load("nbody_fewest_processors_within_time_and_energy", "balanced"))
     assert found.conflicts == (("energy",),)
     assert found.conflict == {"energy": pytest.approx(7527.597904649248, rel=1e-6)}
-    # 17 s before; most of a second here
-    assert time.process_time() - began < 5.0
+    assert 0 < len(calls) <= 60
 
 
 def test_the_worst_of_several_terms_is_a_level_beside_a_limit_that_may_fail():
