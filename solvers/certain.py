@@ -330,11 +330,10 @@ def _evaluated_solution(question: Question) -> Solution:
     plain = {base_name(n): solution.limits[n].value for n in broken}
     own = {m.name for m in question.model.limits}
     would = {n: (v if n not in own else solution.limits[n].value) for n, v in plain.items()}
-    first = next(iter(would))
     return dataclasses.replace(
         solution,
         status=Status.INFEASIBLE,
-        conflict={first: would[first] if len(would) == 1 else None},
+        conflict={next(iter(would)): next(iter(would.values()))},
         conflicts=tuple((n,) for n in would),
         certificate="evaluated; a limit is broken",
     )

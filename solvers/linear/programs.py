@@ -50,7 +50,7 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
         return Settled(_unbounded(p, best.ray), {})
     if best.u is None:
         ended = _infeasible(p)
-        if ended.status is Status.INFEASIBLE:
+        if ended.status is Status.INFEASIBLE or p.integer.any():
             return Settled(ended, {})
         # what no design meets, and no proof excludes, may hold within the slack that limits are granted
         eased = milp.numbers(p, factors=dict.fromkeys([k for k in p.keys if k is not None], 1.0 + SLACK))

@@ -226,10 +226,6 @@ def _judge(plan: Layout, found: Judged, into: Mapping[str, Any]) -> None:
                 if needed is not None:
                     needed[..., i] = np.where(new, found.value(key), needed[..., i])
         broken |= new
-    if needed is not None and len(each) > 1:
-        # where another limit is broken too, none of them alone would do
-        several = sum(1 * np.asarray(missed) for missed in each.values()) > 1
-        needed[np.broadcast_to(several, clash.shape)] = np.nan
     clash[...] = np.where(broken, STATUS_CODES[Status.INFEASIBLE], STATUS_CODES[Status.EVALUATED])
     if plan.full:
         _explain(each, clash.shape, into)

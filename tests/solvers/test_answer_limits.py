@@ -3,7 +3,6 @@
 import dataclasses
 import math
 
-import numpy as np
 import pytest
 from balanced_nbody import BALANCED, LEAST, LINK, LINK_TIME, F, M, N, below, energy, nbody
 
@@ -230,24 +229,6 @@ def test_a_machine_without_any_cost_is_answered_without_a_warning(goal: str) -> 
     efficient = (Limit("efficiency", minimum=1.0),)
     s = answer(Question(models.get("roofline"), given, decide, (Objective(goal),), efficient))
     assert (s.status, s.objective) == (Status.OPTIMAL, 0.0)
-
-
-@pytest.mark.parametrize("several", [False, True])
-def test_no_value_would_do_alone_where_two_limits_are_broken_by_numbers_that_are_given(several: bool) -> None:
-    """A deadline that would do was named beside an energy that is broken whatever the deadline is."""
-    source = {
-        "model": "nbody",
-        "machine": "balanced",
-        "given": {"bodies": 1e5, "flops_per_pair": 10.0, "processors": 100.0, "memory": 5000.0},
-        "limits": {"time": {"max": 0.1}} | ({"energy": {"max": 1.0}} if several else {}),
-    }
-    found = dse.solve(source)
-    assert found.status is Status.INFEASIBLE
-    assert found.conflict == {"time": None if several else pytest.approx(found.metrics["time"])}
-    most = {"most": {"path": "limits.time.max", "values": [0.1, 0.2]}}
-    swept = dse.sweep(source | {"sweep": most}, progress=False)
-    would = swept.would_do.sel(limit="time").values
-    assert np.isnan(would).all() if several else would == pytest.approx(found.metrics["time"])
 
 
 def test_a_limit_at_the_value_that_would_do_takes_no_search_to_the_last_node() -> None:

@@ -34,7 +34,7 @@ from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 from solvers.outcome import INFEASIBLE, OPTIMAL
 from solvers.patterns import Bools, Indices
-from solvers.robust.masters import at_points
+from solvers.robust.masters import at_points, robust_caps
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.masters.levels import FARTHEST, giving, that_may_fail, without_failing
 from solvers.robust.masters.master import WORLD_BROKEN, Master, along
@@ -288,15 +288,19 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: 
     asked, goal, shape = master.asked, master.exact, (master.count, master.asked.worlds.size)
     pairs = [(ONE, ONE) if goal is None else (along(goal.numerator), along(goal.denominator))]
     pairs += [(r.numerator, r.denominator) for r in asked.rows]
+    caps = [(cap.key, robust_caps.exact(asked, cap)) for cap in asked.worlds.caps]
+    pairs += [(mean, ONE) for _, mean in caps if mean is not None]
     # no proof may rest on an end that only a search has
     box = canon.boxes(asked.variables, shape[:1], far=True)
-    names, keys = tuple(v.name for v in asked.variables), tuple(r.key for r in asked.rows)
+    names = tuple(v.name for v in asked.variables)
+    keys = (*(r.key for r in asked.rows), *(key for key, _ in caps))
     c = canon.arrays(names, pairs, keys, *box, shape)
     fixed = [
         k
         for k, r in enumerate(asked.rows, 1)
         if robust.certain(r.numerator) and robust.certain(r.denominator)
     ]
+    fixed += range(len(asked.rows) + 1, len(keys) + 1)
     groups = [(n.may_fail, [k for k, key in enumerate(keys, 1) if key.name in n.names]) for n in chances]
     together = {k for _, rows in groups for k in rows}
     groups += [(0, [k]) for k in range(1, len(keys) + 1) if k not in together and k not in fixed]

@@ -24,6 +24,7 @@ from formulations.uncertainty.robust import Point, Posed
 from formulations.uncertainty.wanted import Chance
 from scenarios.question import Decision
 from solvers.patterns import Bools
+from solvers.robust.masters import robust_caps
 from solvers.robust.masters.master import EASED, MEASURE, Master
 
 FACTOR = Posynomial({((EASED, 1.0),): 1.0})
@@ -52,10 +53,18 @@ def takes(master: Master, chances: Sequence[Chance]) -> bool:
     pairs = [(r.numerator, r.denominator) for r in asked.rows]
     return not chances or (
         not master.takes_cuts
-        and not asked.worlds.caps
+        and _are_rows(master)
         and asked.worlds.counted is None
         and len(set(names)) == len(names)
         and all(bottom.is_monomial and not robust.has_maxima(top) for top, bottom in pairs)
+    )
+
+
+def _are_rows(master: Master) -> bool:
+    """Whether limits on measures, if any, are rows of one question: means of posynomials. Raises NotPosynomial."""
+    caps = master.asked.worlds.caps
+    return not caps or (
+        master.count == 1 and all(robust_caps.exact(master.asked, cap) is not None for cap in caps)
     )
 
 

@@ -147,8 +147,9 @@ class Master:
                     cut = robust.row_at(self.asked, row, i, x)
                     found |= self._hold(row.key, (cut.numerator, cut.denominator), i, broken)
         for cap in self.asked.worlds.caps:
-            if first or not at.ratios[cap.key][0] <= 1 + WORLD_BROKEN:
-                values = at.metrics[cap.name][: self.asked.worlds.count_of(cap.name)]
+            # of one question, whose arrays may have a dimension for its point
+            if first or not np.ravel(at.ratios[cap.key])[0] <= 1 + WORLD_BROKEN:
+                values = np.ravel(at.metrics[cap.name])[: self.asked.worlds.count_of(cap.name)]
                 cut = robust_caps.row(self.asked, cap, x, values)
                 found |= self._hold(cap.key, (cut.numerator, cut.denominator), none, every)
         return found
