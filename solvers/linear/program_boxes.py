@@ -44,6 +44,8 @@ MOST_FREE_NUMBERS = 3
 MOST_TRIED = 10
 """Sets of as many numbers of which it is tried whether a program depends on them alone."""
 MOST_BOXES_OF_NUMBERS = 2000
+FEW_BOXES = 200
+"""The same where only a design is sought, as conflicts ask many times."""
 MOST_POINTS = 64
 """Values of whole and listed numbers that are all tried."""
 HALVED_TOGETHER = 16
@@ -159,6 +161,7 @@ def _ends(question: Question, d: Decision) -> _Ends:
     if d.values is not None:
         inside = [v for v in d.values if ends[0] <= v <= ends[1]]
         ends = (min(inside), max(inside)) if inside else ends
+        searched = d.endless or not inside
     elif d.integer:
         ends = math.ceil(ends[0]), math.floor(ends[1])
     return _Ends(max(ends[0], box.low, LEAST_END), ends[1], searched or ends[0] > ends[1])
@@ -308,12 +311,9 @@ def _minimised(split: _Split) -> Outcome | None:
     s.learn(np.array(list(itertools.product(*zip(split.low, split.high, strict=True)))))
     s.keep(low, high, s.bounds(low, high, np.array([-math.inf])))
     deadline, wanted = time.monotonic() + SEARCH_SECONDS, bool(split.question.objectives)
-    while (
-        len(s.bound)
-        and s.boxes < MOST_BOXES_OF_NUMBERS
-        and time.monotonic() < deadline
-        and (wanted or s.t is None)
-    ):
+    # between ends of a search nothing can be refuted
+    most = FEW_BOXES if split.searched else MOST_BOXES_OF_NUMBERS
+    while len(s.bound) and s.boxes < most and time.monotonic() < deadline and (wanted or s.t is None):
         s.halve(np.argsort(s.bound, kind="stable")[:HALVED_TOGETHER])
     return _outcome(s)
 
