@@ -311,8 +311,7 @@ def _minimised(split: _Split) -> Outcome | None:
     s.learn(np.array(list(itertools.product(*zip(split.low, split.high, strict=True)))))
     s.keep(low, high, s.bounds(low, high, np.array([-math.inf])))
     deadline, wanted = time.monotonic() + SEARCH_SECONDS, bool(split.question.objectives)
-    # between ends of a search nothing can be refuted
-    most = FEW_BOXES if split.searched else MOST_BOXES_OF_NUMBERS
+    most = MOST_BOXES_OF_NUMBERS if wanted else FEW_BOXES
     while len(s.bound) and s.boxes < most and time.monotonic() < deadline and (wanted or s.t is None):
         s.halve(np.argsort(s.bound, kind="stable")[:HALVED_TOGETHER])
     return _outcome(s)
