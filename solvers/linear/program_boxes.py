@@ -323,7 +323,7 @@ def _outcome(s: _Search) -> Outcome | None:
         if left < math.inf or s.of.searched:
             return None
         names = ", ".join(d.name for d in s.of.numbers)
-        text = f"no design with any {names}, by bounds of programs in which every limit may give ({s.boxes} boxes)"
+        text = f"no design with any {names}, by bounds of programs in which every limit may give (boxes: {s.boxes})"
         return Outcome(Status.INFEASIBLE, certificate=text, solver=programs.SOLVER)
     t = _smallest_as_good(s, s.t)
     asked = s.of.at(dict(zip((d.name for d in s.of.numbers), t.tolist(), strict=True)))
@@ -338,7 +338,7 @@ def _outcome(s: _Search) -> Outcome | None:
     bound = min(left, s.best)
     closed = s.best - bound <= s.of.question.gap * abs(s.best)
     text = (
-        f"branch and bound over {', '.join(d.name for d in s.of.numbers)} ({s.boxes} boxes), each box bounded by the "
+        f"branch and bound over {', '.join(d.name for d in s.of.numbers)} (boxes: {s.boxes}), each box bounded by the "
         f"program with the least coefficients that it has there; {programs.proof(p)}"
     )
     status = Status.OPTIMAL if closed else Status.FEASIBLE
