@@ -2,34 +2,49 @@
 
 ``power = { within = 0.05 }`` asks for at most 5 % more than the least power that all other limits allow, those with
 ``within`` left aside, whatever is chosen among names. Towards which side a metric is better ``better.larger`` says.
+
+What another number is worth goes through such a limit, too: as it moves the optimum a, the limit moves with it, so
+
+    d log objective / d log number = (the same with a held) + d log objective / d log limit * d log a / d log number.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from dse.quantities import show
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.canonical import Array
+from formulations.evaluation import bounds, label
+from formulations.row_keys import RowKey
 from results.solution import Solution, Status
 from scenarios.better import larger
 from scenarios.question import Limit, Objective, Question
 from scenarios.sizes import unit_in_question
+from solvers.mechanisms.sensitivity import LEAST_SENSITIVITY
+from solvers.patterns import Bools
 
 PROVED = (Status.OPTIMAL, Status.EVALUATED)
+CANCELLED = 1e-6
+"""Of two rates, as a part of them: what is left of their sum is what multipliers and differences are off by."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
     """A question with plain limits only; ``words``: where its anchors lie, ``proved``: whether all of them are proved.
 
-    ``refusal``: instead, the answer to the question for an optimum that is not there: without it no design is.
+    ``optima``: the answers that its limits move with, by the limits' names. ``refusal``: instead, the answer to the
+    question for an optimum that is not there: without it no design is.
     """
 
     question: Question
+    optima: Mapping[str, Solution] = dataclasses.field(default_factory=dict)
     words: str = ""
     proved: bool = True
     refusal: Solution | None = None
@@ -44,7 +59,7 @@ def anchored(question: Question, solve: Callable[[Question], Solution]) -> Ancho
     """Find the optimum of each metric that a limit is tied to, by ``solve``, and write the limits with numbers."""
     if not has_anchors(question):
         return Anchored(question)
-    found: dict[str, float] = {}
+    found: dict[str, Solution] = {}
     words: list[str] = []
     proved = True
     for limit in (x for x in question.limits if x.within is not None):
@@ -54,9 +69,26 @@ def anchored(question: Question, solve: Callable[[Question], Solution]) -> Ancho
         if best.status not in (*PROVED, Status.FEASIBLE) or value is None or not math.isfinite(value):
             return Anchored(question, refusal=_answer_without_anchor(limit, maximize, best))
         proved &= best.status in PROVED
-        found[limit.name] = value
+        found[limit.name] = best
         words.append(_anchor_text(question, limit, value, maximize, best))
-    return Anchored(written(question, found.__getitem__), "; ".join(words), proved)
+    plain = written(question, lambda name: found[name].objective)
+    others = {RowKey(name, "max") for name, (_, high) in bounds(plain).items() if high is not None}
+    moving = {label(key, others): found[key.name] for key in _tied_ends(question, plain)}
+    return Anchored(plain, moving, "; ".join(words), proved)
+
+
+def _tied_ends(question: Question, plain: Question) -> list[RowKey]:
+    """The ends of limits that move with an optimum: not those where an end of the limit itself is stricter."""
+    sides = [("min" if larger(question, x.name) else "max") for x in question.limits]
+    return [
+        RowKey(old.name, side)
+        for old, new, side in zip(question.limits, plain.limits, sides, strict=True)
+        if old.within is not None and _end(new, side) != _end(old, side)
+    ]
+
+
+def _end(limit: Limit, side: str) -> float | None:
+    return limit.minimum if side == "min" else limit.maximum
 
 
 def alone(question: Question, name: str) -> Question:
@@ -102,7 +134,9 @@ def _answer_without_anchor(limit: Limit, maximize: bool, best: Solution) -> Solu
 
 
 def answered(
-    question: Question, solve: Callable[[Question], Solution], last: Callable[[Question], Solution]
+    question: Question,
+    solve: Callable[[Question], Solution],
+    last: Callable[[Question], Solution],
 ) -> Solution:
     """Answer a question with such limits: ``solve`` for each anchor, ``last`` for the question itself."""
     at = anchored(question, solve)
@@ -118,4 +152,75 @@ def promised(at: Anchored, solution: Solution) -> Solution:
     if not at.proved and status in (Status.OPTIMAL, Status.INFEASIBLE):
         # another anchor would be another question
         status = Status.FEASIBLE if status is Status.OPTIMAL else Status.ERROR
-    return dataclasses.replace(solution, status=status, certificate=text)
+    return _with_moving_limits(at, dataclasses.replace(solution, status=status, certificate=text))
+
+
+def _with_moving_limits(at: Anchored, solution: Solution) -> Solution:
+    """Return an answer whose sensitivities are those of the question: its limits move with their optima.
+
+    Where the answer next changes is told of the limits that move only: of others it was found with these in place.
+    """
+    limits, labels, names = dict(solution.limits), list(solution.limits), list(solution.parameters)
+    names += [n for best in at.optima.values() for n in best.parameters if n not in names]
+    worth, parameters = _rates_of_limits(solution, labels), _rates_of_numbers(solution, names)
+    for tied, best in at.optima.items() if limits else ():
+        moving = worth.at([labels.index(tied)])
+        worth = through(worth, moving, _rates_of_limits(best, labels), relaxed=True)
+        parameters = through(parameters, moving, _rates_of_numbers(best, names), relaxed=False)
+    for name, rate, apart in zip(labels, worth.value.tolist(), worth.apart.tolist(), strict=True):
+        told = dataclasses.replace(
+            limits[name], elasticity=None if math.isnan(rate) else rate, one_sided=apart
+        )
+        still = name in at.optima or not at.optima
+        limits[name] = told if still else dataclasses.replace(told, next_change=None, next_objective=None)
+    felt = {n: v for n, v in zip(names, parameters.value.tolist(), strict=True) if abs(v) > LEAST_SENSITIVITY}
+    one_sided = tuple(
+        n for n, apart in zip(names, parameters.apart.tolist(), strict=True) if apart and n in felt
+    )
+    return dataclasses.replace(solution, limits=limits, parameters=felt, one_sided=one_sided)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Percent of an objective per percent of some numbers (..., N), NaN where unknown.
+
+    ``apart``: where that holds one way only, for relaxing a limit or for what betters the objective.
+    """
+
+    value: Array
+    apart: Bools
+
+    def at(self, places: Sequence[int]) -> Rates:
+        """Return those of some numbers."""
+        return Rates(self.value[..., places], self.apart[..., places])
+
+
+def through(own: Rates, tied: Rates, optimum: Rates, *, relaxed: bool) -> Rates:
+    """Add to rates of a question with its limits in place what goes through a limit that moves with an optimum.
+
+    ``tied`` (..., 1): of that limit; ``optimum``: of what it moves with. ``relaxed``: the numbers are limits, and
+    what holds one way only is meant for relaxing all of them; else it may be meant for opposite changes. NaN where the
+    limit itself would have to be moved the other way.
+    """
+    felt = (tied.value != 0) & (optimum.value != 0)
+    opposite = tied.apart if relaxed else tied.apart | own.apart | optimum.apart
+    with np.errstate(invalid="ignore"):
+        moved = tied.value * optimum.value
+        value = np.where(felt, own.value + moved, own.value)
+        nothing = np.abs(value) <= CANCELLED * np.abs(moved)
+    value = np.where(felt & nothing, 0.0, value)
+    return Rates(np.where(felt & opposite, np.nan, value), own.apart | (felt & optimum.apart))
+
+
+def _rates_of_limits(solution: Solution, labels: Sequence[str]) -> Rates:
+    """Those of limits, 0 of one that the question does not have."""
+    states = [solution.limits.get(name) for name in labels]
+    value = [0.0 if s is None else math.nan if s.elasticity is None else s.elasticity for s in states]
+    return Rates(np.array(value), np.array([s is not None and s.one_sided for s in states], bool))
+
+
+def _rates_of_numbers(solution: Solution, names: Sequence[str]) -> Rates:
+    """Those of given numbers, 0 of those that are not felt."""
+    known = solution.parameters or any(s.elasticity is not None for s in solution.limits.values())
+    value = [solution.parameters.get(n, 0.0 if known else math.nan) for n in names]
+    return Rates(np.array(value), np.array([n in solution.one_sided for n in names], bool))

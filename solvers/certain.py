@@ -40,7 +40,7 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False) 
         solution = anchors.answered(
             question,
             lambda q: answer(q, neighbours=False),
-            lambda q: answer(q, neighbours=neighbours),
+            lambda q: answer(q, neighbours=neighbours, brief=brief),
         )
         solution = dataclasses.replace(solution, seconds=time.perf_counter() - began)
         return called_by_name(question, solution, units(question))

@@ -19,7 +19,9 @@ from formulations import handover
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region
 from results.dataset import STATUS_CODES, Arrays, Layout, layout, only
+from results.explained_layout import PARAMETER
 from results.solution import Status
+from results.variables import LIMIT
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import anchors
@@ -28,25 +30,30 @@ from solvers.many_points.offers import Choice, Path
 
 NO_OPTIMUM = "a limit is within a share of an optimum that is not found"
 BOTH = "a limit within a share of an optimum that has an end of its own, too"
-OF_ANCHORS = ("objective", "bound", "gap", "status", "binding", "would_do")
+OF_ANCHORS = frozenset({"objective", "bound", "gap", "status", "binding", "would_do"})
 """What is kept of the optima that limits are tied to."""
+RATES = {"elasticity": LIMIT, "sensitivity": PARAMETER}
+"""What else is kept of them where it is kept of the answers, and along what."""
+APART = "{}_one_sided"
+UNKNOWN = -1
 BLOCKS_KNOWN = 8
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What answers the grid whose objective is the metric of one limit; ``plan``: what is kept of it."""
+    """What answers the grid whose objective is the metric of one limit; ``plan``: all that can be kept of it."""
 
     path: Path
     plan: Layout
 
-    def found(self, region: Region) -> tuple[Arrays, Mask]:
-        """Return the answers of a block, and the points that are left over."""
+    def found(self, region: Region, names: frozenset[str]) -> tuple[Arrays, Mask]:
+        """Return some variables of the answers of a block, and the points that are left over."""
+        plan = only(self.plan, names)
         if all(s.step in (None, 1) for s in region):
-            return self.path.solve(self.plan, region)
+            return self.path.solve(plan, region)
         part = self.path.part([np.arange(s.start, s.stop, s.step) for s in region])
-        return part.solve(self.plan, tuple(slice(0, n) for n in over_grid.sides(region)))
+        return part.solve(plan, tuple(slice(0, n) for n in over_grid.sides(region)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +66,8 @@ class Anchors:
     """
 
     every: Mapping[str, Anchor]
-    known: dict[tuple[tuple[int, int, int], ...], dict[str, tuple[Arrays, Mask]]] = field(
-        default_factory=dict
+    known: dict[tuple[tuple[int, int, int], ...], tuple[frozenset[str], dict[str, tuple[Arrays, Mask]]]] = (
+        field(default_factory=dict)
     )
     first: Mapping[str, float] = field(default_factory=dict)
     shape: tuple[int, ...] = ()
@@ -77,16 +84,16 @@ class Anchors:
         value, there = arrays["objective"], (arrays["status"] == OPTIMAL) & ~left
         return np.where(there, value, float(value[there].flat[0]) if there.any() else 1.0)
 
-    def found(self, region: Region) -> dict[str, tuple[Arrays, Mask]]:
-        """Return the optima of a block."""
+    def found(self, region: Region, names: frozenset[str] = OF_ANCHORS) -> dict[str, tuple[Arrays, Mask]]:
+        """Return the optima of a block, at least these variables of their answers."""
         key = tuple((int(s.start), int(s.stop), int(s.step or 1)) for s in region)
-        if key not in self.known:
-            found = {name: a.found(region) for name, a in self.every.items()}
+        kept, found = self.known.get(key, (frozenset[str](), {}))
+        if not names <= kept:
+            found = {name: a.found(region, names) for name, a in self.every.items()}
             while len(self.known) >= BLOCKS_KNOWN:
                 self.known.pop(next(iter(self.known)), None)
-            self.known[key] = found
-            return found
-        return self.known[key]
+            self.known[key] = names, found
+        return found
 
     def part(self, places: Sequence[NDArray[np.int64]]) -> Anchors:
         """Return the optima at some places along each axis."""
@@ -126,16 +133,48 @@ class ByAnchor:
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
         """Answer a block."""
+        rates = {n for what in RATES for n in (what, APART.format(what))}
+        kept = OF_ANCHORS | (rates & {v.name for v in plan.variables})
+        found = self.tied.found(region, kept)
         arrays, left = self.last.solve(plan, region)
-        for anchor, (own, missed) in zip(
-            self.tied.every.values(), self.tied.found(region).values(), strict=True
-        ):
+        _put_rates(arrays, plan, {n: (a, only(self.tied.every[n].plan, kept)) for n, (a, _) in found.items()})
+        for anchor, (own, missed) in zip(self.tied.every.values(), found.values(), strict=True):
             none = (own["status"] == INFEASIBLE) & ~missed
-            _put_conflicts(arrays, plan, own, anchor.plan, none)
+            _put_conflicts(arrays, plan, own, only(anchor.plan, kept), none)
             unknown = missed | ~np.isin(own["status"], [OPTIMAL, INFEASIBLE])
             handover.hand_over(NO_OPTIMUM, int(np.count_nonzero(unknown & ~left)))
             left = (left & ~none) | unknown
         return arrays, left
+
+
+def _put_rates(arrays: Arrays, plan: Layout, optima: Mapping[str, tuple[Arrays, Layout]]) -> None:
+    """Add what goes through limits that move with their optima; these by the limits' names, with their layouts."""
+    for what in (name for name in RATES if name in arrays):
+        labels = plan.labels[RATES[what]]
+        worth = _rates(arrays, plan, what, labels)
+        for name, (found, kept) in optima.items():
+            moving = _rates(arrays, plan, "elasticity", [name])
+            optimum = _rates(found, kept, what, labels)
+            worth = anchors.through(worth, moving, optimum, relaxed=what == "elasticity")
+        arrays[what][...] = worth.value
+        if APART.format(what) in arrays:
+            arrays[APART.format(what)][...] = np.where(np.isnan(worth.value), UNKNOWN, worth.apart)
+
+
+def _rates(arrays: Arrays, plan: Layout, what: str, labels: Sequence[str]) -> anchors.Rates:
+    """Return what is kept of rates of these names, 0 of limits that are not there and of numbers that are not felt."""
+    own = plan.labels.get(RATES[what], ())
+    shape = (*arrays["status"].shape, len(labels))
+    value, apart = np.zeros(shape), np.zeros(shape, bool)
+    for i, label in enumerate(labels):
+        if label in own:
+            value[..., i] = arrays[what][..., own.index(label)]
+            if APART.format(what) in arrays:
+                apart[..., i] = arrays[APART.format(what)][..., own.index(label)] == 1
+    if what == "sensitivity":
+        known = np.isfinite(arrays["elasticity"]).any(-1, keepdims=True)
+        value = np.where(np.isnan(value) & known, 0.0, value)
+    return anchors.Rates(value, apart)
 
 
 def _put_conflicts(arrays: Arrays, plan: Layout, own: Arrays, kept: Layout, none: Mask) -> None:
@@ -169,7 +208,7 @@ def chosen(grid: Grid, choose: Callable[[Grid], Choice]) -> Choice:
         path = choices[-1].path
         if path is None:
             return choices[-1]
-        found[name] = Anchor(path, only(layout(alone), set(OF_ANCHORS)))
+        found[name] = Anchor(path, layout(alone, full=True))
     optima = Anchors(found)
     first = tuple(slice(0, 1) for _ in grid.shape)
     start = {name: float(optima.optima(name, first).flat[0]) for name in found}

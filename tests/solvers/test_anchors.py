@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dse
@@ -123,6 +124,48 @@ def test_points_of_a_sweep_have_their_anchors_together():
         assert float(here.processors) == pytest.approx(alone.variables["processors"], rel=1e-6)
         state = dict(zip(here.limit.values.tolist(), here.elasticity.values.tolist(), strict=True))
         assert state["power"] == pytest.approx(alone.limits["power"].elasticity, rel=1e-4)
+
+
+def test_sensitivities_go_through_the_optimum_that_a_limit_moves_with():
+    """The least power P has energy E = P T at the deadline T, so 5 % more of it needs T / 1.05, whatever the work.
+
+    Sensitivities of the power limit alone say that twice the bodies take four times as long.
+    """
+    limits = {"time": {"max": 10.0}, "power": {"within": 0.05}}
+    found = solved(limits=limits)
+    assert found.objective == pytest.approx(10.0 / 1.05, rel=1e-5)
+    # what memory costs is 1e-6 of the energy
+    assert found.limits["time"].elasticity == pytest.approx(1.0, abs=1e-5)
+    assert found.limits["power"].elasticity == pytest.approx(-1.0, abs=1e-5)
+    assert all(abs(found.parameters.get(n, 0.0)) < 1e-5 for n in QUESTION["given"])
+    sweep = {"bodies": {"path": "given.bodies", "values": [1e6, 2e6]}}
+    for depth in ("limits", "full"):
+        swept = dse.sweep(
+            dse.load({**QUESTION, "limits": limits, "sweep": sweep}), progress=False, depth=depth
+        )
+        assert swept.attrs["left_over"] == "{}"
+        worth = dict(zip(swept.limit.values.tolist(), swept.elasticity.values.T, strict=True))
+        assert worth["time"] == pytest.approx(1.0, abs=1e-5)
+        assert worth["power"] == pytest.approx(-1.0, abs=1e-5)
+    felt = dict(zip(swept.given_number.values.tolist(), swept.sensitivity.values.T, strict=True))
+    assert all(np.nanmax(np.abs([*felt[n], 0.0])) < 1e-5 for n in QUESTION["given"])
+
+
+def test_sensitivities_go_through_what_is_better_the_larger_it_is():
+    """The most performance within a power cap takes all of it, so 80 % of it take a power that moves with the cap."""
+    limits = {"power": {"max": 3e4}, "performance": {"within": 0.2}}
+    found = solved(objective={"minimize": "power"}, limits=limits)
+    assert found.objective < 0.81 * 3e4
+    # how messages are cut moves with the number of processors: 1e-4 of the power
+    assert found.limits["power"].elasticity == pytest.approx(1.0, abs=1e-3)
+    assert found.limits["performance"].elasticity == pytest.approx(1.0, abs=1e-3)
+
+
+def test_where_whole_numbers_next_change_is_told_of_the_moving_limit_alone():
+    decide = {"processors": {"max": 4096, "integer": True}, "memory": {}}
+    found = solved(decide=decide, limits={"time": {"max": 10.0}, "power": {"within": 0.05}})
+    assert found.limits["power"].next_change is not None
+    assert found.limits["time"].next_change is None
 
 
 def test_an_anchor_without_proof_leaves_no_proof(monkeypatch: pytest.MonkeyPatch):
