@@ -31,7 +31,7 @@ from solvers.mechanisms.sensitivity import LEAST_SENSITIVITY
 from solvers.patterns import Bools
 
 PROVED = (Status.OPTIMAL, Status.EVALUATED)
-CANCELLED = 1e-6
+CANCELLED_RATES = 1e-6
 """Of two rates, as a part of them: what is left of their sum is what multipliers and differences are off by."""
 
 
@@ -207,7 +207,7 @@ def through(own: Rates, tied: Rates, optimum: Rates, *, relaxed: bool) -> Rates:
     with np.errstate(invalid="ignore"):
         moved = tied.value * optimum.value
         value = np.where(felt, own.value + moved, own.value)
-        nothing = np.abs(value) <= CANCELLED * np.abs(moved)
+        nothing = np.abs(value) <= CANCELLED_RATES * np.abs(moved)
     value = np.where(felt & nothing, 0.0, value)
     return Rates(np.where(felt & opposite, np.nan, value), own.apart | (felt & optimum.apart))
 

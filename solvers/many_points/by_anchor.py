@@ -35,7 +35,7 @@ OF_ANCHORS = frozenset({"objective", "bound", "gap", "status", "binding", "would
 RATES = {"elasticity": LIMIT, "sensitivity": PARAMETER}
 """What else is kept of them where it is kept of the answers, and along what."""
 APART = "{}_one_sided"
-UNKNOWN = -1
+NO_RATE = -1
 BLOCKS_KNOWN = 8
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 
@@ -158,7 +158,7 @@ def _put_rates(arrays: Arrays, plan: Layout, optima: Mapping[str, tuple[Arrays, 
             worth = anchors.through(worth, moving, optimum, relaxed=what == "elasticity")
         arrays[what][...] = worth.value
         if APART.format(what) in arrays:
-            arrays[APART.format(what)][...] = np.where(np.isnan(worth.value), UNKNOWN, worth.apart)
+            arrays[APART.format(what)][...] = np.where(np.isnan(worth.value), NO_RATE, worth.apart)
 
 
 def _rates(arrays: Arrays, plan: Layout, what: str, labels: Sequence[str]) -> anchors.Rates:
