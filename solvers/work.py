@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from formulations.problem import Kind, Problem, formulate
+from formulations.programs.program import is_linear
 from scenarios.question import Question, Search, combinations
 from scenarios.sweep.grids import Grid
 from scenarios.uncertainty.promises import promises
@@ -80,6 +81,8 @@ def _class(problem: Problem) -> str:
         return f"{problem.kind.value} with maxima"
     if whole and problem.rows is None and problem.program is None:
         return "list"
+    if problem.rows is None and problem.program is None and is_linear(problem.question):
+        return "boxes"
     mixed = problem.kind is Kind.MILP and not whole
     return f"mixed {problem.kind.value}" if mixed else problem.kind.value
 
