@@ -24,6 +24,7 @@ from results.solution import Solution, Status
 from results.telling.limits import base_name
 from scenarios.question import HALVINGS, TIES, Objective, Question
 from solvers.answer import answer
+from solvers.designs import as_good
 from solvers.fronts import levels
 from solvers.fronts.asking import Measure, at_level
 from solvers.fronts.levels import Found, Levels, Support
@@ -321,6 +322,10 @@ class Search:
         """Whether another design may be as good for ``goal``, and better for ``other``."""
         if self._by is not None:
             return self._loose is None or self._loose(found, other)
+        reached = [a.objective for a in found.alternatives if a.objective is not None]
+        if found.objective is not None and sum(as_good(v, found.objective) for v in reached) > 1:
+            # of choices that are as good the first one is handed out, or what the file's own order of ties prefers
+            return True
         if found.solver == interval.SOLVER and not self.discrete:
             # intervals do not tell what is not unique, nor go by the order of ties
             return loose(found, other)

@@ -24,6 +24,7 @@ NBODY: dict[str, Any] = {
     "decide": {"processors": {"max": 65536}, "memory": {}},
     "objective": {"minimize": ["energy", "time"]},
 }
+WORK = {"flops_in_all": "flops * processors"}
 # relative; solves are exact to 1e-9, ends are taken within 1e-9 of the other objective
 EXACT = 1e-6
 
@@ -372,3 +373,21 @@ def test_what_intervals_leave_open_is_settled_by_the_other_objective():
     front = dse.front({**question, "objective": {"minimize": ["memory", "energy_delay"]}}, progress=False)
     assert front.energy_delay.values.min() == pytest.approx(least, rel=EXACT)
     assert front["machine.leakage_power"].values == pytest.approx(leakage["min"], rel=1e-5)
+
+
+@pytest.mark.parametrize("decide", [{}, {"processors": {"max": 65536}}])
+def test_machines_that_are_as_good_in_one_objective_are_told_apart_by_the_other(decide: dict[str, Any]):
+    """The work is the same on every machine: the front is the design of least energy of all."""
+    given = {**NBODY["given"], "memory": 20, **({} if decide else {"processors": 5000})}
+    question = {
+        **NBODY,
+        "given": given,
+        "decide": {**decide, "machine": {"values": ["balanced", "jaketown"]}},
+    }
+    del question["machine"]
+    one = dse.solve(dse.load({**question, "objective": {"minimize": "energy"}}))
+    assert one.variables["machine"] == "jaketown"
+    found = dse.front(
+        {**question, "objective": {"minimize": ["flops_in_all", "energy"]}, "define": WORK}, progress=False
+    )
+    assert found.energy.values.tolist() == pytest.approx([one.objective], rel=EXACT)
