@@ -99,7 +99,7 @@ def next_change(
 def _least_bound(problem: Problem, solution: Solution, key: RowKey, effort: Effort) -> float | None:
     """Where the limit has room now, the answer changes as soon as any better design fits: one more minimisation."""
     parts = problem.cases or (problem,)
-    now = _log_value(parts[0], solution)
+    now = _log_value(problem, solution)
     below = now - 2 * TIE - CHANGED * max(1.0, abs(now))
     found = side_by_side.run([partial(_least_of_case, part, key, below, effort) for part in parts])
     reached = [value for value in found if value is not None]
@@ -111,10 +111,11 @@ def _least_bound(problem: Problem, solution: Solution, key: RowKey, effort: Effo
 
 def _log_value(problem: Problem, solution: Solution) -> float:
     """What is minimised at the answer, in logs."""
-    assert problem.goal is not None, "only problems with a goal get here"
+    goal = (problem.cases or (problem,))[0].goal
+    assert goal is not None, "only problems with a goal get here"
     assert solution.objective is not None, "an answer with a goal has an objective"
-    size = solution.objective * math.log(2.0) if problem.goal.log2 else math.log(solution.objective)
-    return problem.goal.sign * size
+    size = solution.objective * math.log(2.0) if goal.log2 else math.log(solution.objective)
+    return goal.sign * size
 
 
 def _least_of_case(problem: Problem, key: RowKey, below: float, effort: Effort) -> float | None:
@@ -143,6 +144,11 @@ class _Trials:
         """The discrete values of the answer."""
         return self._discrete(self.solution.variables)
 
+    @property
+    def reached(self) -> float:
+        """What is minimised at the answer (in logs), which may need the slack that limits are granted."""
+        return _log_value(self.problem, self.solution)
+
     def first(self, reach: float, free: Mapping[str, float]) -> tuple[float, float] | None:
         """The value at which other discrete values first beat today's, each at their best, and the objective there.
 
@@ -157,7 +163,7 @@ class _Trials:
             # what is followed back is the first change more often than not
             inside = low + (high - low) * np.arange(1, SEARCHES + 1) / (SEARCHES + 1) if i else np.zeros(0)
             at = sorted({*inside.tolist(), max(high - RESOLVED / 2, (low + high) / 2)})
-            same = self._least(np.array(at), self.now)
+            same = np.minimum(self._least(np.array(at), self.now), self.reached)
             found = side_by_side.run([partial(self._beaten, t, v) for t, v in zip(at, same, strict=True)])
             better = next((i for i, f in enumerate(found) if f.y is not None), len(at))
             if self.effort.left <= 0 or any(f.status == branch.FAILED for f in found[:better]):
@@ -226,7 +232,7 @@ class _Trials:
         others = np.concatenate([np.tile(other, (at.size, 1)) for other, at in spans])
         today = np.broadcast_to(self.now, others.shape)
         same, better = self._least(np.tile(at, 2), np.concatenate([today, others])).reshape(2, -1)
-        ahead = np.where(np.isfinite(better), same - CHANGED - better, -np.inf)
+        ahead = np.where(np.isfinite(better), np.minimum(same, self.reached) - CHANGED - better, -np.inf)
         ends = np.cumsum([at.size for _, at in spans])[:-1]
         return list(zip(np.split(ahead, ends), np.split(better, ends), strict=True))
 
