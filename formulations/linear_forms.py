@@ -29,9 +29,8 @@ def program_of(
     """
     if problem.program is not None or problem.kind not in {Kind.LP, Kind.MILP}:
         return problem.program
-    assert problem.goal is not None, "only what has a goal is told to be linear"
-    goal = problem.goal.numerator, problem.goal.denominator
-    return of_rows(problem.question, linear_rows(problem), goal, problem.goal.sign, ties)
+    goal = problem.aim.numerator, problem.aim.denominator
+    return of_rows(problem.question, linear_rows(problem), goal, problem.aim.sign, ties)
 
 
 def typical_size(problem: Problem, name: str) -> float:

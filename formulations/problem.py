@@ -124,6 +124,12 @@ class Problem:
     known: Mapping[str, Ratio] = field(default_factory=dict)
 
     @property
+    def aim(self) -> Goal:
+        """What is minimised, of a problem with an objective."""
+        assert self.goal is not None, "only what has an objective is minimised"
+        return self.goal
+
+    @property
     def structured(self) -> bool:
         """Whether it is anything beside a question for intervals."""
         return self.rows is not None or self.program is not None or bool(self.cases)

@@ -154,6 +154,12 @@ class Question:
     bytes_per_word: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
 
     @property
+    def uncertainty(self) -> Uncertain:
+        """The uncertain numbers of a question that has any: only what is uncertain has samples."""
+        assert self.uncertain is not None, "only what is uncertain has samples"
+        return self.uncertain
+
+    @property
     def scenario_hash(self) -> str:
         """The SHA-256 of the scenario's text, as hexadecimal digits; "" where there is none."""
         import hashlib  # loads OpenSSL

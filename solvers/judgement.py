@@ -236,7 +236,7 @@ def slack(question: Question, key: RowKey, ratio: Any, value: Any) -> Any:
     return (bound - value) * (1.0 if key.side == "max" else -1.0) / np.maximum(np.abs(bound), 1.0)
 
 
-def bound_of(question: Question, key: RowKey) -> float | None:
+def bound_of(question: Question, key: RowKey) -> Any:
     """The user's value of a limit or bound (an array where the question has arrays); None for a model's own limit."""
     if key.side == "model":
         return None

@@ -152,7 +152,6 @@ def next_changes(question: Question, now: float) -> dict[str, tuple[float, float
         if best.unsure[0] or not 1.0 < least < math.inf:
             continue
         bound, upper = judgement.bound_of(question, key), key.side == "max"
-        assert bound is not None, "a user's limit has a value"
         # a limit that a design meets to the last digit is met by rounding only
         far, value = (bound * by if upper else bound / by for by in (least * (1.0 + PAST), least))
         moved = optimum(with_limit(question, key, far))

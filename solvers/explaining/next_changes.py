@@ -103,25 +103,23 @@ def _least_bound(problem: Problem, solution: Solution, key: RowKey, effort: Effo
     below = now - 2 * TIE - CHANGED * max(1.0, abs(now))
     found = side_by_side.run([partial(_least_of_case, part, key, below, effort) for part in parts])
     reached = [value for value in found if value is not None]
-    bound = judgement.bound_of(problem.question, key)
-    if not reached or bound is None:
+    if not reached:
         return None
+    bound: float = judgement.bound_of(problem.question, key)
     return bound * math.exp(min(reached) if key.side == "max" else -min(reached))
 
 
 def _log_value(problem: Problem, solution: Solution) -> float:
     """What is minimised at the answer, in logs."""
-    goal = (problem.cases or (problem,))[0].goal
-    assert goal is not None, "only problems with a goal get here"
+    aim = (problem.cases or (problem,))[0].aim
     assert solution.objective is not None, "an answer with a goal has an objective"
-    size = solution.objective * math.log(2.0) if goal.log2 else math.log(solution.objective)
-    return goal.sign * size
+    size = solution.objective * math.log(2.0) if aim.log2 else math.log(solution.objective)
+    return aim.sign * size
 
 
 def _least_of_case(problem: Problem, key: RowKey, below: float, effort: Effort) -> float | None:
     """The (log) factor that a limit needs for a design whose goal is under ``below``."""
-    assert problem.goal is not None, "only problems with a goal get here"
-    c = _limit_as_goal(problem, key, extra=[ties.no_worse(problem.goal, below)])
+    c = _limit_as_goal(problem, key, extra=[ties.no_worse(problem.aim, below)])
     if c is None:
         return None
     found = effort.search(c)
@@ -177,8 +175,7 @@ class _Trials:
                 )
             if high - low < RESOLVED:
                 break
-        goal = (self.problem.cases or (self.problem,))[0].goal
-        assert goal is not None, "only problems with a goal get here"
+        goal = (self.problem.cases or (self.problem,))[0].aim
         return (self.bound * math.exp(self.sign * high), float(goal.to_user(value))) if seen else None
 
     def _begins(self, others: Sequence[Array], low: float, known: tuple[float, float]) -> tuple[float, float]:
@@ -326,14 +323,12 @@ def _optimum_with_limit_at(
 ) -> tuple[dict[str, float], float] | None:
     """All named values and the objective of an optimal design with a limit elsewhere; None where there is none."""
     parts = _parts_with_limit_at(problem, key, limit)
-    goal = parts[0].goal
-    assert goal is not None, "only problems with a goal get here"
     found = effort.least(parts)
     if found.y is None:
         return None
     x = _design(problem, found)
     at = evaluation.metrics(parts[0].question, x)
-    return x | {n: float(v) for n, v in at.items()}, float(goal.to_user(found.value))
+    return x | {n: float(v) for n, v in at.items()}, float(parts[0].aim.to_user(found.value))
 
 
 def _parts_with_limit_at(problem: Problem, key: RowKey, limit: Any) -> list[Problem]:

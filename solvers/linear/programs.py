@@ -188,6 +188,5 @@ def _changes(p: Program, best: Result, limits: dict[str, LimitState]) -> dict[st
 
 
 def _moved_bound(p: Program, key: RowKey, factor: float) -> float:
-    bound = bound_of(p.question, key)
-    assert bound is not None, "a user's limit has a value"
+    bound: float = bound_of(p.question, key)
     return bound * factor if key.side == "max" else bound / factor

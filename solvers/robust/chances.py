@@ -143,8 +143,7 @@ def covered(question: Question) -> bool:
         return True
     if len(found) > 1:
         return False
-    assert question.uncertain is not None, "only what is uncertain has samples"
-    some = draw(question.uncertain, FEW_SAMPLES, method="random")
+    some = draw(question.uncertainty, FEW_SAMPLES, method="random")
     try:
         posed = [
             robust.posed(of_values(q, some))

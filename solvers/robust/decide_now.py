@@ -53,7 +53,6 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
     ``brief``: without why there is no design. Never raises for a well-formed question.
     """
     began = time.perf_counter()
-    assert question.uncertain is not None, "only what is uncertain has samples"
     solution = guarded(question, lambda: _answered_and_validated(question, fresh=fresh, brief=brief))
     told = uncertain_words.why(question) if solution.world == SAMPLE else ""
     return dataclasses.replace(solution, sampling=told, seconds=time.perf_counter() - began)
@@ -100,9 +99,9 @@ def validated(
     ``question``: as ``parted`` returns it, of N points with ``Many`` numbers (N, 1); ``design``: what is decided, then
     (N, 1) too; ``metrics``: what the measures came to in the samples.
     """
-    assert question.uncertain is not None, "only what is uncertain has samples"
-    seed = question.uncertain.sampling.seed + validation.VALIDATION_SEED
-    values = draw(question.uncertain, validation.FRESH, method="random", seed=seed)
+    uncertain = question.uncertainty
+    seed = uncertain.sampling.seed + validation.VALIDATION_SEED
+    values = draw(uncertain, validation.FRESH, method="random", seed=seed)
     chosen = {n: v for n, v in design.items() if isinstance(v, str)}
     numbers = {n: v for n, v in design.items() if not isinstance(v, str)}
     worlds = of_values(fixed(dataclasses.replace(question, uncertain=None, measure=None), chosen), values)
@@ -115,16 +114,14 @@ def validated(
 
 def sampled(question: Question, count: int | None = None) -> Worlds:
     """Return the worlds of a question, drawn as it says; ``count``: another than its own."""
-    uncertain = question.uncertain
-    assert uncertain is not None, "only what is uncertain has samples"
+    uncertain = question.uncertainty
     values = draw(uncertain, uncertain.sampling.samples if count is None else count)
     return of_values(dataclasses.replace(question, uncertain=None, measure=None), values)
 
 
 def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, *, brief: bool) -> Solution:
     """Answer over the samples, or at the worst over the box of all values where that is asked."""
-    uncertain = question.uncertain
-    assert uncertain is not None, "only what is uncertain has samples"
+    uncertain = question.uncertainty
     goal = question.objectives[0].name if question.objectives else ""
     ends, sampling = box(uncertain), uncertain.sampling
     drawn = f"{sampling.samples} samples ({sampling.method}, seed {sampling.seed})"
@@ -172,8 +169,7 @@ def _all_at_worst(question: Question, measure: Measure) -> bool:
 
 def over_box(question: Question, measure: Measure | None = None) -> bool:
     """Whether something is asked at its worst over all values that the uncertain numbers can have."""
-    uncertain = question.uncertain
-    assert uncertain is not None, "only what is uncertain has samples"
+    uncertain = question.uncertainty
     asked = any(x.worst for x in question.limits)
     bounded = all(math.isfinite(x) for e in box(uncertain).values() for x in e)
     # rows of a table beside continuous numbers: neither the rows alone nor the box of their ends is all there is

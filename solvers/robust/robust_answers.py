@@ -262,11 +262,9 @@ def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: 
     given = worlds.at(i).given.get(key.name, math.nan)
     value = float(at.metrics[key.name][i]) if key.name in at.metrics else float(x.get(key.name, given))
     cap = next((c for c in worlds.caps if c.key == key), None)
-    if cap is None:
-        bound = bound_of(worlds.at(i), key)
-    else:
-        value, bound = float(cap.level(at.metrics[key.name][: worlds.measured])), cap.end
-    assert bound is not None, "a user's limit has a value"
+    bound = bound_of(worlds.at(i), key) if cap is None else cap.end
+    if cap is not None:
+        value = float(cap.level(at.metrics[key.name][: worlds.measured]))
     unit = evaluation.quantity(question.model, key.name).unit
     return LimitState(
         value,

@@ -93,8 +93,7 @@ def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
     The kernel is compiled where that pays for the ``whole`` grid (None: it is not).
     """
     first = next(blocks.kinds(grid))
-    assert first.uncertain is not None, "only what is uncertain has samples"
-    samples = first.uncertain.sampling.samples
+    samples = first.uncertainty.sampling.samples
     problem = work.first_problem(grid)
     terms = 0 if problem is None else work.terms(problem)
     measured = isinstance(_measure_of(first), Quantile)
@@ -132,8 +131,6 @@ def _answered(
     into: BlockAnswers, block: Block, question: Question, points: Points, *, compiled: bool
 ) -> Mask:
     """Answer some points of a block: those whose optimum is sure."""
-    uncertain = question.uncertain
-    assert uncertain is not None, "only what is uncertain has samples"
     first = replace(block.grid.question(block.place(int(points[0]))), uncertain=None, measure=None)
     worlds = decide_now.sampled(divided.before_axes(question, 1))
     asked = robust.posed_at_points(worlds, first)

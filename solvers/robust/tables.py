@@ -20,14 +20,13 @@ from formulations.arithmetics.many import Array, Differ, Points
 from formulations.grids import divided, over_grid
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.wanted import Chance, Wanted
-from formulations.uncertainty.worlds import Worlds, judged, of_values
+from formulations.uncertainty.worlds import judged
 from results import fresh_layout
 from results.variables import PROMISE
 from scenarios.axes import chance_axes
 from scenarios.define import composed
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
-from scenarios.uncertainty.drawing import draw
 from scenarios.uncertainty.promises import promises
 from solvers import designs, work
 from solvers.enumeration import ONE
@@ -72,8 +71,7 @@ def _few_in_samples(question: Question) -> bool:
 
 def _cells_of_largest(question: Question) -> int:
     """Designs times samples of the largest combination of names."""
-    assert question.uncertain is not None, "only what is uncertain has samples"
-    return question.uncertain.sampling.samples * _most_designs(question)
+    return question.uncertainty.sampling.samples * _most_designs(question)
 
 
 def _most_designs(question: Question) -> int:
@@ -116,25 +114,19 @@ def _wanted_at_points(
     question: Question, near: Question | None, which: Points, some: Points | slice = slice(None)
 ) -> Wanted:
     """Return a question with ``Many`` numbers in its worlds at ``some`` points; ``near``, ``which``: see ``Worlds``."""
-    uncertain, measure = question.uncertain, question.measure
-    assert uncertain is not None, "only what is uncertain has samples"
-
-    def drawn(q: Question) -> Worlds:
-        return of_values(
-            replace(q, uncertain=None, measure=None), draw(uncertain, uncertain.sampling.samples)
-        )
-
-    worlds, (kinds, own) = drawn(divided.at(question, some)), np.unique(which[some], return_inverse=True)
+    worlds, (kinds, own) = (
+        decide_now.sampled(divided.at(question, some)),
+        np.unique(which[some], return_inverse=True),
+    )
     if near is not None and divided.shape(question):
-        worlds = replace(worlds, near=(drawn(divided.at(near, kinds)).every, own.reshape(-1)))
-    return Wanted(worlds, weighing(measure or decide_now.AT_WORST))
+        worlds = replace(worlds, near=(decide_now.sampled(divided.at(near, kinds)).every, own.reshape(-1)))
+    return Wanted(worlds, weighing(question.measure or decide_now.AT_WORST))
 
 
 def failing_allowed(question: Question) -> tuple[Chance, ...]:
     """Return in how many samples limits may fail; raises CannotTake where there are too few samples."""
-    assert question.uncertain is not None, "only what is uncertain has samples"
     try:
-        counted = chances.counted(question, question.uncertain.sampling.samples)
+        counted = chances.counted(question, question.uncertainty.sampling.samples)
     except chances.TooFew as few:
         raise CannotTake(str(few)) from None
     return tuple(Chance(p.names, k) for p, k in counted)

@@ -317,8 +317,7 @@ def settle(
 
 def _unbeaten(s: Answers, part: Part, below: Array) -> Part:
     """Leave out the optima whose bound (in logs) proves that every design is worse than an objective."""
-    goal, points, bound = part.batch.problem.goal, part.points, part.found.bound
-    assert goal is not None, "a batch has a goal"
+    goal, points, bound = part.batch.problem.aim, part.points, part.found.bound
     sign = -1.0 if part.batch.question.objectives[0].maximize else 1.0
     beaten = sign * (goal.to_user(bound) - below[points]) > SURELY_WORSE * np.abs(below[points])
     s.value[points[beaten]], s.why[points[beaten]] = bound[beaten], BEATEN
@@ -352,14 +351,13 @@ def _refuted(
 
 def judge_designs(batch: Batch, s: Answers, *, alone: bool = True) -> None:
     """Re-evaluate the model at the designs and judge them by that alone; ``alone``: see ``answered``."""
-    goal, shape = batch.problem.goal, batch.shape
-    assert goal is not None, "a batch has a goal"
+    shape = batch.shape
     x = {
         v.name: canon.si_values(v, s.y[:, i]).reshape(shape)
         for i, v in enumerate(batch.problem.variables)
         if not v.auxiliary
     }
-    s.judged = judge(batch.question, x, goal.to_user(s.value).reshape(shape), shape)
+    s.judged = judge(batch.question, x, batch.problem.aim.to_user(s.value).reshape(shape), shape)
     good = s.judged.good if alone else s.judged.sound
     missed = (s.status == STATUS_CODES[Status.OPTIMAL]) & ~good
     s.status[missed], s.why[missed] = 0, MISSED

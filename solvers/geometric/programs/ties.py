@@ -161,8 +161,7 @@ def _table(batch: Batch, stage: Goal, y: Array | None = None) -> Table:
 
 def of_batch(batch: Batch, solve: Solver) -> Stages | None:
     """The tie rule of many optima; None where something that it asks for is not a posynomial over a monomial."""
-    assert batch.problem.goal is not None, "a batch has a goal"
-    wanted = tie_goals(batch.problem, batch.problem.goal.name)
+    wanted = tie_goals(batch.problem, batch.problem.aim.name)
     if not all(g.denominator.is_monomial for g in wanted):
         return None
     return optimal_face.stages(batch, [_table(batch, g) for g in wanted], solve)

@@ -70,9 +70,7 @@ class _Solved:
     @property
     def bound(self) -> Array:
         """Bounds in the user's sense, NaN where there is no optimum."""
-        goal = self.problem.goal
-        assert goal is not None, "a master has a goal"
-        return np.where(self.answers.status == OPTIMAL, goal.to_user(self.answers.value), np.nan)
+        return np.where(self.answers.status == OPTIMAL, self.problem.aim.to_user(self.answers.value), np.nan)
 
 
 def nothing(asked: Posed) -> Optima:

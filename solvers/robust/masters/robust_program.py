@@ -105,9 +105,9 @@ def _limit_elasticities(
 
 
 def _eased(key: RowKey, question: Question) -> Question:
-    end = bound_of(question, key)
-    assert end is not None, "a limit of the user's"
-    return with_limit(question, key, end * (1.0 + STEP) ** (1.0 if key.side == "max" else -1.0))
+    return with_limit(
+        question, key, bound_of(question, key) * (1.0 + STEP) ** (1.0 if key.side == "max" else -1.0)
+    )
 
 
 def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Found:
