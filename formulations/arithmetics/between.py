@@ -7,8 +7,7 @@ has it) must be certain, and the same, in all boxes; else ``CannotTake`` is rais
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,7 +56,11 @@ class Between(Many):
         with np.errstate(all="ignore"):
             if made is np.power:
                 return _between(_ends_of(of[0]) ** arithmetic.number(of[1]))
-            return _between(OPERATIONS[made](*map(_ends_of, of)))
+            return self.after(OPERATIONS[made], *of)
+
+    def after(self, function: Callable[..., Any], *of: Any) -> Between:
+        """Return what a function makes of the intervals between ends."""
+        return _between(function(*map(_ends_of, of)))
 
 
 def between(low: Array, high: Array) -> Between:
@@ -92,38 +95,3 @@ def _compared(made: np.ufunc, a: Interval, b: Interval) -> bool:
     if not (every.all() or not every.any()):
         raise CannotTake(UNCERTAIN)
     return bool(every.all())
-
-
-@arithmetic.register_per(Between)
-def _per(b: Between, a: Any) -> Any:
-    # of ends at 0 the reciprocal reaches infinity
-    return a / b if b.values.any() else math.inf
-
-
-@arithmetic.register_reaches(Between)
-def _reaches(a: Any, b: Any) -> Any:
-    both = is_given_number(a) and is_given_number(b)
-    return (
-        _between(arithmetic.reaches(_ends_of(a), _ends_of(b))) if both else arithmetic.reaches_unknown(a, b)
-    )
-
-
-@arithmetic.register_differs(Between)
-def _differs(a: Any, b: Any) -> Any:
-    both = is_given_number(a) and is_given_number(b)
-    return _between(arithmetic.differs(_ends_of(a), _ends_of(b))) if both else arithmetic.differs(b, a)
-
-
-@arithmetic.some.register(Between)
-def _some(amount: Between) -> Between:
-    return _between(arithmetic.some(_ends_of(amount)))
-
-
-@arithmetic.uneven.register(Between)
-def _uneven(x: Between) -> Between:
-    return _between(arithmetic.uneven(_ends_of(x)))
-
-
-@arithmetic.pick.register(Between)
-def _pick(which: Between, values: Sequence[Any]) -> Between:
-    return _between(arithmetic.pick(_ends_of(which), [_ends_of(v) for v in values]))

@@ -11,7 +11,7 @@ What meets an array (decided quantities) becomes an array and follows its rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -57,7 +57,12 @@ class Many(NDArrayOperatorsMixin):
             return NotImplemented
         if made is np.divide and not _is_array(of[1]) and same(np.equal(numbers[1], 0.0)):
             raise ZeroDivisionError("division by a given quantity that is 0")
-        return made(*numbers) if any(map(_is_array, of)) else Many(made(*numbers))
+        return self.after(made, *of)
+
+    def after(self, function: Callable[..., Any], *of: Any) -> Any:
+        """Return what a function makes of numbers at each point: an array where one of them is one, else many."""
+        found = function(*map(plain, of))
+        return found if any(map(_is_array, of)) else Many(found)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
@@ -139,39 +144,42 @@ def _is_array(value: object) -> bool:
 
 @arithmetic.register_per(Many)
 def _per(b: Many, a: Any) -> Any:
-    return a / b if b != 0.0 else math.inf
+    # of ends at 0 the reciprocal reaches infinity
+    return math.inf if is_zero(b) else a / b
 
 
 @arithmetic.register_reaches(Many)
 def _reaches(a: Any, b: Any) -> Any:
-    both = is_given_number(b) and is_given_number(a)
-    return _flags(a, b, np.greater_equal) if both else arithmetic.reaches_unknown(a, b)
+    return _compared(arithmetic.reaches, a, b) if _both_given(a, b) else arithmetic.reaches_unknown(a, b)
 
 
 @arithmetic.register_differs(Many)
 def _differs(a: Any, b: Any) -> Any:
-    both = is_given_number(b) and is_given_number(a)
-    return _flags(a, b, np.not_equal) if both else arithmetic.differs(b, a)
+    return _compared(arithmetic.differs, a, b) if _both_given(a, b) else arithmetic.differs(b, a)
 
 
-def _flags(a: Any, b: Any, made: Any) -> Any:
-    found = made(plain(a), plain(b)).astype(float)
-    return found if _is_array(a) or _is_array(b) else Many(found)
+def _both_given(a: Any, b: Any) -> bool:
+    return is_given_number(a) and is_given_number(b)
+
+
+def _compared(how: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    many: Many = a if isinstance(a, Many) else b
+    return many.after(how, a, b)
 
 
 @arithmetic.some.register(Many)
-def _some(amount: Many) -> Many:
-    return Many(arithmetic.some(amount.values))
+def _some(amount: Many) -> Any:
+    return amount.after(arithmetic.some, amount)
 
 
 @arithmetic.uneven.register(Many)
-def _uneven(x: Many) -> Many:
-    return Many(arithmetic.uneven(x.values))
+def _uneven(x: Many) -> Any:
+    return x.after(arithmetic.uneven, x)
 
 
 @arithmetic.pick.register(Many)
-def _pick(which: Many, values: Sequence[Any]) -> Many:
-    return Many(arithmetic.pick(which.values, [plain(v) for v in values]))
+def _pick(which: Many, values: Sequence[Any]) -> Any:
+    return which.after(lambda place, *every: arithmetic.pick(place, every), which, *values)
 
 
 def packed(numbers: list[Any]) -> np.ndarray[Any, Any]:
