@@ -61,10 +61,5 @@ def put_best(
             good[own] = judged.good
             answers.put(points[own], judged, judged.good, {}, b.chosen)
     missed = np.min([b.missed for b in every], axis=0) > SURE
-    none = np.flatnonzero(~some & ~unsure & missed)
-    if len(none):
-        none = nowhere(none)
-        good[none] = True
-        for left in blocks.together(none, lambda now: answers.conflicts(points[now], why(now))):
-            good[left] = False
-    return good
+    none = nowhere(np.flatnonzero(~some & ~unsure & missed))
+    return good | blocks.told_why(answers, points, none, why)

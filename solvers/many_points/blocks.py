@@ -24,6 +24,7 @@ from solvers import work
 from solvers.many_points import effort
 from solvers.many_points.block_answers import BlockAnswers, Mask
 from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, Path, too_few, too_many_choices
+from solvers.mechanisms.why import Why
 
 WAY = "many numbers at once"
 APART = "points whose numbers lead to structures of their own"
@@ -274,6 +275,18 @@ def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Point
                     waiting += [now[holds[:, 0]], now[~holds[:, 0]]]
                     continue
         yield missed
+
+
+def told_why(answers: BlockAnswers, points: Points, none: Points, why: Callable[[Points], Why]) -> Mask:
+    """Tell why some of the ``points`` have no design; tells of which it is told.
+
+    ``none``: their places. ``why``: what tells it of places.
+    """
+    told = np.zeros(len(points), dtype=bool)
+    told[none] = True
+    for left in together(none, lambda now: answers.conflicts(points[now], why(now))) if none.size else ():
+        told[left] = False
+    return told
 
 
 def thinned(grid: Grid) -> Grid:

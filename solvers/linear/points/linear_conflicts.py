@@ -52,13 +52,10 @@ def told(
     sure = np.ones(np.count_nonzero(mask), dtype=bool)
     for p in made:
         sure &= _least_violation_at_points(p, mask, len(made) > 1) > SLACK
-    own = np.flatnonzero(mask)[sure]
-    good = np.zeros(len(mask), dtype=bool)
-    good[own] = True
 
     names = milp_conflicts.limit_names(made[0].question, made[0].keys)
 
-    def answer(now: Points) -> Mask:
+    def why(now: Points) -> Why:
         def met(some: Points, kept: Mask) -> conflicts.Codes:
             ends = np.stack([_ends_with_limits_kept(p, names, kept, len(mask), now[some]) for p in made])
             failed = np.where((ends == FAILED).any(axis=0), conflicts.NOT_KNOWN, conflicts.CANNOT_HOLD)
@@ -73,12 +70,9 @@ def told(
 
             return conflicts.feasible_values(here, made[0].keys, conflict, factor)
 
-        why = Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, now[some]))
-        return answers.conflicts(points[now], why)
+        return Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, now[some]))
 
-    for left in blocks.together(own, answer):
-        good[left] = False
-    return good[mask]
+    return blocks.told_why(answers, points, np.flatnonzero(mask)[sure], why)[mask]
 
 
 def held_together(question: Question, count: int) -> conflicts.Codes:

@@ -77,12 +77,7 @@ def _answer_by_intervals(answers: BlockAnswers, block: Block, question: Question
     none = np.flatnonzero(found.status == INFEASIBLE)
     # an end that is only there to have one proves nothing
     none = none[feasibility.nothing_beyond(divided.at(question, none), none.size)] if none.size else none
-    if none.size:
-        good[none] = True
-        for left in blocks.together(
-            none, lambda now: answers.conflicts(points[now], why(divided.at(question, now), now.size))
-        ):
-            good[left] = False
+    good |= blocks.told_why(answers, points, none, lambda now: why(divided.at(question, now), now.size))
     best = np.flatnonzero(found.status == OPTIMAL)
     if best.size:
         asked, names = divided.at(question, best), where.names
