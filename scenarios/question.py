@@ -154,6 +154,11 @@ class Question:
     bytes_per_word: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
 
     @property
+    def sign(self) -> float:
+        """-1 where the first objective is made greatest, else 1: what is made least is that times the objective."""
+        return -1.0 if self.objectives and self.objectives[0].maximize else 1.0
+
+    @property
     def uncertainty(self) -> Uncertain:
         """The uncertain numbers of a question that has any: only what is uncertain has samples."""
         assert self.uncertain is not None, "only what is uncertain has samples"

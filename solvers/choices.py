@@ -46,13 +46,12 @@ def best_of(
     asked = list(combinations(question))
     briefs = side_by_side.run([partial(brief, q) for _, q in asked])
     answered = [(choice, s) for (choice, _), s in zip(asked, briefs, strict=True)]
-    maximize = bool(question.objectives) and question.objectives[0].maximize
 
     def order(item: tuple[Mapping[str, str], Solution]) -> tuple[int, float]:
         s = item[1]
         value = s.objective if s.objective is not None else 0.0
         proven = Status.OPTIMAL if s.status in (Status.FEASIBLE, Status.EVALUATED) else s.status
-        return RANK.index(proven), -value if maximize else value
+        return RANK.index(proven), question.sign * value
 
     number = min(range(len(answered)), key=lambda k: order(answered[k]))
     if question.ties:
@@ -161,7 +160,6 @@ def _next_best(
     """
     if best.objective is None or (best.variables and best.solver != ENUMERATION):
         return None
-    maximize = question.objectives[0].maximize
     found = [] if best.next_best is None else [_next_best_with_names(choice, best.next_best)]
     for other, s in others:
         if s.status is Status.INFEASIBLE:
@@ -174,7 +172,7 @@ def _next_best(
             found.append(_next_best_with_names(other, s.next_best))
         elif s.variables and s.solver != ENUMERATION:
             return None
-    return min(found, key=lambda n: -n.objective if maximize else n.objective, default=None)
+    return min(found, key=lambda n: question.sign * n.objective, default=None)
 
 
 def _next_best_with_names(choice: Mapping[str, str], found: NextBest) -> NextBest:

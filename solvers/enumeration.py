@@ -222,12 +222,13 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
         text = f"all combinations enumerated ({every.size} not excluded by interval bounds)"
     tied = {n: v[best.tied[0]] for n, v in left.x.items()}
     ranges = {n: (float(v.min()), float(v.max())) for n, v in tied.items() if v.size and v.min() < v.max()}
-    sign = -1.0 if question.objectives[0].maximize else 1.0
     other = None
     # beyond the target designs may have been left out
-    if len(levels) > 1 and (target == math.inf or (levels[1][0] and levels[1][0] ** sign * sign <= target)):
-        other = NextBest(levels[1][1], sign * levels[1][0])
-    return Outcome(Status.OPTIMAL, x, sign * low, text, ENUMERATION, ranges=ranges, next_best=other)
+    if len(levels) > 1 and (
+        target == math.inf or (levels[1][0] and levels[1][0] ** question.sign * question.sign <= target)
+    ):
+        other = NextBest(levels[1][1], question.sign * levels[1][0])
+    return Outcome(Status.OPTIMAL, x, question.sign * low, text, ENUMERATION, ranges=ranges, next_best=other)
 
 
 def promising(question: Question, every: Grid) -> tuple[Grid, float]:

@@ -22,7 +22,6 @@ def disjunctive(question: Question, models: Sequence[Any]) -> pyo.ConcreteModel:
     m = pyo.ConcreteModel()
     m.decided = {}
     logarithm = all("goal" in (getattr(x, "y", None) or ()) for x in models)
-    maximize = bool(question.objectives) and question.objectives[0].maximize
     names = dict.fromkeys(n for x in models for n in x.decided)
     for name in names:
         every = [x.decided[name] for x in models if name in x.decided]
@@ -30,7 +29,7 @@ def disjunctive(question: Question, models: Sequence[Any]) -> pyo.ConcreteModel:
     m.goal = pyo.Var(initialize=0.0)
     m.choice = gdp.Disjunct(range(len(models)))
     for i, inner in enumerate(models):
-        wanted = inner.y["goal"] if logarithm else inner.objective_value * (-1.0 if maximize else 1.0)
+        wanted = inner.y["goal"] if logarithm else inner.objective_value * question.sign
         inner.del_component(inner.objective)
         disjunct = m.choice[i]
         disjunct.inner = inner
@@ -43,7 +42,7 @@ def disjunctive(question: Question, models: Sequence[Any]) -> pyo.ConcreteModel:
         m.goal.setlb(min(x.y["goal"].lb for x in models))
         m.goal.setub(max(x.y["goal"].ub for x in models))
     m.objective = pyo.Objective(expr=m.goal)
-    value = m.goal * (-1.0 if maximize else 1.0)
+    value = m.goal * question.sign
     user_variables.objective_value(m, question, pyo.exp(value) if logarithm else value)
     return m
 

@@ -302,7 +302,7 @@ def log_program(
         wanted = template.of(_not_refused(evaluation.objective(question, x, at)))
         row, plain = _goal_row(program, wanted, question.objectives[0].maximize)
         rows.append(row)
-        goal = {"goal": GOAL, "sign": -1.0 if question.objectives[0].maximize else 1.0, "plain": plain}
+        goal = {"goal": GOAL, "sign": question.sign, "plain": plain}
     used = program.needed({n for r in rows for n in _mentioned(r.terms)} | set(x))
     return LogProgram(
         tuple(v for v in program.variables.values() if v.name in used and v.name not in free.ranges),

@@ -42,8 +42,7 @@ class Wanted:
     @property
     def sign(self) -> float:
         """1 where the objective is minimised, -1 where it is maximised."""
-        goals = self.worlds.nominal.objectives
-        return -1.0 if goals and goals[0].maximize else 1.0
+        return self.worlds.nominal.sign
 
     @property
     def exceeded(self) -> int | None:

@@ -212,7 +212,6 @@ def answered(into: BlockAnswers, block: Block, question: Question, points: Point
     except Differ as apart:
         # told of the points that differ in what is given
         raise (Differ(apart.holds[which]) if len(apart.holds) == which.max() + 1 else apart) from None
-    sign = -1.0 if question.objectives[0].maximize else 1.0
     lost = [
         j.lost | _beyond_lists(j, one, t.x, len(which))
         for j, (_, one), t in zip(judged, every, tables, strict=True)
@@ -224,7 +223,7 @@ def answered(into: BlockAnswers, block: Block, question: Question, points: Point
             one,
             partial(_best_designs, j.best, t.x),
             j.value,
-            sign * j.value,
+            question.sign * j.value,
             j.missed,
             j.endless | out,
         )

@@ -192,7 +192,7 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> B
         chosen,
         question,
         lambda own: {n: u[own] for n, u in best.u.items()},
-        np.where(met, -value if question.objectives[0].maximize else value, np.inf),
+        np.where(met, question.sign * value, np.inf),
         c.user(best.bound),
         best.lost,
         best.unsure | (met & (failed | ~np.isfinite(value))),

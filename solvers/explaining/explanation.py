@@ -170,13 +170,12 @@ def _changes_among(
     every: Grid, question: Question, now: float, keys: Sequence[RowKey]
 ) -> dict[RowKey, Change | None]:
     """The next change of each limit, of these designs."""
-    sign = -1.0 if question.objectives[0].maximize else 1.0
-    below = sign * now - question.gap * max(abs(now), 1e-12)
+    below = question.sign * now - question.gap * max(abs(now), 1e-12)
     kept = {key: np.empty((2, 0)) for key in keys}
     for part in every.parts(question):
         for key, found in _changes_by_limit(part, keys, below):
             kept[key] = _nearest(np.concatenate([kept[key], found], axis=1))
-    return {key: _change(found, key, sign) for key, found in kept.items()}
+    return {key: _change(found, key, question.sign) for key, found in kept.items()}
 
 
 def _changes_by_limit(t: Table, keys: Sequence[RowKey], below: float) -> list[tuple[RowKey, Array]]:

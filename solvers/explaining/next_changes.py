@@ -314,8 +314,7 @@ def _design(problem: Problem, found: branch.Found) -> dict[str, float]:
 
 def _is_better(problem: Problem, objective: float, now: float | None) -> bool:
     assert now is not None, "an answer with a goal has an objective"
-    sign = -1 if problem.question.objectives[0].maximize else 1
-    return sign * (now - objective) > problem.question.gap * max(abs(now), 1e-12)
+    return problem.question.sign * (now - objective) > problem.question.gap * max(abs(now), 1e-12)
 
 
 def _optimum_with_limit_at(

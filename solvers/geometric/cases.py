@@ -74,11 +74,10 @@ def _with_other(question: Question, best: Optimum | None, other: Outcome) -> Opt
     """What the methods without structure add where some case could not be closed: a design or a bound."""
     if best is None or other.x is None or other.status is not Status.FEASIBLE or not question.objectives:
         return Optimum(other) if best is None or other.status is Status.OPTIMAL else best
-    sign = -1.0 if question.objectives[0].maximize else 1.0
-    bounds = [sign * b for b in (best.outcome.bound, other.bound) if b is not None]
-    bound = sign * max(bounds) if bounds else None
+    bounds = [question.sign * b for b in (best.outcome.bound, other.bound) if b is not None]
+    bound = question.sign * max(bounds) if bounds else None
     there, here = (_of_outcome(question, outcome).objective[0] for outcome in (other, best.outcome))
-    if sign * there < sign * here:
+    if question.sign * there < question.sign * here:
         return Optimum(dataclasses.replace(other, bound=bound))
     return dataclasses.replace(best, outcome=dataclasses.replace(best.outcome, bound=bound))
 
@@ -96,7 +95,6 @@ def _proof_of_cases(text: str, count: int) -> str:
 
 def _winning_case(question: Question, alive: Sequence[Searched], count: int, ties: bool) -> Optimum | None:
     """The case that wins, by the tie rule among those that are equally good; None where no case has a design."""
-    sign = -1.0 if question.objectives and question.objectives[0].maximize else 1.0
     least = min(one.value for one in alive)
     if not math.isfinite(least):
         return None
@@ -107,7 +105,7 @@ def _winning_case(question: Question, alive: Sequence[Searched], count: int, tie
     if not good:
         return None
     judged = [_of_outcome(question, one.outcome) for one in good]
-    values = np.stack([sign * j.objective if question.objectives else np.zeros(1) for j in judged])
+    values = np.stack([question.sign * j.objective if question.objectives else np.zeros(1) for j in judged])
     which, tied, there = (found[..., 0] for found in best_cases.handed_out(question, judged, values))
     if which < 0:
         return None
@@ -121,7 +119,7 @@ def _winning_case(question: Question, alive: Sequence[Searched], count: int, tie
         status=best.status if sure else Status.FEASIBLE,
         x=x,
         judged=judged[which],
-        bound=sign * min(sign * b for b in known) if closed else None,
+        bound=question.sign * min(question.sign * b for b in known) if closed else None,
         certificate=_proof_of_cases(best.certificate, count),
     )
     places = tuple(place for one, at in zip(good, there, strict=True) if at for place in one.places)

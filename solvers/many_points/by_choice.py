@@ -258,12 +258,13 @@ class ByChoice:
         missed = np.stack([own for _, _, own in every])
         optimal, none = (STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
         first = next(iter(self.grid.bases.values()))
-        sign = -1.0 if first.objectives[0].maximize else 1.0
         states = np.where(missed, 0, np.stack([a["status"] for a in answered]))
-        values = np.where(states == optimal, sign * np.stack([a["objective"] for a in answered]), np.inf)
+        values = np.where(
+            states == optimal, first.sign * np.stack([a["objective"] for a in answered]), np.inf
+        )
         which, best = values.argmin(axis=0), values.min(axis=0)
         # what is worse for certain needs no answer
-        worse = sign * np.stack([a["bound"] for a in answered]) > best + WORSE * np.abs(best)
+        worse = first.sign * np.stack([a["bound"] for a in answered]) > best + WORSE * np.abs(best)
         worse &= missed & np.isfinite(best)
         left = (missed & ~worse).any(axis=0)
         if left.any() or inside.unexpected:

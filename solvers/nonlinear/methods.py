@@ -121,11 +121,10 @@ def _sampled(question: Question, tried: list[Outcome]) -> Outcome:
         return dataclasses.replace(guess, message="; ".join(o.message for o in (*tried, guess) if o.message))
     if not question.objectives:
         return found[0]
-    sign = -1.0 if question.objectives[0].maximize else 1.0
 
     def reached(o: Outcome) -> float:
         x = dict(o.x or {})
-        return sign * float(evaluation.objective(question, x, evaluation.metrics(question, x)))
+        return question.sign * float(evaluation.objective(question, x, evaluation.metrics(question, x)))
 
-    bounds = [sign * o.bound for o in (*tried, guess) if o.bound is not None]
-    return dataclasses.replace(min(found, key=reached), bound=sign * max(bounds) if bounds else None)
+    bounds = [question.sign * o.bound for o in (*tried, guess) if o.bound is not None]
+    return dataclasses.replace(min(found, key=reached), bound=question.sign * max(bounds) if bounds else None)

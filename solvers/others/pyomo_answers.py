@@ -186,8 +186,7 @@ def _best_of_tried(question: Question, tried: list[_Tried], ours: Solution) -> S
     designs = [(t, t.solution) for t in tried if t.solution is not None and t.solution.status not in none]
     if not designs:
         return _answer_without_design(tried, ours)
-    sign = -1.0 if question.objectives and question.objectives[0].maximize else 1.0
-    best, design = min(designs, key=lambda one: sign * (one[1].objective or 0.0))
+    best, design = min(designs, key=lambda one: question.sign * (one[1].objective or 0.0))
     solution = beside(question, design, ours, best.claim)
     several = tuple(
         Alternative(t.choice, s.status, s.objective, s.conflict)
@@ -216,8 +215,9 @@ def beside(
         bound = ours.objective
     assert solution.objective is not None, "there is an objective"
     gap = None if bound is None else float(relative_gap(solution.objective, bound))
-    worse = 1.0 if not question.objectives[0].maximize else -1.0
-    beyond = bound is not None and (bound - solution.objective) * worse > BEYOND * max(abs(bound), 1e-12)
+    beyond = bound is not None and (bound - solution.objective) * question.sign > BEYOND * max(
+        abs(bound), 1e-12
+    )
     closed = gap is not None and gap <= question.gap
     status = Status.OPTIMAL if closed and not changed else Status.FEASIBLE
     missed = {n: -s.slack for n, s in solution.limits.items() if s.slack < -LIMIT_MISSED}

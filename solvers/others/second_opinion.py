@@ -56,9 +56,8 @@ def _best_opinion(question: Question, found: list[Opinion]) -> Opinion:
     designs = [o for o in found if o.status is not Status.INFEASIBLE]
     if not designs:
         return found[0]
-    maximize = bool(question.objectives) and question.objectives[0].maximize
-    values = [-math.inf if o.objective is None else o.objective * (1 if maximize else -1) for o in designs]
-    best = designs[int(np.argmax(values))]
+    values = [math.inf if o.objective is None else question.sign * o.objective for o in designs]
+    best = designs[int(np.argmin(values))]
     return Opinion(Status.OPTIMAL, best.objective) if best.status is Status.EVALUATED else best
 
 

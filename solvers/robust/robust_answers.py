@@ -150,8 +150,9 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
     worlds, question, outcome = asked.worlds, asked.worlds.nominal, found.outcome
     x = dict(outcome.x or {})
     at = judged(worlds, x)
-    maximize = bool(question.objectives) and question.objectives[0].maximize
-    objective = None if at.objective is None else float(asked.measure.value(at.objective, maximize=maximize))
+    objective = (
+        None if at.objective is None else float(asked.measure.value(at.objective, maximize=question.sign < 0))
+    )
     own = {m.name for m in question.model.limits}
     counted = {n: v[: worlds.measured] for n, v in at.metrics.items() if n not in own}
     # which case holds has no mean
@@ -198,7 +199,7 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
         text = f"{question.objectives[0].name} is infinite in some {worlds.word}"
         return dataclasses.replace(solution, status=Status.ERROR, message=text)
     if outcome.status in (Status.OPTIMAL, Status.FEASIBLE) and (at_end := ends.held(question, x)):
-        if runaway := _runaway(asked, x, objective, maximize=maximize):
+        if runaway := _runaway(asked, x, objective):
             text = f"{runaway} reaches the end of its search, up to which {asked.words} improves"
             gone = Outcome(Status.UNBOUNDED, x, certificate=text, solver=outcome.solver, runaway=runaway)
             # ends of a search lie far above 1 or far below it
@@ -209,15 +210,16 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
     return as_closed(question, solution, closed=solution.gap is not None and solution.gap <= question.gap)
 
 
-def _runaway(asked: Asked, x: Mapping[str, float], objective: float | None, *, maximize: bool) -> str:
+def _runaway(asked: Asked, x: Mapping[str, float], objective: float | None) -> str:
     """Name a variable along which the measure improves as far as the search goes; empty where none is proved to."""
     question = asked.worlds.nominal
     if objective is None:
         return ""
-    sign = -1.0 if maximize else 1.0
     for name, worlds in ends.short_of(asked.worlds, x):
         best = found_by(dataclasses.replace(asked, worlds=worlds).wanted, tied=False).outcome
-        if best.bound is not None and sign * (best.bound - objective) > question.gap * abs(objective):
+        if best.bound is not None and question.sign * (best.bound - objective) > question.gap * abs(
+            objective
+        ):
             return name
     return ""
 

@@ -34,8 +34,7 @@ def best_case(cases: Sequence[Batch], each: Sequence[Answers], solve: Solver) ->
     question = cases[0].question
     optimal, endless, none = (STATUS_CODES[s] for s in (Status.OPTIMAL, Status.UNBOUNDED, Status.INFEASIBLE))
     states = np.stack([a.status for a in each])
-    sign = -1.0 if question.objectives[0].maximize else 1.0
-    values = np.where(states == optimal, sign * np.stack([a.judged.objective for a in each]), np.inf)
+    values = np.where(states == optimal, question.sign * np.stack([a.judged.objective for a in each]), np.inf)
     # what is least in a case that loses is no optimum, though its design may be as good
     bounds = np.where(states == optimal, [a.value for a in each], np.inf)
     values = np.where(bounds <= bounds.min(axis=0) + CASE_TIED, values, np.inf)

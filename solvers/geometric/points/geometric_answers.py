@@ -318,8 +318,9 @@ def settle(
 def _unbeaten(s: Answers, part: Part, below: Array) -> Part:
     """Leave out the optima whose bound (in logs) proves that every design is worse than an objective."""
     goal, points, bound = part.batch.problem.aim, part.points, part.found.bound
-    sign = -1.0 if part.batch.question.objectives[0].maximize else 1.0
-    beaten = sign * (goal.to_user(bound) - below[points]) > SURELY_WORSE * np.abs(below[points])
+    beaten = part.batch.question.sign * (goal.to_user(bound) - below[points]) > SURELY_WORSE * np.abs(
+        below[points]
+    )
     s.value[points[beaten]], s.why[points[beaten]] = bound[beaten], BEATEN
     return part.take(~beaten)
 
