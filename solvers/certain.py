@@ -176,7 +176,7 @@ def _answer(
         from solvers.counting import whole
 
         found = whole.next_changes(question, solution.objective or 0.0) if neighbours else {}
-        return explanation.changed(solution, found)
+        return judgement.changed(solution, found)
     if not isinstance(tried.found, structured.Optimum):
         from solvers.linear import programs
 

@@ -31,6 +31,8 @@ END_ROUNDING = 1e-10
 """Of an end: a number beyond it by less is at it. Searches hold their limits to this."""
 ABSOLUTE_GAP_BELOW = 1e-12
 """Of an objective smaller than this the gap is absolute."""
+Change = tuple[float, float]
+"""Value of a limit at which the answer changes, and the objective there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,21 @@ def bound_of(question: Question, key: RowKey) -> Any:
         return None
     low, high = evaluation.bounds(question)[key.name]
     return high if key.side == "max" else low
+
+
+def relaxed(question: Question, key: RowKey, factor: Any) -> Any:
+    """The value of a limit or bound of the user's that gives by a factor: an upper one grows, a lower one falls."""
+    bound = bound_of(question, key)
+    return bound * factor if key.side == "max" else bound / factor
+
+
+def changed(solution: Solution, found: Mapping[str, tuple[float, float | None] | None]) -> Solution:
+    """The solution with the next changes of its limits, by their labels."""
+    limits = dict(solution.limits)
+    for label, change in found.items():
+        if change is not None:
+            limits[label] = replace(limits[label], next_change=change[0], next_objective=change[1])
+    return replace(solution, limits=limits)
 
 
 def asked_limits(question: Question) -> dict[str, LimitState]:

@@ -151,12 +151,11 @@ def next_changes(question: Question, now: float) -> dict[str, tuple[float, float
         least = float(aimed.user(best.value)[0])
         if best.unsure[0] or not 1.0 < least < math.inf:
             continue
-        bound, upper = judgement.bound_of(question, key), key.side == "max"
         # a limit that a design meets to the last digit is met by rounding only
-        far, value = (bound * by if upper else bound / by for by in (least * (1.0 + PAST), least))
+        far = judgement.relaxed(question, key, least * (1.0 + PAST))
         moved = optimum(with_limit(question, key, far))
         if moved is not None and moved.bound is not None:
-            found[evaluation.label(key, keys)] = (value, moved.bound)
+            found[evaluation.label(key, keys)] = (judgement.relaxed(question, key, least), moved.bound)
     return found
 
 

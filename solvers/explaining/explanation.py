@@ -8,7 +8,7 @@ design needs of the limit, and goes to the best of those that need no more.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -26,14 +26,12 @@ from solvers.enumeration import ONE
 from solvers.explaining import next_changes
 from solvers.geometric.programs import kinks
 from solvers.geometric.structured import Optimum
+from solvers.judgement import Change
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import ENUMERATION
 
 MOST_LISTED_DESIGNS = 4_000_000
 """Designs that are looked through for it: every value of every menu, whatever the user's bounds on them."""
-
-Change = tuple[float, float]
-"""Value of a limit at which the answer changes, and the objective there."""
 
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
@@ -71,14 +69,16 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
         listed = listed_changes(problem.question, solution.objective, keys)
         if listed is None:
             listed = searched_changes(problem.question, solution.objective, keys)
-        return changed(solution, {evaluation.label(k, keys): v for k, v in listed.items()})
+        return judgement.changed(solution, {evaluation.label(k, keys): v for k, v in listed.items()})
 
     def change(key: RowKey) -> Change | None:
         state = limits[evaluation.label(key, keys)]
         return next_changes.next_change(problem, solution, state, key, effort)
 
     found = side_by_side.run([partial(change, key) for key in keys])
-    return changed(solution, {evaluation.label(k, keys): v for k, v in zip(keys, found, strict=True)})
+    return judgement.changed(
+        solution, {evaluation.label(k, keys): v for k, v in zip(keys, found, strict=True)}
+    )
 
 
 def _keys(question: Question) -> list[RowKey]:
@@ -110,7 +110,7 @@ def over_choices(others: Sequence[Question], solution: Solution) -> Solution | N
             for n, (k, v) in told.items()
             if n in solution.limits and _is_nearer(v, solution.limits[n], k.side, goal)
         }
-        solution = changed(solution, nearer)
+        solution = judgement.changed(solution, nearer)
     return solution
 
 
@@ -121,16 +121,6 @@ def _is_nearer(found: Change, known: LimitState, side: str, goal: Objective) -> 
     if abs(found[0] - known.next_change) > HOLDS * abs(known.next_change):
         return (found[0] < known.next_change) == (side == "max")
     return (found[1] > known.next_objective) == goal.maximize
-
-
-def changed(solution: Solution, found: Mapping[str, Change | None]) -> Solution:
-    """The solution with the next changes of its limits, by their labels."""
-    limits = dict(solution.limits)
-    for label, change in found.items():
-        if change is not None:
-            value, objective = change
-            limits[label] = dataclasses.replace(limits[label], next_change=value, next_objective=objective)
-    return dataclasses.replace(solution, limits=limits)
 
 
 def listed_changes(

@@ -103,10 +103,7 @@ def _least_bound(problem: Problem, solution: Solution, key: RowKey, effort: Effo
     below = now - 2 * TIE - CHANGED * max(1.0, abs(now))
     found = side_by_side.run([partial(_least_of_case, part, key, below, effort) for part in parts])
     reached = [value for value in found if value is not None]
-    if not reached:
-        return None
-    bound: float = judgement.bound_of(problem.question, key)
-    return bound * math.exp(min(reached) if key.side == "max" else -min(reached))
+    return float(judgement.relaxed(problem.question, key, math.exp(min(reached)))) if reached else None
 
 
 def _log_value(problem: Problem, solution: Solution) -> float:

@@ -17,9 +17,8 @@ from solvers.fronts.asking import at_level
 from solvers.fronts.envelope import Array, Vertex
 from solvers.fronts.program_front import Owner, ProgramFront
 from solvers.linear import milp, milp_ties
-from solvers.linear.highs import SOLVER
 from solvers.linear.linear_program import End, Result
-from solvers.linear.programs import with_rates
+from solvers.linear.programs import SOLVER, with_rates
 from solvers.outcome import Outcome
 
 # a design that ties go to must have the objectives to this

@@ -47,7 +47,6 @@ NEAR_MISS = 1e-6
 LEAST_ENTRY = 1e-12
 """HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
 PROGRAM_SECONDS = 120.0
-SOLVER = "HiGHS"
 
 
 def minimise(n: Numbers, cost: Array, gap: float = 0.0, *, worse: float = math.inf) -> Result:

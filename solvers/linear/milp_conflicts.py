@@ -24,7 +24,6 @@ from solvers.linear.linear_program import Array, End, Numbers, Result, constant_
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
 from solvers.mechanisms.why import Why, of_each
 
-ABOVE_ZERO = 1e-300
 ENOUGH_MISSED = 1e-7
 # no limit is missed by more; an end keeps the bound finite
 LARGEST_MISS = 1e9
@@ -266,7 +265,7 @@ def sizes_of_rows(p: Program) -> tuple[Array, NDArray[np.bool_]]:
     above_first = np.array([k is not None and k.side == "min" for k in p.keys], dtype=bool) & _plain(above)
     one = np.where(above_first | ~_plain(below), above[..., -1], below[..., -1])
     share = (_plain(above) | _plain(below)) & (one > 0.0)
-    size = np.where(share, one, np.maximum(below.max(axis=-1, initial=0.0), ABOVE_ZERO))
+    size = np.where(share, one, np.maximum(below.max(axis=-1, initial=0.0), milp.ABOVE_ZERO))
     return np.where(named, size, 0.0), share
 
 

@@ -24,7 +24,6 @@ from solvers.linear import highs, milp, programs
 from solvers.linear.linear_program import Array, End, Numbers, Result, multiple
 from solvers.outcome import Outcome
 
-SOLVER = "HiGHS"
 PRODUCT_SECONDS = 60.0
 MOST_PROGRAMS = 5000
 # enough to see whether anything runs away
@@ -142,7 +141,7 @@ def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
         f"programs leave a gap of {max(1.0 - bound / found.best, 0.0):.1e}"
     )
     status = Status.OPTIMAL if closed else Status.FEASIBLE
-    return Outcome(status, p.design(found.u), bound, text, SOLVER)
+    return Outcome(status, p.design(found.u), bound, text, programs.SOLVER)
 
 
 def _least_bound(p: Program, gap: float, deadline: float, high: Array) -> float:

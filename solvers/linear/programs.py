@@ -10,10 +10,9 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.programs import row_ends
 from formulations.programs.program import Program, branch_count, branches
-from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
-from solvers.judgement import bound_of
+from solvers import judgement
 from solvers.linear import highs, milp, milp_conflicts, milp_explained, milp_ties
 from solvers.linear.linear_program import Array, End, Result
 from solvers.outcome import Outcome
@@ -146,9 +145,8 @@ def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool
     limits = dict(solution.limits)
     if p.integer.any():
         limits = with_rates(p, milp_explained.kept_choice(p, settled.rest), limits, kept=True)
-        if neighbours:
-            limits |= _changes(p, best, limits)
-        return replace(solution, limits=limits)
+        solution = replace(solution, limits=limits)
+        return judgement.changed(solution, _changes(p, best, limits)) if neighbours else solution
     limits = with_rates(p, best, limits)
     found = milp_explained.parameters(p, best) if neighbours else {}
     one_sided = tuple(name for name, rate in found.items() if rate.one_sided)
@@ -169,10 +167,11 @@ def with_rates(
     return found
 
 
-def _changes(p: Program, best: Result, limits: dict[str, LimitState]) -> dict[str, LimitState]:
-    """The limits with the value at which the answer next changes, and the objective there."""
-    keys = [k for k in p.keys if k is not None]
-    found = {}
+def _changes(
+    p: Program, best: Result, limits: Mapping[str, LimitState]
+) -> dict[str, tuple[float, float | None]]:
+    """The value of each limit at which the answer next changes, and the objective there."""
+    keys, found = [k for k in p.keys if k is not None], dict[str, tuple[float, float | None]]()
     for key in keys:
         label = evaluation.label(key, keys)
         # where the objective moves with the limit at once, there is no next change to wait for
@@ -180,13 +179,5 @@ def _changes(p: Program, best: Result, limits: dict[str, LimitState]) -> dict[st
             continue
         changed = milp_explained.next_change(p, best, key)
         if changed is not None:
-            there = to_user(p, changed[1])
-            found[label] = replace(
-                limits[label], next_change=_moved_bound(p, key, changed[0]), next_objective=there
-            )
+            found[label] = judgement.relaxed(p.question, key, changed[0]), to_user(p, changed[1])
     return found
-
-
-def _moved_bound(p: Program, key: RowKey, factor: float) -> float:
-    bound: float = bound_of(p.question, key)
-    return bound * factor if key.side == "max" else bound / factor

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from functools import partial
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -28,24 +29,7 @@ PIVOTS_PER_ROW = 40
 BALANCING_PASSES = 3
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def compiled(function: F) -> F:
-    """Compile what works on one program, and keep the result on disk where that is possible."""
-    return _compile(function, parallel=False)
-
-
-def parallel(function: F) -> F:
-    """Compile a loop over programs that runs on all cores."""
-    return _compile(function, parallel=True)
-
-
-def _compile(function: F, *, parallel: bool) -> F:
-    return kept(function, parallel=parallel)
-
-
-@compiled
+@kept
 def _first_aim_sign(D: Any, j: int) -> float:
     """Return the sign of the first aim that a step of column j moves."""
     for k in range(D.shape[0]):
@@ -56,7 +40,7 @@ def _first_aim_sign(D: Any, j: int) -> float:
     return 0.0
 
 
-@compiled
+@kept
 def _sooner(D: Any, row: Any, at_high: Any, j: int, other: int) -> bool:
     """Whether column j spoils the aims less than another one that repairs the row as well.
 
@@ -72,7 +56,7 @@ def _sooner(D: Any, row: Any, at_high: Any, j: int, other: int) -> bool:
     return bool(abs(row[j]) > abs(row[other]))
 
 
-@compiled
+@kept
 def _worst_row(beta: Any, basic: Any, low: Any, high: Any) -> int:
     """Return the row that is broken most; -1: none is."""
     found, most = -1, ROW_BROKEN
@@ -84,7 +68,7 @@ def _worst_row(beta: Any, basic: Any, low: Any, high: Any) -> int:
     return found
 
 
-@compiled
+@kept
 def _entering(T: Any, D: Any, r: int, up: bool, free: Any, at_high: Any, low: Any, high: Any) -> int:
     """Return the column that repairs row r and keeps all aims in order; -1: none."""
     found = -1
@@ -98,7 +82,7 @@ def _entering(T: Any, D: Any, r: int, up: bool, free: Any, at_high: Any, low: An
     return found
 
 
-@compiled
+@kept
 def _pivot(T: Any, D: Any, r: int, e: int) -> None:
     """Exchange the variable of row r for that of column e."""
     p = 1.0 / T[r, e]
@@ -121,7 +105,7 @@ def _pivot(T: Any, D: Any, r: int, e: int) -> None:
             D[k, e] = c * p
 
 
-@compiled
+@kept
 def _read_tableau(
     beta: Any, basic: Any, free: Any, at_high: Any, D: Any, low: Any, high: Any, u: Any, y: Any
 ) -> None:
@@ -137,7 +121,7 @@ def _read_tableau(
             u[basic[i]] = min(max(beta[i], low[basic[i]]), high[basic[i]])
 
 
-@compiled
+@kept
 def _read_conflict(T: Any, r: int, up: bool, basic: Any, free: Any, y: Any) -> None:
     """Read the multipliers with which the rows add up to row r, that nothing can repair."""
     n, s = free.size, 1.0 if up else -1.0
@@ -148,7 +132,7 @@ def _read_conflict(T: Any, r: int, up: bool, basic: Any, free: Any, y: Any) -> N
         y[basic[r] - n] = s
 
 
-@compiled
+@kept
 def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
     """Solve one program; ``low`` and ``high`` are those of its columns, then of its rows' slacks.
 
@@ -187,13 +171,13 @@ def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
     return FAILED
 
 
-@compiled
+@kept
 def _nearest_power_of_two(size: float) -> float:
     """Return the power of two that brings a size near 1, so that nothing is rounded."""
     return 2.0 ** -round(math.log2(size)) if size > 0.0 else 1.0
 
 
-@compiled
+@kept
 def balanced(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y: Any) -> int:
     """Bring rows, columns and aims near 1, solve, and say the answer in the old sizes."""
     m, n = A.shape
@@ -228,7 +212,7 @@ def balanced(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y:
     return end
 
 
-@parallel
+@partial(kept, parallel=True)
 def every(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y: Any, end: Any) -> None:
     """Solve all programs: A (points, m, n), b (points, m), C (points, aims, n), ends (points, n)."""
     for p in numba.prange(end.size):

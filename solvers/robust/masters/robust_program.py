@@ -22,7 +22,7 @@ from formulations.uncertainty.robust_program import posed
 from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
 from scenarios.question import Question
-from solvers.judgement import bound_of
+from solvers.judgement import relaxed
 from solvers.linear import programs
 from solvers.linear.linear_program import End, Numbers, Result
 from solvers.mechanisms.sensitivity import with_limit
@@ -105,9 +105,7 @@ def _limit_elasticities(
 
 
 def _eased(key: RowKey, question: Question) -> Question:
-    return with_limit(
-        question, key, bound_of(question, key) * (1.0 + STEP) ** (1.0 if key.side == "max" else -1.0)
-    )
+    return with_limit(question, key, relaxed(question, key, 1.0 + STEP))
 
 
 def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Found:
