@@ -210,12 +210,8 @@ def affine_feasibility(question: Question) -> int:
     That they cannot rests on no end that only a search has; that they can is shown by a design.
     """
     near = replace(evaluation.nearest(question), objectives=())
-    try:
-        p = of_limits(near)
-    except (NotPosynomial, ArithmeticError):
-        return NOT_KNOWN
-    # rows of all other columns rest on the ends that a search has
-    if not is_of_plain_columns(p):
+    p = of_affine_limits(near)
+    if p is None:
         return NOT_KNOWN
     if least_violation(beyond_ends(p), whole=False) > SLACK:
         return CANNOT_HOLD
@@ -228,9 +224,13 @@ def affine_feasibility(question: Question) -> int:
     return NOT_KNOWN
 
 
-def is_of_plain_columns(p: Program) -> bool:
-    """Whether no row rests on the ends that a search has."""
-    return all(isinstance(a, str | Maximum | Entry) for a in p.columns)
+def of_affine_limits(question: Question) -> Program | None:
+    """The program of the limits if all are affine in what is decided, and no row rests on ends that a search has."""
+    try:
+        p = of_limits(question)
+    except (NotPosynomial, ArithmeticError):
+        return None
+    return p if all(isinstance(a, str | Maximum | Entry) for a in p.columns) else None
 
 
 def beyond_ends(p: Program) -> Program:

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry, Some
 from formulations.arithmetics.many import Array, Points
-from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
 from formulations.programs import row_ends
-from formulations.programs.program import Program, is_ratio, of_limits
+from formulations.programs.program import Program, is_ratio
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
 from scenarios.question import Question
@@ -142,12 +141,9 @@ def least(question: Question, count: int) -> tuple[NDArray[np.int8], Array]:
 
 
 def _of_affine_limits(question: Question) -> Program | None:
-    """The program of the limits if all are affine in what is decided, and nothing is to be listed."""
-    try:
-        p = of_limits(question)
-    except (NotPosynomial, ArithmeticError):
-        return None
-    return None if p.exact or not milp_conflicts.is_of_plain_columns(p) else p
+    """The program of limits that are all affine, where nothing is to be listed."""
+    p = milp_conflicts.of_affine_limits(question)
+    return None if p is None or p.exact else p
 
 
 def _least_violation_at_points(p: Program, mask: Mask, turned: bool, least: Array | None = None) -> Array:
