@@ -11,6 +11,7 @@ from dse.fronts import bands, front_curves
 from dse.fronts.bands import Band, Corner
 from dse.fronts.enclosure import COINCIDENT, ENCLOSURE_POINTS
 from dse.fronts.front_search import Front, Search
+from dse.quantities import plural
 from formulations.tolerances import HOLDS
 from results.solution import Solution
 from solvers.fronts import front_points, program_front
@@ -83,7 +84,7 @@ def _front_by_halving(search: Search, most: int, tolerance: float | None) -> Fro
     return replace(
         found,
         jumps=count - 1,
-        method=f"{kind} ({count} point{'' if count == 1 else 's'}; {how}; each proved to be best)",
+        method=f"{kind} ({plural(count, 'point')}; {how}; each proved to be best)",
         kind=kind,
         joined=(False if complete else None,) * count,
         straight_in=tuple(g.name for g in search.goals),

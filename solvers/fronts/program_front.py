@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.quantities import plural
 from dse.system.records import dataclass
 from formulations.problem import formulate
 from formulations.programs.program import Program, branch_count
@@ -269,7 +270,7 @@ def _assembled(owners: tuple[Owner, ...], senses: tuple[Sense, Sense], found: li
     if unproven or stopped:
         kind = PARTIAL
     curves = sum(len(f.curves) for f in found)
-    what = _counted_words(long, "straight segment") if long else _counted_words(len(pieces), "point")
+    what = plural(long, "straight segment") if long else plural(len(pieces), "point")
     method = f"{kind} ({what}; {_front_proof(discrete, curves, unproven, stopped)})"
     proofs = tuple(tuple(group) for f in found for group in f.proofs)
     return ProgramFront(
@@ -288,18 +289,14 @@ def _front_proof(discrete: bool, curves: int, unproven: int, stopped: bool) -> s
     if stopped:
         return f"stopped after {_sets(curves)}: more of them may belong to it"
     if unproven:
-        return f"in {_counted_words(unproven, 'place')} nothing proves that there is no more"
+        return f"in {plural(unproven, 'place')} nothing proves that there is no more"
     if discrete:
         return f"{_sets(curves)}, and proofs that no other one lies below"
     return "weak duality proves that nothing lies below"
 
 
 def _sets(curves: int) -> str:
-    return f"{_counted_words(curves, 'set')} of whole numbers"
-
-
-def _counted_words(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return f"{plural(curves, 'set')} of whole numbers"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from dse.commands.terminal.front_page import (
 )
 from dse.commands.terminal.printing import PAGE_WIDTH, say
 from dse.fronts.front_search import Front
+from dse.quantities import plural
 from results.along_fronts.along import knee
 from results.telling import sizes, words
 from scenarios.language.machine_files import shown_names
@@ -182,7 +183,7 @@ def _methods(found: Fronts) -> Iterator[str]:
             (sum(len(f.points) for f in fronts), "point"),
             (sum(f.solves for f in fronts), "solve"),
         )
-        told = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts)
+        told = ", ".join(plural(n, what) for n, what in counts)
         yield f"{told}: {way}"
         widths = [f.band.width for f in fronts if f.band is not None]
         if any(math.isfinite(w) and w > 0 for w in widths):
