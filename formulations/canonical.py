@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 from formulations.arithmetics.many import plain
 from formulations.arithmetics.maxima import SIDE, log_ends
@@ -24,7 +24,6 @@ from formulations.cuts import cuts
 from formulations.problem import Goal, Problem, Row, Variable, farther
 from formulations.row_keys import RowKey
 
-Array = NDArray[np.float64]
 BOX_MARGIN = 0.5
 LOG_BOX = 690.0
 GOAL = "the goal"
@@ -65,7 +64,7 @@ class Canonical:
     names: tuple[str, ...]
     exponents: Array
     logc: Array
-    ptr: NDArray[np.intp]
+    ptr: Indices
     keys: tuple[RowKey, ...]
     low: Array
     high: Array
@@ -76,7 +75,7 @@ class Canonical:
     own: int = 1 << 30
 
     @property
-    def row_of_term(self) -> NDArray[np.intp]:
+    def row_of_term(self) -> Indices:
         """Row number of each term."""
         return np.repeat(np.arange(self.ptr.size - 1), np.diff(self.ptr))
 
@@ -145,7 +144,7 @@ def _tighter(c: Canonical, pairs: Sequence[tuple[Posynomial, Posynomial]]) -> Ca
 
 def tables(
     pairs: Sequence[tuple[Posynomial, Posynomial]], names: tuple[str, ...], shape: tuple[int, ...] = ()
-) -> tuple[Array, Array, NDArray[np.intp], list[tuple[int, Array, Array]]]:
+) -> tuple[Array, Array, Indices, list[tuple[int, Array, Array]]]:
     """Rows of terms: exponents (K, n), log coefficients (N, K), where each row begins.
 
     And of the rows whose divisors are sums: which they are, and the terms of these.
@@ -262,7 +261,7 @@ def si_values(v: Variable, y: Array) -> Array:
     return np.where(np.isnan(y), np.nan, values[place])
 
 
-def relaxation(c: Canonical, z_low: Array, z_high: Array) -> tuple[Array, Array, NDArray[np.intp]]:
+def relaxation(c: Canonical, z_low: Array, z_high: Array) -> tuple[Array, Array, Indices]:
     """Arrays (N, K, n), (N, K), ptr with each divisor replaced by a monomial above it on z_low..z_high (N, q).
 
     Forms of several variables bring their interval as rows of their own, after the problem's rows.

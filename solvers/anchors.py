@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from dse.quantities import show
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.canonical import Array
 from formulations.evaluation import bounds, label
 from formulations.row_keys import RowKey
 from results.solution import Solution, Status
@@ -28,7 +28,6 @@ from scenarios.better import larger
 from scenarios.question import Limit, Objective, Question
 from scenarios.sizes import unit_in_question
 from solvers.mechanisms.sensitivity import LEAST_SENSITIVITY
-from solvers.patterns import Bools
 
 PROVED = (Status.OPTIMAL, Status.EVALUATED)
 CANCELLED_RATES = 1e-6

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.system.arrays import Bools
 from formulations import handover
 from results import dataset
 from results.solution import Solution
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from results.dataset import Arrays, Layout
     from scenarios.sweep.grids import Grid
     from solvers.many_points import Path
-    from solvers.patterns import Bools
 
 NO_REASON = "no reason was kept"
 

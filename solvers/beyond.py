@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse.system.arrays import Array
 from formulations import evaluation
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
-from solvers.boxes import Array, Space, space, tighten
+from solvers.boxes import Space, space, tighten
 
 
 def outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:

@@ -12,9 +12,9 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.slopes import Slope
@@ -22,8 +22,6 @@ from formulations.grids.divided import at
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question
-
-Array = NDArray[np.float64]
 
 LISTED_ROUNDING = 1e-9
 SLABS, MOST_ROUNDS = 32, 30
@@ -46,11 +44,11 @@ class Space:
     names: tuple[str, ...]
     low: Array
     high: Array
-    integer: NDArray[np.bool_]
+    integer: Bools
     values: tuple[Array | None, ...]
     ends: tuple[tuple[Any, Any], ...]
 
-    def at(self, points: NDArray[np.intp]) -> Space:
+    def at(self, points: Indices) -> Space:
         """Return the boxes of some of many points."""
 
         def own(end: Any) -> Any:
@@ -61,7 +59,7 @@ class Space:
         return Space(self.names, low, high, self.integer, self.values, ends)
 
     @property
-    def discrete(self) -> NDArray[np.bool_]:
+    def discrete(self) -> Bools:
         """Which variables have gaps between their values."""
         return np.asarray(self.integer | np.array([v is not None for v in self.values], dtype=bool))
 

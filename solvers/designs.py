@@ -12,16 +12,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Integers, Points
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Points
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from scenarios.question import HALVINGS, Question, combinations
 from solvers import boxes
-from solvers.boxes import Array, Space
+from solvers.boxes import Space
 
 TRIED_TOGETHER = 100_000
 """Designs that are evaluated together; a question of no more is answered by trying them all."""
@@ -64,11 +63,11 @@ class Grid:
         x = {n: np.broadcast_to(v, self.shape).reshape(-1) for n, v in mesh.items()}
         return Table(question, x, mesh)
 
-    def designs(self, number: NDArray[np.int64]) -> dict[str, Array]:
+    def designs(self, number: Integers) -> dict[str, Array]:
         """Return the combinations of these numbers by variable."""
         return dict(zip(self.names, self.at(number).T, strict=True))
 
-    def at(self, number: NDArray[np.int64]) -> Array:
+    def at(self, number: Integers) -> Array:
         """Return the combinations of these numbers as rows, SI."""
         columns: list[Array] = []
         for axis in reversed(self.axes):
@@ -276,7 +275,7 @@ def first_of_tied(owner: Points, points: int, levels: Iterable[Any], within: flo
 
 
 def first_by_rule(
-    question: Question, numbers: Sequence[Mapping[str, Array]], tied: NDArray[np.bool_], within: float = TIE
+    question: Question, numbers: Sequence[Mapping[str, Array]], tied: Bools, within: float = TIE
 ) -> Points:
     """Return which of some designs that are ``tied`` (designs, N) each of N points hands out (-1: none).
 

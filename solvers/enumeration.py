@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Array, Bools, Indices, Points
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import Points, plain
+from formulations.arithmetics.many import plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
@@ -25,7 +25,6 @@ from results.solution import Status
 from results.telling.facts import NextBest
 from scenarios.question import Decision, Question
 from solvers import beyond, boxes, designs
-from solvers.boxes import Array
 from solvers.designs import Grid, Table
 from solvers.outcome import ENUMERATION, Outcome
 
@@ -38,8 +37,6 @@ BEYOND = "no design has numbers that floats hold"
 LOST = "a design that may hold leaves the range of floats"
 ONE = np.zeros(1, dtype=np.intp)
 """The points of a question of plain numbers."""
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +53,13 @@ class Judged:
     best: Points
     value: Array
     missed: Array
-    tied: Mask
-    endless: Mask
+    tied: Bools
+    endless: Bools
     reached: Array
-    lost: Mask
+    lost: Bools
 
 
-def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
+def judged(t: Table, near: Question, which: Indices) -> Judged:
     """Judge all designs of a table at all points.
 
     ``near``: the question at the points that differ in what is given; ``which`` of these each point is like.
@@ -86,7 +83,7 @@ def judged(t: Table, near: Question, which: NDArray[np.intp]) -> Judged:
     return Judged(best, low, worst.min(axis=1), tied, np.isinf(low) & held.any(axis=1), reached, lost)
 
 
-def _certainly_lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unknown: Mask) -> Mask:
+def _certainly_lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unknown: Bools) -> Bools:
     """Tell at which points a design of ``unknown`` worth breaks no limit for sure, since floats end before it."""
     if not unknown.any():
         return np.zeros(len(unknown), dtype=bool)
@@ -114,7 +111,7 @@ def check_floats(question: Question) -> None:
         raise OverflowError(BEYOND)
 
 
-def numbers(t: Table, near: Question, which: NDArray[np.intp]) -> tuple[dict[str, Any], dict[RowKey, Any]]:
+def numbers(t: Table, near: Question, which: Indices) -> tuple[dict[str, Any], dict[RowKey, Any]]:
     """What judges the designs of a table: metrics by name, and limits as ratios."""
     question = t.question
     with np.errstate(all="ignore"):
@@ -139,7 +136,7 @@ def _flat(values: Any, shape: tuple[int, ...] | None) -> Any:
     return np.broadcast_to(values, (*ahead, *shape)).reshape(*ahead, -1)
 
 
-def _spread_to_points(values: Any, which: NDArray[np.intp]) -> Any:
+def _spread_to_points(values: Any, which: Indices) -> Any:
     """The numbers of every point from those of the points that they are like."""
     return values[which] if np.ndim(values) == 2 and len(values) > 1 else values
 
@@ -167,7 +164,7 @@ def full(values: Any, shape: tuple[int, int]) -> Array:
     return np.broadcast_to(np.asarray(plain(values), dtype=float), shape)
 
 
-def _design_by_tie_rule(t: Table, at: Mapping[str, Any], tied: Mask, least: Points) -> Points:
+def _design_by_tie_rule(t: Table, at: Mapping[str, Any], tied: Bools, least: Points) -> Points:
     """The design handed out at each point: of those tied by the order of ties, then smaller numbers."""
     some = np.flatnonzero(tied.sum(axis=1) > 1)
     if not len(some):

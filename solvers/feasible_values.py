@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from dse.system.arrays import Bools
 from formulations import evaluation, handover
 from formulations.arithmetics.many import plain
 from formulations.grids.over_grid import spread
@@ -24,7 +25,6 @@ from solvers.certain import answer, why_without_design
 from solvers.many_points.blocks import Block
 from solvers.mechanisms.conflicts import ONE
 from solvers.mechanisms.why import over_choices
-from solvers.patterns import Bools
 
 ALONE = "a feasible value, sought for one point by itself"
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations import evaluation, failures
-from formulations.arithmetics.many import Array, plain
+from formulations.arithmetics.many import plain
 from formulations.problem import no_halvings
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
@@ -25,7 +25,6 @@ from scenarios.define import composed
 from scenarios.define.composed import definitions_of
 from scenarios.question import HALVINGS, Question
 
-Bools = NDArray[np.bool_]
 NEXT_TO_END = 1e-9
 END_ROUNDING = 1e-10
 """Of an end: a number beyond it by less is at it. Searches hold their limits to this."""

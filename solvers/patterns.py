@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
+from dse.system.arrays import Bools, Indices
 
 
 class Rows:

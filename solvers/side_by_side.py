@@ -16,12 +16,9 @@ from contextvars import ContextVar, copy_context
 from dataclasses import field
 from typing import Any, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 from solvers.geometric.kernel import gp, gp_together
-from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.kernel.gp_together import Programs
 
 T = TypeVar("T")
@@ -157,7 +154,7 @@ def _run_tasks(parent: _Task, tasks: Sequence[Callable[[], T]], questions: Seque
 
 
 def solve(
-    A: Array, logc: Array, ptr: NDArray[np.intp], low: Array, high: Array, *, tol: float | None = None
+    A: Array, logc: Array, ptr: Indices, low: Array, high: Array, *, tol: float | None = None
 ) -> gp.Result:
     """Solve N geometric programs as ``gp.solve`` does, together with what the tasks beside this one ask for.
 

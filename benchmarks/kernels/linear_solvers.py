@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 import dse
 import scenarios
+from dse.system.arrays import Array
 from results.dataset import layout
 from solvers.linear import highs
-from solvers.linear.linear_program import Array, Numbers
+from solvers.linear.linear_program import Numbers
 from solvers.linear.points import linear, lp
 
 POINTS = 20

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.fitting.behaviours.forms import sum_of
 from dse.fitting.errors import FittingError
@@ -15,6 +14,7 @@ from dse.fitting.table import Table
 from dse.models.described.fitted import HIGH, LOW, Derived, Term
 from dse.models.described.model_files import SHORT_NAME, TAKEN
 from dse.quantities import UnitError, si_unit
+from dse.system.arrays import Indices
 from dse.system.records import dataclass
 
 _FOLLOWS = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*(?:[\[(]\s*([^\])]*?)\s*[\])])?\s*=(.*)", re.DOTALL)
@@ -46,7 +46,7 @@ class Asked:
         units = {n: f"{self.headers.get(n, n)} [{u}]" for n, u in self.stated.items()}
         return {**self.headers, **units}
 
-    def groups(self, runs: Measurements) -> NDArray[np.intp]:
+    def groups(self, runs: Measurements) -> Indices:
         """Return the number of the group of each run; each run is its own where none are asked for."""
         if not self.group:
             return np.arange(runs.runs)

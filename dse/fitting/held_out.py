@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
-
-Array = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 FOLDS = 5
 QUANTILES = 101
@@ -55,7 +52,7 @@ class HeldOut:
         return tuple(np.quantile(self.residuals, np.linspace(0, 1, QUANTILES)).tolist())
 
 
-def folds(groups: Places, count: int = FOLDS, seed: int = 0) -> Places:
+def folds(groups: Indices, count: int = FOLDS, seed: int = 0) -> Indices:
     """Return the number of the fold of each run; the runs of a group are in one fold, folds of about one size."""
     labels, sizes = np.unique(groups, return_counts=True)
     order = np.random.default_rng(seed).permutation(len(labels))
@@ -68,9 +65,9 @@ def folds(groups: Places, count: int = FOLDS, seed: int = 0) -> Places:
 
 def held_out(
     measured: Array,
-    fold: Places,
-    groups: Places,
-    fit: Callable[[NDArray[np.bool_]], Callable[[NDArray[np.bool_]], Array]],
+    fold: Indices,
+    groups: Indices,
+    fit: Callable[[Bools], Callable[[Bools], Array]],
     split: str,
     confidence: float,
 ) -> HeldOut:
@@ -107,7 +104,7 @@ def held_out(
     )
 
 
-def interval(residuals: Array, groups: Places, confidence: float) -> tuple[float, float]:
+def interval(residuals: Array, groups: Indices, confidence: float) -> tuple[float, float]:
     """Return what a residual of a new run, of a new group, lies between with this confidence.
 
     Groups differ from each other, and there are few: the share that an interval of quantiles leaves out is shrunk, to

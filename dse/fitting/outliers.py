@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from dse.fitting.reading import Measurements
-from dse.fitting.statistics import Array, Mask, scale
+from dse.fitting.statistics import scale
 from dse.quantities import show
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 
 _OUTLIER_DIGITS = 4
@@ -70,7 +71,7 @@ def outliers(runs: Measurements, figures: Mapping[str, Residuals], parameters: i
     names = list(figures)
     share = parameters // len(names) + 1
     far = np.stack([np.abs(f.error) / scale(f.error, share) for f in figures.values()])
-    bad: Mask = far.max(axis=0) > cut
+    bad: Bools = far.max(axis=0) > cut
     if bad.sum() > _MOST_APART * runs.runs:
         return ()
     found = []

@@ -9,16 +9,15 @@ from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.fitting.errors import FittingError
 from dse.fitting.table import Table, table
 from dse.names import did_you_mean, unknown
 from dse.quantities import UnitError, to_si, units
+from dse.system.arrays import Array, Bools
 from dse.system.csv_files import HEADER, NO_UNIT, name_and_unit
 from dse.system.records import dataclass
 
-Array = NDArray[np.float64]
 Faults = list[tuple[int, str]]
 
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
@@ -62,7 +61,7 @@ class Measurements:
     heads: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def kept(self, which: NDArray[np.bool_]) -> Measurements:
+    def kept(self, which: Bools) -> Measurements:
         """Return the runs for which ``which`` is true."""
         places = np.flatnonzero(which).tolist()
         return replace(
@@ -266,7 +265,7 @@ def _texts(column: Column, cells: Table, place: int, faults: Faults) -> tuple[st
 
 def _numbers_of_column(
     column: Column, cells: Table, place: int, unit: str, faults: Faults
-) -> tuple[Array, NDArray[np.bool_]]:
+) -> tuple[Array, Bools]:
     """Return a column's numbers in SI, and which of them are right; what is wrong is noted."""
     head = cells.heads[place]
     factor = 1.0

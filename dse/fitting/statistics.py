@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # the median size of a normal error is this part of its standard deviation
 _NORMAL_MEDIAN = 0.6745

@@ -16,12 +16,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from solvers.fronts.asking import Measure
-
-Array = NDArray[np.float64]
 
 STAIRCASE = "steps: designs found above, proved bounds below"
 CHORDS = "chords above and tangents below, both straight in logarithms"

@@ -12,10 +12,10 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.fronts.bands import Band
 from dse.fronts.enclosure import Box
+from dse.system.arrays import Array
 from dse.system.progress import Report
 from dse.system.records import dataclass
 from formulations.tolerances import HOLDS, TIE
@@ -35,7 +35,6 @@ SHARP_GAP = 1e-8
 NEARER = (1e-9, 1e-7, 1e-6, 5e-6, 1e-5, 2e-5, 5e-5)
 # a step in the band has the width of its box and the gap of a solve
 WITHIN_TOLERANCE = 1.0 - 1e-4
-Array = NDArray[np.float64]
 ANSWERED = (Status.OPTIMAL, Status.FEASIBLE)
 
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Array
 from formulations.arithmetics import intervals
 from formulations.arithmetics.intervals import Interval
-from formulations.arithmetics.many import COMPARISONS, Array, Many, is_given_number
+from formulations.arithmetics.many import COMPARISONS, Many, is_given_number
 
 OPERATIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: lambda a, b: a + b,

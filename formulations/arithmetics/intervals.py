@@ -11,13 +11,11 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake, number
+from dse.system.arrays import Array, Integers
 from formulations.arithmetics.operators import Operators
-
-Array = NDArray[np.float64]
 
 LIBRARY_ERROR = 1e-15
 """Relative error granted to the mathematical library in powers, logarithms and exponentials (about 4 ulp)."""
@@ -187,7 +185,7 @@ def towards_zero(x: Array) -> Array:
     return bits.view(np.float64)
 
 
-def _away_from_zero(x: Array) -> NDArray[np.int64]:
+def _away_from_zero(x: Array) -> Integers:
     bits = (x + 0.0).view(np.int64)
     bits += bits < INFINITE
     return bits

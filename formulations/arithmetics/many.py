@@ -20,11 +20,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from dse.models import arithmetic
+from dse.system.arrays import Bools
 from formulations.arithmetics.later import Later
-
-Array = NDArray[np.float64]
-Points = NDArray[np.int64]
-
 
 COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 
@@ -32,7 +29,7 @@ COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.gr
 class Differ(Exception):
     """Points that must be told apart: where ``holds``, and the others."""
 
-    def __init__(self, holds: NDArray[np.bool_]) -> None:
+    def __init__(self, holds: Bools) -> None:
         super().__init__("what was asked holds at some points and not at others")
         self.holds = holds
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from dse.models import arithmetic
 from dse.models.arithmetic import number
+from dse.system.arrays import Array
 from formulations.arithmetics import intervals
-from formulations.arithmetics.intervals import Array, Enclosure, Interval
+from formulations.arithmetics.intervals import Enclosure, Interval
 
 ZERO = Interval(0.0, 0.0)
 ONE = Interval(1.0, 1.0)

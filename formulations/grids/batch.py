@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Integers
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.posynomial import Posynomial
-from formulations.canonical import Array, Canonical
+from formulations.canonical import Canonical
 from formulations.grids.over_grid import Spread
 from formulations.problem import Goal, Kind, Problem, at_many, farther, formulate
 from formulations.row_keys import RowKey
@@ -37,10 +37,10 @@ class Table:
 
     exponents: Array
     logc: Array
-    ptr: NDArray[np.int64]
+    ptr: Integers
 
     @property
-    def row(self) -> NDArray[np.int64]:
+    def row(self) -> Integers:
         """Row number of each term."""
         return np.repeat(np.arange(self.ptr.size - 1), np.diff(self.ptr))
 

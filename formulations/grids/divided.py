@@ -10,16 +10,15 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Indices
 from formulations.arithmetics.many import Many
 from formulations.arithmetics.posynomial import Posynomial
-from formulations.canonical import Array, Canonical, Divisor
+from formulations.canonical import Canonical, Divisor
 from formulations.problem import Goal
 from scenarios.question import Decision, Limit, Question
 
 Held = TypeVar("Held", Limit, Decision)
-Indices = NDArray[np.intp]
 
 
 def goal_at(g: Goal, shape: tuple[int, ...], points: Indices) -> Goal:

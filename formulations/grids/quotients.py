@@ -15,13 +15,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
-from formulations.canonical import BOX_MARGIN, LOG_BOX, Array, Canonical, Divisor
+from formulations.canonical import BOX_MARGIN, LOG_BOX, Canonical, Divisor
 from formulations.row_keys import RowKey
-
-Bools = NDArray[np.bool_]
 
 ALIKE = 1e-9
 """Exponents closer than this are one."""

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Places = NDArray[np.intp]
+from dse.system.arrays import Array, Indices, Integers
+
 FINEST_BITS = 16
 """Bits of a place along each direction at most; 62 of all together."""
 ORDERED_TOGETHER = 8192
 
 
-def order(kinds: Sequence[NDArray[Any]], numbers: Sequence[Array]) -> Places:
+def order(kinds: Sequence[NDArray[Any]], numbers: Sequence[Array]) -> Indices:
     """Return the order of rows: by their ``kinds``, the first ones first, and then along the curve through ``numbers``.
 
     Positive numbers count by their logarithms, all on one scale, since a factor of 2 is as far in one as in another.
@@ -37,7 +37,7 @@ def _scale_places(x: Array) -> Array:
     return np.asarray(np.log(x) if x.min() > 0 else (x - x.min()) / (x.max() - x.min()))
 
 
-def _hilbert(spread: Sequence[Array]) -> NDArray[np.int64]:
+def _hilbert(spread: Sequence[Array]) -> Integers:
     """Return how far along the curve each point is."""
     bits = min(FINEST_BITS, 62 // len(spread))
     if bits == 0:
@@ -56,7 +56,7 @@ def _hilbert(spread: Sequence[Array]) -> NDArray[np.int64]:
     )
 
 
-def _curve_positions(x: NDArray[np.int32], bits: int) -> NDArray[np.int64]:
+def _curve_positions(x: NDArray[np.int32], bits: int) -> Integers:
     """Return how far along the curve the cells with these places are, (directions, points); ``x`` is changed."""
     bit = 1 << (bits - 1)
     while bit > 1:

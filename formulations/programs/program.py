@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.affine import NONE, ONE, Linear, Product, linear, symbol
@@ -27,8 +27,6 @@ from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.programs.program_rows import Rows
 from formulations.row_keys import RowKey
 from scenarios.question import Question
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +134,11 @@ class Program:
     columns: tuple[Atom, ...]
     low: Array
     high: Array
-    integer: NDArray[np.bool_]
+    integer: Bools
     keys: tuple[RowKey | None, ...]
     numerators: Array
     denominators: Array
-    equal: NDArray[np.bool_]
+    equal: Bools
     goal: Array | None
     under: Array | None
     sign: int
@@ -162,7 +160,7 @@ class Program:
         return np.where(self.boxed, np.inf, self.high)
 
     @property
-    def boxed(self) -> NDArray[np.bool_]:
+    def boxed(self) -> Bools:
         """The columns whose upper end is only there to have one."""
         found = np.zeros(len(self.columns), dtype=bool)
         for i, atom in enumerate(self.columns):

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models import arithmetic
+from dse.system.arrays import Array
 from formulations import evaluation
 from formulations.arithmetics import largest, many
 from formulations.arithmetics.affine import ONE, Linear
@@ -32,7 +32,6 @@ from formulations.programs.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
-Array = NDArray[np.float64]
 BIG = 1e7
 BOX, BOX_END = 1e12, 1e18
 SPAN_ROUNDING = 1e-3

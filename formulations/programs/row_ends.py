@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dse.system.arrays import Array, Bools
 
 ENDS_PASSES = 4
 FOR_OPEN, SUM_WITHOUT_OPEN = 1e300, 1e200
@@ -14,9 +13,7 @@ WHOLE_ENDS_ROUNDING = 1e-6
 """Of an end that rows imply: a whole number that is so near is not beyond it."""
 
 
-def upper_ends(
-    rows: Array, low: Array, high: Array, integer: NDArray[np.bool_], *, passes: int = ENDS_PASSES
-) -> Array:
+def upper_ends(rows: Array, low: Array, high: Array, integer: Bools, *, passes: int = ENDS_PASSES) -> Array:
     """Upper ends with what rows (m, n + 1) imply, of one set of columns (n,) or of several (S, n).
 
     Each set may have rows of its own (S, m, n + 1).
@@ -51,9 +48,7 @@ def upper_ends(
     return high
 
 
-def sufficient_ends(
-    rows: Array, equal: NDArray[np.bool_], low: Array, high: Array, integer: NDArray[np.bool_]
-) -> Array:
+def sufficient_ends(rows: Array, equal: Bools, low: Array, high: Array, integer: Bools) -> Array:
     """Upper ends beyond which no point is needed: those that rows imply, or up to which a column can be of use.
 
     A column that no row holds down is of use until all rows that it helps are met whatever the others are.

@@ -10,9 +10,10 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo import gdp
 
+from dse.system.arrays import Array
 from formulations import evaluation
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Part, Some
-from formulations.programs.program import Array, Program, linear_cost
+from formulations.programs.program import Program, linear_cost
 from formulations.pyomo_models.user_variables import NoModel
 
 # a continuous variable whose coefficients are within these is left in SI

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from dse.system.arrays import Array
 from formulations import evaluation
 from formulations.arithmetics.forms import Affine, Atom, Differs, Entry, Largest, Maximum, Part
 from formulations.problem import Kind
-from formulations.programs.program import Array, Program, branch_count
+from formulations.programs.program import Program, branch_count
 from formulations.pyomo_models.program_model import entry_name, is_ratio, labels
 from formulations.row_keys import RowKey
 

@@ -19,13 +19,14 @@ import pyomo.environ as pyo
 
 import formulations.pyomo_models.pyomo_model  # noqa: F401  (teaches the helpers what a Pyomo expression is)
 from dse.names import some_of
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.linear_forms import program_of
 from formulations.problem import Kind, Problem
-from formulations.programs.program import Array, Program
+from formulations.programs.program import Program
 from formulations.pyomo_models import user_variables
 from formulations.pyomo_models.log_data import Swept
 from formulations.pyomo_models.log_models import LogWriter

@@ -12,11 +12,9 @@ each measure here is the largest of weighted means, and ``weights`` attains it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from dataclasses import field, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 from formulations.arithmetics import maxima
 from formulations.arithmetics.many import Many, plain
@@ -32,7 +32,6 @@ from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import Worlds
 from scenarios.question import Question
 
-Array = NDArray[np.float64]
 Held = TypeVar("Held", Goal, Row)
 Point = Mapping[str, Any]
 MOST_APART = 256
@@ -58,7 +57,7 @@ class Posed:
     known: Mapping[str, Ratio]
     caps: Mapping[RowKey, Row] = field(default_factory=dict)
 
-    def at(self, points: NDArray[np.intp]) -> Posed:
+    def at(self, points: Indices) -> Posed:
         """Return a question at many points at some of them: of ``known`` coefficients have one number for each."""
 
         def own(p: Posynomial, dims: int) -> Posynomial:

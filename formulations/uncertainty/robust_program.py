@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum
 from formulations.arithmetics.many import Differ, Many
@@ -26,7 +26,6 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty.robust import GAINS
 from formulations.uncertainty.worlds import Worlds
 
-Array = NDArray[np.float64]
 AMOUNTS = "an uncertain number in what says whether there is any of an amount"
 MOST_WORLD_PARTS = 64
 """Parts of other columns that the worlds may fall into."""
@@ -41,13 +40,13 @@ class Part:
     columns alone, the same in every world.
     """
 
-    places: NDArray[np.intp]
+    places: Indices
     program: Program
-    shared: NDArray[np.intp]
+    shared: Indices
     losses: Array | None
     rows: Mapping[RowKey, Array]
     base: Array
-    equal: NDArray[np.bool_]
+    equal: Bools
     defines: Mapping[int, Array]
 
     def over_shared(self, form: Array, u: Array) -> Array:
@@ -81,7 +80,7 @@ class Posed:
         return self.parts[0].program
 
     @property
-    def shared(self) -> NDArray[np.intp]:
+    def shared(self) -> Indices:
         """Numbers of the shared columns in it."""
         return self.parts[0].shared
 
@@ -154,9 +153,7 @@ def posed(worlds: Worlds) -> Posed:
     return Posed(worlds, tuple(parts))
 
 
-def _parts_of_like_programs(
-    worlds: Worlds, places: NDArray[np.intp]
-) -> Iterator[tuple[NDArray[np.intp], Program]]:
+def _parts_of_like_programs(worlds: Worlds, places: Indices) -> Iterator[tuple[Indices, Program]]:
     """Cut worlds into parts whose programs come out alike."""
     try:
         p = program(divided.with_each_number(divided.at(worlds.with_caps_in_each(), places), _many))
@@ -176,7 +173,7 @@ def _atoms_of_part(part: Part) -> list[Atom]:
     return columns
 
 
-def _world_part(places: NDArray[np.intp], p: Program, caps: Collection[RowKey]) -> Part:
+def _world_part(places: Indices, p: Program, caps: Collection[RowKey]) -> Part:
     if p.exact or any(isinstance(c, Largest) for c in p.columns):
         raise NotPosynomial(GAINS)
     tops, bottoms = (np.broadcast_to(m, (places.size, *m.shape[-2:])) for m in (p.numerators, p.denominators))

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.measures import Measured, Quantile
-from formulations.uncertainty.worlds import Array, Cap, Judged, Worlds, differing, judged
+from formulations.uncertainty.worlds import Cap, Judged, Worlds, differing, judged
 from scenarios.question import Question
 
 

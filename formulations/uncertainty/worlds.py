@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.later import Later, later
@@ -22,7 +23,6 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty.measures import Weighing
 from scenarios.question import Limit, Question, combinations, fixed
 
-Array = NDArray[np.float64]
 SAMPLE = "sample"
 """What a world is called that is drawn from a distribution."""
 NUMBERS_AT_ONCE = 80_000
@@ -79,7 +79,7 @@ class Worlds:
     wide: frozenset[str] = frozenset()
     caps: tuple[Cap, ...] = ()
     limited: int | None = None
-    near: tuple[Question, NDArray[np.intp]] | None = None
+    near: tuple[Question, Indices] | None = None
 
     @property
     def points(self) -> int:
@@ -147,7 +147,7 @@ class Worlds:
             self, every=every, size=take.size, counted=counted, limited=limited, caps=(), near=near
         )
 
-    def at_some(self, points: NDArray[np.intp] | slice) -> Worlds:
+    def at_some(self, points: Indices | slice) -> Worlds:
         """Return the worlds of a question at many points (``Many`` numbers) at some of these."""
         assert self.near is None, "of kinds of points others are left"
 

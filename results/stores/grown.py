@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Bools, Integers
 from dse.system.records import dataclass
 from results.stores import store
 from results.stores.files import locks
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from results.dataset import Arrays, Layout
     from results.stores.chunks import ChunkIndex
 
-Places = NDArray[np.int64]
 Region = tuple[slice, ...]
 _HERE, _EXCHANGE = -100, 2
 MOST_LOST_VALUES = 3
@@ -51,15 +50,15 @@ class Before:
     """
 
     path: str
-    places: tuple[Places, ...]
+    places: tuple[Integers, ...]
     chunks: tuple[int, ...]
     done: frozenset[ChunkIndex]
     damaged: frozenset[ChunkIndex] = frozenset()
 
-    def known(self, region: Region) -> NDArray[np.bool_]:
+    def known(self, region: Region) -> Bools:
         """Tell which points of a block are in the store."""
         own = [p[s] for p, s in zip(self.places, region, strict=True)]
-        found: NDArray[np.bool_] = np.zeros([len(p) for p in own], bool)
+        found: Bools = np.zeros([len(p) for p in own], bool)
         for _, at in self._stored(own):
             found[np.ix_(*at)] = True
         return found
@@ -78,7 +77,7 @@ class Before:
                     read = np.asarray(held[name][block])
                 array[np.ix_(*at)] = read[np.ix_(*(t - b.start for t, b in zip(there, block, strict=True)))]
 
-    def missing(self, region: Region) -> Iterator[list[Places]]:
+    def missing(self, region: Region) -> Iterator[list[Integers]]:
         """Go through products of places in a block that together are all that is not known of it."""
         own = [p[s] for p, s in zip(self.places, region, strict=True)]
         there = [np.flatnonzero(p >= 0) for p in own]
@@ -90,12 +89,12 @@ class Before:
             if index not in self.done:
                 yield at
 
-    def _stored(self, own: Sequence[Places]) -> Iterator[tuple[ChunkIndex, list[Places]]]:
+    def _stored(self, own: Sequence[Integers]) -> Iterator[tuple[ChunkIndex, list[Integers]]]:
         return ((index, at) for index, at in self._chunks(own) if index in self.done)
 
-    def _chunks(self, own: Sequence[Places]) -> Iterator[tuple[ChunkIndex, list[Places]]]:
+    def _chunks(self, own: Sequence[Integers]) -> Iterator[tuple[ChunkIndex, list[Integers]]]:
         """Go through the store's chunks that a block has points of, each with the places of these in the block."""
-        parts: list[tuple[ChunkIndex, list[Places]]] = [((), [])]
+        parts: list[tuple[ChunkIndex, list[Integers]]] = [((), [])]
         for p, size in zip(own, self.chunks, strict=True):
             chunk = np.where(p >= 0, p // size, -1)
             each = [(int(c), np.flatnonzero(chunk == c)) for c in np.unique(chunk[chunk >= 0])]
@@ -112,7 +111,7 @@ def before(path: str, plan: Layout, damaged: frozenset[ChunkIndex] = frozenset()
     return Before(path, places, store.chunks_of(path), frozenset(store.done(path)) - damaged, damaged)
 
 
-def _places_of_chunks(path: str, plan: Layout, arrays: Mapping[str, Any], axis: str) -> Places:
+def _places_of_chunks(path: str, plan: Layout, arrays: Mapping[str, Any], axis: str) -> Integers:
     asked = {c.name: c for c in plan.coordinates if c.dims == (axis,)}
     stored = {n: np.asarray(arrays[n][...]) for n in asked if n in arrays}
     rows = [n for n in asked if n != axis] if COLUMNS in asked[axis].attributes else []

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Some, atoms
-from formulations.arithmetics.many import Array, plain
+from formulations.arithmetics.many import plain
 from formulations.programs.program import stated
 from formulations.programs.program_rows import column_ends, matrix
 from formulations.row_keys import RowKey
@@ -25,8 +25,6 @@ from solvers.counting.forms import Forms, joined
 
 BETTER_THAN_NOW = 2.0 * TIE
 """Of the objective: what is better by more is not as good."""
-
-Mask = NDArray[np.bool_]
 
 
 class NotLeast(CannotTake):
@@ -59,7 +57,7 @@ class Counts:
     amounts: tuple[Some, ...]
     low: Array
     high: Array
-    own: Mask
+    own: Bools
     limits: tuple[Limit, ...]
     cost: Forms
     ties: tuple[Forms, ...]

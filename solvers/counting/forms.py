@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Array
-
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices, Points
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.later import Later, later
-from formulations.arithmetics.many import Array, Differ, Many, Points, plain
+from formulations.arithmetics.many import Differ, Many, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
@@ -31,8 +31,6 @@ SHARE_LISTED = 0.1
 """Of a large table, designs that are looked at as a list: of more, numbers on a mesh are fewer."""
 CELLS_COMPARED = 4_000_000
 """Designs times points that are compared at once."""
-
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +188,7 @@ def _by_kinds(
             waiting += [now[holds], now[~holds]]
 
 
-def _surely_broken(ratio: Array) -> NDArray[np.bool_]:
+def _surely_broken(ratio: Array) -> Bools:
     return np.isfinite(ratio) & (ratio > 1.0 + SURE)
 
 

@@ -13,16 +13,15 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices, Points
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Array, Points
 from formulations.programs.program_rows import column_ends
 from formulations.programs.row_ends import upper_ends
 from formulations.tolerances import TIE
 from solvers import designs
 from solvers.counting.counts import Counts, Limit, NotLeast
-from solvers.counting.forms import Forms, Indices, joined
+from solvers.counting.forms import Forms, joined
 from solvers.linear import least_parts, whole_parts
 from solvers.linear.least_parts import Found
 from solvers.linear.linear_program import Numbers, weak_duality
@@ -37,8 +36,6 @@ CASES_TOGETHER = 20_000
 NEAR_OBJECTIVE = 1e-6
 """Of the objective: a set that rounding may make that much better is looked at."""
 
-Mask = NDArray[np.bool_]
-
 
 def _numbers(c: Counts, limits: Sequence[Limit], *, alike: bool = False) -> Numbers:
     """The limits as rows that hold at all points; ``alike``: those only that are the same at all."""
@@ -49,7 +46,7 @@ def _numbers(c: Counts, limits: Sequence[Limit], *, alike: bool = False) -> Numb
     return Numbers(rows, no, c.low, c.high, np.ones(len(c.low), dtype=bool))
 
 
-def listed(c: Counts) -> Mask:
+def listed(c: Counts) -> Bools:
     """Which amounts are there (S, amounts) in each set that limits about nothing else allow.
 
     Raises NotLeast where they are too many.
@@ -62,7 +59,7 @@ def listed(c: Counts) -> Mask:
     return np.asarray(found[:, flags] > 0.0)
 
 
-def eased(c: Counts, dropped: Collection[Limit]) -> Iterator[tuple[Mask, bool]]:
+def eased(c: Counts, dropped: Collection[Limit]) -> Iterator[tuple[Bools, bool]]:
     """The sets without some limits on what is there, and that these are all.
 
     Where they are too many: the sets if each allows one more of what it is about, two more and so on.
@@ -95,7 +92,7 @@ def _amounts_by_others(c: Counts) -> Array:
 
 
 def best_of_sets(
-    c: Counts, kept: Collection[Limit], there: Mask, also: Collection[Limit] = ()
+    c: Counts, kept: Collection[Limit], there: Bools, also: Collection[Limit] = ()
 ) -> Iterator[Found]:
     """The best designs at every point by the limits ``kept``, of some sets of amounts (S, amounts) at a time.
 
@@ -111,7 +108,7 @@ def _rows(c: Counts, kept: Collection[Limit]) -> list[Forms]:
     return [alike, *(x.form for x in kept if not x.form.alike)]
 
 
-def enclosed(c: Counts) -> Mask:
+def enclosed(c: Counts) -> Bools:
     """Where the limits and the user's bounds keep all numbers within the ends between which they are searched."""
     question, count = replace(c.question, reach=math.inf), len(c.names)
     own = [column_ends(question, d)[1] for d in question.decide]
@@ -130,7 +127,7 @@ def numbers(c: Counts, forms: Sequence[Forms], columns: Indices | None = None) -
 
 
 def _ends_of_sets(
-    c: Counts, limits: Sequence[Limit], there: Mask, *, alike: bool = False
+    c: Counts, limits: Sequence[Limit], there: Bools, *, alike: bool = False
 ) -> tuple[Array, Array]:
     """The ends of the columns in each set (S, n), by what limits say at every point (see ``_numbers``)."""
     count, flags = len(c.names), there.astype(float)
@@ -167,7 +164,7 @@ class _Cases:
         return np.asarray(_left(of, self.columns, self.low < self.high, self.known)[0])
 
 
-def _left(of: Forms, columns: Indices, open_: Mask, known: Array) -> Array:
+def _left(of: Forms, columns: Indices, open_: Bools, known: Array) -> Array:
     """Forms over the columns that sets leave open, and what the others add up to (m, c + 1, S, P)."""
     a, k = joined([of], np.arange(known.shape[1])).a[:, columns], of.at(known.T[..., None])[:, None]
     a = np.where(open_.T[:, :, None], np.moveaxis(a, 2, 1), 0.0)
@@ -271,10 +268,10 @@ class Best:
     value: Array
     bound: Array
     lost: Array
-    unsure: Mask
+    unsure: Bools
 
 
-def best(c: Counts, there: Mask | None = None) -> Best:
+def best(c: Counts, there: Bools | None = None) -> Best:
     """The best design over all sets, ties settled: least cost, then ``ties``, then smaller numbers in file order.
 
     ``there``: the sets (S, amounts); None: all.
@@ -320,7 +317,7 @@ def best(c: Counts, there: Mask | None = None) -> Best:
 
 
 def _programs(
-    c: Counts, kept: Sequence[Forms], ends: tuple[Array, Array], asked: Mask
+    c: Counts, kept: Sequence[Forms], ends: tuple[Array, Array], asked: Bools
 ) -> Iterator[tuple[_Programs, Indices, Points]]:
     """The programs of the sets and points ``asked`` (S, P), some at a time, with the sets and the points."""
     some = np.flatnonzero(asked.any(axis=1))

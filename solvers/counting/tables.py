@@ -17,10 +17,10 @@ from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from formulations.arithmetics.many import Array, Differ, Points
+from dse.system.arrays import Array, Bools, Codes, Points
+from formulations.arithmetics.many import Differ
 from formulations.grids import divided, over_grid
 from formulations.problem import formulate
 from formulations.programs.program import is_linear
@@ -38,7 +38,7 @@ from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer
 from solvers.mechanisms.along_bounds import along_bounds
-from solvers.mechanisms.conflicts import NOT_KNOWN, Codes
+from solvers.mechanisms.conflicts import NOT_KNOWN
 from solvers.mechanisms.why import Why, over_choices
 from solvers.nonlinear import feasibility
 
@@ -54,8 +54,6 @@ TOO_LARGE = (
     f"{KIND}: there are more than {MOST_TABULATED} designs; with shorter lists, or nearer ends of whole numbers, it "
     "would go at once"
 )
-
-Mask = NDArray[np.bool_]
 
 
 def way(grid: grids.Grid, most: int = MANY_DESIGNS) -> Offer:
@@ -171,7 +169,7 @@ def _free_box_feasibility(question: Question, some: Points, free: Collection[str
     return codes
 
 
-def nothing_beyond(question: Question, some: Points) -> Mask:
+def nothing_beyond(question: Question, some: Points) -> Bools:
     """Tell of which points ``some`` no power beyond those listed meets the limits."""
     if not any(d.endless for d in question.decide):
         return np.ones(len(some), bool)
@@ -198,7 +196,7 @@ def _asked(block: Block, question: Question, points: Points) -> list[Asked]:
     return [Asked(x, q, n, which, p) for x, (_, q), (_, n), (_, p) in zip(every, *each, strict=True)]
 
 
-def answered(into: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+def answered(into: BlockAnswers, block: Block, question: Question, points: Points) -> Bools:
     """Answer some points of a block."""
     asked, every = _asked(block, question, points), list(combinations(question))
     which = asked[0].which
@@ -236,13 +234,13 @@ def answered(into: BlockAnswers, block: Block, question: Question, points: Point
     return best_of.put_best(into, found, points, why_not)
 
 
-def _in_halves(points: Points, answer: Callable[[Points], Mask]) -> Mask:
+def _in_halves(points: Points, answer: Callable[[Points], Bools]) -> Bools:
     """Answer points in two parts; tells which of them are answered."""
     left = [missed for part in np.array_split(points, 2) for missed in blocks.together(part, answer)]
     return ~np.isin(points, np.concatenate([np.zeros(0, np.intp), *left]))
 
 
-def _beyond_lists(j: enumeration.Judged, question: Question, x: Mapping[str, Array], count: int) -> Mask:
+def _beyond_lists(j: enumeration.Judged, question: Question, x: Mapping[str, Array], count: int) -> Bools:
     """Tell at which of so many points the answer may rest on where a list of powers ends."""
     found = np.zeros(count, bool)
     for d, ends in enumeration.open_powers(question):
@@ -253,5 +251,5 @@ def _beyond_lists(j: enumeration.Judged, question: Question, x: Mapping[str, Arr
     return found
 
 
-def _best_designs(best: Points, x: Mapping[str, Array], own: Mask) -> Mapping[str, Array]:
+def _best_designs(best: Points, x: Mapping[str, Array], own: Bools) -> Mapping[str, Array]:
     return {n: values[best[own]] for n, values in x.items()}

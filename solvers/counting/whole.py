@@ -18,12 +18,12 @@ from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Array, Bools, Codes, Points
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import Array, Differ, Points, plain
+from formulations.arithmetics.many import Differ, plain
 from formulations.grids import divided, over_grid
 from formulations.programs.program import is_linear
 from formulations.tolerances import HOLDS
@@ -43,7 +43,7 @@ from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import FEWEST_POINTS, Offer, choices
 from solvers.mechanisms import conflicts
-from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, by_set
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, by_set
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, over_choices
 from solvers.outcome import INFEASIBLE, OF_SETS, OPTIMAL, Outcome
@@ -61,8 +61,6 @@ ROW_ROUNDING = 1e-9
 
 EVERY_SET = "the best design of every set of things that may be there; bounds of linear programs"
 NO_SET = "in no set of things that may be there is a design"
-
-Mask = NDArray[np.bool_]
 
 
 def way(grid: Grid) -> Offer:
@@ -90,7 +88,7 @@ def _decides_counts_and_names(question: Question) -> bool:
     return is_linear(next(asked for _, asked in combinations(question)))
 
 
-def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Bools:
     """Answer some points; tells which are answered."""
     farther = replace(question, reach=_reach(question))
     every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(farther)]
@@ -218,7 +216,7 @@ def why(question: Question, own: Points) -> Why:
     return Why(names, by_set(known.met), values, lambda some: divided.at(near, some))
 
 
-def _least_factor_by_search(question: Question, asked: Mask, which: int) -> Array:
+def _least_factor_by_search(question: Question, asked: Bools, which: int) -> Array:
     """The least ratio of a limit (see ``conflicts.Factor``), by the nearest ends of the search that do not hold it.
 
     ``asked``: the points at which it is wanted.
@@ -268,12 +266,12 @@ class _Known:
 
     c: Counts
     names: tuple[str, ...]
-    sets: Mask
+    sets: Bools
     rows: Array
-    shown: list[tuple[Mask, Mask]] = field(default_factory=list)
-    refuted: list[tuple[Mask, Mask]] = field(default_factory=list)
+    shown: list[tuple[Bools, Bools]] = field(default_factory=list)
+    refuted: list[tuple[Bools, Bools]] = field(default_factory=list)
 
-    def met(self, some: Points, kept: Mask) -> Codes:
+    def met(self, some: Points, kept: Bools) -> Codes:
         """Tell whether the limits ``kept`` can hold together at some points; see ``conflicts.by_set``."""
         left_out = {n for n, k in zip(self.names, kept, strict=True) if not k}
         rows = np.array([x.key.name not in left_out for x in self.c.limits], dtype=bool)
@@ -291,7 +289,7 @@ class _Known:
             learn(rows, mine)
         return self._codes(rows)[some]
 
-    def _codes(self, rows: Mask) -> Codes:
+    def _codes(self, rows: Bools) -> Codes:
         found = np.full(self.c.count, NOT_KNOWN, np.int8)
         for there, needs in self.refuted:
             found[there & (needs <= rows).all(axis=1)] = CANNOT_HOLD
@@ -299,10 +297,10 @@ class _Known:
             found[there & ~(broken & rows).any(axis=1)] = CAN_HOLD
         return found
 
-    def _limits(self, rows: Mask) -> list[Limit]:
+    def _limits(self, rows: Bools) -> list[Limit]:
         return [x for x, k in zip(self.c.limits, rows, strict=True) if k]
 
-    def _by_dividing(self, rows: Mask, mine: Mask) -> None:
+    def _by_dividing(self, rows: Bools, mine: Bools) -> None:
         """Ask whether even numbers that could be divided meet the limits; if so, try these numbers rounded up."""
         count = len(self.c.names)
         numbers, flags, right = self.rows[..., :count], self.rows[..., count:-1], self.rows[..., -1]
@@ -317,7 +315,7 @@ class _Known:
         found = lp.solved(own, equal, *ends, [], self.c.count)
         missed = weak_duality(own, equal, *ends, np.zeros(count + 1), found.y)
         size = (np.maximum(found.y, 0.0) * np.abs(own[:, :, -1])).sum(axis=1)
-        needs: Mask = np.asarray(barred.any(axis=2))
+        needs: Bools = np.asarray(barred.any(axis=2))
         needs[:, plain_ones] = found.y > 0.0
         self.refuted.append((mine & (found.end == INFEASIBLE) & (missed > SURE * size), needs))
         there = mine & (found.end == OPTIMAL)
@@ -334,7 +332,7 @@ class _Known:
         free, most = np.zeros((len(start), 1)), self.c.high[: len(start), None]
         return least_parts.best(own[:, :-1], own[:, -1], start, most, free).u
 
-    def _by_designs_of_sets(self, also: Collection[Limit], rows: Mask, mine: Mask) -> None:
+    def _by_designs_of_sets(self, also: Collection[Limit], rows: Bools, mine: Bools) -> None:
         """Look at the best design of each set of amounts."""
         there, u = np.zeros(self.c.count, dtype=bool), np.zeros((len(self.c.names), self.c.count))
         for found in sets.best_of_sets(self.c, self._limits(rows), self.sets, also):
@@ -346,7 +344,7 @@ class _Known:
                 break
         self._show(u, there)
 
-    def _by_sets(self, rows: Mask, mine: Mask) -> None:
+    def _by_sets(self, rows: Bools, mine: Bools) -> None:
         """Look for the best design of all sets, of which more and more are allowed where a limit on them is dropped."""
         dropped = [x for x, k in zip(self.c.limits, rows, strict=True) if x.only and not k]
         c = replace(self.c, limits=tuple(self._limits(rows)), ties=(), under=None)
@@ -360,7 +358,7 @@ class _Known:
             if not mine.any():
                 break
 
-    def _show(self, u: Array, there: Mask) -> None:
+    def _show(self, u: Array, there: Bools) -> None:
         """Take in a design ``u`` (n, N) of some points."""
         if not there.any():
             return

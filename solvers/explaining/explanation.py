@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from dse.system.arrays import Array
 from formulations import evaluation
 from formulations.problem import Problem
 from formulations.row_keys import RowKey
@@ -20,7 +21,6 @@ from formulations.tolerances import HOLDS
 from results.solution import LimitState, Solution, Status
 from scenarios.question import Limit, Objective, Question
 from solvers import designs, enumeration, judgement, side_by_side
-from solvers.boxes import Array
 from solvers.designs import Grid, Table
 from solvers.enumeration import ONE
 from solvers.explaining import next_changes

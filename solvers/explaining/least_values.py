@@ -6,19 +6,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Codes
 from formulations import evaluation
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from scenarios.question import Objective, Question, has_asked_gaps
 from solvers import boxes
-from solvers.boxes import Array
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.nonlinear import methods, search
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
-Least = Callable[[Question, int], tuple[NDArray[np.int8], Array]]
+Least = Callable[[Question, int], tuple[Codes, Array]]
 
 
 def feasible_values(question: Question, count: int, name: str, least: Least) -> Array:
@@ -42,7 +41,7 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
     return found
 
 
-def least_by_intervals(question: Question, count: int) -> tuple[NDArray[np.int8], Array]:
+def least_by_intervals(question: Question, count: int) -> tuple[Codes, Array]:
     """Minimise the objective at N points by a short search over intervals (see ``feasible_values``)."""
     found = search.minimise(question, boxes.spaces(question, count), methods.SHORT_SEARCH)
     value, met = np.full(count, np.nan), np.flatnonzero(found.status == OPTIMAL)

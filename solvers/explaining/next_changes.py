@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations import evaluation
 from formulations.arithmetics import posynomial
-from formulations.canonical import Array
 from formulations.problem import Goal, Problem, Row
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE

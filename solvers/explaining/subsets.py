@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.model import ModelLimit
+from dse.system.arrays import Array, Bools, Codes, Integers, Points
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import Differ, Points, plain
+from formulations.arithmetics.many import Differ, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
 from formulations.programs.program import is_linear, program
@@ -28,20 +28,11 @@ from results.solution import Status
 from scenarios.define import divisors
 from scenarios.question import Decision, Question, with_asked_gaps
 from solvers import boxes, designs, enumeration
-from solvers.boxes import Array
 from solvers.designs import Table
 from solvers.enumeration import ONE
 from solvers.explaining import least_values
 from solvers.linear import milp_conflicts, program_boxes
-from solvers.mechanisms.conflicts import (
-    CAN_HOLD,
-    CANNOT_HOLD,
-    FEW_LIMITS,
-    FEW_SEARCHED,
-    NOT_KNOWN,
-    Codes,
-    by_set,
-)
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, FEW_LIMITS, FEW_SEARCHED, NOT_KNOWN, by_set
 from solvers.mechanisms.why import Why, of_each, remembered
 from solvers.nonlinear import feasibility, interval
 from solvers.outcome import INFEASIBLE, OPTIMAL, Outcome
@@ -63,12 +54,12 @@ class Known:
     """
 
     names: tuple[str, ...]
-    broken: NDArray[np.int64]
+    broken: Integers
     complete: bool
     decided: frozenset[str]
     search: Search
 
-    def met(self, some: Points, kept: NDArray[np.bool_]) -> Codes:
+    def met(self, some: Points, kept: Bools) -> Codes:
         """Tell whether the limits ``kept`` can hold together at some points; see ``conflicts.by_set``."""
         bits = sum(1 << int(i) for i in np.flatnonzero(kept))
         shown = ((self.broken[some] & bits) == 0).any(axis=1)
@@ -299,7 +290,7 @@ def _dividing(question: Question) -> Question:
     return replace(question, decide=tuple(decided[d.name] for d in question.decide))
 
 
-def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int, int]) -> NDArray[np.int64]:
+def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int, int]) -> Integers:
     """For each design at each point the set of limits that it breaks, as bits in the order of ``names``."""
     place = {name: 1 << i for i, name in enumerate(names)}
     # what breaks a limit that nothing may break is not a design at all
@@ -310,7 +301,7 @@ def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int,
     return masks
 
 
-def _not_allowed(t: Table, names: Sequence[str]) -> NDArray[np.int64]:
+def _not_allowed(t: Table, names: Sequence[str]) -> Integers:
     """The same of whole numbers and listed values that designs do not keep to."""
     masks = np.zeros((1, t.size), dtype=np.int64)
     for d in t.question.decide:
@@ -333,7 +324,7 @@ def feasible_value(question: Question, name: str, *, ended: set[str] | None = No
     Where a search ends before it has proved that nothing less is feasible, the name joins ``ended``.
     """
 
-    def least(asked: Question, count: int) -> tuple[NDArray[np.int8], Array]:
+    def least(asked: Question, count: int) -> tuple[Codes, Array]:
         found = solve(_dividing(asked))
         if ended is not None and found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
             ended.add(name)

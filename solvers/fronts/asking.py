@@ -8,12 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from scenarios.question import HALVINGS, Limit, Objective, Question
-
-Array = NDArray[np.float64]
 
 
 def at_level(question: Question, goal: Objective, at_worst: Mapping[str, Any]) -> Question:

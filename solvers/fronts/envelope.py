@@ -11,11 +11,9 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
-
-Array = NDArray[np.float64]
 
 # of the size of a number: two that are nearer are one
 ONE_NUMBER = 1e-11
@@ -180,7 +178,7 @@ class _Parts:
         return not (_is_clearly_below(a, v.a) or _is_clearly_below(b, v.b))
 
 
-def _are_equal(x: Array, y: float) -> NDArray[np.bool_]:
+def _are_equal(x: Array, y: float) -> Bools:
     return np.asarray(np.abs(x - y) <= ONE_NUMBER * np.maximum(np.abs(x), abs(y)))
 
 

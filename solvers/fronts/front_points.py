@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse.system.arrays import Array
 from formulations import evaluation
 from formulations.programs.program import Program, linear_cost
 from formulations.row_keys import RowKey
 from results.solution import LimitState, Solution, Status
 from solvers.certain import called_by_name, checked
 from solvers.fronts.asking import at_level
-from solvers.fronts.envelope import Array, Vertex
+from solvers.fronts.envelope import Vertex
 from solvers.fronts.program_front import Owner, ProgramFront
 from solvers.linear import milp, milp_ties
 from solvers.linear.linear_program import End, Result

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 from formulations import evaluation, handover
 from formulations.grids import batch, divided
@@ -30,7 +30,6 @@ from scenarios.question import Objective, Question
 from solvers.certain import called_by_name, checked, units
 from solvers.fronts.asking import at_level, in_logs
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.points.geometric_answers import PROOFS, Answers, answered
 from solvers.geometric.programs import kinks
 from solvers.geometric.programs.kinks import Attained, Sensitivities
@@ -150,7 +149,7 @@ def _answers_at_level(
 
 
 def _sensitivities(
-    first: Problem, made: Batch, found: Answers, good: NDArray[np.intp], judged: Judged
+    first: Problem, made: Batch, found: Answers, good: Indices, judged: Judged
 ) -> Sensitivities | None:
     """Sensitivities of limits and given numbers at the ``good`` points, as far as that is known."""
     if made.arrays.allowed or not good.size:

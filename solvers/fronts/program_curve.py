@@ -12,12 +12,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations.programs.program import Program
 from solvers.fronts import envelope
 from solvers.fronts.envelope import Curve, Vertex
 from solvers.linear import milp
-from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column, multiple
+from solvers.linear.linear_program import End, Numbers, Result, constant_column, multiple
 
 FLAT_CORNER = 1e-9
 VERTEX_ROUNDING = 1e-12

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.quantities import plural
+from dse.system.arrays import Array, Bools, Integers
 from dse.system.records import dataclass
 from formulations.problem import formulate
 from formulations.programs.program import Program, branch_count
@@ -23,7 +23,7 @@ from solvers import choices, enumeration
 from solvers.designs import Grid, Table
 from solvers.enumeration import ONE, full
 from solvers.fronts import envelope, program_curve, program_search
-from solvers.fronts.envelope import Array, Piece, Vertex
+from solvers.fronts.envelope import Piece, Vertex
 from solvers.fronts.program_curve import Pair, Proof, Sense
 from solvers.fronts.program_search import Found
 from solvers.linear import milp
@@ -236,7 +236,7 @@ def _coordinates(t: Table) -> Array:
     return np.where(allowed[:, None], both, np.inf)
 
 
-def _clearly_worse(at: Array, known: Array) -> NDArray[np.bool_]:
+def _clearly_worse(at: Array, known: Array) -> Bools:
     """Which points some known one betters in both coordinates by more than rounding: compared before sorting."""
     (a, b), found = at.T, np.zeros(len(at), dtype=bool)
     for first, second in (known + APART * np.abs(known))[:: max(len(known) // KNOWN_COMPARED, 1)]:
@@ -244,7 +244,7 @@ def _clearly_worse(at: Array, known: Array) -> NDArray[np.bool_]:
     return found
 
 
-def _undominated(at: Array) -> NDArray[np.int64]:
+def _undominated(at: Array) -> Integers:
     """Places of the undominated points in their order, of equal ones the first."""
     rough = _rounded_levels(at)
     order = np.lexsort((rough[:, 1], rough[:, 0]))

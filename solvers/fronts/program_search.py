@@ -15,13 +15,14 @@ from dataclasses import field
 
 import numpy as np
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations.programs.program import Program
 from solvers.fronts import envelope, program_curve
 from solvers.fronts.envelope import Curve, Piece
 from solvers.fronts.program_curve import Pair, Proof
 from solvers.linear import milp
-from solvers.linear.linear_program import Array, End, Numbers, Result
+from solvers.linear.linear_program import End, Numbers, Result
 
 # of the size of the second objective: what is nearer than this to a step is not looked for
 SEARCH_STEP = 1e-8

@@ -9,11 +9,12 @@ from functools import partial
 
 import numpy as np
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE, joined
 from formulations.arithmetics.posynomial import Posynomial, constant
-from formulations.canonical import Array, Canonical
+from formulations.canonical import Canonical
 from formulations.grids import batch
 from formulations.grids.batch import Batch
 from formulations.problem import Goal, Kind, Problem, Row

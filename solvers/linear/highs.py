@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.system.arrays import Array
 from formulations.programs.row_ends import upper_ends
 from solvers.linear import large_numbers, least_parts, linear_program, supports, whole_parts
-from solvers.linear.linear_program import Array, End, Numbers, Result
+from solvers.linear.linear_program import End, Numbers, Result
 
 if TYPE_CHECKING:
     import highspy

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.system.arrays import Array
+
 if TYPE_CHECKING:
-    from solvers.linear.linear_program import Array, Numbers, Result
+    from solvers.linear.linear_program import Numbers, Result
 
 LARGE = 1e6
 """Whole numbers up to this are searched as they stand."""

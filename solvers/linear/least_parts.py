@@ -15,11 +15,11 @@ its arrays, which has the length 1 where they are alike. Sets of a program are l
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations.programs.row_ends import upper_ends
-from solvers.linear.linear_program import Array, End, Numbers, Result
+from solvers.linear.linear_program import End, Numbers, Result
 
 MOST_SET_NUMBERS = 500_000
 """Sets times rows times columns that are looked at together."""
@@ -30,8 +30,6 @@ ROW_MET = 1e-10
 """Of the sizes of what a row adds up: less is rounding, as for HiGHS."""
 ROW_CLOSE = 1e-9
 """Of the sizes of what a row adds up: what breaks a row by less is left to another method."""
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +42,11 @@ class Found:
 
     u: Array
     lost: Array
-    met: Mask
-    near: Mask
+    met: Bools
+    near: Bools
 
     @property
-    def there(self) -> Mask:
+    def there(self) -> Bools:
         """Where there is a point, rows left aside not counted."""
         return np.asarray(self.lost == 0.0)
 
@@ -64,10 +62,10 @@ class _Cases:
     a: Array
     k: Array
     high: Array
-    raising: Mask
-    place: NDArray[np.intp]
+    raising: Bools
+    place: Indices
     step: Array
-    aside: Mask
+    aside: Bools
 
     def least(self, start: Array) -> Found:
         """The least point of each case from ``start`` on."""
@@ -95,7 +93,7 @@ class _Cases:
         met = ~np.asarray((self.aside & (over > ROW_MET * size)).any(axis=0))
         return Found(u, lost, met, near)
 
-    def greatest(self, low: Array, earning: Mask) -> Found:
+    def greatest(self, low: Array, earning: Bools) -> Found:
         """The point of each case with most of the column that earns something, by halving."""
         found, every = self.least(low), np.arange(low.shape[1])
         column, near = earning.argmax(axis=0), found.near

@@ -8,11 +8,9 @@ from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
-
-Array = NDArray[np.float64]
 
 COST_ROUNDING = 1e-14
 PROPORTIONAL = 1e-12
@@ -38,11 +36,11 @@ class Numbers:
     """
 
     rows: Array
-    equal: NDArray[np.bool_]
+    equal: Bools
     low: Array
     high: Array
-    integer: NDArray[np.bool_]
-    indicators: NDArray[np.bool_] | None = None
+    integer: Bools
+    indicators: Bools | None = None
 
     def with_rows(self, *more: Array) -> Numbers:
         """The same with further rows <= 0."""
@@ -90,7 +88,7 @@ def multiple(form: Array, of: Array) -> float | None:
     return factor if alike.all() else None
 
 
-def reduced_costs(rows: Array, equal: NDArray[np.bool_], cost: Array, y: Array) -> tuple[Array, Array]:
+def reduced_costs(rows: Array, equal: Bools, cost: Array, y: Array) -> tuple[Array, Array]:
     """The reduced costs (..., n + 1) of linear programs, the constants last, and how far rounding may move those."""
     weight = np.where(equal, y, np.maximum(y, 0.0))
     slope = cost + np.einsum("...i,...ij->...j", weight, rows)
@@ -100,9 +98,7 @@ def reduced_costs(rows: Array, equal: NDArray[np.bool_], cost: Array, y: Array) 
     return np.concatenate([inner, slope[..., -1:]], axis=-1), noise[..., -1]
 
 
-def weak_duality(
-    rows: Array, equal: NDArray[np.bool_], low: Array, high: Array, cost: Array, y: Array
-) -> Array:
+def weak_duality(rows: Array, equal: Bools, low: Array, high: Array, cost: Array, y: Array) -> Array:
     """Least possible ``cost . u`` of linear programs by weak duality: minus infinity where ``y`` proves nothing.
 
     Any multipliers ``y`` give a bound, bad ones a weak one. Arrays may have a dimension for many programs first.
@@ -122,7 +118,7 @@ def ratio_cost(goal: Array, under: Array, u: Array) -> tuple[Array, Array]:
 
 
 def least_ratios(
-    least: Callable[[Array, Array], tuple[Array, NDArray[np.bool_]]], goal: Array, under: Array, u: Array
+    least: Callable[[Array, Array], tuple[Array, Bools]], goal: Array, under: Array, u: Array
 ) -> tuple[Array, Array, Array]:
     """Minimise (goal . u) / (under . u) of many programs from the points ``u`` on, by Dinkelbach's iteration.
 

@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from formulations.arithmetics.forms import Entry, Some
 from formulations.programs.program import Program, branches, linear_cost
 from formulations.programs.row_ends import upper_ends
 from formulations.row_keys import RowKey
 from solvers.linear import highs, whole_parts
-from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column, least_ratios
+from solvers.linear.linear_program import End, Numbers, Result, constant_column, least_ratios
 
 SHARP_SHARE = 1e-11
 CLOSE_RATIO = 1e-11
@@ -115,7 +115,7 @@ def branched(p: Program, n: Numbers) -> list[Numbers]:
     return [n.with_rows(extra) for extra in branches(p)]
 
 
-def at_searched_end(p: Program, u: Array, high: Array | None = None) -> NDArray[np.bool_]:
+def at_searched_end(p: Program, u: Array, high: Array | None = None) -> Bools:
     """Which columns are at an end that only a search has, at one point or many; ``high``: the ends at those."""
     end = p.high if high is None else high
     return np.asarray((u[..., :-1] >= end * (1.0 - AT_PROGRAM_END)) & p.boxed)
@@ -238,7 +238,7 @@ def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> R
             start = widest.u
     found = Result(End.FAILED)
 
-    def least(cost: Array, size: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def least(cost: Array, size: Array) -> tuple[Array, Bools]:
         nonlocal found
         found = highs.minimise(n, cost[0], SHARP_SHARE * float(size[0]), worse=-math.inf)
         return (start if found.u is None else found.u)[None], np.array([found.u is not None])

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry, Maximum
@@ -20,7 +20,7 @@ from formulations.tolerances import HOLDS, SLACK
 from scenarios.question import Question
 from solvers import boxes
 from solvers.linear import highs, large_numbers, milp
-from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column
+from solvers.linear.linear_program import End, Numbers, Result, constant_column
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
 from solvers.mechanisms.why import Why, of_each
 
@@ -257,7 +257,7 @@ def share_missed(p: Program, missed: float) -> float | None:
     return missed / (1.0 + missed) if inverse else missed
 
 
-def sizes_of_rows(p: Program) -> tuple[Array, NDArray[np.bool_]]:
+def sizes_of_rows(p: Program) -> tuple[Array, Bools]:
     """By what each row gives (0: not at all), and whether that is a share of the limit's value at every design."""
     named = np.array([k is not None for k in p.keys], dtype=bool)
     above, below = np.abs(p.numerators), np.abs(p.denominators)
@@ -269,7 +269,7 @@ def sizes_of_rows(p: Program) -> tuple[Array, NDArray[np.bool_]]:
     return np.where(named, size, 0.0), share
 
 
-def _plain(forms: Array) -> NDArray[np.bool_]:
+def _plain(forms: Array) -> Bools:
     """Which forms are one number for all designs."""
     return np.asarray(~forms[..., :-1].any(axis=-1))
 

@@ -11,18 +11,17 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.model import MACHINE_PREFIX
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import Program, linear_cost, program
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers.linear import highs, milp, supports
-from solvers.linear.linear_program import Array, Numbers, Result
+from solvers.linear.linear_program import Numbers, Result
 
-Bools = NDArray[np.bool_]
 RATE_ROUNDING = 1e-9
 TWO_SIDED = 1e-6
 NUMBER_STEP = 1e-6

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from dse.system.draws import FIXED_SEED
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Largest, Some
@@ -19,7 +19,7 @@ from formulations.programs.program import Program
 from formulations.tolerances import TIE
 from solvers import designs
 from solvers.linear import highs, milp, whole_parts
-from solvers.linear.linear_program import Array, End, Numbers, Result, constant_column
+from solvers.linear.linear_program import End, Numbers, Result, constant_column
 
 RANGE_APART = 1e-7
 WHOLE_APART = 0.5
@@ -116,7 +116,7 @@ def _rest(p: Program, n: Numbers, settled: Chosen) -> Chosen:
     return Chosen(rest.u, {**rest.ranges, **settled.ranges}, again)
 
 
-def _ends_apart(n: Numbers, of: NDArray[np.bool_]) -> list[Result]:
+def _ends_apart(n: Numbers, of: Bools) -> list[Result]:
     """Both ends of a program along a direction in which points differ that differ in the columns ``of``."""
     weights = np.random.default_rng(FIXED_SEED).uniform(1.0, 2.0, len(n.low))
     w = np.append(np.where(of, weights / _units(n), 0.0), 0.0)
@@ -149,7 +149,7 @@ def _divisible_indicators(p: Program, n: Numbers) -> bool:
     )
 
 
-def _other_share(n: Numbers, v: Array, u: Array, of: NDArray[np.bool_], shares: NDArray[np.bool_]) -> bool:
+def _other_share(n: Numbers, v: Array, u: Array, of: Bools, shares: Bools) -> bool:
     """Whether points have other whole numbers, or what can be divided is farther apart than slack lets it wander."""
     apart = np.abs(v - u)[:-1]
     span = np.where(np.isfinite(n.high), n.high - n.low, 0.0)
@@ -187,7 +187,7 @@ def _determined(n: Numbers) -> bool:
     return bool(_constant_forms(n, np.eye(len(n.low), len(n.low) + 1)).all())
 
 
-def _constant_forms(n: Numbers, forms: Array) -> NDArray[np.bool_]:
+def _constant_forms(n: Numbers, forms: Array) -> Bools:
     """Which affine forms have one value wherever the equalities of a program hold."""
     free = n.low < n.high
     row, column = highs.balance(n)

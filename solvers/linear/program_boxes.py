@@ -21,10 +21,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
 from dse.models.model import MACHINE_PREFIX
+from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import affine
@@ -37,7 +37,7 @@ from results.solution import Status
 from scenarios.question import HALVINGS, Decision, Question
 from solvers import designs
 from solvers.linear import milp, milp_conflicts, programs
-from solvers.linear.linear_program import Array, End, Result
+from solvers.linear.linear_program import End, Result
 from solvers.outcome import Outcome
 
 MOST_FREE_NUMBERS = 3
@@ -234,7 +234,7 @@ class _Search:
         if found.u is not None and (found.value < self.best or self.t is None):
             self.best, self.t = found.value, t
 
-    def halve(self, now: NDArray[np.intp]) -> None:
+    def halve(self, now: Indices) -> None:
         """Halve some of the boxes, each along the number that raises the bounds of both halves most."""
         low, high, known = self.low[now], self.high[now], self.bound[now]
         kept = np.setdiff1d(np.arange(len(self.bound)), now)

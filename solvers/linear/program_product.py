@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 from functools import partial
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations.programs.program import Program
 from results.solution import Status
 from solvers.linear import highs, milp, programs
-from solvers.linear.linear_program import Array, End, Numbers, Result, multiple
+from solvers.linear.linear_program import End, Numbers, Result, multiple
 from solvers.outcome import Outcome
 
 PRODUCT_SECONDS = 60.0

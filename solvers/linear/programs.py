@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.programs import row_ends
@@ -14,7 +15,7 @@ from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
 from solvers import judgement
 from solvers.linear import highs, milp, milp_conflicts, milp_explained, milp_ties
-from solvers.linear.linear_program import Array, End, Result
+from solvers.linear.linear_program import End, Result
 from solvers.outcome import Outcome
 
 SOLVER = "HiGHS"

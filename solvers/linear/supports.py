@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from formulations.programs.row_ends import FOR_OPEN, upper_ends
 from solvers.linear import least_parts
-from solvers.linear.linear_program import Array, End, Numbers, Result
+from solvers.linear.linear_program import End, Numbers, Result
 
 MOST_SUPPORT_NODES = 400
 LARGE_AMOUNT = 1000.0
@@ -28,7 +28,7 @@ SUPPORT_GAP = 1e-9
 Solve = Callable[["Numbers", "Array"], "Result"]
 
 
-def few_of_several(n: Numbers) -> NDArray[np.bool_]:
+def few_of_several(n: Numbers) -> Bools:
     """Which rows allow some indicators but not all, if there are any of amounts so large that hardly any is needed."""
     flags = n.integer & (n.low == 0.0) & (n.high == 1.0)
     if n.indicators is not None:
@@ -39,7 +39,7 @@ def few_of_several(n: Numbers) -> NDArray[np.bool_]:
     with np.errstate(all="ignore"):
         most = np.floor(-n.rows[:, -1] / size + SUPPORT_WHOLE)
         amounts = np.where(of > 0.0, of * n.high, 0.0).sum(axis=1)[:, None]
-    found: NDArray[np.bool_] = alike & (most > 0.0) & (most < np.count_nonzero(of, axis=1))
+    found: Bools = alike & (most > 0.0) & (most < np.count_nonzero(of, axis=1))
     hardly = ((of < 0.0) & (np.minimum(-of, amounts) > LARGE_AMOUNT)).any(axis=0)
     return found if (hardly & of[found].any(axis=0)).any() else np.zeros_like(found)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations.programs.row_ends import upper_ends
-from solvers.linear.linear_program import Array, Numbers
+from solvers.linear.linear_program import Numbers
 
 MOST_PARTS = 4000
 """Parts that are kept at a time."""
@@ -21,8 +21,6 @@ MOST_VALUES = 1000
 """Values of one whole number that are all tried."""
 ROOM = 1e-10
 """Of the sizes of what a row adds up: rounding."""
-
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ def whole_parts(n: Numbers) -> Array | None:
     return np.where(n.integer, found, n.low)
 
 
-def picks(equalities: Array, flags: NDArray[np.bool_]) -> Iterator[Indices]:
+def picks(equalities: Array, flags: Bools) -> Iterator[Indices]:
     """Columns, all ``flags`` of 0 or 1, of which exactly one is 1 by one of the equalities (m, n + 1)."""
     free = flags.copy()
     for row in equalities:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from dse.system.arrays import Array, Bools, Points
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Array, Points
 from formulations.grids import divided
 from scenarios.question import Question
 from solvers.judgement import Judged, judge
 from solvers.many_points import blocks
-from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms.why import Why
 
 SURE = 1e-7
@@ -30,11 +30,11 @@ class BestOf:
 
     chosen: Mapping[str, str]
     question: Question
-    x: Callable[[Mask], Mapping[str, Array]]
+    x: Callable[[Bools], Mapping[str, Array]]
     value: Array
     bound: Array
     missed: Array
-    unsure: Mask
+    unsure: Bools
 
 
 def put_best(
@@ -44,7 +44,7 @@ def put_best(
     why: Callable[[Points], Why],
     nowhere: Callable[[Points], Points] = lambda none: none,
     judge: Callable[[Question, Mapping[str, Array], Array, tuple[int, ...]], Judged] = judge,
-) -> Mask:
+) -> Bools:
     """Take over the best of all combinations at each point, as for a single one the first of those that are as good.
 
     ``why``: what tells why some of the points, by their places, have no design under any choice; ``nowhere``: which

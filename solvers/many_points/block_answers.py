@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Points
 from formulations import evaluation
-from formulations.arithmetics.many import Array, Points
 from formulations.row_keys import RowKey
 from results.dataset import (
     BINDING,
@@ -33,7 +33,6 @@ from solvers.judgement import Judged
 from solvers.mechanisms.conflicts import minimal_conflicts
 from solvers.mechanisms.why import Why
 
-Mask = NDArray[np.bool_]
 NOTHING: Mapping[str, str] = {}
 
 
@@ -62,7 +61,7 @@ class BlockAnswers:
         self,
         points: Points,
         judged: Judged,
-        good: Mask,
+        good: Bools,
         elasticities: Mapping[str, Array],
         chosen: Mapping[str, str] = NOTHING,
     ) -> None:
@@ -84,7 +83,7 @@ class BlockAnswers:
         self.by_name("binding", points, states, good)
         self.by_name("elasticity", points, elasticities, good)
 
-    def bounds(self, points: Points, bound: Array, left: Mask) -> None:
+    def bounds(self, points: Points, bound: Array, left: Bools) -> None:
         """Keep a bound of the objective at points that are ``left`` over (NaN: none), for who chooses among parts."""
         self._put("bound", points, bound, left)
 
@@ -92,7 +91,7 @@ class BlockAnswers:
         """Say how points ended."""
         self._flat["status"][points] = STATUS_CODES[status]
 
-    def by_name(self, name: str, points: Points, values: Mapping[str, Any], good: Mask) -> None:
+    def by_name(self, name: str, points: Points, values: Mapping[str, Any], good: Bools) -> None:
         """Take over what a variable has for each of some names where it is ``good``; the others stay blank."""
         if name not in self._flat:
             return
@@ -119,7 +118,7 @@ class BlockAnswers:
                 if self.wants_values:
                     self._flat["would_do"][points, i] = found
 
-    def conflicts(self, points: Points, why: Why) -> Mask:
+    def conflicts(self, points: Points, why: Why) -> Bools:
         """Tell why points have no design: the first minimal set of limits of each; tells for which."""
         found = minimal_conflicts(len(points), len(why.names), why.met, every=False, few=why.few)
         good = np.zeros(len(points), dtype=bool)
@@ -129,14 +128,14 @@ class BlockAnswers:
             self.none(points[some], why.values(some, conflict) if self.wants_values else unknown)
         return good
 
-    def values_known(self, points: Points) -> Mask:
+    def values_known(self, points: Points) -> Bools:
         """Whether of all limits in conflict at points it is known which value is feasible, or that none is."""
         if not self.wants_values:
             return np.ones(len(points), dtype=bool)
         clash = self._flat["binding"][points] == CONFLICTING
         return np.asarray(~(clash & np.isnan(self._flat["would_do"][points])).any(axis=1))
 
-    def _put(self, name: str, points: Points, values: Any, good: Mask) -> None:
+    def _put(self, name: str, points: Points, values: Any, good: Bools) -> None:
         self._flat[name][points[good]] = values[good]
 
     def _number(

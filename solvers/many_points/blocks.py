@@ -12,9 +12,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices, Integers, Points
 from dse.system.records import dataclass
 from formulations import handover
-from formulations.arithmetics.many import Array, Differ, Many, Points
+from formulations.arithmetics.many import Differ, Many
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
 from results.dataset import Arrays, Layout, layout, only
@@ -22,7 +23,7 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Change, Grid
 from solvers import work
 from solvers.many_points import effort
-from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, Path, too_few, too_many_choices
 from solvers.mechanisms.why import Why
 
@@ -37,7 +38,7 @@ GROUPS = 64
 ROWS_TRIED = 1000
 """Values of an axis that are tried when it is looked at how many structures it has."""
 
-Answer = Callable[[Question, Points], Mask]
+Answer = Callable[[Question, Points], Bools]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Block:
         """Return where a point is in the grid."""
         return tuple(int(p) for p in self.places(np.array(point)))
 
-    def alike_given(self, points: Points) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def alike_given(self, points: Points) -> tuple[Indices, Indices]:
         """Tell points apart that differ in what is given: the first of each kind, and which kind each is of.
 
         Points of one kind differ in limits and bounds only. Both are places among ``points``.
@@ -120,14 +121,14 @@ class Block:
             if all(len(o) for o in own):
                 yield np.ravel_multi_index(np.ix_(*own), self.shape).reshape(-1)
 
-    def _kinds(self, k: int) -> NDArray[np.int64]:
+    def _kinds(self, k: int) -> Integers:
         """Number the kinds of values along an axis of the block."""
         named = [self._texts(c) for c in self.grid.changes if c.along == k and c.apart]
         marks: list[NDArray[Any]] = [np.unique(texts, return_inverse=True)[1] for texts in named]
         marks += self.spread.there(k, self.region[k])
         if not marks:
             return np.zeros(self.shape[k], dtype=np.int64)
-        found: NDArray[np.int64] = np.unique(np.stack(marks), axis=1, return_inverse=True)[1].reshape(-1)
+        found: Integers = np.unique(np.stack(marks), axis=1, return_inverse=True)[1].reshape(-1)
         return found
 
     def _texts(self, change: Change) -> Any:
@@ -141,7 +142,7 @@ class Block:
         by_given: bool = False,
         kinds: int = ANY_NUMBER,
         crowd: int = 1,
-    ) -> Mask:
+    ) -> Bools:
         """Have all points answered, up to ``piece`` of them together, by so many threads; tells those that were not.
 
         ``by_given``: points that differ in limits only are kept together as far as that goes; ``kinds``: so many
@@ -202,7 +203,7 @@ class ByGroup(OverGrid):
     order before. ``threads``, ``explains``: see ``offers.Path``.
     """
 
-    answer: Callable[[BlockAnswers, Block, Question, Points], Mask]
+    answer: Callable[[BlockAnswers, Block, Question, Points], Bools]
     most: int
     method: str
     kind: str
@@ -218,7 +219,7 @@ class ByGroup(OverGrid):
         """Declared seconds of a point."""
         return work.total(self.units)
 
-    def solve(self, plan: Layout, region: Region, below: Array | None = None) -> tuple[Arrays, Mask]:
+    def solve(self, plan: Layout, region: Region, below: Array | None = None) -> tuple[Arrays, Bools]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
 
         ``below``: objectives at the points of the block; see ``Block``.
@@ -228,7 +229,7 @@ class ByGroup(OverGrid):
         block = Block(self.spread, region, None if below is None else below.reshape(-1))
         answers = BlockAnswers(plan, block.shape)
 
-        def put(question: Question, points: Points) -> Mask:
+        def put(question: Question, points: Points) -> Bools:
             return self.answer(answers, block, question, points)
 
         # the compiler has a lock: a thread that waits for it finds what the other one compiled
@@ -251,7 +252,7 @@ def threads() -> int:
     return int(CPU_COUNT)
 
 
-def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Points]:
+def together(points: Points, answer: Callable[[Points], Bools]) -> Iterator[Points]:
     """Answer points together, and apart where they have to be told apart. Yields those that were not answered."""
     waiting, number, most = [points], 0, max(GROUPS, 2 * len(points) // OF_A_STRUCTURE)
     while waiting:
@@ -277,7 +278,7 @@ def together(points: Points, answer: Callable[[Points], Mask]) -> Iterator[Point
         yield missed
 
 
-def told_why(answers: BlockAnswers, points: Points, none: Points, why: Callable[[Points], Why]) -> Mask:
+def told_why(answers: BlockAnswers, points: Points, none: Points, why: Callable[[Points], Why]) -> Bools:
     """Tell why some of the ``points`` have no design; tells of which it is told.
 
     ``none``: their places. ``why``: what tells it of places.
@@ -326,7 +327,7 @@ def _structures(spread: Spread, made: Callable[[Block, Question, Points], object
     block = Block(spread, over_grid.whole(spread.grid))
     groups = 0
 
-    def count(question: Question, points: Points) -> Mask:
+    def count(question: Question, points: Points) -> Bools:
         nonlocal groups
         some = made(block, question, points) is not None
         groups += some
@@ -335,7 +336,7 @@ def _structures(spread: Spread, made: Callable[[Block, Question, Points], object
     return int(block.answered(count, ROWS_TRIED).sum()) + groups
 
 
-def middle_and_name_ends(grid: Grid) -> list[NDArray[np.int64]]:
+def middle_and_name_ends(grid: Grid) -> list[Integers]:
     """Return one place along each axis of numbers, in the middle, and the ends of each axis of names."""
     apart = {c.along for c in grid.changes if c.apart}
     return [np.array(sorted({0, n - 1}) if i in apart else [n // 2]) for i, n in enumerate(grid.shape)]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.arrays import Bools, Integers
 from dse.system.records import dataclass
 from formulations import handover
 from formulations.grids import over_grid
@@ -25,7 +26,6 @@ from results.variables import LIMIT
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import anchors
-from solvers.many_points.block_answers import Mask
 from solvers.many_points.offers import Choice, Path
 
 NO_OPTIMUM = "a limit is within a share of an optimum that is not found"
@@ -47,7 +47,7 @@ class Anchor:
     path: Path
     plan: Layout
 
-    def found(self, region: Region, names: frozenset[str]) -> tuple[Arrays, Mask]:
+    def found(self, region: Region, names: frozenset[str]) -> tuple[Arrays, Bools]:
         """Return some variables of the answers of a block, and the points that are left over."""
         plan = only(self.plan, names)
         if all(s.step in (None, 1) for s in region):
@@ -66,7 +66,7 @@ class Anchors:
     """
 
     every: Mapping[str, Anchor]
-    known: dict[tuple[tuple[int, int, int], ...], tuple[frozenset[str], dict[str, tuple[Arrays, Mask]]]] = (
+    known: dict[tuple[tuple[int, int, int], ...], tuple[frozenset[str], dict[str, tuple[Arrays, Bools]]]] = (
         field(default_factory=dict)
     )
     first: Mapping[str, float] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Anchors:
         value, there = arrays["objective"], (arrays["status"] == OPTIMAL) & ~left
         return np.where(there, value, float(value[there].flat[0]) if there.any() else 1.0)
 
-    def found(self, region: Region, names: frozenset[str] = OF_ANCHORS) -> dict[str, tuple[Arrays, Mask]]:
+    def found(self, region: Region, names: frozenset[str] = OF_ANCHORS) -> dict[str, tuple[Arrays, Bools]]:
         """Return the optima of a block, at least these variables of their answers."""
         key = tuple((int(s.start), int(s.stop), int(s.step or 1)) for s in region)
         kept, found = self.known.get(key, (frozenset[str](), {}))
@@ -95,7 +95,7 @@ class Anchors:
             self.known[key] = names, found
         return found
 
-    def part(self, places: Sequence[NDArray[np.int64]]) -> Anchors:
+    def part(self, places: Sequence[Integers]) -> Anchors:
         """Return the optima at some places along each axis."""
         if self.first and all(
             np.array_equal(p, np.arange(n)) for p, n in zip(places, self.shape, strict=True)
@@ -127,11 +127,11 @@ class ByAnchor:
         """Declared seconds of a point: those of all its grids."""
         return self.last.work + sum(a.path.work for a in self.tied.every.values())
 
-    def part(self, places: Sequence[NDArray[np.int64]]) -> ByAnchor:
+    def part(self, places: Sequence[Integers]) -> ByAnchor:
         """Return the same way for some places along each axis of its grid."""
         return ByAnchor(self.tied.part(places), self.last.part(places))
 
-    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Bools]:
         """Answer a block."""
         rates = {n for what in RATES for n in (what, APART.format(what))}
         kept = OF_ANCHORS | (rates & {v.name for v in plan.variables})
@@ -177,7 +177,7 @@ def _rates(arrays: Arrays, plan: Layout, what: str, labels: Sequence[str]) -> an
     return anchors.Rates(value, apart)
 
 
-def _put_conflicts(arrays: Arrays, plan: Layout, own: Arrays, kept: Layout, none: Mask) -> None:
+def _put_conflicts(arrays: Arrays, plan: Layout, own: Arrays, kept: Layout, none: Bools) -> None:
     """Say of points where an optimum that a limit is tied to is not there why: that is why there is no design."""
     fill = {v.name: v.fill for v in plan.variables}
     for name, values in arrays.items():

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices, Integers, Points
 from dse.system.records import dataclass
 from formulations import handover
-from formulations.arithmetics.many import Array, Points
 from formulations.grids import divided, over_grid
 from formulations.grids.over_grid import Region
 from formulations.problem import formulate
@@ -31,7 +30,7 @@ from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid, GridAxis
 from solvers import designs
 from solvers.many_points import blocks
-from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
 from solvers.mechanisms.conflicts import common_conflicts
@@ -199,7 +198,7 @@ class Part:
         """Number of combinations of the listed values."""
         return math.prod(map(len, self.listed.values()))
 
-    def solve(self, plan: Layout, region: Region, below: Array) -> Iterator[tuple[Choice, Arrays, Mask]]:
+    def solve(self, plan: Layout, region: Region, below: Array) -> Iterator[tuple[Choice, Arrays, Bools]]:
         """Answer a block for each of them; ``below``: what other parts reach, see ``blocks.Block``."""
         lengths = tuple(map(len, self.listed.values()))
         known = (np.broadcast_to(below, (*lengths, *below.shape)),) if isinstance(self.path, ByGroup) else ()
@@ -208,7 +207,7 @@ class Part:
             values = {n: v[i] for (n, v), i in zip(self.listed.items(), at, strict=True)}
             yield {**self.names, **values}, {n: a[at] for n, a in arrays.items()}, left[at]
 
-    def part(self, places: Sequence[NDArray[np.int64]]) -> Part:
+    def part(self, places: Sequence[Integers]) -> Part:
         """Return the same for some places along each axis of the grid."""
         own = (np.arange(len(values)) for values in self.listed.values())
         return replace(self, path=self.path.part((*own, *places)))
@@ -246,11 +245,11 @@ class ByChoice:
         """Whether several threads may use all of its parts at once."""
         return all(getattr(p.path, "threads", False) for p in self.parts)
 
-    def part(self, places: Sequence[NDArray[np.int64]]) -> ByChoice:
+    def part(self, places: Sequence[Integers]) -> ByChoice:
         """Return the same way for some places along each axis of its grid."""
         return replace(self, grid=self.grid.part(places), parts=tuple(p.part(places) for p in self.parts))
 
-    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Bools]:
         """Answer a block."""
         with handover.collected() as inside:
             every = list(self._every(wide := self._with_ties(plan), region))
@@ -302,14 +301,14 @@ class ByChoice:
             self._loosest(plan, region, arrays, answered, nowhere)
         return arrays, left
 
-    def _put_conflicts(self, why: WhyListed, answers: BlockAnswers, region: Region, nowhere: Points) -> Mask:
+    def _put_conflicts(self, why: WhyListed, answers: BlockAnswers, region: Region, nowhere: Points) -> Bools:
         """Tell of points without a design under any choice why, which lists may be a part of; tells which are left."""
         block, left = (
             Block(over_grid.spread(self.grid), region),
             np.zeros(answers.arrays["status"].size, bool),
         )
 
-        def told(points: Points) -> Mask:
+        def told(points: Points) -> Bools:
             asked = [divided.flat(q) for _, q in combinations(block.question(points))]
             return answers.conflicts(points, over_choices([why(q, len(points)) for q in asked]))
 
@@ -338,8 +337,8 @@ class ByChoice:
         chosen: Sequence[Choice],
         answered: Sequence[Arrays],
         values: Array,
-        which: NDArray[np.intp],
-    ) -> Mask:
+        which: Indices,
+    ) -> Bools:
         """Choose of listed values that are as good, beside the same names, by the order of ties.
 
         ``which`` of the choices is best is put right. Tells where it is not certain what is tied.
@@ -360,7 +359,7 @@ class ByChoice:
             which[some] = designs.first_by_rule(first, numbers, near[:, some], AS_GOOD)
         return np.asarray(some & (doubtful & near).any(axis=0))
 
-    def _every(self, plan: Layout, region: Region) -> Iterator[tuple[Choice, Arrays, Mask]]:
+    def _every(self, plan: Layout, region: Region) -> Iterator[tuple[Choice, Arrays, Bools]]:
         """Answer a block under every choice; what is surely worse than under those before may be left over."""
         below = np.full(over_grid.sides(region), np.nan)
         best = np.fmax if next(iter(self.grid.bases.values())).objectives[0].maximize else np.fmin
@@ -371,7 +370,7 @@ class ByChoice:
                 yield chosen, arrays, left
 
     def _loosest(
-        self, plan: Layout, region: Region, into: Arrays, answered: Sequence[Arrays], nowhere: Mask
+        self, plan: Layout, region: Region, into: Arrays, answered: Sequence[Arrays], nowhere: Bools
     ) -> None:
         """Put in the loosest of the feasible values, where no combination has a design.
 
@@ -393,7 +392,7 @@ class ByChoice:
                     values[some, i] = loosest(base_name(label), [(asked, v) for v in own])
 
 
-def _names_alike(chosen: Sequence[Choice]) -> Mask:
+def _names_alike(chosen: Sequence[Choice]) -> Bools:
     """Which choices have the same names, and differ in listed values at most."""
     names = [[v for v in c.values() if isinstance(v, str)] for c in chosen]
     return np.array([[a == b for b in names] for a in names])

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Bools
 from dse.system.records import dataclass
 from formulations import evaluation, handover
 from formulations.grids import over_grid
@@ -106,7 +106,7 @@ class Evaluated(OverGrid):
         """Declared seconds of a point: so much for each metric."""
         return work.seconds("evaluated metric", work.metrics(next(iter(self.grid.bases.values()))))
 
-    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, NDArray[np.bool_]]:
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Bools]:
         """Evaluate a block: only the variables that are in ``plan``.
 
         Without a status among them limits play no part, and a number that does not exist is inf or NaN, as in NumPy.

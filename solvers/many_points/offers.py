@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dse.system.arrays import Bools, Integers
 from dse.system.records import dataclass
 from results.dataset import Arrays, Layout
 from scenarios.question import Question
@@ -36,7 +34,7 @@ class Path(Protocol):
     def work(self) -> float:
         """What a point costs, in declared seconds of one core (see ``solvers.work``); fixed by the grid alone."""
 
-    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, NDArray[np.bool_]]:
+    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Bools]:
         """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
 
         What the arrays hold at points left over is overwritten; a bound of the objective there is proved. A point's
@@ -44,7 +42,7 @@ class Path(Protocol):
         those of its chunk). Why points are left over is counted (see ``formulations.handover``).
         """
 
-    def part(self, places: Sequence[NDArray[np.int64]]) -> Path:
+    def part(self, places: Sequence[Integers]) -> Path:
         """Return the same way for some places along each axis of its grid."""
 
 

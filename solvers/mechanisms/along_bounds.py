@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from dse.system.arrays import Array, Bools, Codes, Indices
 from formulations.arithmetics.many import plain
-from formulations.canonical import Array
 from scenarios.question import Decision, Limit, Question
-from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes, Feasible
-from solvers.patterns import Bools, Indices, groups
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Feasible
+from solvers.patterns import groups
 
 UNTOLD = 2
 """Of a place in a chain: nothing tells of it yet."""

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import plain
-from formulations.canonical import Array
 from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Decision, Question
 from solvers.geometric.kernel import gp
-from solvers.patterns import Bools, Indices, groups
+from solvers.patterns import groups
 
 FEW_LIMITS, FEW_SEARCHED = 10, 8
 """Limits up to which all minimal sets are named; the fewer where whether some hold together is itself searched for."""
@@ -33,7 +33,6 @@ NEXT_TO = 1e-6
 ONE = np.zeros(1, dtype=np.intp)
 """The points of one question."""
 
-Codes = NDArray[np.int8]
 Feasible = Callable[[Indices, Bools], Any]
 """Whether limits hold together, by rows: whose (R,), limits kept (R, L). Truth, or CAN_HOLD, CANNOT_HOLD, NOT_KNOWN."""
 
@@ -311,7 +310,7 @@ Factor = Callable[[int], Array]
 every point: infinite where there is none, NaN where that is not known."""
 
 
-def common_conflicts(clashes: Sequence[Bools], nowhere: Bools) -> tuple[NDArray[np.intp], Bools]:
+def common_conflicts(clashes: Sequence[Bools], nowhere: Bools) -> tuple[Indices, Bools]:
     """Which part's set of limits (a combination's, a case's) is in conflict in all of them, and where none is.
 
     ``clashes`` (points, limits): the smallest set of each part. No set of the whole is smaller than any of these, and

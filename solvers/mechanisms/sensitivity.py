@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.canonical import Array
 from formulations.problem import Problem, moved
 from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Decision, Limit, Question
@@ -28,7 +28,6 @@ from solvers.judgement import Judged, bound_of
 from solvers.patterns import groups
 
 _Holder = TypeVar("_Holder", Limit, Decision)
-Bools = NDArray[np.bool_]
 ACTIVE_WITHIN = 1e-7
 DEPENDENT_GRADIENTS = 1e-6
 """Gradients of binding limits whose combination is smaller than this are dependent."""
@@ -116,7 +115,7 @@ def duals(o: Optima, wanted: Bools | None = None, proved: Bools | None = None) -
     return Duals(o.keys, np.where(known[:, None], least, o.multipliers), least, most, known)
 
 
-def _extremes(o: Optima, i: int, rows: NDArray[np.intp], costs: Array) -> tuple[Array, Array]:
+def _extremes(o: Optima, i: int, rows: Indices, costs: Array) -> tuple[Array, Array]:
     """Smallest and largest value of costs @ multipliers over all optimal multipliers of the active rows of a point.
 
     Two optimal multipliers differ by a combination of gradients that vanishes. A cost has two values only as far as it

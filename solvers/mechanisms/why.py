@@ -15,10 +15,10 @@ from functools import partial
 
 import numpy as np
 
+from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import plain
-from formulations.canonical import Array
 from scenarios.question import Question
 from solvers import side_by_side
 from solvers.mechanisms.conflicts import (
@@ -27,12 +27,11 @@ from solvers.mechanisms.conflicts import (
     FEW_LIMITS,
     NOT_KNOWN,
     ONE,
-    Codes,
     Feasible,
     minimal_conflicts,
 )
 from solvers.outcome import Conflicts
-from solvers.patterns import Bools, Indices, groups
+from solvers.patterns import groups
 
 ASKED = 2
 """Of a set: it has yet to be asked."""

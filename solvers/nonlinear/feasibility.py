@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Bools, Codes
 from formulations.arithmetics.intervals import Interval
 from formulations.grids.divided import at
 from formulations.tolerances import HOLDS
@@ -14,7 +14,7 @@ from scenarios.question import Question
 from solvers import beyond, boxes
 from solvers.boxes import Space
 from solvers.many_points import effort
-from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, Codes
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
 from solvers.nonlinear.search import FEASIBLE_BOXES, minimise
 from solvers.outcome import INFEASIBLE
 
@@ -64,7 +64,7 @@ def anywhere(question: Question, count: int) -> Codes:
     return told
 
 
-def nothing_beyond(question: Question, count: int) -> NDArray[np.bool_]:
+def nothing_beyond(question: Question, count: int) -> Bools:
     """Tell at which of N points the limits leave nothing beyond the ends that only a search has (``beyond.beyond``)."""
     sure = np.ones(count, bool)
     for shell in beyond.beyond(question):

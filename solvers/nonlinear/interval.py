@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse.system.arrays import Array
 from formulations.evaluation import nearest
 from results.solution import Status
 from scenarios.question import Question
 from solvers import beyond, boxes
-from solvers.boxes import Array, Space
+from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.nonlinear.search import Boxes, Found
 from solvers.outcome import INFEASIBLE, Outcome

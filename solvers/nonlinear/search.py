@@ -12,20 +12,18 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Codes, Indices, Integers
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.grids.divided import Indices, at
+from formulations.grids.divided import at
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers import boxes, designs
-from solvers.boxes import Array, Space
+from solvers.boxes import Space
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.patterns import Rows, joined
 from solvers.sampling import descent
-
-Bools = NDArray[np.bool_]
 
 BOXES_AT_ONCE = 512
 """Boxes of a point that are cut in a round, at most."""
@@ -69,12 +67,12 @@ class Found:
     greatest values of designs that are as good; else ``x``. ``work``: boxes examined.
     """
 
-    status: NDArray[np.int8]
+    status: Codes
     x: Array
     ends: Array
     value: Array
     bound: Array
-    work: NDArray[np.int64]
+    work: Integers
 
     @property
     def met(self) -> Bools:
@@ -102,8 +100,8 @@ class _Search:
     followed: Array
     strict: Bools
     failed: Bools
-    work: NDArray[np.int64]
-    descend_at: NDArray[np.int64]
+    work: Integers
+    descend_at: Integers
     tied: list[Boxes] = field(default_factory=list)
 
     @property
@@ -180,7 +178,7 @@ def minimise(
     return _found(s, np.array([s.x, s.x]))
 
 
-def runaways(question: Question, where: Space, found: Found, most: int) -> NDArray[np.intp]:
+def runaways(question: Question, where: Space, found: Found, most: int) -> Indices:
     """Return the place of the variable whose artificial box end alone holds the optimum of each point (-1: none)."""
     runs = np.full(len(found.x), -1)
     for j, (bottom, top) in enumerate(where.ends):
@@ -344,7 +342,7 @@ def _parts(s: _Search, now: Boxes) -> Boxes:
     return joined(done)
 
 
-def halves(where: Space, low: Array, high: Array, along: NDArray[np.intp]) -> tuple[Array, Array]:
+def halves(where: Space, low: Array, high: Array, along: Indices) -> tuple[Array, Array]:
     """Return both halves of every box, cut ``along`` a variable of its own."""
     every = np.arange(len(low))
     left, right = high.copy(), low.copy()

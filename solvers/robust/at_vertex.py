@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.arrays import Bools, Integers
 from dse.system.records import dataclass
 from formulations import handover
 from formulations.arithmetics.posynomial import NotPosynomial
@@ -27,7 +28,7 @@ from scenarios.sweep.grids import Grid
 from scenarios.uncertainty.drawing import box
 from scenarios.uncertainty.promises import promises
 from solvers.judgement import judge
-from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block
 from solvers.many_points.offers import Choice, Path
 from solvers.robust import samples, tables
@@ -123,11 +124,11 @@ class AtVertex:
         """Declared seconds of a point."""
         return self.path.work + VALIDATED
 
-    def part(self, places: Sequence[NDArray[np.int64]]) -> AtVertex:
+    def part(self, places: Sequence[Integers]) -> AtVertex:
         """Return the same way for some places along each axis of its grid."""
         return replace(self, spread=self.spread.part(places), path=self.path.part(places))
 
-    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Mask]:
+    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Bools]:
         """Answer a block."""
         certain = only(plan, {v.name for v in plan.variables if v.role in CERTAIN})
         arrays, left = self.path.solve(certain, region)
@@ -154,26 +155,26 @@ class AtVertex:
         return arrays, left
 
 
-def _leave(left: Mask, some: Mask, reason: str) -> None:
+def _leave(left: Bools, some: Bools, reason: str) -> None:
     handover.hand_over(reason, int(np.count_nonzero(some)))
     left |= some
 
 
-def _designs(question: Question, here: Arrays, good: Mask) -> dict[str, NDArray[Any]]:
+def _designs(question: Question, here: Arrays, good: Bools) -> dict[str, NDArray[Any]]:
     """The designs of a piece; 1 where there is none."""
     return {d.name: np.where(good, here[d.name], 1.0) for d in question.decide}
 
 
-def _at_end(question: Question, here: Arrays) -> Mask:
+def _at_end(question: Question, here: Arrays) -> Bools:
     """Tell which designs lie at an end that only a search has: what is said of these rests on more than one search."""
-    good: Mask = here["status"] == OPTIMAL
+    good: Bools = here["status"] == OPTIMAL
     found = np.zeros(good.shape, bool)
     for name, x in _designs(question, here, good).items():
         found |= ends.near_end(question, name, x)
     return found & good
 
 
-def _put_nominal(plan: Layout, question: Question, here: Arrays, left: Mask) -> None:
+def _put_nominal(plan: Layout, question: Question, here: Arrays, left: Bools) -> None:
     """Put the metrics of designs at the file's own numbers."""
     good = (here["status"] == OPTIMAL) & ~left
     nominal = replace(question, uncertain=None, measure=None)

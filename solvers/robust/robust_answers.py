@@ -22,13 +22,14 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation, failures
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
 from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, cvar
 from formulations.uncertainty.wanted import Chance, Wanted
-from formulations.uncertainty.worlds import SAMPLE, Array, Judged, Worlds, judged, of_values
+from formulations.uncertainty.worlds import SAMPLE, Judged, Worlds, judged, of_values
 from results.solution import LimitState, Solution, Status
 from scenarios.distributions import Measure
 from scenarios.question import Question

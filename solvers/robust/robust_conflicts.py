@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Codes, Points
 from formulations import evaluation
-from formulations.arithmetics.many import Points, plain
+from formulations.arithmetics.many import plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
@@ -75,7 +76,7 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
     worlds = asked.worlds
     names = breakable_limits(worlds)
 
-    def met(some: Points, kept: np.ndarray) -> conflicts.Codes:
+    def met(some: Points, kept: np.ndarray) -> Codes:
         own = robust.kept(asked.at(some), frozenset(n for n, k in zip(names, kept, strict=True) if k))
         return failing.hold_together(own, chances, solve)[0]
 

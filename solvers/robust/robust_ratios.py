@@ -22,8 +22,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import is_maximum
@@ -42,14 +42,12 @@ from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs import tree
 from solvers.geometric.programs.nodes import Nodes, Relaxed
 from solvers.outcome import Outcome
-from solvers.patterns import Indices
 from solvers.robust.boxes.robust_boxes import UNTIED
 from solvers.robust.masters import at_points
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.masters.master import WORLD_BROKEN, Master, Round, along, grow, middle_design
 from solvers.robust.masters.robust_geometric import Found, in_worlds, needed_worlds
 
-Array = NDArray[np.float64]
 NODES = 600
 RATIO_NODES_AT_ONCE = 16
 RATIO_GAP = 5e-7
@@ -221,7 +219,7 @@ class _Mean:
         points: Indices,
         a: Array,
         b: Array,
-        rest: tuple[Array, Array, NDArray[np.intp]],
+        rest: tuple[Array, Array, Indices],
         box: tuple[Array, Array],
         at: Sequence[Array],
     ) -> list[Programs]:
@@ -240,7 +238,7 @@ class _Mean:
         tops: Array,
         logs: Array,
         limits: tuple[Array, Array],
-        ptr: NDArray[np.intp],
+        ptr: Indices,
         low: Array,
         high: Array,
         at: Array,

@@ -13,8 +13,9 @@ from functools import partial
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Bools, Points
 from formulations import handover
-from formulations.arithmetics.many import Differ, Points
+from formulations.arithmetics.many import Differ
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided, over_grid
 from formulations.uncertainty import robust
@@ -29,7 +30,7 @@ from solvers import work
 from solvers.geometric.points.geometric import solver
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.many_points import blocks, effort
-from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer, pays
 from solvers.mechanisms import sensitivity
@@ -129,7 +130,7 @@ PASSES = 6
 
 def _answered(
     into: BlockAnswers, block: Block, question: Question, points: Points, *, compiled: bool
-) -> Mask:
+) -> Bools:
     """Answer some points of a block: those whose optimum is sure."""
     first = replace(block.grid.question(block.place(int(points[0]))), uncertain=None, measure=None)
     worlds = decide_now.sampled(divided.before_axes(question, 1))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Array, Bools, Points
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import Points, plain
+from formulations.arithmetics.many import plain
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import wanted as what
@@ -23,7 +23,6 @@ from solvers.designs import Table
 from solvers.outcome import ENUMERATION, Outcome
 from solvers.robust.masters.robust_geometric import DISCRETE, Found
 
-Array = NDArray[np.float64]
 SCANNED_AT_ONCE = 200_000
 """Designs times worlds in one run of the equations: arrays of 1.6 MB, which stay in a cache. Of larger ones, which the
 system gives and takes back each time, a number costs four times as much."""
@@ -54,7 +53,7 @@ class Best:
     """
 
     x: Array
-    tied: NDArray[np.bool_]
+    tied: Bools
     first: Points
     value: Array
     missed: Array
@@ -88,7 +87,7 @@ def best(wanted: Wanted, every: designs.Grid) -> Best:
     return Best(x, tied, np.where(first < 0, -1, column[first]) if column.size else first, low, missed)
 
 
-def _tie_levels(worlds: Worlds, every: designs.Grid, x: Array, tied: NDArray[np.bool_]) -> list[Array]:
+def _tie_levels(worlds: Worlds, every: designs.Grid, x: Array, tied: Bools) -> list[Array]:
     """Return what settles ties, means of metrics (N, M) of designs ``x`` (M, n): NaN of those that are not tied."""
     several = np.flatnonzero(tied[tied.sum(1) > 1].any(0))
     levels = dict[str, Array]()
@@ -217,9 +216,7 @@ def _without_exception(wanted: Wanted, at: Judged) -> list[Array]:
     return [r for k, r in at.ratios.items() if wanted.counts(k.name) and not wanted.failing(k.name)]
 
 
-def _refuse_lost(
-    wanted: Wanted, every: designs.Grid, points: Array, at: Judged, taken: NDArray[np.bool_]
-) -> None:
+def _refuse_lost(wanted: Wanted, every: designs.Grid, points: Array, at: Judged, taken: Bools) -> None:
     """Raise OverflowError where a design is not ``taken``, but breaks no limit for sure: floats end before it.
 
     What has no value by 0/0 or by the logarithm of what is negative is not a design.
@@ -236,7 +233,7 @@ def _refuse_lost(
         raise OverflowError(LOST)
 
 
-def _surely_broken(ratio: Array, may_fail: int) -> NDArray[np.bool_]:
+def _surely_broken(ratio: Array, may_fail: int) -> Bools:
     """Tell which designs break a limit in more worlds than they may, by numbers that floats hold."""
     broken: Array = np.count_nonzero(np.isfinite(ratio) & (ratio > 1 + HOLDS), axis=-1)
     return broken > may_fail

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Array, Bools, Points
 from formulations import evaluation
-from formulations.arithmetics.many import Array, Differ, Points
+from formulations.arithmetics.many import Differ
 from formulations.grids import divided, over_grid
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.wanted import Chance, Wanted
@@ -33,7 +34,7 @@ from solvers.enumeration import ONE
 from solvers.judgement import Judged, relative_gap
 from solvers.many_points import best_of, blocks
 from solvers.many_points.best_of import BestOf
-from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer
 from solvers.mechanisms.why import Why, over_choices
@@ -132,7 +133,7 @@ def failing_allowed(question: Question) -> tuple[Chance, ...]:
     return tuple(Chance(p.names, k) for p, k in counted)
 
 
-def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, points: Points) -> Bools:
     """Answer some points of a block."""
     first, which = block.alike_given(points)
     first_of_all = block.grid.question(block.place(int(points[0])))
@@ -180,7 +181,7 @@ def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, po
     return good
 
 
-def _best_of_table(names: tuple[str, ...], best: scan.Best, own: Mask) -> Mapping[str, Array]:
+def _best_of_table(names: tuple[str, ...], best: scan.Best, own: Bools) -> Mapping[str, Array]:
     return dict(zip(names, best.x[best.first[own]].T, strict=True))
 
 

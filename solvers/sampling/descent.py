@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
-from formulations.grids.divided import Indices, at
+from formulations.grids.divided import at
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers import boxes
-from solvers.boxes import Array, Space
+from solvers.boxes import Space
 from solvers.patterns import Rows
 from solvers.sampling import small_programs
 from solvers.sampling.small_programs import products
@@ -53,7 +53,7 @@ class _Designs(Rows):
     slope: Array
     merit: Array
 
-    def or_else(self, which: NDArray[np.bool_], other: _Designs) -> _Designs:
+    def or_else(self, which: Bools, other: _Designs) -> _Designs:
         """These designs, and others ``which`` are better."""
         return _Designs(
             np.where(which[:, None], other.u, self.u),

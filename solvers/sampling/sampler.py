@@ -13,12 +13,12 @@ from dataclasses import replace
 import numpy as np
 import optuna
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation
 from results.solution import Status
 from scenarios.question import ONE_OBJECTIVE, Question, Search
 from solvers import beyond, boxes
-from solvers.boxes import Array
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 from solvers.sampling.trials import MOST_TIGHTENED, WORST_GOAL, Design, Designs, Score, score

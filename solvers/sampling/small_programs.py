@@ -7,12 +7,10 @@ on the others. It takes as many rounds as the longest of them.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from solvers.patterns import Rows
-
-Array = NDArray[np.float64]
 
 BROKEN, FLAT = 1e-12, 1e-12
 """A bound broken by less holds, and a coefficient smaller than this is none."""
@@ -33,8 +31,8 @@ class _Tableau(Rows):
     x: Array
     low: Array
     high: Array
-    outside: NDArray[np.intp]
-    basic: NDArray[np.intp]
+    outside: Indices
+    basic: Indices
 
 
 def minimise(cost: Array, penalty: float, rows: Array, least: Array, low: Array, high: Array) -> Array:
@@ -82,7 +80,7 @@ def _values(t: _Tableau) -> Array:
     return found
 
 
-def _pivoted(t: _Tableau) -> NDArray[np.bool_]:
+def _pivoted(t: _Tableau) -> Bools:
     """Take the basic variable that breaks its bound most out of each basis; tells where there was one."""
     count, m = t.rows.shape[:2]
     if not m:
@@ -91,7 +89,7 @@ def _pivoted(t: _Tableau) -> NDArray[np.bool_]:
     over = value - np.take_along_axis(t.high, t.basic, axis=1)
     under = np.take_along_axis(t.low, t.basic, axis=1) - value
     r = np.maximum(over, under).argmax(axis=1)
-    going: NDArray[np.bool_] = np.maximum(over, under)[every, r] > BROKEN
+    going: Bools = np.maximum(over, under)[every, r] > BROKEN
     high = over[every, r] > under[every, r]
     row, gone = t.rows[every, r], t.basic[every, r]
     move = np.where(high[:, None], row, -row)

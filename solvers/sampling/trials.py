@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import optuna
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation, handover
 from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question, combinations, fixed
 from solvers import boxes
-from solvers.boxes import DENSER_NEAR_ZERO, Array
+from solvers.boxes import DENSER_NEAR_ZERO
 
 MOST_COMBINATIONS = 200
 MOST_TIGHTENED = 8

@@ -12,12 +12,12 @@ import pytest
 from make_expected import LIBRARY
 
 import dse
+from dse.system.arrays import Bools, Indices
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from results.variables import CONFLICTING
 from solvers.geometric.programs import relaxed_limits, tree
 from solvers.mechanisms import conflicts
-from solvers.mechanisms.conflicts import Bools, Indices
 
 Family = list[frozenset[int]]
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.fitting.asked import Asked, asked, derived
 from dse.fitting.behaviours import behaviour_picture, behaviour_report, bootstrap, forms, hulls, ways
-from dse.fitting.behaviours.logfit import LOSSES, Array, Form, Loss, log_value
+from dse.fitting.behaviours.logfit import LOSSES, Form, Loss, log_value
 from dse.fitting.behaviours.ways import Way
 from dse.fitting.errors import FittingError, save
 from dse.fitting.held_out import FOLDS, HeldOut, folds, held_out
@@ -24,6 +23,7 @@ from dse.models.described import model_text
 from dse.models.described.fitted import FORMS, POSYNOMIAL, SOFTMAX, Fitted, Term
 from dse.models.described.fitted import Column as Ranged
 from dse.names import unknown
+from dse.system.arrays import Array, Bools
 from dse.system.progress import Report
 from dse.system.records import dataclass
 from dse.version import VERSION
@@ -251,7 +251,7 @@ class _Fit:
         )
 
     def _held(self, terms: int) -> HeldOut:
-        def fit(rows: NDArray[np.bool_]) -> Any:
+        def fit(rows: Bools) -> Any:
             places = np.flatnonzero(rows)
             places = places[ways.some(len(places), ways.MOST_RUNS_COMPARED, 2)]
             form = ways.solve(self.way, self.x[places], self.y[places], self.middle, terms, ways.FOLD_STARTS)

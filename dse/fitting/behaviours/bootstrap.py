@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.fitting.behaviours import lattice
-from dse.fitting.behaviours.logfit import Array, Loss
+from dse.fitting.behaviours.logfit import Loss
+from dse.system.arrays import Array, Indices
 
 BOOTSTRAP_DRAWS = 200
 MOST_DRAWN = 6000
@@ -17,7 +17,7 @@ WIDENED = 1.2
 
 
 def intervals(
-    terms: Array, y: Array, groups: NDArray[np.intp], loss: Loss, seed: int = 0
+    terms: Array, y: Array, groups: Indices, loss: Loss, seed: int = 0
 ) -> tuple[Array, Array, Array]:
     """Return the coefficients of ``terms`` (runs, terms), and the ends of their 95 % intervals.
 

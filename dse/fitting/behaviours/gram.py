@@ -6,9 +6,8 @@ Several threads would mostly wait for each other there: a fit takes three times 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dse.system.arrays import Array
 
 # products of matrices of fewer multiplications run in one thread (OpenBLAS, interface/gemm.c)
 IN_ONE_THREAD = 250_000

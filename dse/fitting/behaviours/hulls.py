@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.fitting.behaviours.logfit import Array
 from dse.models.described.fitted import Facet
 from dse.models.described.model_files import MOST_FACETS
+from dse.system.arrays import Array
 
 MOST_DIMENSIONS = 6
 # sides that differ by less are one

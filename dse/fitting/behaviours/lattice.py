@@ -10,10 +10,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.fitting.behaviours import gram
-from dse.fitting.behaviours.logfit import HUBER, LEAST_SPREAD, MAD, ROUNDED_CORNER, TUKEY, Array, Loss
+from dse.fitting.behaviours.logfit import HUBER, LEAST_SPREAD, MAD, ROUNDED_CORNER, TUKEY, Loss
+from dse.system.arrays import Array, Indices
 
 EXPONENTS = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
 MOST_CANDIDATES = 800
@@ -144,13 +144,13 @@ def _sums_on_lattice(x: Array, y: Array, most: int, loss: Loss) -> list[Array]:
     return sums[::-1]
 
 
-def _visible(terms: Array, c: Array, kept: NDArray[np.intp]) -> NDArray[np.intp]:
+def _visible(terms: Array, c: Array, kept: Indices) -> Indices:
     share = terms[:, kept] * c[kept]
     share /= share.sum(1, keepdims=True)
     return np.asarray(kept[share.max(0) > SEEN_SHARE], np.intp)
 
 
-def _without_one(terms: Array, y: Array, kept: NDArray[np.intp], loss: Loss) -> NDArray[np.intp]:
+def _without_one(terms: Array, y: Array, kept: Indices, loss: Loss) -> Indices:
     """Take the term away whose loss raises the residuals least; each is tried where there are few."""
     c = coefficients(terms[:, kept], y, loss)
     predicted = terms[:, kept] @ c

@@ -14,12 +14,11 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.fitting.behaviours import gram
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 
-Array = NDArray[np.float64]
 Loss = Literal["squares", "huber", "tukey", "error"]
 LOSSES: tuple[Loss, ...] = ("huber", "tukey", "squares", "error")
 
@@ -45,9 +44,9 @@ class Form:
 
     logc: Array
     exponents: Array
-    group: NDArray[np.intp]
+    group: Indices
     sharpness: float
-    tie: NDArray[np.intp]
+    tie: Indices
 
     @property
     def groups(self) -> int:
@@ -59,7 +58,7 @@ class Form:
         """How many coefficients there are."""
         return int(self.tie.max(initial=-1)) + 1
 
-    def take(self, kept: NDArray[np.bool_]) -> Form:
+    def take(self, kept: Bools) -> Form:
         """Return the form with these terms only; its groups and coefficients are numbered anew."""
         group = self.group[kept]
         number = np.concatenate([[0], np.cumsum(np.isin(np.arange(1, self.groups + 1), group))])

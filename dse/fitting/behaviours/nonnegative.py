@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dse.system.arrays import Array
 
 # HiGHS holds signs and gradients to about 1e-7 of columns of length one
 AT_ZERO = 1e-6

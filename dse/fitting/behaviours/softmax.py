@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from dse.fitting.behaviours.logfit import Array, Form, Free, Loss, fitted, form_of
+from dse.fitting.behaviours.logfit import Form, Free, Loss, fitted, form_of
+from dse.system.arrays import Array
 
 SOFTMAX_STARTS, TRIED_STEPS, POLISHED = 10, 25, 3
 MOST_TRIED_ON = 1500

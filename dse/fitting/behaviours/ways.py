@@ -11,13 +11,13 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.fitting.behaviours import lattice, softmax
 from dse.fitting.behaviours.forms import Written
-from dse.fitting.behaviours.logfit import Array, Form, Free, Loss, fitted, form_of, log_value
+from dse.fitting.behaviours.logfit import Form, Free, Loss, fitted, form_of, log_value
 from dse.fitting.held_out import folds
 from dse.models.described.fitted import MAX, POSYNOMIAL, SOFTMAX
+from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 
 MOST_FOUND = 12
@@ -144,7 +144,7 @@ def _changes(form: Form, x: Array, whole: Array, coefficient: int) -> bool:
     return bool((whole - log_value(form.take(without), x)).max() > SHOWN_SHARE)
 
 
-def count(way: Way, x: Array, y: Array, groups: NDArray[np.intp], middle: Array) -> int:
+def count(way: Way, x: Array, y: Array, groups: Indices, middle: Array) -> int:
     """Return how many terms lower the held-out error: more are added while each addition earns its place."""
     if way.written is not None:
         return len(way.written.terms)
@@ -176,7 +176,7 @@ def _softmax(terms: int, loss: Loss, sharp: bool, x: Array, y: Array) -> Form:
     return softmax.fit(x, np.log(y), terms, loss, sharp=sharp, starts=SELECTING_STARTS)
 
 
-def _error(fold: NDArray[np.intp], x: Array, y: Array, fit: Callable[[Array, Array], Form]) -> float:
+def _error(fold: Indices, x: Array, y: Array, fit: Callable[[Array, Array], Form]) -> float:
     """Mean of |log(modelled/measured)|, at most MOST_MISSED each, over folds that were held out.
 
     Gross errors of the runs then count the same whatever the number of terms.
@@ -188,7 +188,7 @@ def _error(fold: NDArray[np.intp], x: Array, y: Array, fit: Callable[[Array, Arr
     return float(np.minimum(np.abs(found - np.log(y)), MOST_MISSED).mean())
 
 
-def some(count: int, most: int, seed: int) -> NDArray[np.intp]:
+def some(count: int, most: int, seed: int) -> Indices:
     """Return the places of at most ``most`` of ``count`` runs, drawn at random, in order."""
     if count <= most:
         return np.arange(count)

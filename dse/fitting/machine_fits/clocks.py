@@ -18,10 +18,11 @@ from dse.fitting.machine_fits import linear
 from dse.fitting.machine_fits.clock_file import CLOCK, UNIT_CLOCK
 from dse.fitting.machine_fits.result import NOT_VISIBLE, Estimate, Fit, Runs
 from dse.fitting.outliers import Outlier, Residuals, outliers
-from dse.fitting.reading import Array, Column, Measurements, stands
-from dse.fitting.statistics import EXACT_SQUARES, Mask, errors, quantile, standard_errors, summary
+from dse.fitting.reading import Column, Measurements, stands
+from dse.fitting.statistics import EXACT_SQUARES, errors, quantile, standard_errors, summary
 from dse.fitting.table import Table
 from dse.quantities import show
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 
 CLOCKS = "clocks"
@@ -57,7 +58,7 @@ class _Kernel:
     """The runs of one kernel: name, places among all runs, clocks in GHz, times and powers."""
 
     name: str
-    own: Mask
+    own: Bools
     clock: Array
     time: Array
     power: Array

@@ -14,7 +14,8 @@ from importlib.resources import files
 
 import numpy as np
 
-from dse.fitting.reading import Array, Column
+from dse.fitting.reading import Column
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 
 

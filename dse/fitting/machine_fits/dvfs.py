@@ -15,18 +15,10 @@ from dse.fitting.errors import FittingError
 from dse.fitting.machine_fits import counters, linear
 from dse.fitting.machine_fits.result import NOT_VISIBLE, Estimate, Fit, Runs, Setting
 from dse.fitting.outliers import Outlier, Residuals, outliers
-from dse.fitting.reading import Array, Column, Measurements
-from dse.fitting.statistics import (
-    Errors,
-    Mask,
-    correlated,
-    dependent,
-    errors,
-    quantile,
-    standard_errors,
-    summary,
-)
+from dse.fitting.reading import Column, Measurements
+from dse.fitting.statistics import Errors, correlated, dependent, errors, quantile, standard_errors, summary
 from dse.models.platforms.dvfs_energy import CIRCUIT, LEAKAGE, OPERATIONS, constant_power, energies
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 
 _ALSO = {
@@ -71,7 +63,7 @@ class _Problem:
         """Return what each run's error is multiplied by."""
         return 1 / model if self.relative else np.ones_like(model)
 
-    def solve(self, kept: Mask | slice = slice(None)) -> Array:
+    def solve(self, kept: Bools | slice = slice(None)) -> Array:
         """Return the constants fitted to the ``kept`` runs."""
         rows, energy = self.rows[kept], self.energy[kept]
         return linear.relative(rows, energy) if self.relative else nonnegative_least_squares(rows, energy)
@@ -183,7 +175,7 @@ def _with_costs(setting: Setting, circuit: dict[str, float]) -> Setting:
     )
 
 
-def _training(runs: Measurements) -> Mask | None:
+def _training(runs: Measurements) -> Bools | None:
     """Return which runs the file calls training (else validation), None where it has no such column."""
     roles = runs.texts.get("role")
     return None if roles is None else np.array([r.lower().startswith("t") for r in roles])
@@ -252,7 +244,7 @@ def _validate(
     problem: _Problem,
     place: Sequence[int],
     settings: Sequence[Setting],
-    training: Mask | None,
+    training: Bools | None,
     folds: int | None,
 ) -> tuple[dict[str, Errors], list[str]]:
     """Return errors on held-out settings: the hold-out method, and k folds over runs and over fold means."""
@@ -288,7 +280,7 @@ def _validate(
     return found, notes
 
 
-def _predict(problem: _Problem, held: Mask) -> Array | None:
+def _predict(problem: _Problem, held: Bools) -> Array | None:
     """Return the energies of the held-out runs by the model fitted to the others; None where they do not do."""
     kept = ~held
     columns = problem.rows[kept] / problem.energy[kept, None]

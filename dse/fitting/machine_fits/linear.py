@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dse.fitting.behaviours.nonnegative import nonnegative_least_squares
-from dse.fitting.statistics import EXACT_SQUARES, Array, quantile, scale, standard_errors
+from dse.fitting.statistics import EXACT_SQUARES, quantile, scale, standard_errors
+from dse.system.arrays import Array
 
 # weights are one over the value of the model, which a few rounds settle far below the noise
 _ROUNDS = 3

@@ -18,9 +18,10 @@ from dse.fitting.errors import FittingError
 from dse.fitting.machine_fits import linear
 from dse.fitting.machine_fits.result import NOT_VISIBLE, Estimate, Fit, Runs
 from dse.fitting.outliers import Outlier, Residuals, outliers
-from dse.fitting.reading import Array, Column, Measurements
+from dse.fitting.reading import Column, Measurements
 from dse.fitting.statistics import Errors, correlated, dependent, errors, summary
 from dse.quantities import show
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 
 WORD = 8.0

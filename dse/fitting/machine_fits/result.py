@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dse.fitting.errors import save
 from dse.fitting.machine_fits import clock_file, picture, report
 from dse.fitting.outliers import Outlier
-from dse.fitting.statistics import Array, Errors
+from dse.fitting.statistics import Errors
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 
 if TYPE_CHECKING:

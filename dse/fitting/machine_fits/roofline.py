@@ -33,8 +33,9 @@ from dse.fitting.machine_fits.roofline_search import (
 )
 from dse.fitting.machine_fits.roofline_terms import ALWAYS, KINDS, LAUNCH_BOUND, Kind, Problem
 from dse.fitting.outliers import Outlier, Residuals, outliers
-from dse.fitting.reading import Array, Column, Measurements
+from dse.fitting.reading import Column, Measurements
 from dse.fitting.statistics import Errors, dependent, errors, summary
+from dse.system.arrays import Array
 
 _COUNTS = tuple(Column(k.count, k.unit, k.also, required=k.count in ALWAYS) for k in KINDS)
 _TIME = Column("time", "s", ("T",), required=True, positive=True)

@@ -9,15 +9,8 @@ import numpy as np
 
 from dse.fitting.behaviours.nonnegative import nonnegative_least_squares
 from dse.fitting.machine_fits.roofline_terms import Problem, Weights
-from dse.fitting.statistics import (
-    EXACT_SQUARES,
-    Array,
-    Mask,
-    correlated,
-    quantile,
-    scale,
-    standard_errors,
-)
+from dse.fitting.statistics import EXACT_SQUARES, correlated, quantile, scale, standard_errors
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 
 # where a starting cap lies among the powers that the runs draw, how far from the fastest runs the rates,
@@ -56,7 +49,7 @@ class Found:
     def reach(self, confidence: float) -> dict[int, float]:
         """Return how far the interval of each free parameter reaches; 0 for a term that holds no run."""
         jacobian = self.problem.jacobian(self.theta, self.weights)
-        active: Mask = np.abs(jacobian).max(axis=0) > 0
+        active: Bools = np.abs(jacobian).max(axis=0) > 0
         found = np.zeros(active.size)
         wide = standard_errors(jacobian[:, active], self.variance)
         found[active] = quantile(confidence, self.freedom) * wide

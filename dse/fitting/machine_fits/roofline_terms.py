@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.fitting.statistics import Array
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 
 Weights = tuple[float, float] | tuple[Array, Array]
@@ -115,7 +114,7 @@ class Problem:
         """How many measured numbers there are to fit."""
         return self.time.size * (1 if self.energy is None else 2)
 
-    def part(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Problem:
+    def part(self, which: Bools | Indices) -> Problem:
         """Return the problem of some of the runs, in the same units."""
         energy = None if self.energy is None else self.energy[which]
         return replace(self, amounts=self.amounts[:, which], time=self.time[which], energy=energy)

@@ -8,10 +8,11 @@ from functools import cache
 import numpy as np
 
 from dse.papers.asking import ask, told
-from dse.papers.choi2016.jetson import MACHINE, Array, cells, name_of, settings_of
+from dse.papers.choi2016.jetson import MACHINE, cells, name_of, settings_of
 from dse.papers.choi2016.rows import answers
 from dse.papers.comparer import Found
 from dse.papers.sources import table
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 
 # the intensities of the paper are not printed: sixteen to an octave, from 1/16 to 256 operations per byte

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import scenarios
 import scenarios.questions
@@ -17,6 +16,7 @@ from dse.fitting.behaviours.nonnegative import nonnegative_least_squares
 from dse.models.platforms.dvfs_energy import LEAKAGE, OPERATIONS
 from dse.papers.asking import metrics
 from dse.papers.sources import table
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation
 
@@ -48,7 +48,6 @@ CONSTANT = "const_power_W"
 PICO = 1e-12
 # operations of one kind, so many that their energy shows beside the constant power
 MANY_OPERATIONS = 1e12
-Array = NDArray[np.float64]
 
 
 @cache

@@ -12,10 +12,11 @@ import scenarios
 from dse import machines
 from dse.fitting.machine_fits.counters import counters
 from dse.papers.asking import metrics
-from dse.papers.choi2016.jetson import MACHINE, Array, cells, column, name_of, settings_of, slowed
+from dse.papers.choi2016.jetson import MACHINE, cells, column, name_of, settings_of, slowed
 from dse.papers.choi2016.rows import answers
 from dse.papers.comparer import Found
 from dse.papers.sources import table
+from dse.system.arrays import Array
 
 FMM = "fmm-settings-choi2016"
 HIGHEST = "852-924"

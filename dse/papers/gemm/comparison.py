@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse import machines, models
 from dse.fitting import Behaviour, fit_behaviour
@@ -18,10 +17,9 @@ from dse.models.described.fitted import POSYNOMIAL, SOFTMAX, fit_of
 from dse.papers.asking import ask
 from dse.papers.comparer import Answers, Found
 from dse.papers.sources import table
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 PAPER = "gemm"
 NAMES = {"h100": "H100", "a100": "A100"}
 answers = Answers(PAPER, name=lambda case: NAMES[case["machine"]])
@@ -48,14 +46,14 @@ class Sample:
 
     columns: Mapping[str, Array]
     latency: Array
-    family: NDArray[np.intp]
+    family: Indices
 
     @property
     def x(self) -> Array:
         """Logarithms of the columns (runs, 3)."""
         return np.log(np.column_stack([self.columns[c] for c in COLUMNS]))
 
-    def rows(self, which: Mask) -> dict[str, Array]:
+    def rows(self, which: Bools) -> dict[str, Array]:
         """Return some runs as a mapping of columns, as ``dse.fit_behaviour`` takes it."""
         return {c: v[which] for c, v in self.columns.items()} | {"latency [s]": self.latency[which]}
 
@@ -73,7 +71,7 @@ def sample_of(lines: Sequence[Mapping[str, str]], latency: str) -> Sample:
     return Sample(columns, np.array([float(line[latency]) for line in lines]) * 1e-3, family)
 
 
-def halves(found: Sample, seed: int = 0) -> Mask:
+def halves(found: Sample, seed: int = 0) -> Bools:
     """Return which runs are held out: half of the families, drawn at random."""
     return np.asarray(folds(found.family, 2, seed=seed) == 0)
 
@@ -103,7 +101,7 @@ def errors_of(machine: str, which: str) -> Array:
     return np.array([error(found, which, halves(found, seed), rates_of(machine)) for seed in range(HALVES)])
 
 
-def error(found: Sample, which: str, out: Mask, rates: tuple[float, float], loss: Loss = "tukey") -> float:
+def error(found: Sample, which: str, out: Bools, rates: tuple[float, float], loss: Loss = "tukey") -> float:
     """Mean error in percent on the runs held ``out`` of a form fitted to the others, or of the data sheet's rates."""
     if which == "e_sheet":
         return missed(sheet(found, rates)[out], found.latency[out])
@@ -118,14 +116,14 @@ def error(found: Sample, which: str, out: Mask, rates: tuple[float, float], loss
     return missed(np.exp(log_value(form, x[out])), found.latency[out])
 
 
-def apart(found: Sample, group: str, of: int, seed: int = 0) -> Mask:
+def apart(found: Sample, group: str, of: int, seed: int = 0) -> Bools:
     """Return which runs are held out: one of several parts of whole values of "n, k" or of "k"."""
     labels = found.family if group == "n, k" else np.unique(found.columns["k"], return_inverse=True)[1]
     return np.asarray(folds(np.asarray(labels, np.intp), of, seed=seed) == 0)
 
 
 def softmax(
-    found: Sample, group: str, out: Mask, name: str, loss: Loss = "tukey"
+    found: Sample, group: str, out: Bools, name: str, loss: Loss = "tukey"
 ) -> tuple[Behaviour, float, float]:
     """Fit a softmax of eight terms to the runs not held ``out``; its error and coverage on the others, percent."""
     made = fit_behaviour(

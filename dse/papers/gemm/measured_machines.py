@@ -11,13 +11,13 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse import fitting
-from dse.fitting.behaviours.logfit import Array, Form, Free, fitted, form_of
+from dse.fitting.behaviours.logfit import Form, Free, fitted, form_of
 from dse.machines import writing
 from dse.papers.gemm import comparison
 from dse.papers.gemm.comparison import NAMES, Sample
+from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 
 # machines of the catalogue: by the sample, the name of the file and the machine whose figures it has
@@ -79,7 +79,7 @@ def fit(machine: str) -> Found:
     return Found(values, intervals, fastest, float(np.mean(off)), sheet)
 
 
-def _draws(family: NDArray[np.intp]) -> list[Array]:
+def _draws(family: Indices) -> list[Array]:
     """Return how often each run counts in each of FAMILY_DRAWS draws of whole families."""
     rng = np.random.default_rng(0)
     many = int(family.max()) + 1

@@ -7,7 +7,6 @@ from functools import cache, partial
 from types import SimpleNamespace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse import machines
 from dse.fitting.behaviours import forms, ways
@@ -16,9 +15,9 @@ from dse.models.transformers.decoder import decoder
 from dse.models.transformers.transformer_operators import Operator, Processor, Step, Widths, layer
 from dse.papers.comparer import Answers, Found
 from dse.papers.sources import premises, table
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 
-Array = NDArray[np.float64]
 PAPER = "llmcompass"
 SHEET, MEASURED = "a100-sxm-80gb-bf16", "a100-sxm-80gb-measured"
 # the layer that was measured: GPT-3's, on four processors, numbers of two bytes

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse import machines
 from dse.models.transformers.transformer_measured import FACTORS
@@ -15,16 +14,8 @@ from dse.papers import drawing
 from dse.papers.comparer import Answers, Found
 from dse.papers.report import Picture
 from dse.papers.vtrain2024 import fit as fits
-from dse.papers.vtrain2024.runs import (
-    Array,
-    Runs,
-    chosen,
-    joined,
-    layers_of,
-    measured,
-    missed,
-    modelled,
-)
+from dse.papers.vtrain2024.runs import Runs, chosen, joined, layers_of, measured, missed, modelled
+from dse.system.arrays import Array, Bools
 from dse.system.pictures import BLACK, BLUE, ORANGE
 
 PAPER = "vtrain2024"
@@ -86,7 +77,7 @@ def _many(most: str) -> Found:
     return Found(off <= float(most), told={"off": off})
 
 
-def _held_out(out: NDArray[np.bool_]) -> float:
+def _held_out(out: Bools) -> float:
     """Return by how much runs on many nodes are missed when these are held out."""
     one, many = measured("single_node"), measured("multi_node")
     found = fits.fit(joined([one, many.only(~out)]))
@@ -114,7 +105,7 @@ def _plan(most: str) -> Found:
     return Found(bool(lost.mean() <= float(most)), told={"lost": lost.mean(), "count": lost.size})
 
 
-def _half(runs: Runs, seed: int) -> NDArray[np.bool_]:
+def _half(runs: Runs, seed: int) -> Bools:
     """Return which runs are held out: half of those of each size, drawn at random."""
     rng, out = np.random.default_rng(seed), np.zeros(runs.seconds.size, bool)
     for width in np.unique(runs.plans["hidden"]):

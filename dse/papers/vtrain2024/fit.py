@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from dse.papers.vtrain2024.runs import SETS, Array, Runs, joined, layers_of, measured, modelled
+from dse.papers.vtrain2024.runs import SETS, Runs, joined, layers_of, measured, modelled
+from dse.system.arrays import Array, Indices
 
 NAME, SHEET = "dgx-a100-vtrain2024", "dgx-a100-bf16"
 # where the search starts, with the unit of each constant
@@ -68,7 +68,7 @@ def everything() -> Runs:
 def intervals(runs: Runs, found: Mapping[str, float]) -> dict[str, tuple[float, float]]:
     """Return 95 % intervals: runs of one width, batch and tensor parallelism are drawn again together."""
     keys = np.column_stack([runs.plans[n] for n in KINDS])
-    group: NDArray[np.intp] = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
+    group: Indices = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
     many, rng = int(group.max()) + 1, np.random.default_rng(0)
     drawn = []
     for _ in range(RUN_DRAWS):

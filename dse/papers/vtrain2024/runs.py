@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse import machines, models
 from dse.models.model import MACHINE_PREFIX
 from dse.papers.sources import table
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
-
-Array = NDArray[np.float64]
 
 # columns of the tables and the inputs that they are
 COLUMNS = {
@@ -42,7 +40,7 @@ class Runs:
     plans: Mapping[str, Array]
     seconds: Array
 
-    def only(self, which: NDArray[np.bool_]) -> Runs:
+    def only(self, which: Bools) -> Runs:
         """Return some of the runs."""
         return Runs({n: v[which] for n, v in self.plans.items()}, self.seconds[which])
 

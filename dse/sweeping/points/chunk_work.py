@@ -17,7 +17,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import dse.models
 import results.dataset
@@ -28,6 +27,7 @@ from dse.models.model import Model
 from dse.sweeping.checks import checking
 from dse.sweeping.cluster import news
 from dse.sweeping.points import robust_points
+from dse.system.arrays import Bools, Integers
 from dse.system.processes import WorkersLost
 from dse.system.records import dataclass
 from dse.version import VERSION
@@ -38,7 +38,7 @@ from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
 from results.stores import grown
 from results.stores.chunks import ChunkIndex
-from results.stores.grown import Before, Places
+from results.stores.grown import Before
 from scenarios.structured.kernels import model_names
 from solvers import many_points, paths
 from solvers.answer import answers, put_alone
@@ -155,7 +155,7 @@ def know(study: Study, at: Ready) -> None:
     _ready[study] = at
 
 
-def part(at: Ready, places: Sequence[Places]) -> Ready:
+def part(at: Ready, places: Sequence[Integers]) -> Ready:
     """Return some places along each axis of a grid, answered in the same way."""
     path = None if at.path is None else at.path.part(places)
     grid = at.grid.part(places)
@@ -230,7 +230,7 @@ def everything(at: Ready) -> Arrays:
 def _computed(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[Arrays, int, handover.Tally]:
     """Solve a block; also says how many points a way for whole blocks left over, and why."""
 
-    def apart(left: NDArray[np.bool_]) -> list[Solution]:
+    def apart(left: Bools) -> list[Solution]:
         with _one_at_a_time if side_by_side(at) else nullcontext():
             return _apart(at, region, left, told)
 
@@ -296,9 +296,7 @@ def written(
     return Finished(index, note=told)
 
 
-def _apart(
-    at: Ready, region: tuple[slice, ...], left: NDArray[np.bool_], told: Told | None
-) -> list[Solution]:
+def _apart(at: Ready, region: tuple[slice, ...], left: Bools, told: Told | None) -> list[Solution]:
     """Solve the points of a block that are ``left``, each by itself; the others count as solved.
 
     So many side by side that the kernel gets its programs together. Where a program of the user's runs, or another

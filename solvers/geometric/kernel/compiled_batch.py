@@ -8,17 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Integers
 from solvers.geometric.kernel import formulas, gp, iteration, rows
 from solvers.geometric.kernel.compiled import compiled, loop, stamp
 from solvers.geometric.kernel.formulas import ANY, FEASIBLE, FIXED, TINY
 from solvers.geometric.kernel.gp_steps import SMALL_GAP
-from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.kernel.iteration import close, iterate
 from solvers.geometric.kernel.rows import Room, proven, room, values
 from solvers.outcome import FAILED, INFEASIBLE
-from solvers.patterns import Bools
 
 UNROLLED = 3
 
@@ -26,7 +24,7 @@ UNROLLED = 3
 def solve(
     A: Array,
     logc: Array,
-    ptr: NDArray[np.int64],
+    ptr: Integers,
     lo: Array,
     hi: Array,
     *,
@@ -69,7 +67,7 @@ def _near(r: gp.Result, content: Bools | None) -> Bools:
 def compiled_only(
     A: Array,
     logc: Array,
-    ptr: NDArray[np.int64],
+    ptr: Integers,
     lo: Array,
     hi: Array,
     *,

@@ -8,15 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Codes, Integers
 from dse.system.records import dataclass
 from solvers.geometric.kernel.formulas import ANY, FEASIBLE, FIXED, TINY, close
-from solvers.geometric.kernel.gp_state import Bools
 from solvers.geometric.kernel.gp_steps import run
 from solvers.geometric.kernel.gp_terms import (
     LOG_ZERO,
-    Array,
     Terms,
     both,
     evaluate,
@@ -65,17 +63,17 @@ class Result(Rows):
     multipliers: Array
     lower_multipliers: Array
     upper_multipliers: Array
-    status: NDArray[np.int8]
+    status: Codes
     violation: Array
     proof: Array
-    iterations: NDArray[np.int64]
+    iterations: Integers
     penalised: Bools
 
 
 def solve(
     A: Array,
     logc: Array,
-    ptr: NDArray[np.int64],
+    ptr: Integers,
     lo: Array,
     hi: Array,
     *,
@@ -236,7 +234,7 @@ def judged(
     box: Array,
     infeasible: Bools,
     slight: Array,
-    iterations: NDArray[np.int64],
+    iterations: Integers,
     penalised: Bools,
     tol: float,
 ) -> Result:

@@ -9,14 +9,13 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Integers
 from dse.system.records import dataclass
 from solvers.geometric.kernel.formulas import FIRST_PENALTY, LIFT, STARTS_BROKEN, TINY, first_margin
-from solvers.geometric.kernel.gp_terms import Array, Terms, present
+from solvers.geometric.kernel.gp_terms import Terms, present
 from solvers.patterns import Rows
 
-Bools = NDArray[np.bool_]
 STIFF = 1e9  # multiplier / slack beyond which the condensed matrix is not trusted without an interior
 
 
@@ -24,7 +23,7 @@ STIFF = 1e9  # multiplier / slack beyond which the condensed matrix is not trust
 class State:
     """All that an instance carries from step to step; every field has the instances as its first axis."""
 
-    index: NDArray[np.int64]  # place in the batch
+    index: Integers  # place in the batch
     terms: Terms
     lo: Array
     hi: Array
@@ -40,19 +39,19 @@ class State:
     elastic: Bools
     weight: Array  # of the objective: 1, or 0 in phase one
     rho: Array
-    stage: NDArray[np.int64]  # 0 first go, 1 phase one, 2 after it
-    short: NDArray[np.int64]  # steps since the last good one, up to 3
-    late: NDArray[np.int64]  # iterations since optimal, without progress
-    stale: NDArray[np.int64]  # iterations, within the limits but not optimal, since the gap was last halved
+    stage: Integers  # 0 first go, 1 phase one, 2 after it
+    short: Integers  # steps since the last good one, up to 3
+    late: Integers  # iterations since optimal, without progress
+    stale: Integers  # iterations, within the limits but not optimal, since the gap was last halved
     steady: Bools  # see ``formulas.steady``
     score: Array
     gap: Array  # that is open: value less bound within the limits, 0 where it is closed
     slight: Array  # proved least violation too small to count
-    age: NDArray[np.int64]  # iterations in this mode
+    age: Integers  # iterations in this mode
     cautious: Bools  # monotone barrier with a line search, for instances that jam
     target: Array  # its barrier parameter
 
-    def take(self, keep: NDArray[np.int64]) -> State:
+    def take(self, keep: Integers) -> State:
         """Return the same for a choice of instances."""
         values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         return State(**{k: v.take(keep) if k == "terms" else v[keep] for k, v in values.items()})
@@ -66,7 +65,7 @@ class Found(Rows):
     L: Array
     infeasible: Bools
     settled: Bools  # proved one way or the other
-    iterations: NDArray[np.int64]
+    iterations: Integers
     penalised: Bools
     slight: Array
     near: Bools  # to an optimum, if not at it
@@ -185,7 +184,7 @@ class Newton:
 class Whole:
     """The Newton matrix of a few instances with the multipliers of the limits as unknowns of their own."""
 
-    def __init__(self, s: State, k: NDArray[np.int64], curved: Array, D: Array) -> None:
+    def __init__(self, s: State, k: Integers, curved: Array, D: Array) -> None:
         m, n = s.F.shape[1] - 1, s.y.shape[1]
         self.k, self.m, self.J = k, m, s.J[k]
         box = self.J[:, m:]

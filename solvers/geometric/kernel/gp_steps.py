@@ -10,8 +10,8 @@ proved to conflict or met. What jams nevertheless goes on with a monotone barrie
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Integers
 from dse.system.records import dataclass
 from solvers.geometric.kernel import formulas
 from solvers.geometric.kernel.formulas import (
@@ -37,8 +37,8 @@ from solvers.geometric.kernel.formulas import (
     TOP_PENALTY,
     TOP_PENALTY_AGAIN,
 )
-from solvers.geometric.kernel.gp_state import Bools, Found, Newton, State, begin, certificates, slacks, tilt
-from solvers.geometric.kernel.gp_terms import Array, Terms
+from solvers.geometric.kernel.gp_state import Found, Newton, State, begin, certificates, slacks, tilt
+from solvers.geometric.kernel.gp_terms import Terms
 
 HURRIED, GIVEN_UP = 12, 20
 """Stale iterations, where others wait, until an instance counts as jammed, and until it is left as it is."""
@@ -48,7 +48,7 @@ SMALL_GAP = 1e-4
 FEW_CUT, CUTS_TOGETHER = 64, 8
 """Of so few instances this many shorter steps are tried in one go, which takes about as long as one."""
 
-Choice = NDArray[np.int64] | slice
+Choice = Integers | slice
 
 
 def _longest(s: State, dS: Array, dL: Array) -> tuple[Array, Array]:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Integers
 from dse.system.records import dataclass
-
-Array = NDArray[np.float64]
 
 LOG_ZERO = -1e30
 """Stands for log 0 inside the kernel: finite, so that no difference of two of them is NaN."""
@@ -29,13 +27,13 @@ class Terms:
 
     A: Array
     logc: Array
-    starts: NDArray[np.int64]
-    row_of: NDArray[np.int64]
-    sums: NDArray[np.int64]
-    added: NDArray[np.int64]
-    begins: NDArray[np.int64]
+    starts: Integers
+    row_of: Integers
+    sums: Integers
+    added: Integers
+    begins: Integers
 
-    def take(self, keep: NDArray[np.int64] | NDArray[np.bool_]) -> Terms:
+    def take(self, keep: Integers | Bools) -> Terms:
         """Return the same rows for a choice of instances."""
         return replace(self, A=self.A if self.A.ndim == 2 else self.A[keep], logc=self.logc[keep])
 
@@ -72,7 +70,7 @@ class Terms:
         return found
 
 
-def terms(A: Array, logc: Array, ptr: NDArray[np.int64]) -> Terms:
+def terms(A: Array, logc: Array, ptr: Integers) -> Terms:
     """Check the shapes of a table of terms and prepare it; ValueError when it does not fit together."""
     # in C order, as of one instance alone: sums and products add up by how arrays lie in memory
     A = np.ascontiguousarray(A, float)
@@ -91,17 +89,17 @@ def terms(A: Array, logc: Array, ptr: NDArray[np.int64]) -> Terms:
     return Terms(A, np.maximum(logc, LOG_ZERO), ptr[:-1], row_of, sums, added, begins)
 
 
-def evaluate(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
+def evaluate(A: Array, logc: Array, ptr: Integers, y: Array) -> Array:
     """Values F (N, m+1) at y (N, n); -inf for a row whose terms are all absent."""
     return both(A, logc, ptr, y)[0]
 
 
-def both(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> tuple[Array, Array]:
+def both(A: Array, logc: Array, ptr: Integers, y: Array) -> tuple[Array, Array]:
     """Values F (N, m+1) and softmax weights (N, K) at y (N, n); for absent terms -inf and 0."""
     return terms(A, logc, ptr).known(np.atleast_2d(y))
 
 
-def gradients(A: Array, logc: Array, ptr: NDArray[np.int64], y: Array) -> Array:
+def gradients(A: Array, logc: Array, ptr: Integers, y: Array) -> Array:
     """Gradients (N, m+1, n) of the rows at y; 0 for an absent row."""
     return terms(A, logc, ptr).slopes(both(A, logc, ptr, y)[1])
 
@@ -132,7 +130,7 @@ def _least_of_tangent(
 
 
 def lagrangian_bound(
-    A: Array, logc: Array, ptr: NDArray[np.int64], lo: Array, hi: Array, y: Array, multipliers: Array
+    A: Array, logc: Array, ptr: Integers, lo: Array, hi: Array, y: Array, multipliers: Array
 ) -> Array:
     """Proven lower bound (N,) of F_0 subject to F_k <= 0 in the box, from any y and any multipliers >= 0.
 
@@ -149,7 +147,7 @@ def lagrangian_bound(
 def ends_at_level(
     A: Array,
     logc: Array,
-    ptr: NDArray[np.int64],
+    ptr: Integers,
     lo: Array,
     hi: Array,
     y: Array,
@@ -170,6 +168,6 @@ def ends_at_level(
         return np.where(g < 0, np.fmax(lo, hi - far), lo), np.where(g > 0, np.fmin(hi, lo + far), hi)
 
 
-def present(T: Terms) -> NDArray[np.bool_]:
+def present(T: Terms) -> Bools:
     """Rows (B, m+1) with at least one term."""
     return np.maximum.reduceat(T.logc, T.starts, axis=1) > 0.1 * LOG_ZERO

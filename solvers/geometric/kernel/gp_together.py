@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from solvers.geometric.kernel import gp, put_in
 from solvers.geometric.kernel.formulas import FIXED
-from solvers.geometric.kernel.gp_terms import LOG_ZERO, Array
+from solvers.geometric.kernel.gp_terms import LOG_ZERO
 
-Places = NDArray[np.intp]
 ITERATIONS = 100
 """Of one program: all others wait for it, and one that jams (slopes of 1e-7 along an edge) gains little later."""
 
@@ -34,10 +33,10 @@ class Programs:
 
     A: Array
     logc: Array
-    ptr: NDArray[np.intp]
+    ptr: Indices
     low: Array
     high: Array
-    content: bool | NDArray[np.bool_] = False
+    content: bool | Bools = False
     enough: Array | None = None
 
     @property
@@ -82,7 +81,7 @@ def _kind(p: Programs) -> tuple[object, ...]:
     return *p.shape, p.A.tobytes() if p.A.ndim == 2 else b"", free
 
 
-def _laid_out(asked: Sequence[Programs]) -> tuple[Programs, list[tuple[Places, Places]]]:
+def _laid_out(asked: Sequence[Programs]) -> tuple[Programs, list[tuple[Indices, Indices]]]:
     """Return the programs of one call in one table, and of each group where its rows and terms stand there."""
     counts = np.array([len(p.logc) for p in asked])
     alike = len({p.shape for p in asked}) == 1
@@ -108,7 +107,7 @@ def _laid_out(asked: Sequence[Programs]) -> tuple[Programs, list[tuple[Places, P
     return Programs(A, logc, ptr, low, high, content), places
 
 
-def _layout(asked: Sequence[Programs]) -> tuple[NDArray[np.intp], int, list[tuple[Places, Places]]]:
+def _layout(asked: Sequence[Programs]) -> tuple[Indices, int, list[tuple[Indices, Indices]]]:
     """A table that holds all, and of each group where its rows and terms go: the goal first, then limits by size."""
     sizes = [np.diff(p.ptr) for p in asked]
     orders = [np.concatenate([[0], 1 + np.argsort(-s[1:], kind="stable")]).astype(np.intp) for s in sizes]
@@ -125,7 +124,7 @@ def _layout(asked: Sequence[Programs]) -> tuple[NDArray[np.intp], int, list[tupl
     return ptr, max(p.A.shape[-1] for p in asked), places
 
 
-def _results_of_group(r: gp.Result, rows: slice, limits: Places, p: Programs) -> gp.Result:
+def _results_of_group(r: gp.Result, rows: slice, limits: Indices, p: Programs) -> gp.Result:
     """The results of one group, its limits and variables as it has them."""
     own = gp.of_first(r.take(rows), p.A.shape[-1])
     return replace(own, multipliers=own.multipliers[:, limits[1:] - 1])

@@ -18,13 +18,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Indices, Integers
 from dse.system.records import dataclass
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import ANY
-from solvers.geometric.kernel.gp_terms import LOG_ZERO, Array, Terms, terms
-from solvers.patterns import Indices, Rows
+from solvers.geometric.kernel.gp_terms import LOG_ZERO, Terms, terms
+from solvers.patterns import Rows
 
 NARROWER = 3
 """So many times fewer variables there have to be: several programs are solved in place of one."""
@@ -95,7 +95,7 @@ def solve(
     kernel: Callable[..., gp.Result],
     A: Array,
     logc: Array,
-    ptr: NDArray[np.int64],
+    ptr: Integers,
     lo: Array,
     hi: Array,
     **how: Any,
@@ -197,7 +197,7 @@ def _plan(exponents: bytes, shape: tuple[int, int], offsets: bytes) -> _Plan | N
     )
 
 
-def _rows_that_hold(A: Array, ptr: NDArray[np.int64], v: int, sign: int) -> _Held | None:
+def _rows_that_hold(A: Array, ptr: Integers, v: int, sign: int) -> _Held | None:
     """The rows that hold a variable from below (``sign`` 1) or from above, if it pulls one way only in all others."""
     counts = np.diff(ptr)
     row = np.repeat(np.arange(counts.size), counts)
@@ -220,7 +220,7 @@ Parts = dict[Exponents, list[tuple[int, tuple[tuple[int, int], ...]]]]
 
 def _parts(
     A: Array,
-    ptr: NDArray[np.int64],
+    ptr: Integers,
     k: int,
     left: Indices,
     reach: Mapping[int, Sequence[Exponents]],

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices, Integers
 from dse.system.records import dataclass
 from formulations.tolerances import BINDS, SLACK
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.neighbours.known import (
     AS_BINDING,
     AT_HIGH,
@@ -35,7 +34,7 @@ from solvers.geometric.neighbours.known import (
 )
 from solvers.geometric.programs import geometric_conflicts, optimal_face
 from solvers.geometric.programs.optimal_face import Stages
-from solvers.patterns import Bools, groups
+from solvers.patterns import groups
 
 TOGETHER = 64
 """Points for one anchor: the others then take most of the time."""
@@ -55,7 +54,7 @@ class Anchors:
     """What is known at the anchors near a piece, and of each of its points which anchors to try, best first."""
 
     known: Any
-    which: NDArray[np.int64]
+    which: Integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +64,15 @@ class Found:
     which weights of the limits, and from which anchor they have it.
     """  # noqa: D205
 
-    best: NDArray[np.intp]
+    best: Indices
     y: Array
     bound: Array
     multipliers: Array
-    conflicting: NDArray[np.intp]
+    conflicting: Indices
     members: Bools
     at: Array
     weights: Array
-    source: NDArray[np.int64]
+    source: Integers
 
 
 def strides(shape: Sequence[int], apart: Sequence[bool]) -> tuple[int, ...]:
@@ -96,16 +95,14 @@ def farther(steps: Sequence[int], shape: Sequence[int]) -> tuple[int, ...] | Non
     )
 
 
-def anchors(
-    places: NDArray[np.int64], shape: Sequence[int], steps: Sequence[int]
-) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+def anchors(places: Integers, shape: Sequence[int], steps: Sequence[int]) -> tuple[list[Integers], Integers]:
     """Return where the anchors around points stand along each axis, and of each point those to try, -1 where there is
     none.
 
     ``places`` (axes, N): where the points are; ``shape``: of the grid. Anchors are numbered in C order.
     """  # noqa: D205
-    along: list[NDArray[np.int64]] = []
-    nearest: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    along: list[Integers] = []
+    nearest: list[tuple[Integers, Integers]] = []
     for points, n, step in zip(places, shape, steps, strict=True):
         if step == 1:
             found, near = np.unique(points, return_inverse=True)
@@ -161,7 +158,7 @@ def known(
     return found
 
 
-def _optima(found: Any, rule: Stages, points: NDArray[np.intp], multipliers: Array) -> None:
+def _optima(found: Any, rule: Stages, points: Indices, multipliers: Array) -> None:
     batch = rule.batch
     t, y, low, high = batch.table.take(points), found.y[points], batch.low[points], batch.high[points]
     force = np.where(multipliers[points] > NO_FORCE, multipliers[points], 0.0)
@@ -196,7 +193,7 @@ def _optima(found: Any, rule: Stages, points: NDArray[np.intp], multipliers: Arr
     found.ends[points], found.matter[points] = ends, matter
 
 
-def _keep_conflict_proofs(found: Any, rule: Stages, points: NDArray[np.intp], conflict: Bools) -> None:
+def _keep_conflict_proofs(found: Any, rule: Stages, points: Indices, conflict: Bools) -> None:
     batch = rule.batch
     if not points.size:
         return
@@ -233,7 +230,7 @@ def settled(rule: Stages, anchors: Anchors) -> Found:
     return Found(best, y, out[best, 2], weights, conflicting, members, at, shares, source)
 
 
-def _stages(rule: Stages, anchors: Anchors) -> tuple[Array, Array, NDArray[np.int64]]:
+def _stages(rule: Stages, anchors: Anchors) -> tuple[Array, Array, Integers]:
     """Return the goals that decide ties near some anchor as one table; the others are left empty."""
     n, size = rule.goal.exponents.shape[1], rule.batch.size
     used = set(anchors.known.stage.tolist())

@@ -6,14 +6,14 @@ import json
 
 import numpy as np
 
-from formulations.arithmetics.many import Points
+from dse.system.arrays import Bools, Points
 from formulations.evaluation import told_range
 from formulations.grids.batch import Batch
 from formulations.grids.divided import take
 from formulations.problem import Kind
 from results.dataset import STATUS_CODES
 from results.solution import Status
-from solvers.geometric.points.geometric_answers import NO_DESIGN, PROOFS, Answers, Bools, of_search
+from solvers.geometric.points.geometric_answers import NO_DESIGN, PROOFS, Answers, of_search
 from solvers.geometric.programs import kinks
 from solvers.geometric.programs.geometric_conflicts import Oracle
 from solvers.geometric.programs.optimal_face import Solver

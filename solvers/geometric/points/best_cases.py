@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Integers
 from formulations.grids.batch import Batch
 from results.solution import Status
 from results.variables import STATUS_CODES
 from scenarios.question import Question
 from solvers import designs
-from solvers.geometric.kernel.gp_terms import Array
-from solvers.geometric.points.geometric_answers import CONFLICT, Answers, Bools, asked, judge_designs
+from solvers.geometric.points.geometric_answers import CONFLICT, Answers, asked, judge_designs
 from solvers.geometric.programs.geometric_conflicts import Oracle, first_minimal
 from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
 from solvers.geometric.programs.optimal_face import Solver
@@ -60,9 +59,7 @@ def best_case(cases: Sequence[Batch], each: Sequence[Answers], solve: Solver) ->
     return first
 
 
-def handed_out(
-    question: Question, every: Sequence[Judged], values: Array
-) -> tuple[NDArray[np.int64], Bools, Bools]:
+def handed_out(question: Question, every: Sequence[Judged], values: Array) -> tuple[Integers, Bools, Bools]:
     """Which case's design is handed out at each of N points (-1: none), and which (cases, N) are tied with it.
 
     Of these also which attain the optimum at the very design. ``every``: the designs of each case; ``values``
@@ -86,6 +83,6 @@ def _worth(cases: Sequence[Batch], each: Sequence[Answers], there: Bools) -> Arr
     return found
 
 
-def _of(which: NDArray[np.int64], every: Sequence[Any]) -> Any:
+def _of(which: Integers, every: Sequence[Any]) -> Any:
     """What each point has in one of several cases; points come first."""
     return np.stack(every)[which, np.arange(which.size)]

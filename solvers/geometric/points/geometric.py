@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Integers, Points
 from formulations import handover
-from formulations.arithmetics.many import Differ, Points
+from formulations.arithmetics.many import Differ
 from formulations.grids import batch, over_grid
 from formulations.grids.batch import Batch
 from formulations.grids.over_grid import Spread
@@ -26,7 +26,6 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.geometric.kernel import gp, put_in
-from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
 from solvers.geometric.points import beside
@@ -41,7 +40,7 @@ from solvers.geometric.points.geometric_answers import (
 from solvers.geometric.programs import relaxed_limits, ties
 from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.many_points import blocks, effort
-from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
 from solvers.patterns import groups
@@ -146,7 +145,7 @@ def answer(
     *,
     compiled: bool,
     steps: tuple[int, ...],
-) -> Mask:
+) -> Bools:
     """Answer some points of a block; on a large grid from a few points around that are answered first.
 
     ``steps``: how far these are from each other; empty: there are none.
@@ -175,7 +174,7 @@ def answer(
         known = beside.put(answers, points, cases[0], found, solve)
         found.why[(found.status > 0) & ~known], found.status[~known] = beside.UNEXPLAINED, 0
     _put_answers(answers, points, cases, found, solve)
-    good: Mask = found.status != 0
+    good: Bools = found.status != 0
     for reason, count in Counter(found.why[~good & (found.why != BEATEN)]).items():
         handover.hand_over(reason, count)
     return good
@@ -260,7 +259,7 @@ def solver(width: int = 0, *, compiled: bool) -> Solver:
 
 def _put_answers(
     answers: BlockAnswers,
-    points: NDArray[np.int64],
+    points: Integers,
     cases: Sequence[Batch],
     found: Answers,
     solve: Solver,

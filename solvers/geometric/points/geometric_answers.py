@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Codes, Indices, Integers
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
@@ -23,14 +24,12 @@ from formulations.canonical import Canonical
 from formulations.evaluation import LARGEST_CALCULABLE
 from formulations.grids import divided
 from formulations.grids.batch import Batch, of_problem
-from formulations.grids.divided import Indices
 from formulations.problem import Kind
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS
 from results.solution import Status
 from results.variables import STATUS_CODES
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.programs import branch, geometric_conflicts, kinks, multipliers, optima, ties
 from solvers.geometric.programs.branch import Reached, Searched
 from solvers.geometric.programs.crossover import doubtful
@@ -45,7 +44,6 @@ from solvers.mechanisms import sensitivity
 if TYPE_CHECKING:
     from solvers.geometric.neighbours.neighbour_proofs import Found
 
-Bools = NDArray[np.bool_]
 Reasons = NDArray[np.object_]
 
 PROOFS = {
@@ -92,14 +90,14 @@ class Answers:
     of an infeasible point. ``judged``: the designs by the model's own equations.
     """
 
-    status: NDArray[np.int8]
+    status: Codes
     y: Array
     value: Array
     multipliers: Array
     elasticity: Array
     plain: Bools
     ranges: Array
-    nodes: NDArray[np.int64]
+    nodes: Integers
     why: Reasons
     runs: Reasons
     names: tuple[str, ...] = field(init=False)
@@ -337,7 +335,7 @@ def _multipliers_at_designs(c: Canonical, y: Array, solve: Solver) -> tuple[gp.R
 
 
 def _refuted(
-    batch: Batch, points: Indices, solve: Solver, status: NDArray[np.int8], *, why: bool
+    batch: Batch, points: Indices, solve: Solver, status: Codes, *, why: bool
 ) -> tuple[tuple[str, ...], Bools]:
     """Call points infeasible that are so with the slack limits are granted, and without the edges of the box."""
     names = geometric_conflicts.limit_names(batch.problem)

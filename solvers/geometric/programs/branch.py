@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
-from formulations.canonical import Array, Canonical
+from formulations.canonical import Canonical
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_together import ITERATIONS, Programs

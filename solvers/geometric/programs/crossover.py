@@ -15,14 +15,13 @@ Optimization, 2nd edition, sections 16.5 and 18.1.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations.grids.batch import Table
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.gp_terms import Array
 from solvers.geometric.programs import newton
-from solvers.patterns import Bools, groups
+from solvers.patterns import groups
 
 UNCLEAR_BELOW, SURELY = 1e-3, 1e-9
 """Where a multiplier and its slack are both between these, it is not told which of the two is 0: their product is about
@@ -151,7 +150,7 @@ def _still(t: Table, fixed: Bools) -> Bools:
 
 
 def _newton(
-    t: Table, low: Array, high: Array, y: Array, rows: NDArray[np.intp], free: Bools
+    t: Table, low: Array, high: Array, y: Array, rows: Indices, free: Bools
 ) -> tuple[Array, Array, Array]:
     """Go to where the inequalities ``rows`` hold with equality and the Lagrangian function is flat in the free
     variables; return the points, the multipliers of the rows there, and the largest slope that is left.

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Codes, Indices, Integers
 from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE, UP
 from formulations.canonical import Canonical
@@ -19,14 +19,13 @@ from formulations.tolerances import SLACK
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import BARE, FEASIBLE
-from solvers.geometric.kernel.gp_terms import Array, lagrangian, terms
+from solvers.geometric.kernel.gp_terms import lagrangian, terms
 from solvers.geometric.programs import branch, nodes
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.why import any_of
 from solvers.patterns import groups
 
-Bools = NDArray[np.bool_]
 Boxed = tuple[Canonical, Canonical]
 """The limits of some points: in the box of what has to be whole, and in one without the user's bounds."""
 COUNTS = (1e-3, 3e-2)
@@ -74,7 +73,7 @@ def limit_names(problem: Problem) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*named, *discrete]))
 
 
-def whose(batch: Batch, names: tuple[str, ...]) -> NDArray[np.int64]:
+def whose(batch: Batch, names: tuple[str, ...]) -> Integers:
     """Return the place of each limit among the names; -1 of what only says which number a maximum is."""
     places = {name: i for i, name in enumerate(names)}
     return np.array([-1 if key.side == SIDE else places[key.name] for key in batch.keys], dtype=np.int64)
@@ -133,7 +132,7 @@ class Proofs:
     sure: Bools
 
 
-def proofs(batch: Batch, points: NDArray[np.intp], members: Bools, solve: Solver) -> Proofs:
+def proofs(batch: Batch, points: Indices, members: Bools, solve: Solver) -> Proofs:
     """Prove the conflicts of some points (points, names) by their limits alone, and that none of these may go."""
     names = limit_names(batch.problem)
     ask = Oracle(batch, points, names, solve)
@@ -159,7 +158,7 @@ class Oracle:
     tells it.
     """
 
-    def __init__(self, batch: Batch, points: NDArray[np.intp], names: tuple[str, ...], solve: Solver) -> None:
+    def __init__(self, batch: Batch, points: Indices, names: tuple[str, ...], solve: Solver) -> None:
         self.names, self._solve, self._problem = names, solve, batch.problem
         self._whose = whose(batch, names)
         self._near, self._far = (_boxed(b, points) for b in (batch, batch.farther()))
@@ -211,12 +210,12 @@ class Oracle:
             found.append(met & held[:, self._whose < 0].all(1, keepdims=True))
         return tuple(found)
 
-    def feasible(self, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
+    def feasible(self, points: Indices, kept: Bools) -> Codes:
         """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
         near, far = (partial(self._feasible_in, box) for box in (self._near, self._far))
         return np.asarray(conflicts.in_both(near, far)(points, kept))
 
-    def _feasible_in(self, box: Boxed, points: NDArray[np.intp], kept: Bools) -> conflicts.Codes:
+    def _feasible_in(self, box: Boxed, points: Indices, kept: Bools) -> Codes:
         # a search goes over the limits of one set
         sets = [which for which, _ in groups(kept)] if self._searched else [np.arange(len(kept))]
         asked = [partial(self._search, box, points[which], kept[which]) for which in sets]
@@ -225,15 +224,13 @@ class Oracle:
             found[which] = conflicts.codes(r.status)
         return found
 
-    def _search(
-        self, box: Boxed, points: NDArray[np.intp], kept: Bools, slack: float = 0.0
-    ) -> branch.Searched:
+    def _search(self, box: Boxed, points: Indices, kept: Bools, slack: float = 0.0) -> branch.Searched:
         return branch.search(self._asked(box, points, kept, slack), self._solve, any_design=True)
 
     def _asked(
         self,
         box: Boxed,
-        points: NDArray[np.intp],
+        points: Indices,
         kept: Bools,
         slack: float = 0.0,
         *,
@@ -262,14 +259,14 @@ class Oracle:
         r = self._solve(c.exponents, c.logc, c.ptr, c.low, c.high, tol=BARE)
         return r, gp.gradients(c.exponents, c.logc, c.ptr, r.y)[:, 1:]
 
-    def inside(self, points: NDArray[np.intp], kept: Bools) -> tuple[Array, Bools]:
+    def inside(self, points: Indices, kept: Bools) -> tuple[Array, Bools]:
         """Return designs well within the limits kept, and whether they meet them."""
         c = self._asked(self._near, points, np.broadcast_to(kept, (points.size, kept.size)))
         r = self._solve(c.exponents, c.logc, c.ptr, c.low, c.high)
         return r.y, np.asarray(r.status == gp.OPTIMAL)
 
 
-def _boxed(batch: Batch, points: NDArray[np.intp]) -> Boxed:
+def _boxed(batch: Batch, points: Indices) -> Boxed:
     c = divided.any_design(divided.take(batch.arrays, points))
     low, high = (end[points] for end in batch.box(own=False))
     return c, replace(c, low=low, high=high)

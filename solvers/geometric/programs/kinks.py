@@ -14,11 +14,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations import evaluation
 from formulations.arithmetics.maxima import SIDE
-from formulations.canonical import Array, Canonical
+from formulations.canonical import Canonical
 from formulations.problem import Problem
 from results.solution import Solution
 from solvers import side_by_side
@@ -62,9 +63,9 @@ class Sensitivities:
     """
 
     limits: Mapping[str, Array]
-    limits_apart: Mapping[str, sensitivity.Bools]
+    limits_apart: Mapping[str, Bools]
     numbers: Mapping[str, Array]
-    numbers_apart: Mapping[str, sensitivity.Bools]
+    numbers_apart: Mapping[str, Bools]
 
     def beside(self, solution: Solution, i: int) -> Solution:
         """The answer of point ``i`` with its sensitivities."""
@@ -119,7 +120,7 @@ def attained(place: Place) -> Attained:
     return Attained(place.case, y, *at_rows(c, y, force, proved=sure))
 
 
-def proved(r: gp.Result) -> sensitivity.Bools:
+def proved(r: gp.Result) -> Bools:
     """Where the gap is small enough for the multipliers: they are off by its square root, times the curvature."""
     near = (r.violation <= FEASIBLE) & (r.value - r.bound <= GAP_OF_MULTIPLIERS)
     return np.asarray((r.status == gp.OPTIMAL) | ((r.status == gp.FAILED) & near))
@@ -130,8 +131,8 @@ def at_rows(
     y: Array,
     force: Array,
     *,
-    wanted: sensitivity.Bools | None = None,
-    proved: sensitivity.Bools | None = None,
+    wanted: Bools | None = None,
+    proved: Bools | None = None,
 ) -> tuple[Optima, Duals]:
     """Between which ends the multipliers lie at N optima ``y``; see ``sensitivity.duals``.
 
@@ -141,7 +142,7 @@ def at_rows(
     return o, sensitivity.duals(o, wanted, proved)
 
 
-def _sensitivities(judged: Judged, d: Duals, felt: tuple[Array, sensitivity.Bools] | None) -> Sensitivities:
+def _sensitivities(judged: Judged, d: Duals, felt: tuple[Array, Bools] | None) -> Sensitivities:
     rates = sensitivity.elasticities(judged, d.keys, np.where(d.known[:, None], d.value, np.nan))
     told = {evaluation.label(key, judged.ratios): d.one_sided[:, k] & d.known for k, key in enumerate(d.keys)}
     # a limit that has no row says nothing either way

@@ -6,16 +6,16 @@ import dataclasses
 
 import numpy as np
 
+from dse.system.arrays import Array, Bools, Indices
 from formulations import canonical as canon
-from formulations.canonical import Array, Canonical
+from formulations.canonical import Canonical
 from formulations.grids.batch import Table
-from formulations.grids.divided import Indices, take
+from formulations.grids.divided import take
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs.crossover import crossover
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.programs.polishing import SHARP_RESIDUAL, polish
-from solvers.patterns import Bools
 
 SHARPENED_AGAIN = 3
 """Tangents at a design that is not yet sharp are taken again, so often at most."""

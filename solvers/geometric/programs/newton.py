@@ -7,12 +7,11 @@ least-norm steps, so that nothing moves along an optimal face. Rows may divide b
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations.canonical import Canonical
-from solvers.geometric.kernel.gp_terms import Array, Terms
-from solvers.patterns import Bools
+from solvers.geometric.kernel.gp_terms import Terms
 
 NO_CURVATURE = 1e-9
 """Curvature, as a part of the largest, that counts as none (as ``tolerances.TIE`` counts)."""
@@ -40,7 +39,7 @@ def slopes(
     low: Array,
     high: Array,
     y: Array,
-    rows: NDArray[np.intp],
+    rows: Indices,
     free: Bools,
     divided: Canonical | None = None,
 ) -> Slopes:
@@ -85,7 +84,7 @@ def left(s: Slopes, multipliers: Array) -> Array:
     return found
 
 
-def step(T: Terms, s: Slopes, rows: NDArray[np.intp], multipliers: Array, free: Bools) -> tuple[Array, Array]:
+def step(T: Terms, s: Slopes, rows: Indices, multipliers: Array, free: Bools) -> tuple[Array, Array]:
     """One step of Newton's method: by how much the free variables move, and the multipliers there."""
     count, limits = int(free.sum()), rows[rows < len(T.starts) - 1]
     size = count + rows.size

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.canonical import Array, Canonical
-from formulations.grids.divided import Indices
+from formulations.canonical import Canonical
 from solvers.patterns import Rows, joined
-
-Bools = NDArray[np.bool_]
 
 COARSE, SHARE = 1e-4, 0.1
 """A form is cut where its secants are off by this, or by this share of what the bound lacks."""

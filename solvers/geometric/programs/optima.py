@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
 from formulations.arithmetics.posynomial import constant
-from formulations.canonical import Array
 from formulations.grids.batch import Batch
-from formulations.grids.divided import Indices, aimed, take
+from formulations.grids.divided import aimed, take
 from formulations.problem import Goal, Problem, farther
 from formulations.tolerances import SLACK
 from solvers.geometric.kernel import gp
@@ -25,7 +25,6 @@ from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import branch, multipliers, ties
 from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages
 from solvers.geometric.programs.ties import Box
-from solvers.patterns import Bools
 
 STRAINED = 1e3
 INTERIOR_AT_LEAST = 1e-8

@@ -11,17 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations.grids.batch import Batch, Table
 from formulations.tolerances import TIE
 from solvers.geometric.kernel import gp
-from solvers.geometric.kernel.gp_terms import Array
-from solvers.patterns import Bools, Rows, groups
+from solvers.patterns import Rows, groups
 
 Solver = Callable[..., gp.Result]
-Indices = NDArray[np.intp]
 
 FORCE = 1e-7
 FACE_TIGHT = 1e-6

@@ -7,17 +7,17 @@ itself. Rows may divide by sums. Points with the same binding limits go together
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.canonical import Array, Canonical
+from formulations.canonical import Canonical
 from formulations.grids.divided import take
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import newton
 from solvers.geometric.programs.crossover import doubtful
-from solvers.patterns import Bools, Rows, groups
+from solvers.patterns import Rows, groups
 
 POLISHING_STEPS = 5
 FORCED = 1e-10
@@ -85,7 +85,7 @@ def _held(c: Canonical, y: Array, active: Bools, free: Bools) -> Polished:
     return found
 
 
-def _settled(c: Canonical, y: Array, rows: NDArray[np.intp], free: Bools) -> tuple[Array, Array, Array]:
+def _settled(c: Canonical, y: Array, rows: Indices, free: Bools) -> tuple[Array, Array, Array]:
     """Go on while the residual falls and all limits hold: the best points, their multipliers and residuals."""
     count = len(y)
     best, force, least = y.copy(), np.zeros((count, rows.size)), np.full(count, np.inf)

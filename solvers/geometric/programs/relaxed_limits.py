@@ -14,14 +14,13 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.canonical import Array, Canonical
+from formulations.canonical import Canonical
 from formulations.grids import batch, divided, quotients
 from formulations.grids.batch import Batch
-from formulations.grids.divided import Indices
 from formulations.problem import Problem
 from scenarios.question import Question
 from solvers import side_by_side
@@ -34,7 +33,6 @@ from solvers.mechanisms import conflicts
 from solvers.mechanisms.why import Why, any_of, of_each
 from solvers.patterns import groups
 
-Bools = NDArray[np.bool_]
 Allowed = Mapping[int, Array | None]
 Box = tuple[Array, Array, Allowed]
 """Ends, and what discrete variables may be."""
@@ -181,7 +179,7 @@ def _box(b: Batch, points: Indices, own: int, *, any_value: bool) -> Box:
     return low, high, allowed
 
 
-def _least_in_box(c: Canonical, box: Box, solve: Solver) -> tuple[NDArray[np.int8], Array, Array]:
+def _least_in_box(c: Canonical, box: Box, solve: Solver) -> tuple[Codes, Array, Array]:
     """Status, the least log goal and a design of every point in a box; infinite where none is known.
 
     Where many nodes are open after a while the goal hardly depends on the design; what divides without a remainder is

@@ -13,12 +13,13 @@ from functools import partial
 
 import numpy as np
 
+from dse.system.arrays import Array, Bools, Indices
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import names_in, split
 from formulations.arithmetics.posynomial import Posynomial
-from formulations.canonical import Array, Canonical
+from formulations.canonical import Canonical
 from formulations.grids.batch import Batch, Table
-from formulations.grids.divided import Indices, goal_at, take
+from formulations.grids.divided import goal_at, take
 from formulations.problem import Goal, Problem, Row, symbols
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
@@ -27,7 +28,6 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch, multipliers, optimal_face
 from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages
 from solvers.outcome import ENUMERATION
-from solvers.patterns import Bools
 
 Box = tuple[Array, Array]
 SETTLED_WIDTH, WHOLE_WIDTH = 1e-2, 1e-12

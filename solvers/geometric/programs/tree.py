@@ -14,17 +14,17 @@ from collections.abc import Callable
 from dataclasses import field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Codes, Indices, Integers
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.canonical import Array, Canonical
-from formulations.grids.divided import Indices, take
+from formulations.canonical import Canonical
+from formulations.grids.divided import take
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import ends_at_level
 from solvers.geometric.kernel.gp_together import Programs
 from solvers.geometric.programs import nodes as parts
-from solvers.geometric.programs.nodes import LEAST_WIDTH, Bools, Nodes, Relaxed
+from solvers.geometric.programs.nodes import LEAST_WIDTH, Nodes, Relaxed
 from solvers.geometric.programs.polishing import polish
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.patterns import Rows, joined
@@ -90,13 +90,13 @@ class Searched(Rows):
     it took. ``alone``: what the kernel says, where each problem is a single geometric program.
     """
 
-    status: NDArray[np.int8]
+    status: Codes
     y: Array
     value: Array
     bound: Array
     low: Array
     high: Array
-    nodes: NDArray[np.int64]
+    nodes: Integers
     alone: gp.Result | None = None
 
 
@@ -132,7 +132,7 @@ class _State:
     value: Array
     strict: Bools
     closed: Array
-    nodes: NDArray[np.int64]
+    nodes: Integers
     low: Array
     high: Array
     y_slack: Array  # the best designs that need slack, beside worse ones that need none

@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from formulations.canonical import Array, Canonical
+from dse.system.arrays import Array, Bools
+from formulations.canonical import Canonical
 from formulations.problem import Variable
 from solvers import side_by_side
-from solvers.patterns import Bools
 
 FALLS = 1e-7
 EDGE = 1e-6

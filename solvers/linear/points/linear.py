@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Integers, Points
 from formulations import evaluation
-from formulations.arithmetics.many import Array, Points
 from formulations.grids import divided, over_grid
 from formulations.programs import row_ends
 from formulations.programs.program import (
@@ -57,8 +56,6 @@ MOST_BRANCHES_SOLVED = 16
 """Ways in which maxima may be held that are still all tried."""
 AWAY = 1e-7
 """Of a number's size: less from its end it may be at it, and the vertex degenerate."""
-
-Mask = NDArray[np.bool_]
 
 
 def way(grid: Grid) -> Offer:
@@ -101,7 +98,7 @@ def is_program(question: Question) -> bool:
     return branch_count(p) <= MOST_BRANCHES_SOLVED
 
 
-def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Bools:
     """Answer some points; tells which are answered."""
     p = program(question)
     _check(p)
@@ -181,7 +178,7 @@ def _is_multiple(form: Array, of: Array) -> bool:
 
 def _best_branches(
     made: Sequence[Program], found: Sequence[Vertices], levels: Sequence[Sequence[Array]]
-) -> tuple[NDArray[np.int64], Array]:
+) -> tuple[Integers, Array]:
     """Where a maximum must be one of its terms: which branch is the best at each point, and the bound of all.
 
     ``levels``: of each branch what is least, then what settles ties. -1 where there is none, or two that are as good
@@ -249,10 +246,10 @@ def _optimal(
     question: Question,
     points: Points,
     found: Vertices,
-    mask: Mask,
+    mask: Bools,
     least: Array | None,
     rows: int,
-) -> Mask:
+) -> Bools:
     """Judge and take over the points with an optimum.
 
     ``least``: a bound that holds beside that of the multipliers, if any; ``rows``: how many rows are the program's own.
@@ -275,7 +272,7 @@ def _optimal(
     return good
 
 
-def _enclosed(p: Program, n: Rows, mask: Mask, value: Array, count: int) -> Mask:
+def _enclosed(p: Program, n: Rows, mask: Bools, value: Array, count: int) -> Bools:
     """Of which points no better design of whole numbers is beyond an end that only a search has.
 
     The first ``count`` rows hold whichever term of a maximum is the largest.
@@ -299,7 +296,7 @@ def _enclosed(p: Program, n: Rows, mask: Mask, value: Array, count: int) -> Mask
     return found
 
 
-def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Mask]:
+def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Bools]:
     """Elasticities of the objective by limit (see ``solvers.linear.milp_explained.rates``), and where they are certain.
 
     Relaxing and tightening a limit that binds are mirrors of each other where the vertex is not degenerate. Rows beyond

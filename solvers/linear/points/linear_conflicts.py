@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Codes, Integers, Points
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry, Some
-from formulations.arithmetics.many import Array, Points
 from formulations.grids import divided
 from formulations.programs import row_ends
 from formulations.programs.program import Program, is_ratio
@@ -27,7 +26,7 @@ from solvers.explaining import least_values
 from solvers.linear import milp, milp_conflicts
 from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import mixed
-from solvers.linear.points.lp import Mask, Rows, along, to_user
+from solvers.linear.points.lp import Rows, along, to_user
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import conflicts
@@ -45,8 +44,8 @@ def told(
     question: Question,
     made: Sequence[Program],
     points: Points,
-    mask: Mask,
-) -> Mask:
+    mask: Bools,
+) -> Bools:
     """Prove that points have no design in any branch, and tell which limits are in conflict."""
     sure = np.ones(np.count_nonzero(mask), dtype=bool)
     for p in made:
@@ -55,7 +54,7 @@ def told(
     names = milp_conflicts.limit_names(made[0].question, made[0].keys)
 
     def why(now: Points) -> Why:
-        def met(some: Points, kept: Mask) -> conflicts.Codes:
+        def met(some: Points, kept: Bools) -> Codes:
             ends = np.stack([_ends_with_limits_kept(p, names, kept, len(mask), now[some]) for p in made])
             failed = np.where((ends == FAILED).any(axis=0), conflicts.NOT_KNOWN, conflicts.CANNOT_HOLD)
             return np.where((ends == OPTIMAL).any(axis=0), conflicts.CAN_HOLD, failed).astype(np.int8)
@@ -74,7 +73,7 @@ def told(
     return blocks.told_why(answers, points, np.flatnonzero(mask)[sure], why)[mask]
 
 
-def held_together(question: Question, count: int) -> conflicts.Codes:
+def held_together(question: Question, count: int) -> Codes:
     """Tell of so many points whether limits that are all affine can hold together, whatever the objective is.
 
     That they cannot rests on no end that only a search has; that they can is shown by designs, judged as they are. Of
@@ -116,7 +115,7 @@ def _with_each_pick(p: Program, divisible: Program) -> list[Program]:
     ]
 
 
-def least(question: Question, count: int) -> tuple[NDArray[np.int8], Array]:
+def least(question: Question, count: int) -> tuple[Codes, Array]:
     """Minimise a decided quantity at N points, by rows if limits are affine (see ``least_values.feasible_values``).
 
     What they do not tell is searched for by intervals.
@@ -146,7 +145,7 @@ def _of_affine_limits(question: Question) -> Program | None:
     return None if p is None or p.exact else p
 
 
-def _least_violation_at_points(p: Program, mask: Mask, turned: bool, least: Array | None = None) -> Array:
+def _least_violation_at_points(p: Program, mask: Bools, turned: bool, least: Array | None = None) -> Array:
     """By how much of its size every design breaks some limit at least (see ``milp_conflicts.least_violation``).
 
     ``turned``: rows that are not limits and have no denominator choose the term of a maximum; these may give as well.
@@ -170,7 +169,7 @@ def _least_violation_at_points(p: Program, mask: Mask, turned: bool, least: Arra
     return np.where(_within_search(p, n.rows, of_amounts(p), n.low, n.high), missed, 0.0)
 
 
-def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
+def _least_factor_at_points(p: Program, which: int, asked: Bools) -> Array:
     """The least ratio of a limit (see ``conflicts.Factor``) at the points asked for."""
     stays = np.arange(len(p.keys)) != which
     fewer = replace(
@@ -201,8 +200,8 @@ def _least_factor_at_points(p: Program, which: int, asked: Mask) -> Array:
 
 
 def _ends_with_limits_kept(
-    p: Program, names: Sequence[str], kept: Mask, count: int, own: Points
-) -> NDArray[np.int64]:
+    p: Program, names: Sequence[str], kept: Bools, count: int, own: Points
+) -> Integers:
     """How the programs of the points ``own`` end with the limits ``kept`` alone and nothing to minimise."""
     left_out = {n for n, k in zip(names, kept, strict=True) if not k}
     stays = np.array(milp.kept_rows(p, left_out), dtype=bool)
@@ -212,7 +211,7 @@ def _ends_with_limits_kept(
     return _ends_beyond_search(p, stays, rows, low, high)
 
 
-def _ends_beyond_search(p: Program, stays: Mask, rows: Array, low: Array, high: Array) -> NDArray[np.int64]:
+def _ends_beyond_search(p: Program, stays: Bools, rows: Array, low: Array, high: Array) -> Integers:
     """How programs of the rows that stay (points, rows, columns) end with nothing to minimise.
 
     Without the ends that only a search has, so that "infeasible" rests on none of them.
@@ -223,12 +222,12 @@ def _ends_beyond_search(p: Program, stays: Mask, rows: Array, low: Array, high: 
     return np.where((end == INFEASIBLE) & ~within, FAILED, end)
 
 
-def of_amounts(p: Program) -> Mask:
+def of_amounts(p: Program) -> Bools:
     """Which rows say of an amount whether there is any: an end that only a search has bounds it as well."""
     return np.isin(np.arange(len(p.keys)), [row for row, *_ in p.amounts])
 
 
-def _within_search(p: Program, rows: Array, amounts: Mask, low: Array, high: Array) -> Mask:
+def _within_search(p: Program, rows: Array, amounts: Bools, low: Array, high: Array) -> Bools:
     """At which points rows hold all designs within the ends of a search, where these bound amounts.
 
     ``amounts``: which rows say nothing of how much there is where there is any, see ``of_amounts``.

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Array, Bools, Integers
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Array
 from formulations.programs.program import Program, is_inverse, is_ratio, linear_cost
 from formulations.tolerances import TIE
 from solvers import work
@@ -20,8 +19,6 @@ from solvers.many_points import effort
 from solvers.outcome import FAILED
 
 PROGRAM_GAP = 1e-9
-
-Mask = NDArray[np.bool_]
 
 
 WORTH_SHARING = 2e-3
@@ -40,13 +37,13 @@ class Vertices:
     proved of the least value where multipliers alone do not tell (whole numbers).
     """
 
-    end: NDArray[np.int64]
+    end: Integers
     u: Array
     y: Array
     bound: Array | None = None
 
 
-def solved(rows: Array, equal: Mask, low: Array, high: Array, aims: Sequence[Array], count: int) -> Vertices:
+def solved(rows: Array, equal: Bools, low: Array, high: Array, aims: Sequence[Array], count: int) -> Vertices:
     """Solve ``count`` programs ``rows . u <= 0`` (= 0 where ``equal``), u between its ends and then 1.
 
     Arrays have a dimension for the points before their own, or are the same for all points. ``aims`` are minimised in
@@ -73,14 +70,14 @@ def solved(rows: Array, equal: Mask, low: Array, high: Array, aims: Sequence[Arr
 class Rows:
     """The rows, ends and costs of the programs of some points."""
 
-    def __init__(self, p: Program, mask: Mask, cost: Array | None = None) -> None:
+    def __init__(self, p: Program, mask: Bools, cost: Array | None = None) -> None:
         self.rows, self.low, self.high = along(p.rows, mask, 2), along(p.low, mask, 1), along(p.high, mask, 1)
         self.denominators, self.equal = along(p.denominators, mask, 2), p.equal
         self.cost = along(linear_cost(*milp.objective(p), 0.0) if cost is None else cost, mask, 1)
         self.ratio = [along(form, mask, 1) for form in milp.objective(p)]
         self.stretch: Array | float = 1.0
 
-    def keep(self, integer: Mask, u: Array) -> None:
+    def keep(self, integer: Bools, u: Array) -> None:
         """Hold whole numbers at what they are at designs."""
         whole = np.round(u[:, :-1])
         self.low, self.high = (np.where(integer, whole, end) for end in (self.low, self.high))
@@ -106,7 +103,7 @@ class Rows:
         self.cost = cost / size[:, None] + ratio[:, None] * unit
         return y / size[:, None], None if least is None else ratio + least / size
 
-    def bounded(self, u: Array, y: Array, least: Array | None = None) -> tuple[Array, Array, Mask]:
+    def bounded(self, u: Array, y: Array, least: Array | None = None) -> tuple[Array, Array, Bools]:
         """What is minimised at designs, its lower bound by multipliers (and ``least``), and where the two meet."""
         value, size = (self.cost * u).sum(axis=1), (np.abs(self.cost) * np.abs(u)).sum(axis=1)
         bound = weak_duality(self.rows, self.equal, self.low, self.high, self.cost, y)
@@ -116,7 +113,7 @@ class Rows:
         return value, bound, value - bound <= PROGRAM_GAP * np.maximum(np.abs(value), 1e-3 * size)
 
 
-def along(a: Array, mask: Mask, dims: int) -> Array:
+def along(a: Array, mask: Bools, dims: int) -> Array:
     """What all points share or each has of its own (its last ``dims`` dimensions), at some of the points."""
     return np.broadcast_to(a, (len(mask), *a.shape[a.ndim - dims :]))[mask]
 

@@ -15,17 +15,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Integers, Points
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Array, Points
 from formulations.programs import row_ends
 from formulations.tolerances import TIE
 from solvers import designs
 from solvers.linear import whole_parts
 from solvers.linear.linear_program import ratio_cost, weak_duality
 from solvers.linear.points import lp
-from solvers.linear.points.lp import Mask, Vertices
+from solvers.linear.points.lp import Vertices
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.patterns import Rows, joined
 
@@ -59,10 +58,10 @@ class _Leaves(Rows):
 
 def solved(
     rows: Array,
-    equal: Mask,
+    equal: Bools,
     low: Array,
     high: Array,
-    integer: NDArray[np.bool_],
+    integer: Bools,
     aims: Sequence[Array],
     count: int,
     known: Array | float = np.inf,
@@ -170,14 +169,14 @@ class _Best:
         np.minimum.at(self.closed, p[~again], now.bound[~again])
         return joined([waiting, now.take(again)])
 
-    def _divide(self, where: Mask, u: Array) -> None:
+    def _divide(self, where: Bools, u: Array) -> None:
         """Take over the ratios of designs ``u`` of some points."""
         for k, d in self.under.items():
             self.costs[k][where] = ratio_cost(self.aims[k][where], d[where], u)[1]
         if self.ratio:
             self.give[where] = self.within * np.abs((self.aims[0][where] * u).sum(axis=1))
 
-    def chosen(self) -> NDArray[np.int64]:
+    def chosen(self) -> Integers:
         """Which design of each point is the first by all aims (-1: there is none)."""
         p, u = self.leaves.point, self.leaves.u
         levels = [
@@ -195,7 +194,7 @@ def level(form: Array, under: Array | None, u: Array) -> Array:
     return np.where(divisor > 0.0, value / np.where(divisor > 0.0, divisor, 1.0), np.inf)
 
 
-def _ends_of_picks(rows: Array, equal: Mask, low: Array, high: Array, integer: Mask) -> Array:
+def _ends_of_picks(rows: Array, equal: Bools, low: Array, high: Array, integer: Bools) -> Array:
     """Upper ends without the entries of menus that break some row whatever else is picked."""
     flags = integer & (low >= 0.0).all(axis=0) & (high <= 1.0).all(axis=0)
     same = equal & (rows == rows[:1]).all(axis=(0, 2))
@@ -219,7 +218,7 @@ def _ends_of_picks(rows: Array, equal: Mask, low: Array, high: Array, integer: M
     return high
 
 
-def _most_promising(nodes: _Nodes, taken: NDArray[np.int64]) -> tuple[_Nodes, _Nodes]:
+def _most_promising(nodes: _Nodes, taken: Integers) -> tuple[_Nodes, _Nodes]:
     """The most promising nodes of every point, and the rest."""
     nodes = nodes.take(np.lexsort((nodes.bound, nodes.point)))
     first = np.arange(nodes.point.size) - np.searchsorted(nodes.point, nodes.point) < NODES_OF_A_POINT
@@ -238,11 +237,11 @@ def _halves(nodes: _Nodes, u: Array, off: Array) -> list[_Nodes]:
 
 def _vertices(
     rows: Array,
-    equal: Mask,
+    equal: Bools,
     ends: tuple[Array, Array],
-    integer: NDArray[np.bool_],
+    integer: Bools,
     best: _Best,
-    unsure: Mask,
+    unsure: Bools,
 ) -> Vertices:
     """The best design of each point, with what its whole numbers leave solved once more."""
     count, which = len(unsure), best.chosen()

@@ -9,29 +9,26 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dse.system.arrays import Array, Bools, Codes, Indices, Points
 from formulations import evaluation, handover
-from formulations.arithmetics.many import Points
 from formulations.grids import divided, over_grid
 from formulations.problem import formulate
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import boxes, designs, enumeration
-from solvers.boxes import Array
 from solvers.explaining import least_values, subsets
 from solvers.geometric.programs import kinks
 from solvers.judgement import judge
 from solvers.many_points import blocks
-from solvers.many_points.block_answers import BlockAnswers, Mask
+from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import FEWEST_POINTS, Offer
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.along_bounds import along_bounds
-from solvers.mechanisms.conflicts import Codes
 from solvers.mechanisms.why import Why
 from solvers.nonlinear import feasibility, methods, search
 from solvers.nonlinear.methods import SHORT_SEARCH
 from solvers.outcome import INFEASIBLE, OPTIMAL
-from solvers.patterns import Bools, Indices
 
 UNSURE = "a search over intervals that ended without a proof"
 KIND = "an arithmetic without structure"
@@ -67,7 +64,7 @@ def over(grid: Grid) -> ByGroup:
     )
 
 
-def _answer_by_intervals(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Mask:
+def _answer_by_intervals(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Bools:
     """Answer some points: optimum, bound, conflicts, and what limits are worth."""
     # intervals and designs are arrays, with which numbers of many points are arrays too
     question, count = divided.flat(evaluation.farthest(question)), points.size

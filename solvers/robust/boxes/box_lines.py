@@ -26,8 +26,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.slopes import Slope
@@ -40,7 +40,6 @@ from formulations.uncertainty.worlds import Cap
 from solvers import boxes
 from solvers.robust.boxes.box_sums import Sums
 
-Array = NDArray[np.float64]
 ASKS_NOTHING = -1e9
 """A line that asks for nothing."""
 MOST_ACTIVE = 3
@@ -65,12 +64,12 @@ class Known:
     reaches below and above its centre, in logarithms, and 0 of boxes ``from_zero``. ``steep``: see ``boxes.steepness``.
     """
 
-    dead: NDArray[np.bool_]
+    dead: Bools
     lines: tuple[Line, ...]
     goal: Line
     flat: Array
     width: Array
-    from_zero: NDArray[np.bool_]
+    from_zero: Bools
     steep: Array
 
 
@@ -96,7 +95,7 @@ class _Row:
         low = self.cut - (apart * self.reach[..., None]).sum(0)
         return _sound(one, np.partition(low, place, axis=1)[:, place])
 
-    def worst(self, at: Array, without: NDArray[np.bool_]) -> Line:
+    def worst(self, at: Array, without: Bools) -> Line:
         """The line of the world that is largest at the points ``at`` (k, B); ``without`` (B, N): some left out."""
         low = np.where(without, -np.inf, self.lower())
         there = low + (self.slope * at[..., None]).sum(0)
@@ -162,7 +161,7 @@ def known(wanted: Wanted, low: Array, high: Array, sums: Sums | None = None) -> 
     return Known(dead, tuple(lines), goal, flat, width, from_zero, steep)
 
 
-def _without_slopes(e: boxes.Enclosure, which: NDArray[np.bool_]) -> boxes.Enclosure:
+def _without_slopes(e: boxes.Enclosure, which: Bools) -> boxes.Enclosure:
     low, high = (np.where(which, np.nan, v) for v in (e.slope_low, e.slope_high))
     return replace(e, slope_low=low, slope_high=high)
 

@@ -16,16 +16,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Quantile
 from formulations.uncertainty.wanted import Wanted
-from formulations.uncertainty.worlds import Array
 from solvers import boxes
 
 CORNERS_OF = 6
@@ -50,7 +49,7 @@ class Sums:
     tops: tuple[Array, ...]
     bottoms: tuple[Array, ...]
 
-    def enclosed(self, low: Array, high: Array) -> tuple[boxes.Enclosure, NDArray[np.bool_]]:
+    def enclosed(self, low: Array, high: Array) -> tuple[boxes.Enclosure, Bools]:
         """Bound all rows on boxes (B, k) in every world, boxes first; also tell which boxes are too wide for this."""
         centre = boxes.centres(low, high)
         with np.errstate(all="ignore"):
@@ -91,7 +90,7 @@ class Sums:
         )
         return boxes.with_mean_value_form(found), np.asarray(~(excess[1] <= NEARLY_STRAIGHT).all((0, 2)))
 
-    def harder(self, rows: Sequence[int], *, upside_down: bool = False) -> NDArray[np.bool_]:
+    def harder(self, rows: Sequence[int], *, upside_down: bool = False) -> Bools:
         """Tell which worlds are no easier than which (N, N) in some rows; of two that are alike the first is harder."""
         sides = (self.bottoms, self.tops) if upside_down else (self.tops, self.bottoms)
         size = self.tops[0].shape[1]

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from formulations import evaluation
 from formulations.row_keys import RowKey
 from formulations.uncertainty.wanted import Wanted, reached
@@ -27,7 +27,6 @@ from solvers.robust.boxes import box_lines, box_sums
 from solvers.robust.boxes.box_sums import Sums
 from solvers.sampling import descent
 
-Array = NDArray[np.float64]
 AT_ONCE = 32_768
 KEPT_WITHIN, SPARE = 1e-12, 1e-10
 """By what a design may miss a limit, and what a local search keeps of it, so that rounding does not break it."""
@@ -137,7 +136,7 @@ class Tree:
         """Drop boxes that cannot improve the best design by more than a part of the gap; their bounds stay."""
         self._close_but(self.now, self.now.key < self._cutoff())
 
-    def _close_but(self, now: Boxes, kept: NDArray[np.bool_]) -> None:
+    def _close_but(self, now: Boxes, kept: Bools) -> None:
         """Keep some boxes open; the bounds of the others stay."""
         self.closed = min(self.closed, float(now.key[~kept].min(initial=np.inf)))
         self.now = now.take(kept)

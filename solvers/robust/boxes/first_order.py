@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS
 from formulations.uncertainty.measures import Quantile
@@ -28,7 +28,6 @@ from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import judged
 from scenarios.question import Question
 from solvers import boxes
-from solvers.boxes import Array
 from solvers.robust.masters.robust_geometric import DISCRETE, Elasticity
 from solvers.sampling import descent
 
@@ -120,7 +119,7 @@ def _nearer(
     rows: Array,
     point: Array,
     by: Array,
-    free: NDArray[np.bool_],
+    free: Bools,
 ) -> Array:
     """Take a Newton step along what binding rows leave free: a design within the gap is not quite stationary.
 

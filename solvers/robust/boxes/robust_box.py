@@ -17,12 +17,13 @@ from functools import partial
 import numpy as np
 
 from dse.quantities import plural
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation, signs
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.row_keys import RowKey
 from formulations.signs import Span, Worst
-from formulations.uncertainty.worlds import Array, Worlds, judged, of_values
+from formulations.uncertainty.worlds import Worlds, judged, of_values
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Objective, Question
 from solvers import choices

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.grids import batch, divided
@@ -17,7 +18,6 @@ from formulations.problem import Problem
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.robust import Point, Posed
-from formulations.uncertainty.worlds import Array
 from results.solution import Status
 from results.variables import STATUS_CODES
 from solvers.geometric.points import geometric_answers
@@ -26,7 +26,6 @@ from solvers.geometric.programs import branch, ties
 from solvers.geometric.programs.geometric_conflicts import Oracle, limit_names
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
-from solvers.patterns import Bools, Indices
 from solvers.robust.masters.master import Master, Round, grow, middle_design
 
 OPTIMAL = STATUS_CODES[Status.OPTIMAL]
@@ -107,7 +106,7 @@ def minimise(master: Master, solve: Solver, *, tied: bool = True) -> Optima:
     return found
 
 
-def hold_together(master: Master, solve: Solver) -> tuple[conflicts.Codes, Array]:
+def hold_together(master: Master, solve: Solver) -> tuple[Codes, Array]:
     """Whether some design meets all limits in all worlds, at each point: codes of ``conflicts``, and designs in logs.
 
     ``master``: without an objective; it holds nothing yet.

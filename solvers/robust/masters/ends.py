@@ -13,11 +13,11 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools
 from formulations import evaluation
 from formulations.evaluation import LARGEST_FLOAT, LEAST_FLOAT
-from formulations.uncertainty.worlds import Array, Worlds
+from formulations.uncertainty.worlds import Worlds
 from scenarios.question import Decision, Question
 from solvers import boxes
 
@@ -57,7 +57,7 @@ def held(question: Question, x: Mapping[str, float]) -> str:
     return ", ".join(dict.fromkeys(name for name, _ in found))
 
 
-def near_end(question: Question, name: str, x: Array) -> NDArray[np.bool_]:
+def near_end(question: Question, name: str, x: Array) -> Bools:
     """Tell which values of a variable lie at an end that only a search has, the near one or the far one."""
     found = np.zeros(np.shape(x), bool)
     for asked in (question, evaluation.farthest(question)):
@@ -70,7 +70,7 @@ def near_end(question: Question, name: str, x: Array) -> NDArray[np.bool_]:
     return found
 
 
-def any_near(question: Question, x: Mapping[str, Array]) -> NDArray[np.bool_]:
+def any_near(question: Question, x: Mapping[str, Array]) -> Bools:
     """Tell which designs have a value at an end that only a search has."""
     return np.asarray(np.any([near_end(question, d.name, x[d.name]) for d in question.decide], axis=0))
 

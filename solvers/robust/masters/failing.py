@@ -17,10 +17,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.posynomial import ONE
-from formulations.canonical import Array, Canonical
+from formulations.canonical import Canonical
 from formulations.tolerances import HOLDS, TIE
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST
@@ -33,7 +34,6 @@ from solvers.geometric.programs.nodes import Nodes, Relaxed
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 from solvers.outcome import INFEASIBLE, OPTIMAL
-from solvers.patterns import Bools, Indices
 from solvers.robust.masters import at_points, robust_caps
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.masters.levels import FARTHEST, giving, that_may_fail, without_failing
@@ -354,7 +354,7 @@ def _search_tree(p: _Programs, *, any_design: bool = False) -> tree.Searched:
     return tree.search(p.c, tree.Bounding(p.bounded, p.designs, again=True), wanted)
 
 
-def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> tuple[conflicts.Codes, Array]:
+def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> tuple[Codes, Array]:
     """Whether some design meets all limits in as many samples as they must hold in: codes of ``conflicts``, designs.
 
     Where some may fail the least factor by which these would have to give is searched, until it is known whether that

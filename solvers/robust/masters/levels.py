@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse.system.arrays import Bools
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
@@ -23,7 +24,6 @@ from formulations.uncertainty.measures import WORST, Measured, Quantile, Weighin
 from formulations.uncertainty.robust import Point, Posed
 from formulations.uncertainty.wanted import Chance
 from scenarios.question import Decision
-from solvers.patterns import Bools
 from solvers.robust.masters import robust_caps
 from solvers.robust.masters.master import EASED, MEASURE, Master
 

@@ -13,8 +13,8 @@ from dataclasses import field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations.arithmetics.maxima import SIDE, Pair, log_ends
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
@@ -23,9 +23,9 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Point, Posed, folded
-from formulations.uncertainty.worlds import Array, Judged, judged
+from formulations.uncertainty.worlds import Judged, judged
 from scenarios.question import Decision
-from solvers.patterns import Bools, Indices, groups
+from solvers.patterns import groups
 from solvers.robust.masters import robust_caps
 
 MEASURE, EASED = "measure", "eased"
@@ -36,7 +36,6 @@ WORLD_BROKEN = 2e-9
 """A limit broken by more than this, relative, in some world is added: a little more than the master's own tolerance."""
 CERTAIN = -1
 """The world of a limit that is the same in all of them, or on a measure over all."""
-Places = NDArray[np.intp]
 Told = TypeVar("Told")
 
 
@@ -49,7 +48,7 @@ class Held:
 
     key: RowKey | None
     pair: Pair
-    world: Places
+    world: Indices
     there: Bools
 
     def at(self, points: Any) -> Held:
@@ -98,7 +97,7 @@ class Master:
         """Number of points."""
         return self.asked.worlds.points
 
-    def at(self, points: Places) -> Master:
+    def at(self, points: Indices) -> Master:
         """Return the problems of some of the points."""
         held = [h.at(points) for h in self.held]
         kept = [h for h in held if h.there.any()]
@@ -168,7 +167,7 @@ class Master:
         """How many cuts of the measure a single question has."""
         return sum(h.key is None for h in self.held)
 
-    def _hold(self, key: RowKey | None, pair: Pair, world: Places, there: Bools) -> Bools:
+    def _hold(self, key: RowKey | None, pair: Pair, world: Indices, there: Bools) -> Bools:
         """Hold a limit in a world, or a cut, where it is not there: what is left then is the master's own tolerance."""
         new = Held(key, pair, world, there)
         for h in self.held:
@@ -217,7 +216,7 @@ class Master:
         good = self.worst(x, at) <= 1 + 5 * WORLD_BROKEN
         return good & ~self.above(at, bound, 2 * MASTER_CLOSE) if self.takes_cuts else good
 
-    def alike(self) -> Iterator[Places]:
+    def alike(self) -> Iterator[Indices]:
         """Go through the points whose problems have the same rows and terms."""
         marks = [h.there for h in self.held]
         for h in self.held:
@@ -225,7 +224,7 @@ class Master:
         table = np.stack([np.ones(self.count, bool), *marks], axis=1)
         yield from (which for which, _ in groups(table))
 
-    def problem(self, points: Places | None = None) -> Problem:
+    def problem(self, points: Indices | None = None) -> Problem:
         """Write the problem of a single question, or of some ``points`` that are alike, with coefficients (P,)."""
         of = self if points is None else self.at(points)
         # a single question is one of plain numbers
@@ -342,7 +341,7 @@ def _present(p: Posynomial, points: Any) -> Posynomial:
     return Posynomial({key: c for key, c in _at(p, points).terms.items() if np.all(c > 0)})
 
 
-def _hardest_worlds(row: Row, ratio: Array) -> Places:
+def _hardest_worlds(row: Row, ratio: Array) -> Indices:
     """The world in which a limit is hardest whatever is decided, by all of its coefficients; -1 where there is none.
 
     ``ratio`` (P, worlds): at some design, minus infinite in worlds in which the limit need not hold.

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Entry
 from formulations.row_keys import RowKey
@@ -25,7 +25,6 @@ from solvers.linear import highs
 from solvers.linear.linear_program import End, Numbers, Result
 from solvers.robust.masters.master import WORLD_BROKEN
 
-Array = NDArray[np.float64]
 Cuts = Callable[[Array], Array]
 """Affine functions (n, S + 1) of the shared columns, exact at a design, below the true ones elsewhere."""
 PROGRAM_ROUNDS = 300

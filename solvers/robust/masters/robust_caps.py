@@ -11,11 +11,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dse.system.arrays import Array
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Goal, Row
 from formulations.uncertainty import robust
 from formulations.uncertainty.robust import Posed, folded
-from formulations.uncertainty.worlds import Array, Cap
+from formulations.uncertainty.worlds import Cap
 from scenarios.define.composed import may_be_negative
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Canonical
@@ -28,7 +29,7 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.robust import Point, Posed
-from formulations.uncertainty.worlds import Array, Worlds
+from formulations.uncertainty.worlds import Worlds
 from results.solution import Status
 from scenarios.question import Question
 from solvers.geometric import structured

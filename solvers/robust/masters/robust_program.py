@@ -13,7 +13,6 @@ import math
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, SLACK
@@ -38,7 +37,6 @@ from solvers.robust.masters.robust_geometric import (
     some_worlds,
 )
 
-Array = NDArray[np.float64]
 STEP, FELT = 1e-4, 1e-3
 """A limit is relaxed by STEP to see what it is worth; what lies below FELT percent per percent is rounding."""
 SOLVER = "HiGHS and cuts over samples"

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from dse.system.arrays import Array
 from formulations.tolerances import TIE
 from formulations.uncertainty.measures import MEAN, Weighing
 from formulations.uncertainty.robust_program import Posed, ties
 from solvers.designs import as_good_as
 from solvers.linear import milp_ties
-from solvers.robust.masters.program_master import Array, Cuts, Master, Measured
+from solvers.robust.masters.program_master import Cuts, Master, Measured
 
 
 def settled(master: Master, measure: Weighing, u: Array) -> Array:
