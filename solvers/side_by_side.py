@@ -125,7 +125,7 @@ def run(tasks: Sequence[Callable[[], T]]) -> list[T]:
 
 def run_apart(tasks: Sequence[Callable[[], T]]) -> list[T]:
     """Run questions side by side that know nothing of each other: each has the bits that it has with any others."""
-    return _run_outermost(tasks, range(len(tasks)))
+    return _run_outermost(tasks, range(len(tasks))) if tasks else []
 
 
 def _run_outermost(tasks: Sequence[Callable[[], T]], questions: Sequence[int]) -> list[T]:

@@ -110,8 +110,9 @@ def every_processor_count(ask: Ask) -> Best:
     low, high = span(ask, "processors", 1.0, float(2**24))
     counts_ = whole_values(ask.decide["processors"], math.exp(low), math.exp(high))
     best = Best(feasible=False)
-    parts = np.array_split(counts_, max(1, len(counts_) // 4000))
-    kept = [scan_memory(ask, part, np.zeros(len(part)), np.ones(len(part)), 401) for part in parts]
+    # small enough to stay in the cache of a core
+    parts = np.array_split(counts_, 1 + len(counts_) // 100)
+    kept = [scan_memory(ask, part, np.zeros(len(part)), np.ones(len(part)), 101) for part in parts]
     p, s, width, key = (np.concatenate(v) for v in zip(*kept, strict=True))
     for _ in range(14):
         order = np.argsort(key)[:400]
@@ -178,7 +179,8 @@ def every_count(ask: Ask) -> Best:
     n = float(ask.given["points"])
     low, high = span(ask, "processors", 1.0, n)
     p = whole_values(ask.decide["processors"], math.exp(low), math.exp(high))
-    key = key_of(ask, p, n / p)
+    # all of 16 million at once would only wait for memory
+    key = np.concatenate([key_of(ask, some, n / some) for some in np.array_split(p, 1 + len(p) // 16384)])
     i = int(np.argmin(key))
     if not key[i] < 1e200:
         return Best(feasible=False)

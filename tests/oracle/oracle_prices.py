@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -80,17 +81,18 @@ def station(of_energy: float, column: int, intensity: float, demand: float) -> f
     )
 
 
-def _hours(y: Array, m: Mapping[str, float], price: float) -> tuple[Array, list[Array]]:
+def _hours(y: Array, m: Mapping[str, float]) -> tuple[Array, list[Array]]:
     p, M = np.exp(y)
     T, _, own = nbody(m, 1e8, 20.0, p, M)
-    return price * p * T / 3600.0, [*own, np.log(M / m["memory_capacity"]), np.log(T / 2.0)]
+    return p * T / 3600.0, [*own, np.log(M / m["memory_capacity"]), np.log(T / 2.0)]
 
 
-def rented(name: str, price: float) -> float:
-    """Least rent of an n-body step in 2 s."""
+@cache
+def rented(name: str) -> float:
+    """Least hours of all processors, of an n-body step in 2 s."""
     box = ((0.0, LOG(1e5)), (0.0, LOG(1e8)))
     machine = reading.catalogue(name)
-    return searched(Typed("cost", box, lambda y: _hours(y, machine, price)))
+    return searched(Typed("cost", box, lambda y: _hours(y, machine)))
 
 
 def _product(y: Array) -> tuple[Array, list[Array]]:
@@ -147,7 +149,7 @@ def answer(name: str, source: Mapping[str, Any], index: tuple[int, ...] = ()) ->
             "station_carbon", station(grams, 2, *asked), "every vector of counts, carbon typed by hand"
         )
     if name == "nbody_rented_by_price_sweep":
-        least = rented(place[0], float(place[1].split()[0]))
+        least = rented(place[0]) * float(place[1].split()[0])
         return Found("cost", least, "dense grid in logarithms, then SLSQP; rent typed by hand")
     if name == "roofline_carbon_by_grid_sweep":
         return Found("carbon", _greenest(*place), "each accelerator by the paper's equations, carbon by hand")

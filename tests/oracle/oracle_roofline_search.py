@@ -82,13 +82,13 @@ def slacks(source: Mapping[str, Any], at: Mapping[str, Any]) -> list[Any]:
     return found
 
 
-def best(asked: Search, seed: int = 0) -> tuple[float, Array | None]:
+def best(asked: Search, seed: int = 0, starts: int = STARTS) -> tuple[float, Array | None]:
     """The best objective over all starts and all terms, with its design; None where no design was found."""
     ((sense, goal),) = asked.source["objective"].items()
     sign = -1.0 if sense == "maximize" else 1.0
     random = np.random.default_rng(seed)
     found: tuple[float, Array | None] = (math.inf, None)
-    for which, start in itertools.product(range(3), range(STARTS)):
+    for which, start in itertools.product(range(3), range(starts)):
         y0 = random.uniform(asked.low, asked.high) if start else 0.5 * (asked.low + asked.high)
         for cap in (False, True):
             y = _local(asked, goal, sign, which, cap, y0)
@@ -100,9 +100,14 @@ def best(asked: Search, seed: int = 0) -> tuple[float, Array | None]:
 def _local(asked: Search, goal: str, sign: float, which: int, cap: bool, y0: Array) -> Array | None:
     """One descent with the time's term and the peak's term assumed."""
 
+    seen: dict[bytes, tuple[dict[str, Any], list[float]]] = {}
+
     def smooth(y: Array) -> tuple[dict[str, Any], list[float]]:
-        x = dict(zip(asked.names, np.exp(y), strict=True))
-        return _assumed(asked, x, which, cap)
+        # SLSQP asks for the value and the room of the same points, and of those beside them
+        if (key := y.tobytes()) not in seen:
+            x = dict(zip(asked.names, np.exp(y).tolist(), strict=True))
+            seen[key] = _assumed(asked, x, which, cap)
+        return seen[key]
 
     def value(y: Array) -> float:
         return sign * math.log(smooth(y)[0][goal])

@@ -11,6 +11,7 @@ Array = np.ndarray
 SLACK = 1e-12  # relative room in a limit: the last digits of a limit that was itself computed
 DENSE = 200_001
 FINE = 2_001
+PART = 8192
 
 
 def refine(
@@ -55,7 +56,9 @@ def zoom(key: Callable[[Array], Array], box: Array, points: int) -> tuple[Array,
     while np.any(half > 1e-13):
         axes = [np.linspace(a, b, points) if b > a else np.array([a]) for a, b in zip(low, high, strict=True)]
         grid = np.stack([v.ravel() for v in np.meshgrid(*axes, indexing="ij")])
-        found = key(grid)
+        # a million at once would only wait for memory
+        parts = np.array_split(grid, 1 + grid.shape[1] // PART, axis=1)
+        found = np.concatenate([key(np.ascontiguousarray(part)) for part in parts])
         i = int(np.argmin(found))
         if found[i] < value:
             best, value = grid[:, i], float(found[i])

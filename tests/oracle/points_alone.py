@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 
@@ -10,8 +11,9 @@ import results.dataset
 from formulations import handover
 from formulations.grids import over_grid
 from results.dataset import Arrays, Layout
+from results.solution import Solution
 from scenarios.sweep.grids import Grid
-from solvers import feasible_values
+from solvers import feasible_values, side_by_side
 from solvers.answer import answer
 
 APART = {"seconds", "message", "regime"}
@@ -19,6 +21,11 @@ APART = {"seconds", "message", "regime"}
 EXACT = {"objective", "bound"}
 ROOTS = {"gap", "elasticity", "halvings"}
 """A rate is known to the square root of the gap; halvings of nothing are rounding."""
+
+
+def answers(asked: Grid, places: Iterable[tuple[int, ...]]) -> list[Solution]:
+    """The answer to the question of each place, with the bits that it has by itself (``test_side_by_side``)."""
+    return side_by_side.run_apart([partial(answer, asked.question(p), neighbours=False) for p in places])
 
 
 def drawn(places: np.ndarray, most: int, seed: int) -> list[tuple[int, ...]]:
@@ -47,8 +54,8 @@ def assert_same(
 
     ``rtol``: by default, a gap of 1e-9 leaves what the tie rule settles to its square root.
     """
-    for place in places:
-        alone = answer(asked.question(place), neighbours=False)
+    places = list(places)
+    for place, alone in zip(places, answers(asked, places), strict=True):
         one = (1,) * len(place)
         for name, values in results.dataset.to_arrays(plan, [alone], one).items():
             expected, found = values[(0,) * len(place)], arrays[name][place]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import points_alone
 import pytest
 
 import dse
@@ -15,7 +16,6 @@ import scenarios
 from formulations import handover
 from results.dataset import Arrays
 from solvers import feasible_values
-from solvers.answer import answer
 
 # how points were solved, and how long it took, is not part of an answer; a gap is rounding either way
 APART = {"seconds", "message", "gap"}
@@ -39,7 +39,7 @@ def as_alone() -> Compare:
             feasible_values.complete(grid, plan, region, arrays, left)
         assert feasible_values.ALONE not in tally.reasons
         places = list(itertools.product(*map(range, grid.shape)))
-        alone = [answer(grid.question(place), neighbours=False) for place in places]
+        alone = points_alone.answers(grid, places)
         told = results.dataset.to_arrays(plan, alone, grid.shape)
         for v in plan.variables:
             if v.name not in APART:

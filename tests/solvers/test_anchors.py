@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import points_alone
 import pytest
 
 import dse
@@ -10,7 +11,6 @@ import scenarios
 from results.dataset import CONFLICTING, STATUS_CODES
 from results.solution import Solution
 from scenarios import ScenarioError
-from solvers.answer import answer
 
 QUESTION: dict[str, Any] = {
     "model": "nbody",
@@ -110,8 +110,8 @@ def test_points_of_a_sweep_have_their_anchors_together():
     found = dse.sweep(scenario, progress=False, audit=2)
     assert found.attrs["method"].startswith("first the optima that limits are within a share of")
     grid = scenarios.grid(scenario)
-    for place in ((0, 1), (3, 1), (1, 2), (2, 3), (0, 0), (3, 0)):
-        alone = answer(grid.question(place), neighbours=False)
+    places = ((0, 1), (3, 1), (1, 2), (2, 3), (0, 0), (3, 0))
+    for place, alone in zip(places, points_alone.answers(grid, places), strict=True):
         here = found.isel(share=place[0], deadline=place[1])
         assert int(here.status) == STATUS_CODES[alone.status]
         if alone.objective is None:

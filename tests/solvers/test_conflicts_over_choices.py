@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import points_alone
 import pytest
 from method_questions import FFT, NBODY, fft, nbody
 
@@ -262,8 +263,8 @@ def test_a_sweep_stores_what_one_question_is_told(name: str):
     none = ~left & (arrays["status"] == STATUS_CODES[Status.INFEASIBLE])
     assert none.sum() >= 3
     assert left.sum() <= 2
-    for place in map(tuple, np.argwhere(none).tolist()):
-        alone = answer(grid.question(place), neighbours=False)
+    places = list(map(tuple, np.argwhere(none).tolist()))
+    for place, alone in zip(places, points_alone.answers(grid, places), strict=True):
         stored = results.dataset.to_arrays(plan, [alone], (1, 1))
         assert ((arrays["binding"][place] == CONFLICTING) == (stored["binding"][0, 0] == CONFLICTING)).all()
         np.testing.assert_allclose(arrays["would_do"][place], stored["would_do"][0, 0], rtol=1e-6)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import tomllib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import points_alone
 import pytest
 from geometric_grids import batches
 from make_expected import LIBRARY
@@ -133,8 +133,7 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
 def told(grid: scenarios.Grid) -> list[dict[str, float | None]]:
     """What each infeasible point alone is told of its first conflict; nothing for the others."""
     found = []
-    for place in itertools.product(*(range(n) for n in grid.shape)):
-        one = answer(grid.question(place), neighbours=False)
+    for one in points_alone.answers(grid, np.ndindex(grid.shape)):
         first = one.conflicts[0] if one.conflicts else ()
         found.append({n: one.conflict[n] for n in first})
     return found
@@ -174,8 +173,8 @@ def test_every_way_knows_what_one_question_is_told(name: str):
     assert feasible_values.ALONE not in tally.reasons
     none = ~left & (arrays["status"] == STATUS_CODES[Status.INFEASIBLE])
     assert none.sum() >= 2
-    for place in map(tuple, np.argwhere(none).tolist()):
-        alone = answer(grid.question(place), neighbours=False)
+    places = list(map(tuple, np.argwhere(none).tolist()))
+    for place, alone in zip(places, points_alone.answers(grid, places), strict=True):
         stored = results.dataset.to_arrays(plan, [alone], (1,) * left.ndim)["would_do"].reshape(-1)
         # both close their gap to 1e-7 at least
         np.testing.assert_allclose(arrays["would_do"][place], stored, rtol=1e-6, err_msg=f"{place}")

@@ -230,8 +230,8 @@ def test_what_is_hardly_felt_is_settled_by_the_tie_rule_as_by_itself(
     assert not left.any()
     assert not tally.reasons
     flat = 0
-    for place in np.ndindex(left.shape):
-        alone = answer(of.question(place), neighbours=False)
+    places = list(np.ndindex(left.shape))
+    for place, alone in zip(places, points_alone.answers(of, places), strict=True):
         flat += open_one in alone.ranges
         np.testing.assert_allclose(arrays["objective"][place], alone.objective, rtol=1e-8)
         for name, value in alone.variables.items():

@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import points_alone
 import pytest
 
 import dse
@@ -63,7 +64,7 @@ def both(asked: dict[str, Any]) -> tuple[Any, dict[str, Any], dict[str, Any], An
     at = chunk_work.ready(grid)
     assert at.path is not None
     found, left = at.path.solve(at.plan, tuple(slice(0, n) for n in grid.shape))
-    alone = [answer(grid.question(place), neighbours=False) for place in np.ndindex(*grid.shape)]
+    alone = points_alone.answers(grid, np.ndindex(*grid.shape))
     return at.plan, found, to_arrays(at.plan, alone, grid.shape), left
 
 

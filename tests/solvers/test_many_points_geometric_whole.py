@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import points_alone
 import pytest
 from geometric_grids import at_once, grid, log, share
 
@@ -117,9 +118,9 @@ def test_discrete_variables_are_those_of_the_question_alone(name: str):
     assert np.nanmax(arrays["gap"]) <= 1e-6
     places = np.argwhere(~left)
     one = (1,) * left.ndim
-    for place in map(tuple, places[np.random.default_rng(2).choice(len(places), 12, replace=False)].tolist()):
-        alone = results.dataset.to_arrays(plan, [answer(asked.question(place), neighbours=False)], one)
-        expected = {n: v[(0,) * left.ndim] for n, v in alone.items()}
+    drawn = points_alone.drawn(places, 12, seed=2)
+    for place, alone in zip(drawn, points_alone.answers(asked, drawn), strict=True):
+        expected = {n: v[(0,) * left.ndim] for n, v in results.dataset.to_arrays(plan, [alone], one).items()}
         found = {n: v[place] for n, v in arrays.items()}
         assert found["status"] == expected["status"]
         np.testing.assert_array_equal(found["binding"] == 2, expected["binding"] == 2)

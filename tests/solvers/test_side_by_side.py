@@ -110,6 +110,11 @@ def test_one_task_runs_at_a_time_and_in_order():
     assert seen == [(step, i) for step in range(3) for i in range(4)]
 
 
+@pytest.mark.timeout(20)
+def test_of_no_questions_there_are_no_answers():
+    assert side_by_side.run_apart([]) == []
+
+
 def test_the_first_failure_is_raised_once_all_have_ended():
     ended: list[str] = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import points_alone
 import pytest
 
 import dse
@@ -13,7 +14,6 @@ from dse.sweeping.checks import checking
 from dse.sweeping.points import chunk_work
 from formulations.grids import over_grid
 from results.dataset import layout, to_arrays
-from solvers.answer import answer
 from solvers.robust import tables
 
 NAMES: dict[str, Any] = {
@@ -76,8 +76,8 @@ def test_points_are_answered_together_as_each_by_itself(asked: dict[str, Any]):
     plan = layout(grid)
     arrays, left = offer.path.solve(plan, over_grid.whole(grid))
     assert left.mean() < 0.5
-    for place in zip(*np.nonzero(~left), strict=True):
-        alone = answer(grid.question(tuple(map(int, place))), neighbours=False)
+    places = list(map(tuple, np.argwhere(~left).tolist()))
+    for place, alone in zip(places, points_alone.answers(grid, places), strict=True):
         wanted = to_arrays(plan, [alone], (1,))
         told = {"status", "binding", "would_do"} if alone.status == "infeasible" else set(wanted)
         for name in told - {"seconds", "gap"}:

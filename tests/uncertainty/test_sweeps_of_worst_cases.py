@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
+import points_alone
 import pytest
 
 import dse
 import scenarios
 from results.dataset import CONFLICTING, STATUS_CODES, to_arrays
 from results.dataset import layout as laid_out
-from solvers.answer import answer
 
 QUESTION: dict[str, Any] = {
     "model": "nbody",
@@ -36,8 +36,8 @@ def test_points_whose_worst_case_is_at_one_vertex_are_answered_together_as_each_
     found = dse.sweep(scenario, progress=False, audit=2)
     assert found.attrs["method"].startswith(AT_VERTEX)
     assert int(found.attrs["points_solved_singly"]) == 0
-    for place in ((0, 3), (0, 0), (1, 0), (2, 2), (3, 1)):
-        alone = answer(grid.question(place), neighbours=False)
+    places = ((0, 3), (0, 0), (1, 0), (2, 2), (3, 1))
+    for place, alone in zip(places, points_alone.answers(grid, places), strict=True):
         arrays = to_arrays(laid_out(grid), [alone], (1, 1))
         here = found.isel(deadline=place[0], n=place[1])
         assert int(here.status) == STATUS_CODES[alone.status]
