@@ -21,34 +21,27 @@ ROOT = Path(__file__).parents[2]
 WORKERS = 2
 TTL = "20s"
 """How long a worker of somebody else's scheduler may be silent; five minutes unless told otherwise."""
-# linear programs: a sweep of them takes a second, and what is tried is not the solving
+# evaluated point by point: what is tried is not the solving
 GRID = """
-title   = "Least energy of two regions on two processors within a deadline"
-model   = "partition"
-machine = { cpu = "i7-2600k-tang2017", gpu = "gtx-750-tang2017" }
+title   = "Energy of an n-body step"
+model   = "nbody"
+machine = "balanced"
 
-[[given.regions]]
-flops = 2e9
-bytes = 8e9
-[[given.regions]]
-flops = 4e10
-bytes = 1e9
+[given]
+bodies         = 1e5
+flops_per_pair = 10
+processors     = 100
+memory         = 1e4
 
-[objective]
-minimize = "energy"
-
-[limits]
-time = { max = "0.2 s" }
-
-[sweep.flops]
-path    = "given.regions.1.flops"
-start   = 1e9
-stop    = 1e11
+[sweep.size]
+path    = "given.bodies"
+start   = 1e4
+stop    = 1e6
 num     = 80
 spacing = "log"
 
-[sweep.idling]
-path   = "machine.gpu.constant_power"
+[sweep.leakage]
+path   = "machine.leakage_power"
 values = [0, 10, 50]
 """
 
