@@ -234,9 +234,14 @@ def test_a_sweep_is_reached_from_this_machine_only_from_beginning_to_end(start: 
 
 
 @pytest.mark.slow
-def test_threads_and_the_processes_of_a_study_listen_to_nobody(start: Any, grid_file: Any, deadline: Path):
-    file = grid_file(40)
-    threads = Ended(start("evaluate", str(evaluated(file)), "-o", "e.zarr", pause=0.2))
+def test_threads_and_the_processes_of_a_study_listen_to_nobody(
+    start: Any, grid_file: Any, deadline: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = evaluated(grid_file(40))
+    # point by point it would go without threads
+    monkeypatch.setenv("ONE_BY_ONE", "")
+    threads = Ended(start("evaluate", str(file), "-o", "e.zarr", "--metrics", "time", pause=0.5))
+    assert "evaluated as arrays" in threads.err
     assert threads.all == set(), threads.heard
     deadline.write_text(deadline.read_text() + STUDY)
     process = start("solve", str(deadline))
@@ -247,12 +252,12 @@ def test_threads_and_the_processes_of_a_study_listen_to_nobody(start: Any, grid_
 
 
 def evaluated(file: Path) -> Path:
-    """A grid without decisions: chunks are computed by threads."""
+    """A grid without decisions, of several chunks: they are computed by threads."""
     text = file.read_text().partition("[decide]")
     rest = text[2].partition("[sweep.bodies]")[2]
     given = (
         text[0]
-        + "processors = 100\n\n[sweep.memory]\npath = 'given.memory'\nstart = 1e3\nstop = 1e4\nnum = 3000\n"
+        + "processors = 100\n\n[sweep.memory]\npath = 'given.memory'\nstart = 1e3\nstop = 1e4\nnum = 700000\n"
     )
     file.write_text(f"{given}\n[sweep.bodies]{rest}")
     return file

@@ -15,7 +15,7 @@ from dse.cli import main
 
 pytestmark = pytest.mark.slow
 
-DEADLINES = 30  # 90 points in five chunks
+DEADLINES = 20  # 60 points in four chunks
 COMMAND = ("sweep", "grid.toml", "-o", "s.zarr", "--workers", "2")
 
 
