@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -107,12 +108,19 @@ ASKED = {
 }
 
 
+@cache
+def whole_of(name: str) -> tuple[Arrays, np.ndarray]:
+    """A grid at once, which two tests look at."""
+    return at_once(ASKED[name])
+
+
 @pytest.mark.parametrize("name", ASKED)
 def test_every_number_is_that_of_the_question_alone(name: str):
     """Compare every variable of the dataset, at points drawn by lot, with the answer to the point's question."""
     of = ASKED[name]
     plan = results.dataset.layout(of)
-    arrays, left = at_once(of)
+    arrays, left = whole_of(name)
+    arrays = {n: v.copy() for n, v in arrays.items()}
     assert left.mean() < 0.05
     assert not points_alone.completed(of, plan, arrays, left)
     for status in (OPTIMAL, INFEASIBLE):
@@ -175,9 +183,9 @@ def test_a_points_numbers_are_the_same_bits_however_the_grid_is_cut(name: str):
     plan = results.dataset.layout(of)
     way = unstructured.way(of).path
     assert way is not None
-    every, left = at_once(of)
+    every, left = whole_of(name)
     dice = np.random.default_rng(3)
-    for most in (1, 2, 4):
+    for most in (1, 3):
         first = [int(dice.integers(0, n)) for n in of.shape]
         block = tuple(slice(a, min(a + most, n)) for a, n in zip(first, of.shape, strict=True))
         some, alone = way.solve(plan, block)

@@ -1,5 +1,6 @@
 """Sweeps of one design for many samples, each a geometric program: answered together, and each point as by itself."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import dse
 import scenarios
 from formulations import handover
 from formulations.grids import over_grid
-from results.dataset import STATUS_CODES, layout, to_arrays
+from results.dataset import STATUS_CODES, Arrays, Layout, layout, to_arrays
 from results.solution import Status
 from solvers import feasible_values, paths
 from solvers.answer import answer
+from solvers.many_points import Path
+from solvers.patterns import Bools
 from solvers.robust import samples
 from solvers.robust.masters import failing, master
 
@@ -103,14 +106,21 @@ def asked(name: str) -> scenarios.Grid:
     return scenarios.grid(dse.load(source))
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_points_are_answered_together_as_each_by_itself(name: str):
+@cache
+def whole_of(name: str) -> tuple[scenarios.Grid, Layout, Path, Arrays, Bools]:
+    """A case's grid, layout and way, and all points answered together, which two tests look at."""
     grid = asked(name)
     plan, path = layout(grid), paths.chosen(grid).path
     assert path is not None
+    return grid, plan, path, *path.solve(plan, over_grid.whole(grid))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_points_are_answered_together_as_each_by_itself(name: str):
+    grid, plan, path, every, left = whole_of(name)
     assert path.method == samples.METHOD
     region = over_grid.whole(grid)
-    arrays, left = path.solve(plan, region)
+    arrays = {n: v.copy() for n, v in every.items()}
     assert left.mean() <= 0.1
     with handover.collected() as tally:
         feasible_values.complete(grid, plan, region, arrays, left)
@@ -130,10 +140,7 @@ def test_points_are_answered_together_as_each_by_itself(name: str):
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_point_has_the_same_bits_however_the_grid_is_cut(name: str):
-    grid = asked(name)
-    plan, path = layout(grid), paths.chosen(grid).path
-    assert path is not None
-    every, missed = path.solve(plan, over_grid.whole(grid))
+    _, plan, path, every, missed = whole_of(name)
     blocks = [(slice(0, 3), slice(1, 4)), (slice(2, 5), slice(0, 1))]
     blocks += [(slice(i, i + 1), slice(j, j + 1)) for i, j in ((0, 1), (2, 3), (4, 1))]
     for block in blocks:
