@@ -39,7 +39,7 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False) 
     if question.uncertain is not None:
         from solvers.robust import decide_now  # slow to import, and most questions are certain
 
-        return decide_now.answer_now(question, fresh=not brief)
+        return decide_now.answer_now(question, fresh=not brief, brief=brief)
     return certain.answer(question, neighbours=neighbours, brief=brief)
 
 

@@ -64,8 +64,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the collected tests and the imported modules from being gone through with every collection of garbage."""
+    """Keep the collected tests and the imported modules from being gone through with every collection of garbage.
+
+    What tests import later is not frozen, so that all of it is gone through more seldom.
+    """
     gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
     gc.enable()
 
 

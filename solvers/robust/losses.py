@@ -80,7 +80,8 @@ def _optimum(worlds: Worlds) -> float | None:
         (replace(p, confidence=0.0), int((1.0 - p.probability) * worlds.size + 1e-9))
         for p in promises(question)
     )
-    found: Solution = decide_now.answered(decide_now.Asked(worlds, MEAN, "mean", promised), brief=True)
+    asked = decide_now.Asked(worlds, MEAN, "mean", promised)
+    found: Solution = decide_now.answered(asked, brief=True, tied=False)
     if found.status in GOOD:
         return found.objective
     if found.status is Status.INFEASIBLE:

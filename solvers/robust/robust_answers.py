@@ -70,14 +70,15 @@ class Asked:
         return Wanted(self.worlds, self.measure, tuple(Chance(p.names, k) for p, k in self.promised))
 
 
-def answered(asked: Asked, *, brief: bool = False) -> Solution:
+def answered(asked: Asked, *, brief: bool = False, tied: bool = True) -> Solution:
     """Answer a question with at most one objective; ``brief``: without why there is no design.
 
+    ``tied``: settle ties, and say what limits are worth; else any of the best designs is handed out.
     Never raises for a well-formed question: what goes wrong becomes status ``error`` with its message.
     """
     began = time.perf_counter()
     question = asked.worlds.nominal
-    solution = guarded(question, lambda: _answered(asked, brief=brief))
+    solution = guarded(question, lambda: _answered(asked, brief=brief, tied=tied))
     named = called_by_name(question, solution, units(question))
     # whether the model's range is left (``outside``) is told of the metrics shown: means, or nominal ones of a box
     return dataclasses.replace(
@@ -103,7 +104,7 @@ def guarded(question: Question, answer: Callable[[], Solution]) -> Solution:
         return Solution(Status.ERROR, message=text, certificate="the solver failed")
 
 
-def _answered(asked: Asked, *, brief: bool) -> Solution:
+def _answered(asked: Asked, *, brief: bool, tied: bool) -> Solution:
     question = asked.worlds.nominal
     if choices.categorical(question):
         every = [w for _, w in asked.worlds.choices()]
@@ -113,13 +114,13 @@ def _answered(asked: Asked, *, brief: bool) -> Solution:
 
         return choices.best_of(
             question,
-            lambda q: _answered(of(q), brief=True),
-            lambda q: _answered(of(q), brief=brief),
+            lambda q: _answered(of(q), brief=True, tied=False),
+            lambda q: _answered(of(q), brief=brief, tied=tied),
             None if brief else lambda q: robust_conflicts.why(of(q).wanted),
         )
-    found = found_by(asked.wanted)
+    found = found_by(asked.wanted, tied=tied)
     if found.outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        found = _farther(asked, found)
+        found = _farther(asked, found, tied=tied)
     if found.outcome.status is Status.INFEASIBLE and not _nothing_beyond(asked, found):
         found = dataclasses.replace(found, outcome=Outcome(Status.ERROR, message=beyond.searched(question)))
     if found.outcome.x is None or found.outcome.status is Status.UNBOUNDED:
@@ -132,11 +133,11 @@ def _answered(asked: Asked, *, brief: bool) -> Solution:
     return judged_answer(asked, found)
 
 
-def _farther(asked: Asked, found: Found) -> Found:
+def _farther(asked: Asked, found: Found, *, tied: bool) -> Found:
     """Ask again, farther out, where only the end of a search of whole numbers may have forbidden or held a design."""
     if not ends.holds_whole(asked.worlds.nominal):
         return found
-    return found_by(dataclasses.replace(asked, worlds=ends.farther(asked.worlds)).wanted)
+    return found_by(dataclasses.replace(asked, worlds=ends.farther(asked.worlds)).wanted, tied=tied)
 
 
 def _nothing_beyond(asked: Asked, found: Found) -> bool:
