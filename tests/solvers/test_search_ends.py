@@ -208,12 +208,12 @@ def test_no_answer_depends_on_where_a_search_ends(name: str, monkeypatch: pytest
 def test_a_sweep_says_what_single_questions_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With ends drawn near, many points at once are as far from any of them as one point is."""
     source, limit, side, value = QUESTIONS[name]
-    values = [value * 10.0 ** (k / 4) for k in range(-12, 48)]
+    values = [value * 10.0 ** (k / 4) for k in range(-12, 48, 2)]
     axis = {"path": f"limits.{limit}.{side}", "values": values}
     asked = source | {"limits": {**source.get("limits", {}), limit: {side: value}}, "sweep": {"x": axis}}
     monkeypatch.setattr(evaluation, "SEARCH_REACH", 1e-3)
     swept = dse.sweep(dse.load(asked))
-    for k in range(0, len(values), 13):
+    for k in range(0, len(values), 7):
         one = solved(source | {"limits": {limit: {side: values[k]}}})
         point = swept.isel(x=k)
         assert int(point.status) == STATUS_CODES[one.status], values[k]
@@ -223,7 +223,7 @@ def test_a_sweep_tells_the_power_of_more_blocks_than_a_search_holds() -> None:
     """10 Pflop in 1 ms take 2e8 blocks, the first box has 1e6: it was said that no power would do."""
     limits = {"time": {"max": "1 ms"}, "nameplate_power": {"max": 287.0}}
     asked = library("blocks_out_of_reach", limits=limits)
-    axis = {"path": "limits.nameplate_power.max", "start": 100.0, "stop": 400.0, "num": 50}
+    axis = {"path": "limits.nameplate_power.max", "start": 100.0, "stop": 400.0, "num": 20}
     swept = dse.sweep(dse.load(asked | {"sweep": {"cap": axis}}), workers=1)
     one = solved(asked | {"limits": limits | {"nameplate_power": {"max": 100.0}}})
     assert "each point" not in swept.attrs["method"]
