@@ -14,6 +14,7 @@ import decide_now_instances
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from one_home import GONE, gone
 
 import dse
 import scenarios
@@ -32,7 +33,7 @@ from scenarios.uncertainty.promises import promises
 from solvers import work
 from solvers.answer import answer
 from solvers.geometric.kernel import gp
-from solvers.robust import chances, decide_now
+from solvers.robust import chances, decide_now, losses, robust_conflicts
 from solvers.robust.masters import at_points
 from solvers.robust.masters import failing as failing_programs
 from solvers.robust.masters.master import Master
@@ -253,6 +254,18 @@ def test_the_bound_of_a_decided_number_may_be_what_conflicts():
 
     assert status(would) is Status.OPTIMAL
     assert status(would - 1) is Status.INFEASIBLE
+
+
+def test_what_is_asked_briefly_settles_no_ties_and_seeks_no_conflicts(monkeypatch: pytest.MonkeyPatch):
+    """What is lost through not knowing a number takes optima alone, some fifty of them."""
+    question = scenarios.grid(dse.Scenario(**NBODY)).question(())
+    told = losses.losses(question, samples=64, parts=2)
+    monkeypatch.setattr(chances, "_settled", gone)
+    assert losses.losses(question, samples=64, parts=2) == told
+    monkeypatch.setattr(robust_conflicts, "why", gone)
+    tight = scenarios.grid(dse.Scenario(**{**NBODY, "limits": {"time": {"max": "1 us"}}})).question(())
+    assert answer(tight, brief=True).status is Status.INFEASIBLE
+    assert GONE in answer(tight).message
 
 
 @pytest.mark.parametrize("number", range(3))
