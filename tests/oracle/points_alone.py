@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import results.dataset
+import scenarios
 from formulations import handover
 from formulations.grids import over_grid
 from results.dataset import Arrays, Layout
@@ -26,6 +28,12 @@ ROOTS = {"gap", "elasticity", "halvings"}
 def answers(asked: Grid, places: Iterable[tuple[int, ...]]) -> list[Solution]:
     """The answer to the question of each place, with the bits that it has by itself (``test_side_by_side``)."""
     return side_by_side.run_apart([partial(answer, asked.question(p), neighbours=False) for p in places])
+
+
+def briefly(sources: Iterable[Mapping[str, Any]]) -> list[Solution]:
+    """The optimum of each question, without what is told beside it; all side by side."""
+    asked = [scenarios.grid(scenarios.load(source)).question(()) for source in sources]
+    return side_by_side.run_apart([partial(answer, question, brief=True) for question in asked])
 
 
 def drawn(places: np.ndarray, most: int, seed: int) -> list[tuple[int, ...]]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from functools import partial
 from typing import Any
 
 import numpy as np
 import oracle_reading as reading
 import oracle_roofline_search as oracle
+import points_alone
 import pytest
 
 import dse
 import scenarios
 from results.solution import Solution, Status
-from solvers import side_by_side
 from solvers.answer import answer
 
 NAME = "gtx-titan-choi2014"
@@ -185,8 +184,7 @@ def test_whole_numbers_among_the_decided_ones() -> None:
 
 def _solved(sources: list[dict[str, Any]]) -> list[float | None]:
     """The best of each question, all answered side by side; None where there is none."""
-    asked = [scenarios.grid(dse.load(source)).question(()) for source in sources]
-    found = side_by_side.run_apart([partial(answer, q, brief=True) for q in asked])
+    found = points_alone.briefly(sources)
     return [s.objective if s.status is Status.OPTIMAL else None for s in found]
 
 
