@@ -28,5 +28,5 @@ def canvas(title: str, x: str, y: str, panels: int = 1) -> tuple[Figure, list[Ax
 def save(figure: Figure, path: Path) -> Path:
     """Write a figure as PNG and give the path back."""
     # savefig lays the picture out by drawing it once more before
-    figure.canvas.print_png(path)
+    FigureCanvasAgg(figure).print_png(path)
     return path
