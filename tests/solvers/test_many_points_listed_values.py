@@ -131,7 +131,7 @@ def test_with_clocks_from_lists_a_divided_region_is_linear(axis: str, factors: l
     """Energy holds a clock to the power of 2.5, so that all lists are chosen from beforehand; nothing has a rate."""
     of = ready(
         "partition_clocks_on_both_sides",
-        {axis: factors, "machine.gpu.energy_per_byte": np.geomspace(0.3, 3.0, 6).tolist()},
+        {axis: factors, "machine.gpu.energy_per_byte": np.geomspace(0.3, 3.0, 10).tolist()},
     )
     arrays, left, tally = at_once(of)
     assert not left.any()

@@ -223,7 +223,7 @@ def test_a_sweep_tells_the_power_of_more_blocks_than_a_search_holds() -> None:
     """10 Pflop in 1 ms take 2e8 blocks, the first box has 1e6: it was said that no power would do."""
     limits = {"time": {"max": "1 ms"}, "nameplate_power": {"max": 287.0}}
     asked = library("blocks_out_of_reach", limits=limits)
-    axis = {"path": "limits.nameplate_power.max", "start": 100.0, "stop": 400.0, "num": 20}
+    axis = {"path": "limits.nameplate_power.max", "start": 100.0, "stop": 400.0, "num": 50}
     swept = dse.sweep(dse.load(asked | {"sweep": {"cap": axis}}), workers=1)
     one = solved(asked | {"limits": limits | {"nameplate_power": {"max": 100.0}}})
     assert "each point" not in swept.attrs["method"]
