@@ -12,11 +12,12 @@ import dse
 import results.dataset
 import scenarios
 from formulations.grids import over_grid
-from solvers.geometric.kernel import gp
+from solvers.geometric.kernel import compiled_batch, gp
 from solvers.geometric.points import geometric
-from solvers.geometric.programs import relaxed_limits
+from solvers.geometric.programs import branch
 from solvers.linear.points import linear
 from solvers.many_points.blocks import ByGroup
+from solvers.robust import samples
 
 
 @pytest.mark.parametrize("absent", [False, True], ids=["all terms", "absent terms"])
@@ -32,6 +33,18 @@ def test_a_program_has_the_same_bits_in_every_batch(n: int, absent: bool):
             part = gp.solve(A, logc[i : i + size], ptr, lo, hi)
             for name in ("y", "value", "bound", "multipliers", "iterations"):
                 np.testing.assert_array_equal(getattr(part, name), getattr(batch, name)[i : i + size], name)
+
+
+def test_compiled_programs_with_exponents_of_their_own_have_the_same_bits_in_every_batch():
+    """The kernel's start does not come from the first program of a batch."""
+    A, logc, ptr, lo, hi = random_programs(6, 2, 60)
+    own = A + np.random.default_rng(5).uniform(-0.3, 0.3, (60, *A.shape))
+    batch = compiled_batch.solve(own, logc, ptr, lo, hi)
+    for i in range(57):
+        some = slice(i, i + 1 + i % 3)
+        part = compiled_batch.solve(own[some], logc[some], ptr, lo, hi)
+        for name in ("y", "value", "bound", "multipliers", "iterations"):
+            np.testing.assert_array_equal(getattr(part, name), getattr(batch, name)[some], name)
 
 
 def _assert_same_bits(way: ByGroup, most: tuple[int, ...]) -> None:
@@ -62,6 +75,31 @@ def test_geometric_programs_have_the_same_bits_however_the_grid_is_cut():
         _assert_same_bits(geometric.over(of, compiled=False), (2, 3))
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["arrays", "compiled"])
+@pytest.mark.parametrize("measure", [{"measure": "mean"}, {"cvar": 0.8}], ids=["mean", "worst fifth"])
+def test_means_of_ratios_over_samples_have_the_same_bits_however_the_grid_is_cut(
+    measure: dict[str, Any], compiled: bool
+):
+    asked: dict[str, Any] = {
+        "model": "nbody",
+        "machine": "jaketown",
+        "given": {"bodies": 1e6, "flops_per_pair": 20},
+        "decide": {"processors": {"max": 4096}, "memory": {}},
+        "uncertain": {
+            "machine.time_per_word": {"loguniform": [156e-12, 1.56e-9]},
+            "machine.leakage_power": {"uniform": [0.5, 5]},
+        },
+        "objective": {"minimize": "power", **measure},
+        "limits": {"time": {"max": 0.1}},
+        "sweep": {
+            "a": {"path": "limits.time.max", "values": [0.03, 0.1, 0.4]},
+            "b": {"path": "given.bodies", "values": [3e5, 1e6]},
+        },
+    }
+    grid = scenarios.grid(dse.load(asked))
+    _assert_same_bits(samples._over_grid(grid, grid if compiled else None), (2, 2))
+
+
 @pytest.mark.parametrize("message", [{}, {"values": [10, 100, 1000]}], ids=["one", "several"])
 def test_whole_numbers_have_the_same_bits_however_the_grid_is_cut(message: dict[str, Any]):
     """Programs with whole numbers, of which some points have no design: a branch and bound over all points together."""
@@ -89,7 +127,7 @@ def test_what_a_point_takes_out_of_its_ratio_does_not_depend_on_its_neighbours(
     monkeypatch: pytest.MonkeyPatch,
 ):
     """One monomial or two divide the ratio without a remainder, which depends on a number along an axis."""
-    monkeypatch.setattr(relaxed_limits, "NODES_BEFORE_DIVISION", 1)
+    monkeypatch.setattr(branch, "NODES_BEFORE_DIVISION", 1)
     size = "(processors / 100)"
     asked: dict[str, Any] = {
         "model": "nbody",

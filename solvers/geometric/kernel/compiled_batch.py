@@ -77,7 +77,7 @@ def compiled_only(
     enough: Array | None = None,
 ) -> gp.Result:
     """Do the same without a second try for what fails."""
-    own, m = A.shape[-1], len(ptr) - 2
+    own, m, shared = A.shape[-1], len(ptr) - 2, A.ndim == 2
     n = width if own < width <= UNROLLED else own
     # further variables are fixed and stand in no term
     A, low, high = (
@@ -89,7 +89,8 @@ def compiled_only(
     dims: Any = (0,) * n if n <= UNROLLED else np.zeros(n, np.int8)
     till = np.full(len(logc), np.nan) if enough is None else enough
     out = np.zeros((len(logc), 6 + 3 * n + m))
-    guess = np.linalg.pinv(A[0])
+    # of programs with exponents of their own each has its own, as if it were alone
+    guess = np.linalg.pinv(A) if shared else np.linalg.solve(gp.squares(A), A.swapaxes(1, 2))
     _all(A, logc, np.asarray(ptr, np.int64), low, high, guess, dims, tol, max_iterations, till, out)
     value, bound, status, violation, proof, iterations = out[:, :6].T
     y, lower, upper, multipliers = np.split(out[:, 6:], [n, 2 * n, 3 * n], axis=1)
@@ -208,8 +209,8 @@ def _solving_loop(sources: int) -> Any:
         r = room(logc.shape[1], ptr.size - 2, len(dims))
         w = np.zeros(r.size)
         for i in range(logc.shape[0] if sources else 0):
-            own, low, high = A[i % A.shape[0]], lo[i % lo.shape[0]], hi[i % hi.shape[0]]
-            _solve_point(own, logc[i], ptr, low, high, guess, dims, tol, limit, enough[i], w, r, out[i])
+            k, low, high = i % A.shape[0], lo[i % lo.shape[0]], hi[i % hi.shape[0]]
+            _solve_point(A[k], logc[i], ptr, low, high, guess[k], dims, tol, limit, enough[i], w, r, out[i])
 
     return every
 

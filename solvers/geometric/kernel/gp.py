@@ -209,16 +209,16 @@ def _guess(T: Terms) -> Array:
     alike = np.asarray(there.all(1) & (X.ndim == 2))
     if alike.any():
         # a BLAS product over all instances adds up in an order that depends on how many there are
-        found[alike] = -np.einsum("bk,kn->bn", T.logc[alike], X @ np.linalg.inv(_squares(X)))
+        found[alike] = -np.einsum("bk,kn->bn", T.logc[alike], X @ np.linalg.inv(squares(X)))
     if not alike.all():
         rest = T.take(~alike)
         X = rest.A * there[~alike][:, :, None]
         logc = np.where(there[~alike], rest.logc, 0.0)
-        found[~alike] = -np.linalg.solve(_squares(X), X.swapaxes(1, 2) @ logc[:, :, None])[:, :, 0]
+        found[~alike] = -np.linalg.solve(squares(X), X.swapaxes(1, 2) @ logc[:, :, None])[:, :, 0]
     return found
 
 
-def _squares(X: Array) -> Array:
+def squares(X: Array) -> Array:
     """The matrices of least squares, a little off where they would be singular."""
     M = X.swapaxes(-1, -2) @ X
     ridge = 1e-9 * np.trace(M, axis1=-2, axis2=-1) + 1e-30
