@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -28,35 +27,36 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import is_maximum
 from formulations.arithmetics.posynomial import ONE, NotPosynomial
-from formulations.canonical import Canonical
+from formulations.canonical import Canonical, Divisor
 from formulations.grids.divided import take
 from formulations.problem import Goal
+from formulations.tolerances import BINDS
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Point, Posed
 from results.solution import Status
 from solvers import side_by_side
-from solvers.geometric.kernel import gp, gp_together
-from solvers.geometric.kernel.gp_terms import LOG_ZERO
+from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_together import Programs
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs import tree
+from solvers.geometric.programs.branch import PART_FOR_NODES, TIGHT
 from solvers.geometric.programs.nodes import Nodes, Relaxed
+from solvers.geometric.programs.optimal_face import Solver
 from solvers.outcome import Outcome
+from solvers.robust import mean_programs
+from solvers.robust.boxes.first_order import FELT_MULTIPLIER, INDEPENDENT
 from solvers.robust.boxes.robust_boxes import UNTIED
 from solvers.robust.masters import at_points
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.masters.master import WORLD_BROKEN, Master, Round, along, grow, middle_design
 from solvers.robust.masters.robust_geometric import Found, in_worlds, needed_worlds
+from solvers.robust.mean_programs import Asked, joined
 
 NODES = 600
 RATIO_NODES_AT_ONCE = 16
 RATIO_GAP = 5e-7
-NODES_TOGETHER = 64
-"""Nodes whose secants in all worlds are worked out together: arrays of some 10 MB."""
-TERMS = 60_000
-"""Of one program."""
-SPREAD = 1 / 16
-"""Of the slopes of secants in worlds that are added up: the bound loses some hundredths of what the secants lose."""
+NODES_TOGETHER = 16
+"""Nodes whose secants in all worlds are worked out together: arrays that stay in a cache."""
 SETS = 6
 """Sets of weights that a node is bounded with: the last ones found."""
 SOLVER = "dse branch and bound over samples"
@@ -67,21 +67,24 @@ def minimise(asked: Posed, measure: Weighing) -> Found:
 
     Raises NotPosynomial where maxima stand in the objective.
     """
-    *_, last = _rounds(asked, measure, alone=True)
+    *_, last = _rounds(asked, measure, None)
     ((_, found, mean),) = last.told
     outcome = _outcome(mean, found)
     needed = needed_worlds(last.master.worlds())
     return Found(outcome, needed=needed, cuts=1 if outcome.x is None else len(mean.weights[0]))
 
 
-def minimise_together(asked: Posed, measure: Weighing) -> Optima:
+def minimise_together(asked: Posed, measure: Weighing, solve: Solver) -> Optima:
     """Find the same of a question at P points; points without a sure optimum stay unknown."""
     best = at_points.nothing(asked)
-    for now in _rounds(asked, measure, alone=False):
-        for points, found, _ in now.told:
+    for now in _rounds(asked, measure, solve):
+        for points, found, mean in now.told:
             of = now.points[points]
             best.refuted[of] = (found.status == gp.INFEASIBLE) & np.isnan(found.y[:, 0])
             best.bound[of] = np.where(now.more[points], np.nan, _closed_bounds(found))
+            ready = np.flatnonzero(np.isfinite(best.bound[of]))
+            for key, values in zip(mean.first.keys, mean.forces(ready, found.y[ready]).T, strict=True):
+                best.multipliers[key][of[ready]] += values
         for name, values in now.x.items():
             best.x[name][now.points] = values[:, 0]
     return best
@@ -101,9 +104,22 @@ def check(asked: Posed) -> None:
         raise NotPosynomial("the greatest mean of a ratio of sums")
 
 
-def _rounds(asked: Posed, measure: Weighing, *, alone: bool) -> Iterator[Round[list[_Part]]]:
-    """Go through the rounds of masters; ``alone``: of a single question, of plain numbers."""
+def _rounds(asked: Posed, measure: Weighing, solve: Solver | None) -> Iterator[Round[list[_Part]]]:
+    """Go through the rounds of masters; None solves programs: a single question, of plain numbers."""
     check(asked)
+    alone = solve is None
+
+    def together(programs: list[Programs]) -> list[gp.Result]:
+        assert solve is not None, "of many points"
+        return [
+            solve(
+                p.A, p.logc, p.ptr, p.low, p.high,
+                hurried=True, tol=TIGHT if p.enough is None else PART_FOR_NODES * wanted.gap, enough=p.enough,
+            )
+            for p in programs
+        ]  # fmt: skip
+
+    ask = side_by_side.solve_all if solve is None else together
     wanted = tree.Wanted(RATIO_GAP / 2, NODES, at_once=RATIO_NODES_AT_ONCE)
 
     def search(master: Master) -> tuple[Point, Array, list[_Part]]:
@@ -111,7 +127,7 @@ def _rounds(asked: Posed, measure: Weighing, *, alone: bool) -> Iterator[Round[l
         for points in master.alike():
             of, rows = master.at(points), master.problem(points).rows or ()
             pairs = [replace(r, numerator=along(r.numerator), denominator=along(r.denominator)) for r in rows]
-            mean = _mean(of, in_worlds(of.asked, pairs))
+            mean = _mean(of, in_worlds(of.asked, pairs), ask)
             found = tree.search(mean.first, tree.Bounding(mean.bounded, mean.designs), wanted)
             y[points] = found.y
             told.append((points, found, mean))
@@ -147,29 +163,30 @@ def _outcome(mean: _Mean, found: tree.Searched) -> Outcome:
 class _Mean:
     """The measure of a ratio at P points: rows at the ``first`` world of each, ``goal``: in all W worlds of each (P W).
 
-    ``weights``: of each point sets that attain the measure somewhere.
+    ``logc`` (K, P, W): its coefficients. ``weights``: of each point sets that attain the measure somewhere.
     """
 
     asked: Posed
     measure: Weighing
     first: Canonical
     goal: Canonical
+    logc: Array
     weights: list[list[Array]]
+    solve: tree.Ask
 
-    def _worlds(self, points: Indices) -> Canonical:
-        """The goal in all worlds of points, those of one point one behind the other."""
-        count = self.asked.worlds.measured
-        return take(self.goal, (points[:, None] * count + np.arange(count)).reshape(-1))
-
-    def _wide(self, of_points: Array) -> Array:
-        return np.repeat(of_points, self.asked.worlds.measured, axis=0)
-
-    def _by_point(self, of_worlds: Array) -> Array:
-        return of_worlds.reshape(-1, self.asked.worlds.measured, *of_worlds.shape[1:])
+    def _numbers(self, points: Indices) -> tuple[Array, Divisor]:
+        """Coefficients (K, N, W) of the goal in the worlds of points, and its divisor there."""
+        (divisor,) = self.goal.divisors
+        below = divisor.logc.reshape(*self.logc.shape[1:], -1)[points]
+        return self.logc[:, points], replace(divisor, logc=below)
 
     def values(self, points: Indices, y: Array) -> Array:
         """Return the logarithms of the measure at designs of points, and keep the weights that attain it."""
-        losses = np.exp(self._by_point(canon.values(self._worlds(points), self._wide(y))[:, 0]))
+        (logc, divisor), c = self._numbers(points), self.goal
+        every = logc + np.einsum("pv,kv->kp", y, c.exponents)[..., None]
+        top, z = every.max(0), np.einsum("pv,qv->pq", y, c.forms)
+        below = divisor.height(z[:, None]) + np.einsum("pv,v->p", y, divisor.base)[:, None]
+        losses = np.exp(top + np.log(np.exp(every - top).sum(0)) - below)
         found = np.log(self.measure.value(losses))
         for p, one in zip(points, losses, strict=True):
             weights = self.measure.weights(one)
@@ -177,21 +194,19 @@ class _Mean:
                 self.weights[p].append(weights)
         return np.where(np.isfinite(found), found, np.inf)
 
-    def bounded(self, nodes: Nodes, _: Array) -> tuple[Nodes, Relaxed, Array]:
-        """Bound the measure on nodes: by secants above the divisors of all worlds."""
-        asked, inverse = list[Programs](), np.linalg.pinv(self.first.forms)
-        for some in np.array_split(
-            np.arange(nodes.point.size), max(-(-nodes.point.size // NODES_TOGETHER), 1)
-        ):
+    def bounded(self, nodes: Nodes, level: Array) -> tuple[Nodes, Relaxed, Array]:
+        """Bound the measure on nodes, by secants above the divisors of all worlds; not sharply above ``level``."""
+        asked = list[Asked]()
+        for some in _cut(nodes.point.size):
             now = nodes.take(some)
-            a, b, _ptr = canon.relaxation(
-                self._worlds(now.point), self._wide(now.z_low), self._wide(now.z_high)
-            )
-            rest = canon.relaxation(take(self.first, now.point), now.z_low, now.z_high)
-            at = [inverse @ z for z in (now.z_low + now.z_high) / 2]
-            asked += self._programs(now.point, a, b, rest, (now.low, now.high), at)
-        y, bound = self._solved(nodes.point, asked)
-        return nodes, Relaxed(y, np.zeros((len(y), len(self.first.keys))), np.zeros(len(y))), bound
+            logc, divisor = self._numbers(now.point)
+            line = divisor.secant(now.z_low[:, None], now.z_high[:, None])
+            limits = canon.relaxation(take(self.first, now.point), now.z_low, now.z_high)
+            enough = np.where(np.isfinite(level[some]), level[some], np.nan)
+            z, box = (now.z_low + now.z_high) / 2, (now.low, now.high)
+            asked += self._programs((some, now.point), (logc, *line, z), limits, box, enough)
+        y, bound, force = self._solved(nodes.point.size, asked)
+        return nodes, Relaxed(y, force, np.zeros(len(y))), bound
 
     def designs(self, nodes: Nodes, y: Array) -> tuple[Indices, Array, Array]:
         """Minimise the measure with tangents below the divisors at relaxed designs, whole numbers rounded."""
@@ -205,91 +220,73 @@ class _Mean:
             for tried, end in zip(rounded, ends, strict=True):
                 tried[:, v] = end
         at, points = np.concatenate(rounded), np.tile(nodes.point, len(rounded))
-        low, high, whole = c.low[points].copy(), c.high[points].copy(), list(c.allowed)
-        low[:, whole] = high[:, whole] = at[:, whole]
-        rest = (*canon.restriction(take(c, points), at), c.ptr)
-        tangents = canon.restriction(self._worlds(points), self._wide(at))
-        there, _ = self._solved(points, self._programs(points, *tangents, rest, (low, high), list(at)))
+        there, _ = self._near(points, at)
         holds = canon.values(take(c, points), there)[:, 1:].max(1, initial=-np.inf) <= WORLD_BROKEN
         points, there = points[holds], there[holds]
         return points, there, self.values(points, there)
 
+    def _near(self, points: Indices, at: Array) -> tuple[Array, Array]:
+        """Designs of the least measure with tangents below the divisors ``at`` designs, and what limits are worth."""
+        c, asked = self.first, list[Asked]()
+        low, high, whole = c.low[points].copy(), c.high[points].copy(), list(c.allowed)
+        low[:, whole] = high[:, whole] = at[:, whole]
+        for some in _cut(points.size):
+            own, there = points[some], at[some]
+            limits = (*canon.restriction(take(c, own), there), c.ptr)
+            (logc, divisor), z = self._numbers(own), np.einsum("pv,qv->pq", there, c.forms)
+            line = divisor.tangent(z[:, None])
+            asked += self._programs((some, own), (logc, *line, z), limits, (low[some], high[some]), None)
+        y, _, force = self._solved(points.size, asked)
+        return y, force
+
+    def forces(self, points: Indices, y: Array) -> Array:
+        """What limits are worth (N, m) at the best designs of points; NaN where that is not unique."""
+        c = take(self.first, points)
+        _, force = self._near(points, y)
+        a, b = canon.restriction(c, y)
+        inside = (y > c.low + BINDS) & (y < c.high - BINDS)
+        felt = force > FELT_MULTIPLIER
+        rows = gp.gradients(a, b, c.ptr, y)[:, 1:] * (felt[:, :, None] & inside[:, None])
+        size = np.linalg.svd(rows, compute_uv=False)
+        unique = (size > INDEPENDENT * size.max(1, initial=0.0)[:, None]).sum(1) == felt.sum(1)
+        return np.where(unique[:, None], np.where(felt, force, 0.0), np.nan)
+
     def _programs(
         self,
-        points: Indices,
-        a: Array,
-        b: Array,
-        rest: tuple[Array, Array, Indices],
+        nodes: tuple[Indices, Indices],
+        worlds: tuple[Array, Array, Array, Array],
+        limits: tuple[Array, Array, Indices],
         box: tuple[Array, Array],
-        at: Sequence[Array],
-    ) -> list[Programs]:
-        """The programs of nodes, from those of all worlds, ``a`` and ``b``, and those of the limits, ``rest``."""
-        own, (rows, logs, ptr) = int(self.first.ptr[1]), rest
-        rows = np.broadcast_to(rows, (len(logs), *rows.shape[-2:]))
-        a = np.broadcast_to(a, (len(b), *a.shape[-2:]))
-        a, b = self._by_point(a[:, :own]), self._by_point(b[:, :own])
-        limits = [(r[own:], g[own:]) for r, g in zip(rows, logs, strict=True)]
-        each = zip(points, a, b, limits, *box, at, strict=True)
-        return [self._program(p, ga, gb, limit, ptr, lo, hi, m) for p, ga, gb, limit, lo, hi, m in each]
+        enough: Array | None,
+    ) -> Iterator[Asked]:
+        """The programs of some nodes, of which points (see ``mean_programs.below``)."""
+        (places, points), own, (rest, ends, ptr) = nodes, int(self.first.ptr[1]), limits
+        rest = np.broadcast_to(rest, (points.size, *rest.shape[-2:]))
+        limits = rest[:, own:], ends[:, own:], ptr[1:]
+        weights = [self.weights[p][-SETS:] for p in points]
+        for mine, programs in mean_programs.below(self.goal, worlds, weights, limits, box, enough):
+            yield places[mine], programs
 
-    def _program(
-        self,
-        point: int,
-        tops: Array,
-        logs: Array,
-        limits: tuple[Array, Array],
-        ptr: Indices,
-        low: Array,
-        high: Array,
-        at: Array,
-    ) -> Programs:
-        """The program of one node: the posynomials below the measure, then the limits.
-
-        ``at``: where worlds that are added up lose nothing.
-        """
-        own, (rest, ends) = int(self.first.ptr[1]), limits
-        with np.errstate(divide="ignore"):
-            blocks = [_added_up(tops, logs + np.log(w)[:, None], at) for w in self.weights[point][-SETS:]]
-        if sum(len(gb) for _, gb in blocks) > TERMS:
-            raise NotPosynomial(f"the mean of a ratio of sums over {self.asked.worlds.measured} samples")
-        if len(blocks) > 1:
-            # the measure is the largest of the means: one more unknown above them all
-            reach = [gb + np.maximum(ga * low, ga * high).sum(1) for ga, gb in blocks]
-            depth = [gb + np.minimum(ga * low, ga * high).sum(1) for ga, gb in blocks]
-            unknown = max(r.max() + math.log(r.size) for r in reach) + 1.0, min(d.max() for d in depth) - 1.0
-            low, high = np.append(low, unknown[1]), np.append(high, unknown[0])
-            blocks = [(np.column_stack([ga, np.full(len(gb), -1.0)]), gb) for ga, gb in blocks]
-            blocks = [(np.eye(low.size)[-1:], np.zeros(1)), *blocks]
-            rest = np.column_stack([rest, np.zeros(len(rest))])
-        sizes = np.cumsum([0, *(len(gb) for _, gb in blocks)])
-        return Programs(
-            np.concatenate([*(ga for ga, _ in blocks), rest])[None],
-            np.concatenate([*(gb for _, gb in blocks), ends])[None],
-            np.concatenate([sizes, sizes[-1] + (ptr[2:] - own)]),
-            low[None],
-            high[None],
-        )
-
-    def _solved(self, points: Indices, asked: list[Programs]) -> tuple[Array, Array]:
-        """The optima of programs of points, and their bounds: infinite where there is none."""
-        found: list[Any] = [None] * len(asked)
-        places = [np.flatnonzero(points == p) for p in dict.fromkeys(points.tolist())]
-        calls = [[asked[i] for i in some] for some in places]
-        # each point as if it were alone
-        results = [side_by_side.solve_all(calls[0])] if len(calls) == 1 else gp_together.solve_apart(calls)
-        for some, own in zip(places, results, strict=False):
-            for i, r in zip(some, own, strict=True):
-                found[i] = r
-        n = len(self.first.names)
-        y = np.array([r.y[0, :n] for r in found]).reshape(-1, n)
-        return y, np.array([np.inf if r.status[0] == gp.INFEASIBLE else r.bound[0] for r in found])
+    def _solved(self, count: int, asked: Sequence[Asked]) -> tuple[Array, Array, Array]:
+        """The optima of ``count`` programs, their bounds (infinite where there is none), and what limits are worth."""
+        y, bound = np.full((count, len(self.first.names)), np.nan), np.full(count, np.nan)
+        force = np.zeros((count, len(self.first.keys)))
+        alike: dict[tuple[bytes, int], list[Asked]] = {}
+        for one in asked:
+            alike.setdefault(one[1].shape, []).append(one)
+        every = [joined(some) for some in alike.values()]
+        for (places, _), r in zip(every, self.solve([p for _, p in every]), strict=True):
+            y[places] = r.y[:, : y.shape[1]]
+            bound[places] = np.where(r.status == gp.INFEASIBLE, np.inf, r.bound)
+            force[places] = r.multipliers[:, : force.shape[1]]
+        return y, bound, force
 
 
 _Part = tuple[Indices, tree.Searched, _Mean]
 """Some points of a master, what the search says of them, and the measure there."""
 
 
-def _mean(of: Master, c: Canonical) -> _Mean:
+def _mean(of: Master, c: Canonical, ask: tree.Ask) -> _Mean:
     """``c``: the objective and rows in all worlds of points."""
     own, count = int(c.ptr[1]), of.count
     goal = replace(
@@ -300,31 +297,15 @@ def _mean(of: Master, c: Canonical) -> _Mean:
         keys=(),
         divisors=tuple(d for d in c.divisors if d.row == 0),
     )
+    logc = np.ascontiguousarray(goal.logc.T).reshape(own, count, -1)
     first = take(c, np.arange(count) * of.asked.worlds.measured)
-    mean = _Mean(of.asked, of.measure, first, goal, [[] for _ in range(count)])
+    mean = _Mean(of.asked, of.measure, first, goal, logc, [[] for _ in range(count)], ask)
     middle = np.log(list(middle_design(of.asked).values()))
     mean.values(np.arange(count), np.tile(middle, (count, 1)))
     return mean
 
 
-def _added_up(a: Array, b: Array, at: Array) -> tuple[Array, Array]:
-    """Terms (T, n), (T,) below the sums of each term over the worlds, of exponents (W, k, n) and logarithms (W, k).
-
-    Terms with nearly the same exponents become their weighted geometric mean, which is below their sum, and equal to
-    it ``at`` one point: with exponents that spread by s its logarithm loses s² (y - at)² / 2 beside it.
-    """
-    kind = np.floor((a[:, 0] - a[:, 0].min(0)) / SPREAD + 0.5)
-    order = np.lexsort(kind.T[::-1])
-    starts = np.flatnonzero(np.diff(kind[order], axis=0, prepend=-1.0).any(1))
-    a, level = a[order], (b + a @ at)[order]
-    top = np.maximum.reduceat(level, starts)
-    size = np.diff(starts, append=len(order))
-    # of a term that no world of a kind has nothing is added
-    share = np.exp(level - np.repeat(np.where(np.isfinite(top), top, 0.0), size, axis=0))
-    total = np.add.reduceat(share, starts)
-    some = total > 0
-    mean = np.add.reduceat(share[..., None] * a, starts)[some] / total[some][:, None]
-    # programs of the same length go to the kernel in one table
-    absent = (1 << (len(mean) - 1).bit_length()) - len(mean)
-    level = np.append(top[some] + np.log(total[some]) - mean @ at, np.full(absent, LOG_ZERO))
-    return np.concatenate([mean, np.zeros((absent, at.size))]), level
+def _cut(count: int) -> Iterator[Indices]:
+    """Cut nodes into those whose secants are worked out together."""
+    every = np.arange(count)
+    yield from (every[start : start + NODES_TOGETHER] for start in range(0, count, NODES_TOGETHER))

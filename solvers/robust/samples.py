@@ -21,7 +21,7 @@ from formulations.grids import divided, over_grid
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Measured, Quantile, Weighing
 from formulations.uncertainty.robust import Posed
-from formulations.uncertainty.wanted import Chance, Wanted
+from formulations.uncertainty.wanted import Chance
 from scenarios.axes import chance_axes
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -35,7 +35,6 @@ from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer, pays
 from solvers.mechanisms import sensitivity
 from solvers.robust import decide_now, robust_conflicts, robust_ratios, tables, validation
-from solvers.robust.boxes import first_order
 from solvers.robust.masters import ends, failing, levels
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.robust_answers import weighing
@@ -122,7 +121,7 @@ def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
     )
 
 
-SHARE_OF_ALONE, SHARE_OF_ALONE_RATIO = 0.03, 0.35
+SHARE_OF_ALONE, SHARE_OF_ALONE_RATIO = 0.03, 0.08
 """Of the time that what may fail, and a mean of ratios, takes by itself: that of a point beside others."""
 PASSES = 6
 """Rounds of cuts and settling ties that a point takes as a rule."""
@@ -143,9 +142,6 @@ def _answered(
     there = tables.judged_in_worlds(question, chances, x, found.bound, shape)
     good = found.known & there.good & ~ends.any_near(question, x)
     keys, whole = list(found.multipliers), any(d.integer or d.values is not None for d in question.decide)
-    if _divides(asked) and not whole:
-        for i in np.flatnonzero(good):
-            _weigh(found, int(i), block.grid.question(block.place(int(points[i]))))
     forces = np.stack([found.multipliers[key] for key in keys], axis=1)
     # whole numbers change by jumps, and with a limit the samples that lie above a level
     unweighed = whole or isinstance(_measure_of(question), Quantile)
@@ -166,16 +162,8 @@ def _answered(
 def _optima(asked: Posed, question: Question, chances: tuple[Chance, ...], solve: Solver) -> Optima:
     measure = _measure_of(question)
     if _divides(asked) and isinstance(measure, Weighing):
-        return robust_ratios.minimise_together(asked, measure)
+        return robust_ratios.minimise_together(asked, measure, solve)
     return failing.best(*levels.stated(asked, measure, chances), solve)
-
-
-def _weigh(found: Optima, i: int, question: Question) -> None:
-    """Put what limits are worth at a point into place; NaN where that is not known."""
-    x = {d.name: float(found.x[d.name][i]) for d in question.decide}
-    told, _ = first_order.elasticities(Wanted(decide_now.sampled(question), _measure_of(question)), x, {})
-    for key, values in found.multipliers.items():
-        values[i] = abs(told[key][0]) if key in told else np.nan
 
 
 def _allowed_to_fail(block: Block, points: Points) -> tuple[Chance, ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,8 @@ def elasticities(
         return {}, DISCRETE
     if isinstance(wanted.measure, Quantile):
         return {}, "which samples lie above the level changes with a limit"
-    binding = _binding(wanted, x, left_out)
+    ratios = {k: r for k, r in judged(wanted.worlds, x).ratios.items() if wanted.counts(k.name)}
+    binding = _binding(ratios, left_out)
     slopes = partial(_slopes_of_binding, wanted, binding)
     point = np.log(np.array([x[n] for n in where.names]))
     low, high = np.log(where.low), np.log(where.high)
@@ -71,8 +73,8 @@ def elasticities(
             break
     assert not isinstance(found, str), "steps are made"
     given: dict[RowKey, Elasticity] = {}
-    for key in judged(wanted.worlds, x).ratios:
-        if key.side not in ("max", "min") or not wanted.counts(key.name):
+    for key in ratios:
+        if key.side not in ("max", "min"):
             continue
         total = sum(v for (k, _), v in zip(binding, found, strict=True) if k == key)
         toward = -1.0 if key.side == "max" else 1.0
@@ -81,16 +83,15 @@ def elasticities(
 
 
 def _binding(
-    wanted: Wanted, x: Mapping[str, float], left_out: Mapping[str, frozenset[int]]
+    ratios: Mapping[RowKey, Array], left_out: Mapping[str, frozenset[int]]
 ) -> list[tuple[RowKey, int]]:
     """Return which limits bind in which worlds."""
     found: list[tuple[RowKey, int]] = []
-    for key, ratio in judged(wanted.worlds, x).ratios.items():
-        if wanted.counts(key.name):
-            out = left_out.get(key.name, frozenset())
-            near = [int(i) for i in np.flatnonzero(np.abs(1.0 - ratio) <= BINDS) if int(i) not in out]
-            # what is the same in every world is one row
-            found += [(key, i) for i in (near if np.ptp(ratio) > 0 else near[:1])]
+    for key, ratio in ratios.items():
+        out = left_out.get(key.name, frozenset())
+        near = (int(i) for i in np.flatnonzero(np.abs(1.0 - ratio) <= BINDS) if int(i) not in out)
+        # what is the same in every world is one row
+        found += [(key, i) for i in (near if np.ptp(ratio) > 0 else islice(near, 1))]
     return found
 
 
