@@ -25,7 +25,8 @@ class Rows:
     def put(self, which: Any, rows: Self) -> None:
         """Take over rows of another record in the places ``which``."""
         for name in self.__slots__:
-            getattr(self, name)[which] = getattr(rows, name)
+            if getattr(self, name) is not None:
+                getattr(self, name)[which] = getattr(rows, name)
 
 
 Some = TypeVar("Some", bound=Rows)

@@ -15,7 +15,7 @@ from formulations.grids import quotients
 from formulations.programs import row_ends
 from results.solution import Status
 from solvers.answer import answer
-from solvers.geometric.programs import relaxed_limits
+from solvers.geometric.programs import branch
 from solvers.linear import least_parts
 from solvers.many_points import blocks
 
@@ -59,7 +59,7 @@ def test_what_a_program_of_whole_numbers_rests_on_has_one_home(
 
 def test_the_division_of_a_ratio_has_one_home(monkeypatch: pytest.MonkeyPatch):
     """The value that would do of a limit whose ratio hardly depends on the design."""
-    monkeypatch.setattr(relaxed_limits, "NODES_BEFORE_DIVISION", 1)
+    monkeypatch.setattr(branch, "NODES_BEFORE_DIVISION", 1)
     source = {
         "model": "lu",
         "machine": "a10g",

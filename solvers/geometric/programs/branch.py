@@ -7,18 +7,24 @@ points what their programs cost.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dse.system.arrays import Array
 from dse.system.records import dataclass
+from formulations import canonical as canon
 from formulations.canonical import Canonical
+from formulations.grids import quotients
+from formulations.grids.divided import take
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_together import ITERATIONS, Programs
 from solvers.geometric.programs import tree
 from solvers.geometric.programs.tree import FEASIBLE, Reached, Searched, Wanted
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+from solvers.patterns import groups
 
 __all__ = [
     "FAILED",
@@ -29,6 +35,7 @@ __all__ = [
     "Reached",
     "Searched",
     "closely",
+    "dividing",
     "minimise",
     "search",
 ]
@@ -39,6 +46,8 @@ MOST_NODES_PER_POINT = 400
 """Nodes of one of many points: what is not closed by then is left over."""
 CLOSE_OF_ONE = 1e-10
 """In logs of the goal, of one problem: what is closed to this is closed."""
+NODES_BEFORE_DIVISION, FEW_NODES, WIDE_GAP = 40, 16, 1e-2
+"""Nodes of a point after which its ratio is looked at, and after which that is so where the gap is wide."""
 NODE_GAP = 1e-8
 """In logs of the goal, at many points: what is closed to this is closed."""
 PART_FOR_NODES = 0.1
@@ -96,12 +105,15 @@ def search(
     gap: float = NODE_GAP,
     start: Array | None = None,
     reached: Reached | None = None,
+    few: int = MOST_NODES,
+    wide: float = 0.0,
 ) -> Searched:
     """Minimise the goal of every point of ``c``, which has a row of coefficients for each.
 
     ``any_design``: the first design found ends its search, proof or none. ``value_only``: nobody asks how far the
     designs reach that are as good as the best.
-    ``start``: a feasible design of every point. ``reached``: see ``closely``, of one point.
+    ``start``: a feasible design of every point. ``reached``: see ``closely``, of one point. ``few``, ``wide``: see
+    ``tree.Wanted``.
     """
     if not c.divisors and not c.allowed:
         return _programs(
@@ -122,8 +134,27 @@ def search(
     # what is asked beside a single question goes to the kernel in the same calls
     ask = side_by_side.solve_all if alone else lambda asked: [solved(p) for p in asked]
     reach = not (value_only or any_design)
-    wanted = Wanted(gap, most, any_design=any_design, reach=reach, fewest_calls=alone, reached=reached)
+    wanted = Wanted(
+        gap, most, any_design=any_design, reach=reach, fewest_calls=alone, reached=reached, few=few, wide=wide
+    )
     return tree.search(c, ask, wanted, start)
+
+
+def dividing(c: Canonical, solve: Callable[..., gp.Result], **how: Any) -> Searched:
+    """Do the same where ratios may hardly depend on the design, which takes many nodes.
+
+    Where a few do not tell, what divides without a remainder is taken out of the ratios, which needs one more variable
+    and fewer nodes.
+    """
+    found = search(c, solve, most=NODES_BEFORE_DIVISION, few=FEW_NODES, wide=WIDE_GAP, **how)
+    some = np.flatnonzero((found.status == FAILED) & (found.alone is None))
+    for which, _ in groups(quotients.taken(take(c, some))) if some.size else ():
+        places, own = some[which], take(c, some[which])
+        r = search(quotients.apart(own), solve, **how)
+        y, low, high = (x[:, : len(c.names)] for x in (r.y, r.low, r.high))
+        value = np.where(np.isnan(y[:, 0]), np.inf, canon.values(own, y)[:, 0])
+        found.put(places, replace(r, y=y, value=value, low=low, high=high))
+    return found
 
 
 def _programs(c: Canonical, r: gp.Result) -> Searched:

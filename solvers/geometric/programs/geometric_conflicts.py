@@ -225,7 +225,7 @@ class Oracle:
         return found
 
     def _search(self, box: Boxed, points: Indices, kept: Bools, slack: float = 0.0) -> branch.Searched:
-        return branch.search(self._asked(box, points, kept, slack), self._solve, any_design=True)
+        return branch.dividing(self._asked(box, points, kept, slack), self._solve, any_design=True)
 
     def _asked(
         self,

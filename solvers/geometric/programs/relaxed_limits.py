@@ -17,9 +17,8 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
-from formulations import canonical as canon
 from formulations.canonical import Canonical
-from formulations.grids import batch, divided, quotients
+from formulations.grids import batch, divided
 from formulations.grids.batch import Batch
 from formulations.problem import Problem
 from scenarios.question import Question
@@ -31,15 +30,12 @@ from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.programs.tree import LOOSE
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.why import Why, any_of, of_each
-from solvers.patterns import groups
 
 Allowed = Mapping[int, Array | None]
 Box = tuple[Array, Array, Allowed]
 """Ends, and what discrete variables may be."""
 AT_OPEN_END = 1e-6
 """In logs: what is this near to an end of its box may be held by it."""
-NODES_BEFORE_DIVISION = 40
-"""Nodes of a point after which its ratio is looked at."""
 FEASIBLE_VALUE_GAP = LOOSE / 2
 """In logs of the feasible value: what is named is what a design has, and at most so much less might do, too. Half of
 what a search of many nodes is content with, so that such a one ends, too."""
@@ -180,18 +176,7 @@ def _box(b: Batch, points: Indices, own: int, *, any_value: bool) -> Box:
 
 
 def _least_in_box(c: Canonical, box: Box, solve: Solver) -> tuple[Codes, Array, Array]:
-    """Status, the least log goal and a design of every point in a box; infinite where none is known.
-
-    Where many nodes are open after a while the goal hardly depends on the design; what divides without a remainder is
-    then taken out of its ratio, which needs one more variable, and fewer nodes.
-    """
+    """Status, the least log goal and a design of every point in a box; infinite where none is known."""
     c = replace(c, low=box[0], high=box[1], allowed=box[2])
-    r = branch.search(c, solve, value_only=True, most=NODES_BEFORE_DIVISION, gap=FEASIBLE_VALUE_GAP)
-    status, value, y = r.status, r.value, r.y
-    some = np.flatnonzero((status == gp.FAILED) & (r.alone is None))
-    for which, _ in groups(quotients.taken(divided.take(c, some))) if some.size else ():
-        places, own = some[which], divided.take(c, some[which])
-        r = branch.search(quotients.apart(own), solve, value_only=True, gap=FEASIBLE_VALUE_GAP)
-        y[places], status[places] = r.y[:, : len(c.names)], r.status
-        value[places] = np.where(np.isnan(r.y[:, 0]), np.inf, canon.values(own, y[places])[:, 0])
-    return status, value, y
+    r = branch.dividing(c, solve, value_only=True, gap=FEASIBLE_VALUE_GAP)
+    return r.status, r.value, r.y

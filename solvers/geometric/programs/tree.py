@@ -108,7 +108,8 @@ class Wanted:
     ``any_design``: the first design ends the search, whatever its value. ``reach``: how far the designs reach that are
     as good as the best. ``fewest_calls``: designs are sought in the same calls as bounds, which takes fewer calls and
     more programs; otherwise before a node is cut. ``reached``: what is found beside this search (of one point).
-    ``at_once``: nodes of a point in a round, the most promising first.
+    ``at_once``: nodes of a point in a round, the most promising first. ``few``: after so many nodes a point ends where
+    its gap is ``wide``.
     """
 
     gap: float
@@ -118,6 +119,8 @@ class Wanted:
     fewest_calls: bool = False
     reached: Reached | None = None
     at_once: int = NODES_IN_A_ROUND
+    few: int = 1 << 30
+    wide: float = 0.0
 
 
 @dataclass(slots=True)
@@ -202,7 +205,10 @@ def _front(s: _State, nodes: Nodes) -> tuple[Nodes, Nodes]:
     order = np.lexsort((nodes.bound, nodes.point))
     nodes = nodes.take(order)
     place = np.arange(order.size) - np.searchsorted(nodes.point, nodes.point)
-    first = (place < s.wanted.at_once) & (s.nodes[nodes.point] < s.wanted.most)
+    least = np.full(s.value.size, np.inf)
+    least[nodes.point[place == 0]] = nodes.bound[place == 0]
+    most = np.where(s.value > least + s.wanted.wide, min(s.wanted.few, s.wanted.most), s.wanted.most)
+    first = (place < s.wanted.at_once) & (s.nodes < most)[nodes.point]
     np.add.at(s.nodes, nodes.point[first], 1)
     # the kernel solves slices, each as long as its longest: nodes of one rank take about as many iterations
     ranked = np.flatnonzero(first)[np.argsort(place[first], kind="stable")]
