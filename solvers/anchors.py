@@ -159,10 +159,12 @@ def _with_moving_limits(at: Anchored, solution: Solution) -> Solution:
 
     Where the answer next changes is told of the limits that move only: of others it was found with these in place.
     """
+    if not at.optima or solution.objective is None:
+        return solution
     limits, labels, names = dict(solution.limits), list(solution.limits), list(solution.parameters)
     names += [n for best in at.optima.values() for n in best.parameters if n not in names]
     worth, parameters = _rates_of_limits(solution, labels), _rates_of_numbers(solution, names)
-    for tied, best in at.optima.items() if limits else ():
+    for tied, best in at.optima.items():
         moving = worth.at([labels.index(tied)])
         worth = through(worth, moving, _rates_of_limits(best, labels), relaxed=True)
         parameters = through(parameters, moving, _rates_of_numbers(best, names), relaxed=False)
@@ -170,8 +172,8 @@ def _with_moving_limits(at: Anchored, solution: Solution) -> Solution:
         told = dataclasses.replace(
             limits[name], elasticity=None if math.isnan(rate) else rate, one_sided=apart
         )
-        still = name in at.optima or not at.optima
-        limits[name] = told if still else dataclasses.replace(told, next_change=None, next_objective=None)
+        moves = name in at.optima
+        limits[name] = told if moves else dataclasses.replace(told, next_change=None, next_objective=None)
     felt = {n: v for n, v in zip(names, parameters.value.tolist(), strict=True) if abs(v) > LEAST_SENSITIVITY}
     one_sided = tuple(
         n for n, apart in zip(names, parameters.apart.tolist(), strict=True) if apart and n in felt

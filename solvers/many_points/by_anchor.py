@@ -20,9 +20,7 @@ from formulations import handover
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region
 from results.dataset import STATUS_CODES, Arrays, Layout, layout, only
-from results.explained_layout import PARAMETER
 from results.solution import Status
-from results.variables import LIMIT
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import anchors
@@ -32,10 +30,8 @@ NO_OPTIMUM = "a limit is within a share of an optimum that is not found"
 BOTH = "a limit within a share of an optimum that has an end of its own, too"
 OF_ANCHORS = frozenset({"objective", "bound", "gap", "status", "binding", "would_do"})
 """What is kept of the optima that limits are tied to."""
-RATES = {"elasticity": LIMIT, "sensitivity": PARAMETER}
-"""What else is kept of them where it is kept of the answers, and along what."""
-APART = "{}_one_sided"
-NO_RATE = -1
+RATE = "elasticity"
+"""What else is kept of them where it is kept of the answers."""
 BLOCKS_KNOWN = 8
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 
@@ -133,8 +129,7 @@ class ByAnchor:
 
     def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Bools]:
         """Answer a block."""
-        rates = {n for what in RATES for n in (what, APART.format(what))}
-        kept = OF_ANCHORS | (rates & {v.name for v in plan.variables})
+        kept = OF_ANCHORS | ({RATE} & {v.name for v in plan.variables})
         found = self.tied.found(region, kept)
         arrays, left = self.last.solve(plan, region)
         _put_rates(arrays, plan, {n: (a, only(self.tied.every[n].plan, kept)) for n, (a, _) in found.items()})
@@ -148,33 +143,24 @@ class ByAnchor:
 
 
 def _put_rates(arrays: Arrays, plan: Layout, optima: Mapping[str, tuple[Arrays, Layout]]) -> None:
-    """Add what goes through limits that move with their optima; these by the limits' names, with their layouts."""
-    for what in (name for name in RATES if name in arrays):
-        labels = plan.labels[RATES[what]]
-        worth = _rates(arrays, plan, what, labels)
-        for name, (found, kept) in optima.items():
-            moving = _rates(arrays, plan, "elasticity", [name])
-            optimum = _rates(found, kept, what, labels)
-            worth = anchors.through(worth, moving, optimum, relaxed=what == "elasticity")
-        arrays[what][...] = worth.value
-        if APART.format(what) in arrays:
-            arrays[APART.format(what)][...] = np.where(np.isnan(worth.value), NO_RATE, worth.apart)
+    """Add to what limits are worth what goes through those that move with their optima; these by the limits' names.
+
+    Whether a rate holds one way only is kept at full depth, at which points are answered by themselves.
+    """
+    if RATE not in arrays:
+        return
+    worth = _rates(arrays, plan, plan.limits)
+    for name, (found, kept) in optima.items():
+        moving = worth.at([plan.limits.index(name)])
+        worth = anchors.through(worth, moving, _rates(found, kept, plan.limits), relaxed=True)
+    arrays[RATE][...] = worth.value
 
 
-def _rates(arrays: Arrays, plan: Layout, what: str, labels: Sequence[str]) -> anchors.Rates:
-    """Return what is kept of rates of these names, 0 of limits that are not there and of numbers that are not felt."""
-    own = plan.labels.get(RATES[what], ())
-    shape = (*arrays["status"].shape, len(labels))
-    value, apart = np.zeros(shape), np.zeros(shape, bool)
-    for i, label in enumerate(labels):
-        if label in own:
-            value[..., i] = arrays[what][..., own.index(label)]
-            if APART.format(what) in arrays:
-                apart[..., i] = arrays[APART.format(what)][..., own.index(label)] == 1
-    if what == "sensitivity":
-        known = np.isfinite(arrays["elasticity"]).any(-1, keepdims=True)
-        value = np.where(np.isnan(value) & known, 0.0, value)
-    return anchors.Rates(value, apart)
+def _rates(arrays: Arrays, plan: Layout, labels: Sequence[str]) -> anchors.Rates:
+    """Return what is kept of rates of limits, 0 of those that are not there."""
+    shape = arrays["status"].shape
+    value = [arrays[RATE][..., plan.limits.index(n)] if n in plan.limits else np.zeros(shape) for n in labels]
+    return anchors.Rates(np.stack(value, axis=-1), np.zeros((*shape, len(labels)), bool))
 
 
 def _put_conflicts(arrays: Arrays, plan: Layout, own: Arrays, kept: Layout, none: Bools) -> None:
@@ -208,7 +194,7 @@ def chosen(grid: Grid, choose: Callable[[Grid], Choice]) -> Choice:
         path = choices[-1].path
         if path is None:
             return choices[-1]
-        found[name] = Anchor(path, layout(alone, full=True))
+        found[name] = Anchor(path, layout(alone))
     optima = Anchors(found)
     first = tuple(slice(0, 1) for _ in grid.shape)
     start = {name: float(optima.optima(name, first).flat[0]) for name in found}

@@ -138,11 +138,13 @@ def test_sensitivities_go_through_the_optimum_that_a_limit_moves_with():
     assert found.limits["time"].elasticity == pytest.approx(1.0, abs=1e-5)
     assert found.limits["power"].elasticity == pytest.approx(-1.0, abs=1e-5)
     assert all(abs(found.parameters.get(n, 0.0)) < 1e-5 for n in QUESTION["given"])
-    sweep = {"bodies": {"path": "given.bodies", "values": [1e6, 2e6]}}
-    for depth in ("limits", "full"):
+    # so many points go together at the usual depth, and one by one at full depth
+    sweep = {"bodies": {"path": "given.bodies", "values": np.linspace(1e6, 2e6, 16).tolist()}}
+    for depth, way in (("limits", "first the optima"), ("full", "each point")):
         swept = dse.sweep(
             dse.load({**QUESTION, "limits": limits, "sweep": sweep}), progress=False, depth=depth
         )
+        assert swept.attrs["method"].startswith(way)
         assert swept.attrs["left_over"] == "{}"
         worth = dict(zip(swept.limit.values.tolist(), swept.elasticity.values.T, strict=True))
         assert worth["time"] == pytest.approx(1.0, abs=1e-5)
