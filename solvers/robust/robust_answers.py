@@ -278,7 +278,7 @@ def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: 
         slack,
         share > 0,
         elasticity,
-        one_sided and bool(elasticity),
+        one_sided and share > 0,
         share=share,
     )
 

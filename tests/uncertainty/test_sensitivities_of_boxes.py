@@ -71,3 +71,24 @@ def test_whole_numbers_have_none_and_the_answer_says_so() -> None:
     found = solved({"minimize": "time", "measure": "mean"}, limits, decide=decide)
     assert found.limits["power"].elasticity is None
     assert "no sensitivities: whole numbers and listed values change by jumps" in found.certificate
+
+
+def test_a_limit_that_is_worth_nothing_relaxed_and_something_tightened_is_told_one_way() -> None:
+    question: dict[str, Any] = {
+        "model": "matmul",
+        "machine": "h100-sxm-bf16",
+        "given": {"order": 35000},
+        "uncertain": {
+            "machine.energy_per_word": {"values": ["335.9375 pJ/word", "378.024 pJ/word"]},
+            "sampling": {"samples": 64},
+        },
+        "decide": {"processors": {"min": 1, "max": 1024}, "memory": {"max": "64 GiB"}},
+        "objective": {"minimize": "energy", "measure": "mean"},
+    }
+    found = dse.solve(dse.load(question))
+    limit = found.limits["processors.min"]
+    assert limit.binding
+    assert limit.elasticity == pytest.approx(0, abs=1e-6)
+    assert limit.one_sided
+    tightened = {"processors": {"min": 1.01, "max": 1024}, "memory": {"max": "64 GiB"}}
+    assert dse.solve(dse.load({**question, "decide": tightened})).objective > found.objective * (1 + 1e-4)
