@@ -13,8 +13,9 @@ everywhere, equal to it at the design it was made at.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,6 +37,8 @@ Held = TypeVar("Held", Goal, Row)
 Point = Mapping[str, Any]
 MOST_APART = 256
 """Worlds that are run one by one where they do not have the same terms."""
+MOST_ARGUMENTS = 16
+"""Posynomials that a limit with maxima is the largest of, at most: each is a row of its own where limits may fail."""
 GAINS = "a maximum from which something gains"
 RATIOS = "the mean of a ratio of sums over the samples"
 SUM = "the larger of two quotients by sums"
@@ -234,6 +237,37 @@ def without_maxima(p: Posynomial, power_of: Callable[[str, float], Posynomial]) 
 def has_maxima(p: Posynomial) -> bool:
     """Tell whether a posynomial holds a maximum."""
     return any(is_maximum(v) for key in p.terms for v, _ in key)
+
+
+def largest_of(asked: Posed, p: Posynomial) -> list[Posynomial]:
+    """Return the posynomials without maxima that a posynomial is the largest of: one for each choice of arguments.
+
+    Raises NotPosynomial where they are more than MOST_ARGUMENTS, or a maximum stands under a power of its own.
+    """
+    found = [p]
+    while any(map(has_maxima, found)):
+        found = [one for some in found for one in _of_each_argument(asked, some)]
+        if len(found) > MOST_ARGUMENTS:
+            raise NotPosynomial(f"maxima of more than {MOST_ARGUMENTS} arguments together")
+    return found
+
+
+def _of_each_argument(asked: Posed, p: Posynomial) -> Iterator[Posynomial]:
+    """Put each argument of one maximum of a posynomial in the place of that maximum."""
+    named = next((v for key in p.terms for v, _ in key if is_maximum(v)), None)
+    if named is None:
+        yield p
+        return
+    for argument in asked.taken[named]:
+        yield without_maxima(p, partial(_power_of_one, named, argument.numerator))
+
+
+def _power_of_one(named: str, argument: Posynomial, name: str, power: float) -> Posynomial:
+    """Return the power of an argument, or of another maximum than that which it is one of."""
+    found = own_power(argument if name == named else Posynomial({((name, 1.0),): 1.0}), power)
+    if found is None or power < 0:
+        raise NotPosynomial("a power of a sum in a maximum")
+    return found
 
 
 def own_power(p: Posynomial, power: float) -> Posynomial | None:

@@ -105,3 +105,38 @@ def test_points_whose_least_factor_is_near_1_are_told_together():
         assert words[int(swept["status"].values[k])] == alone.status.value
         if alone.objective is not None:
             assert swept["objective"].values[k] == pytest.approx(alone.objective, rel=1e-8)
+
+
+OVERLAP: dict[str, Any] = {
+    "machine": {"base": "balanced", "memory_capacity": "20 kword"},
+    "overlap": True,
+    "kernels": [
+        {"name": "forces", "model": "nbody", "given": {"bodies": 2e5, "flops_per_pair": 10}},
+        {"name": "product", "model": "matmul", "given": {"order": 4000}},
+    ],
+    "decide": {"processors": {"max": 65536}, "forces.memory": {}, "product.memory": {}},
+    "objective": {"minimize": "processors"},
+    "limits": {"time": {"max": "50 ms", "probability": 0.9, "confidence": 0}},
+    "uncertain": {
+        "forces.bodies": {"loguniform": [1e5, 4e5]},
+        "product.order": {"loguniform": [3e3, 9e3]},
+        "sampling": {"samples": 64, "seed": 1},
+    },
+}
+
+
+def test_a_limit_that_is_the_largest_of_some_is_proved_by_programs(monkeypatch: pytest.MonkeyPatch):
+    """Two codes at the same time: the time is that of the slower, which differs between samples."""
+    found, worlds = answered(OVERLAP)
+    assert found.status is Status.OPTIMAL
+    assert "nodes of geometric programs" in found.certificate
+    at = judged(worlds, found.variables)
+    longer = np.asarray(at.metrics["product.time"]) > np.asarray(at.metrics["forces.time"])
+    late = at.ratios[next(k for k in at.ratios if k.name == "time")] > 1 + 1e-8
+    assert np.count_nonzero(late) == 6
+    assert 0 < np.count_nonzero(longer) < longer.size
+    monkeypatch.setattr(chances, "_by_programs", lambda wanted: None)
+    other, _ = answered(OVERLAP)
+    assert "boxes" in other.certificate
+    assert other.objective == pytest.approx(found.objective, rel=1e-6)
+    assert max(found.bound, other.bound) <= min(found.objective, other.objective) * (1 + 1e-9)

@@ -287,20 +287,20 @@ class _Programs:
 def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: float = np.inf) -> _Programs:
     asked, goal, shape = master.asked, master.exact, (master.count, master.asked.worlds.size)
     pairs = [(ONE, ONE) if goal is None else (along(goal.numerator), along(goal.denominator))]
-    pairs += [(r.numerator, r.denominator) for r in asked.rows]
+    # a limit that is the largest of some holds where each of them does
+    rows = [replace(r, numerator=p) for r in asked.rows for p in robust.largest_of(asked, r.numerator)]
+    pairs += [(r.numerator, r.denominator) for r in rows]
     caps = [(cap.key, robust_caps.exact(asked, cap)) for cap in asked.worlds.caps]
     pairs += [(mean, ONE) for _, mean in caps if mean is not None]
     # no proof may rest on an end that only a search has
     box = canon.boxes(asked.variables, shape[:1], far=True)
     names = tuple(v.name for v in asked.variables)
-    keys = (*(r.key for r in asked.rows), *(key for key, _ in caps))
+    keys = (*(r.key for r in rows), *(key for key, _ in caps))
     c = canon.arrays(names, pairs, keys, *box, shape)
     fixed = [
-        k
-        for k, r in enumerate(asked.rows, 1)
-        if robust.certain(r.numerator) and robust.certain(r.denominator)
+        k for k, r in enumerate(rows, 1) if robust.certain(r.numerator) and robust.certain(r.denominator)
     ]
-    fixed += range(len(asked.rows) + 1, len(keys) + 1)
+    fixed += range(len(rows) + 1, len(keys) + 1)
     groups = [(n.may_fail, [k for k, key in enumerate(keys, 1) if key.name in n.names]) for n in chances]
     together = {k for _, rows in groups for k in rows}
     groups += [(0, [k]) for k in range(1, len(keys) + 1) if k not in together and k not in fixed]

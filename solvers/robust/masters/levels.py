@@ -48,15 +48,17 @@ def stated(asked: Posed, measure: Measured, chances: Sequence[Chance]) -> tuple[
 
 
 def takes(master: Master, chances: Sequence[Chance]) -> bool:
-    """Whether what may fail is told here: limits in one promise each, posynomials without maxima, no cuts."""
+    """Whether what may fail is told here: limits in one promise each, posynomials or the largest of some, no cuts.
+
+    Raises NotPosynomial where a limit is the largest of too many.
+    """
     asked, names = master.asked, [n for c in chances for n in c.names]
-    pairs = [(r.numerator, r.denominator) for r in asked.rows]
     return not chances or (
         not master.takes_cuts
         and _are_rows(master)
         and asked.worlds.counted is None
         and len(set(names)) == len(names)
-        and all(bottom.is_monomial and not robust.has_maxima(top) for top, bottom in pairs)
+        and all(r.denominator.is_monomial and robust.largest_of(asked, r.numerator) for r in asked.rows)
     )
 
 
