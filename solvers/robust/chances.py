@@ -8,6 +8,7 @@ share.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ from solvers.geometric.kernel import gp
 from solvers.mechanisms import conflicts
 from solvers.outcome import Outcome
 from solvers.robust.boxes import robust_boxes
-from solvers.robust.masters import at_points, failing, levels, robust_geometric
+from solvers.robust.masters import at_points, failing, levels, program_chances, robust_geometric
 from solvers.robust.masters.master import EASED
 from solvers.robust.masters.robust_geometric import Found
 
@@ -167,13 +168,14 @@ def _count_of_values(question: Question, d: Decision) -> int:
 def found(wanted: Wanted, *, tied: bool) -> Found:
     """Find the best design where limits may fail or a quantile is asked for; ``tied``: settle ties.
 
-    By branch and bound over geometric programs where limits are these, else over boxes of designs.
-    Raises Undecided where equations are not for boxes.
+    By a mixed-integer program where limits are affine, by branch and bound over geometric programs where they are
+    these, else over boxes of designs. Raises Undecided where equations are not for boxes.
     """
-    try:
+    best = None
+    with contextlib.suppress(NotPosynomial, CannotTake):
+        if is_linear(wanted.worlds.nominal):
+            return program_chances.found(wanted, tied=tied)
         best = None if wanted.eased else _by_programs(wanted)
-    except (NotPosynomial, CannotTake):
-        best = None
     try:
         best = best or robust_boxes.minimise(wanted)
     except (NotPosynomial, CannotTake) as refusal:

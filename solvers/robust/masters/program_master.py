@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from dse.system.arrays import Array
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Entry
 from formulations.row_keys import RowKey
@@ -51,10 +51,15 @@ class Measured:
 
 
 class Master:
-    """The program that grows; its last column but the constant is the measure."""
+    """The program that grows; its last column but the constant is the measure.
 
-    def __init__(self, asked: Posed, kept: frozenset[str] | None) -> None:
-        self.posed, self.first = asked, asked.parts[0]
+    ``left_out``: of each limit, by name, the worlds (N,) in which it need not hold.
+    """
+
+    def __init__(
+        self, asked: Posed, kept: frozenset[str] | None, left_out: Mapping[str, Bools] | None = None
+    ) -> None:
+        self.posed, self.first, self.left_out = asked, asked.parts[0], left_out or {}
         caps = [c for c in asked.worlds.caps if kept is None or c.name in kept]
         self.caps: dict[RowKey, Cap] = {c.key: c for c in caps}
         own = {c.key for c in asked.worlds.caps}
@@ -88,34 +93,37 @@ class Master:
         """What comes of shared columns in every world, in plain floats."""
         return judged(self.posed.worlds, self.design(u))
 
+    def first_numbers(self) -> Numbers:
+        """The rows of shared columns alone, the same in every world."""
+        return Numbers(self.first.base, self.first.equal, self.low, self.high, self.integer)
+
     def numbers(self) -> Numbers:
         """The rows so far over the shared columns, without the measure."""
-        rows = np.concatenate([self.first.base, *(r[None] for r in self.rows)])
-        equal = np.concatenate([self.first.equal, np.zeros(len(self.rows), bool)])
-        return Numbers(rows, equal, self.low, self.high, self.integer)
+        return self.first_numbers().with_rows(*self.rows)
 
     def solve(self) -> Result:
         """Minimise the largest of the cuts over the rows so far."""
-        ends = [self._ends(c) for c in self.cuts] or [(0.0, 0.0)]
+        ends = [self.ends(c) for c in self.cuts] or [(0.0, 0.0)]
         low, high = min(e[0] for e in ends), max(e[1] for e in ends)
         return self.least_above(self.numbers(), self.cuts, low - 1e-6 * max(abs(low), 1e-300), high)
 
     def least_above(self, held: Numbers, rows: Sequence[Array], low: float, high: float) -> Result:
         """Minimise one more column, between two ends, that is at least each of some rows, where others hold."""
-        size = self.low.size
+        size = held.low.size
         above = np.array([np.insert(r, size, -1.0) for r in rows]).reshape(-1, size + 2)
         n = Numbers(
             np.concatenate([np.insert(held.rows, size, 0.0, axis=1), above]),
             np.concatenate([held.equal, np.zeros(len(above), bool)]),
-            np.append(self.low, low),
-            np.append(self.high, high),
-            np.append(self.integer, False),
+            np.append(held.low, low),
+            np.append(held.high, high),
+            np.append(held.integer, False),
         )
         cost = np.zeros(size + 2)
         cost[size] = 1.0
         return highs.minimise(n, cost)
 
-    def _ends(self, cut: Array) -> tuple[float, float]:
+    def ends(self, cut: Array) -> tuple[float, float]:
+        """What an affine function of the shared columns is at least and at most, without regard to limits."""
         a = cut[:-1]
         with np.errstate(invalid="ignore"):
             sides = np.nan_to_num(np.stack([a * self.low, a * self.high]), nan=0.0)
@@ -139,9 +147,9 @@ class Master:
             grown = self.add(u, self.judged(u).ratios)
             for h in held:
                 row = h.cut(u)
-                grown |= float(row @ u) > TIE * abs(h.end) and _new(self.rows, row)
+                grown |= float(row @ u) > TIE * abs(h.end) and new(self.rows, row)
             value = 0.0 if goal is None else goal.value(u)
-            fresh = goal is not None and _new(self.cuts, goal.cut(u))
+            fresh = goal is not None and new(self.cuts, goal.cut(u))
             if not grown and (not fresh or value - found.bound <= close * abs(value)):
                 return found, u
         return found, None
@@ -152,18 +160,19 @@ class Master:
         for key in self.names:
             cut = self.posed.limit(key, u)
             level = cut @ u if ratios is None else np.nan_to_num(ratios[key], nan=np.inf)
+            level = np.where(self.left_out.get(key.name, False), -np.inf, level)
             i = int(level.argmax())
-            broken = ratios is None or not level[i] <= 1 + WORLD_BROKEN
-            if broken and _new(self.rows, cut[i]):
+            broken = level[i] > -np.inf and (ratios is None or not level[i] <= 1 + WORLD_BROKEN)
+            if broken and new(self.rows, cut[i]):
                 self.held.add((key, i))
                 grown = True
         for key, cap in self.caps.items():
             if ratios is None or not ratios[key][0] <= 1 + WORLD_BROKEN:
-                grown |= _new(self.rows, Measured(partial(self.posed.limit, key), cap.measure).cut(u))
+                grown |= new(self.rows, Measured(partial(self.posed.limit, key), cap.measure).cut(u))
         return grown
 
 
-def _new(rows: list[Array], row: Array) -> bool:
+def new(rows: list[Array], row: Array) -> bool:
     """Append a row unless it is there; tell whether it was new."""
     fresh = not any(np.array_equal(row, r) for r in rows)
     rows += [row] if fresh else []

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
+from dse.system.arrays import Array
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, SLACK
 from formulations.uncertainty.measures import Weighing
@@ -40,6 +42,8 @@ from solvers.robust.masters.robust_geometric import (
 STEP, FELT = 1e-4, 1e-3
 """A limit is relaxed by STEP to see what it is worth; what lies below FELT percent per percent is rounding."""
 SOLVER = "HiGHS and cuts over samples"
+LEVEL = ""
+"""What worlds are left out of where the objective may be worse than its measure."""
 
 
 def minimise(
@@ -47,18 +51,23 @@ def minimise(
     measure: Weighing,
     *,
     kept: frozenset[str] | None = None,
+    left_out: Mapping[str, frozenset[int]] | None = None,
     weigh: bool = True,
     tied: bool = True,
 ) -> Found:
     """Find the design whose objective has the least measure, with every limit held in every world.
 
-    ``weigh``: tell what the limits are worth, where nothing is whole. ``tied``: settle ties by the question's rule.
+    ``left_out``: of each limit, by name, the worlds in which it need not hold; by LEVEL those that the measure is not
+    over. ``weigh``: tell what the limits are worth, where nothing is whole. ``tied``: settle ties by the question's
+    rule.
 
     Raises NotPosynomial where the worlds are not programs of this kind, with the reason.
     """
     asked = posed(worlds)
-    master, sign = Master(asked, kept), asked.program.sign
-    goal = Measured(asked.losses, measure) if asked.goal else None
+    out = {n: np.isin(np.arange(worlds.size), list(some)) for n, some in (left_out or {}).items()}
+    counts = ~out.pop(LEVEL, np.zeros(worlds.size, bool))[: worlds.measured]
+    master, sign = Master(asked, kept, out), asked.program.sign
+    goal = Measured(lambda u: asked.losses(u)[counts], measure) if asked.goal else None
     u = master.start()
     master.add(u)
     if goal is not None:
@@ -67,7 +76,7 @@ def minimise(
     if best is None:
         return _found_of_empty_master(found, master, worlds)
     needed, cuts = needed_worlds(master.held), len(master.cuts)
-    x = master.design(robust_program_ties.settled(master, measure, best) if tied else best)
+    x = master.design(robust_program_ties.settled(master, goal, best) if tied else best)
     if goal is None:
         return Found(Outcome(Status.FEASIBLE, x, None, "a design that meets all limits", SOLVER))
     bound = sign * min(found.bound, goal.value(best))
@@ -76,12 +85,13 @@ def minimise(
     proved = Found(outcome, needed=needed, cuts=cuts, unweighed=DISCRETE)
     if not weigh or master.integer.any():
         return proved
-    elasticities = _limit_elasticities(worlds, measure, kept, judged(worlds, x), bound)
+    again = partial(minimise, measure=measure, kept=kept, left_out=left_out, weigh=False, tied=False)
+    elasticities = _limit_elasticities(worlds, again, judged(worlds, x), bound)
     return dataclasses.replace(proved, elasticities=elasticities, unweighed=robust_geometric.UNKNOWN)
 
 
 def _limit_elasticities(
-    worlds: Worlds, measure: Weighing, kept: frozenset[str] | None, at: Judged, now: float
+    worlds: Worlds, again: Callable[[Worlds], Found], at: Judged, now: float
 ) -> dict[RowKey, Elasticity]:
     """Percent of the measure per percent of each limit of the user's that binds, for relaxing it.
 
@@ -93,8 +103,7 @@ def _limit_elasticities(
     for key, ratio in at.ratios.items():
         if key.name not in own or not (np.abs(1.0 - ratio) <= BINDS).any():
             continue
-        eased_worlds = worlds.changed(partial(_eased, key))
-        eased = minimise(eased_worlds, measure, kept=kept, weigh=False, tied=False).outcome.bound
+        eased = again(worlds.changed(partial(_eased, key))).outcome.bound
         if eased is None or not now * eased > 0:
             return {}
         rate = math.log(eased / now) / math.log1p(STEP)
@@ -108,7 +117,7 @@ def _eased(key: RowKey, question: Question) -> Question:
 
 def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Found:
     """What a master without a design says of the question; infeasible only where a bound proves it."""
-    if found.end is End.INFEASIBLE and _least_miss(master) > SLACK:
+    if found.end is End.INFEASIBLE and least_miss(master, master.first_numbers(), master.rows) > SLACK:
         text = f"no design meets all limits in {some_worlds(worlds, {i for _, i in master.held})}"
         text += ", by the bound of a program of its own"
         outcome = Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
@@ -122,9 +131,8 @@ def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Fou
     return Found(Outcome(Status.ERROR, solver=SOLVER, message="HiGHS found no answer that a bound proves"))
 
 
-def _least_miss(master: Master) -> float:
-    """The least by which all limits can be missed, each measured by the size of its numbers: 0 where a design is."""
-    most = np.where(np.isfinite(master.high), np.maximum(np.abs(master.high), 1.0), 1.0)
-    missed = [r / (float(np.abs(r[:-1]) @ most) or 1.0) for r in master.rows]
-    base = Numbers(master.first.base, master.first.equal, master.low, master.high, master.integer)
+def least_miss(master: Master, base: Numbers, rows: Sequence[Array]) -> float:
+    """The least by which rows can be missed, each measured by the size of its numbers: 0 where a design is."""
+    most = np.where(np.isfinite(base.high), np.maximum(np.abs(base.high), 1.0), 1.0)
+    missed = [r / (float(np.abs(r[:-1]) @ most) or 1.0) for r in rows]
     return master.least_above(base, missed, 0.0, 1e6).bound

@@ -12,20 +12,20 @@ from dataclasses import replace
 
 from dse.system.arrays import Array
 from formulations.tolerances import TIE
-from formulations.uncertainty.measures import MEAN, Weighing
+from formulations.uncertainty.measures import MEAN
 from formulations.uncertainty.robust_program import Posed, ties
 from solvers.designs import as_good_as
 from solvers.linear import milp_ties
 from solvers.robust.masters.program_master import Cuts, Master, Measured
 
 
-def settled(master: Master, measure: Weighing, u: Array) -> Array:
+def settled(master: Master, goal: Measured | None, u: Array) -> Array:
     """Return the design that the rule of ties takes of those as good as ``u``; the master's rows are used up.
 
     A step that no program can take is left out.
     """
     asked = master.posed
-    held = [_no_worse(Measured(asked.losses, measure), u)] if asked.goal else []
+    held = [] if goal is None else [_no_worse(goal, u)]
     # what bounded the measure so far bounds it still
     master.rows += [_ended(c, h.end) for c in master.cuts for h in held]
     for of in _steps(asked):
