@@ -155,12 +155,13 @@ class Search:
         return grown
 
     def _write(self, g: int, i: int, row: Array, *, of_level: bool) -> bool:
-        if any(np.array_equal(row, r) for r, *_ in self.rows):
+        k = self.fails.get((g, i), len(self.fails))
+        if any(k == of and np.array_equal(row, r) for r, of, *_ in self.rows):
             return False
         most = -highs.minimise(self.master.numbers().relaxed(), -row).bound - of_level * self.level[0]
         if not np.isfinite(most):
             raise CannotTake("a limit that may fail and has no end")
-        k = self.fails.setdefault((g, i), len(self.fails))
+        self.fails[g, i] = k
         self.rows.append((row, k, most * (1.0 + 1e-9), of_level))
         return True
 

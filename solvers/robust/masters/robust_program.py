@@ -24,8 +24,8 @@ from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
 from scenarios.question import Question
 from solvers.judgement import relaxed
-from solvers.linear import programs
-from solvers.linear.linear_program import End, Numbers, Result
+from solvers.linear import highs, programs
+from solvers.linear.linear_program import End, Numbers, Result, constant_column
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import Outcome
 from solvers.robust.masters import robust_geometric, robust_program_ties
@@ -132,7 +132,20 @@ def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Fou
 
 
 def least_miss(master: Master, base: Numbers, rows: Sequence[Array]) -> float:
-    """The least by which rows can be missed, each measured by the size of its numbers: 0 where a design is."""
-    most = np.where(np.isfinite(base.high), np.maximum(np.abs(base.high), 1.0), 1.0)
-    missed = [r / (float(np.abs(r[:-1]) @ most) or 1.0) for r in rows]
+    """The least by which rows can be missed, each measured by the size of its numbers: 0 where a design is.
+
+    How large these are follows from the ends of what is decided, where rows that give a little leave some.
+    """
+    size = _sizes(rows, base.high)
+    eased = [r - SLACK * s * constant_column(r.size) for r, s in zip(rows, size, strict=True)]
+    loose = base.with_rows(*eased).relaxed()
+    columns = -np.eye(base.high.size, base.high.size + 1)
+    ends = np.array([-highs.minimise(loose, column).bound for column in columns])
+    size = _sizes(rows, np.minimum(base.high, np.where(np.isnan(ends), np.inf, ends)))
+    missed = [r / s for r, s in zip(rows, size, strict=True)]
     return master.least_above(base, missed, 0.0, 1e6).bound
+
+
+def _sizes(rows: Sequence[Array], high: Array) -> list[float]:
+    most = np.where(np.isfinite(high), np.maximum(np.abs(high), 1.0), 1.0)
+    return [float(np.abs(r[:-1]) @ most) or 1.0 for r in rows]

@@ -1,0 +1,124 @@
+"""Limits that may fail, and quantiles, of programs of shares and counts: beside enumeration and every set of samples."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from chance_questions import answered, world_of
+
+import dse
+from formulations.uncertainty.measures import MEAN, Quantile, cvar
+from formulations.uncertainty.wanted import Chance, Wanted, reached
+from formulations.uncertainty.worlds import of_values
+from results.solution import Status
+from scenarios.questions import question
+from solvers.robust.masters import program_chances, robust_program
+
+BLOCKS: dict[str, Any] = {
+    "model": "blocks",
+    "machine": {"card": "gtx680-choi2014", "board": "arndale-gpu-choi2014", "phone": "pandaboard-choi2014"},
+    "given": {"flops": "1 Pflop", "intensity": 4},
+    "objective": {"maximize": "performance"},
+    "limits": {"block_power": {"max": "600 W", "probability": 0.8, "confidence": 0}},
+    "uncertain": {
+        "machine.card.usable_power": {"lognormal": ["145 W", 1.2]},
+        "machine.board.usable_power": {"lognormal": ["4 W", 1.4]},
+        "machine.phone.time_per_byte": {"lognormal": ["0.4 ns/byte", 1.5]},
+        "sampling": {"samples": 64, "seed": 1},
+    },
+}
+GOALS = {
+    "mean": ({"measure": "mean"}, MEAN),
+    "tail": ({"cvar": 0.75}, cvar(0.75)),
+    "quantile": ({"quantile": 0.9}, Quantile(0.9)),
+}
+
+
+@pytest.mark.parametrize("measure", GOALS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_counts_are_those_of_enumeration(measure: str, seed: int) -> None:
+    words, weighing = GOALS[measure]
+    data = {
+        **BLOCKS,
+        "objective": {"maximize": "performance", **words},
+        "uncertain": {**BLOCKS["uncertain"], "sampling": {"samples": 64, "seed": seed}},
+    }
+    found, worlds = answered(data)
+    assert found.status is Status.OPTIMAL
+    assert "of the samples that fail" in found.certificate
+    counts = [np.arange(n, dtype=float) for n in (9, 150, 12)]
+    decided = [d.name for d in worlds.nominal.decide]
+    grid = np.meshgrid(*counts, indexing="ij")
+    at = reached(
+        Wanted(worlds, weighing, (Chance(("block_power",), 12),)),
+        {n: g.ravel() for n, g in zip(decided, grid, strict=True)},
+    )
+    holds = at.over() <= 1e-8
+    assert found.objective == pytest.approx(at.goal[holds].max(), rel=1e-9)
+    assert found.bound >= found.objective * (1 - 1e-12)
+
+
+SHARES: dict[str, Any] = {
+    "model": "partition",
+    "machine": {"cpu": "i7-2600k-tang2017", "gpu": "gtx-titan-tang2017"},
+    "given": {
+        "regions": [
+            {"name": "map", "flops": "40 Gflop", "bytes": "12 GB"},
+            {"name": "plan", "flops": "120 Gflop", "bytes": "4 GB"},
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_shares_are_those_of_the_best_set_of_samples(number: int) -> None:
+    """Seven samples of four numbers, of which two may be late: every pair of them is left out in turn."""
+    limits = {"time": {"max": "0.25 s"}}
+    base = question(dse.load({**SHARES, "objective": {"minimize": "energy"}, "limits": limits}))
+    dice = np.random.default_rng(number)
+    names = [f"machine.{m}.time_per_{w}" for m in ("cpu", "gpu") for w in ("flop", "byte")]
+    worlds = of_values(base, {n: base.given[n] * dice.uniform(0.6, 1.8, 7) for n in names})
+    at = robust_program.minimise(worlds, MEAN, kept=frozenset(), tied=False, weigh=False)
+    assert at.outcome.bound is not None
+    found = program_chances.found(Wanted(worlds, MEAN, (Chance(("time",), 2),)), tied=False)
+    best = math.inf
+    for out in itertools.combinations(range(7), 2):
+        one = robust_program.minimise(
+            worlds, MEAN, left_out={"time": frozenset(out)}, tied=False, weigh=False
+        ).outcome
+        best = min(best, math.inf if one.bound is None else one.bound)
+    if best == math.inf:
+        assert found.outcome.status is Status.INFEASIBLE
+    else:
+        assert found.outcome.bound == pytest.approx(best, rel=1e-8)
+
+
+def test_what_no_design_holds_often_enough_is_a_conflict_with_the_value_that_would_do() -> None:
+    data = {**BLOCKS, "limits": {**BLOCKS["limits"], "performance": {"min": "50 TFLOPS"}}}
+    del data["objective"]
+    found, _ = answered(data)
+    assert found.status is Status.INFEASIBLE
+    assert set(found.conflict) == {"block_power", "performance"}
+    cap = found.conflict["block_power"]
+    assert cap is not None
+    for factor, status in ((1 + 1e-6, Status.FEASIBLE), (1 - 1e-4, Status.INFEASIBLE)):
+        limits = {**data["limits"], "block_power": {**data["limits"]["block_power"], "max": cap * factor}}
+        assert answered({**data, "limits": limits})[0].status is status
+
+
+def test_samples_that_differ_in_one_number_need_no_column_of_their_own() -> None:
+    """The more power a card draws the worse: the limit in the thirteenth worst of 64 samples is the limit."""
+    few = {n: v for n, v in BLOCKS["uncertain"].items() if n in ("machine.card.usable_power", "sampling")}
+    data = {**BLOCKS, "uncertain": few, "objective": {"maximize": "performance", "measure": "mean"}}
+    found, _ = answered(data)
+    draws = np.sort(world_of(data).uncertain()["machine.card.usable_power"])
+    alone = {k: v for k, v in data.items() if k != "uncertain"}
+    alone["limits"] = {"block_power": {"max": "600 W"}}
+    alone["objective"] = {"maximize": "performance"}
+    card = {"base": "gtx680-choi2014", "usable_power": float(draws[64 - 1 - 12])}
+    plain = dse.solve(dse.load({**alone, "machine": {**BLOCKS["machine"], "card": card}}))
+    assert found.variables == pytest.approx(plain.variables)
