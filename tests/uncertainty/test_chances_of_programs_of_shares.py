@@ -1,4 +1,4 @@
-"""Limits that may fail, and quantiles, of programs of shares and counts: beside enumeration and every set of samples."""
+"""Limits that may fail, and quantiles, of programs of shares and counts: beside enumeration and sets of samples."""
 
 from __future__ import annotations
 
