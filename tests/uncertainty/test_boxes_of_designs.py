@@ -49,30 +49,6 @@ def test_random_questions_of_power_agree_with_a_grid(number: int) -> None:
     assert box_instances.wrong(box_instances.instance(number, MACHINE)) == ""
 
 
-@pytest.mark.parametrize("number", range(20, 30))
-def test_worlds_that_others_are_harder_than_change_nothing(number: int) -> None:
-    asked = box_instances.asked(box_instances.instance(number, MACHINE))
-    worlds = replace(asked.worlds, caps=())
-    wanted = Wanted(worlds, asked.measure, tuple(Chance(p.names, k) for p, k in asked.promised))
-    if wanted.exceeded is None:
-        # of a mean each world counts; here the level that a few exceed
-        wanted = replace(wanted, measure=Quantile(0.9))
-    sums = box_sums.sums(wanted)
-    assert sums is not None
-    fewer, its = box_sums.with_hardest(wanted, sums)
-    assert fewer.worlds.size == its.tops[0].shape[1] <= wanted.worlds.size
-    # of many worlds most are easier than many others
-    assert fewer.worlds.size < 64
-    where, dice = boxes.space(asked.worlds.nominal), np.random.default_rng(number)
-    u = dice.uniform(0, 1, (200, 2))
-    x = dict(zip(where.names, where.spread(where.low, where.high, u).T, strict=True))
-    one, other = reached(wanted, x), reached(fewer, x)
-    assert one.rows.keys() == other.rows.keys()
-    for key, row in one.rows.items():
-        assert other.rows[key] == pytest.approx(row, rel=1e-12)
-    assert other.goal == pytest.approx(one.goal, rel=1e-12)
-
-
 def _with_more_room(question: Question) -> Question:
     limits = [replace(x, maximum=None if x.maximum is None else 1.5 * x.maximum) for x in question.limits]
     return replace(question, limits=tuple(limits))

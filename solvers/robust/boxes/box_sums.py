@@ -12,8 +12,6 @@ e the largest excess at the corners. Of a geometric program D is a monomial and 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -23,7 +21,6 @@ from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import Quantile
 from formulations.uncertainty.wanted import Wanted
 from solvers import boxes
 
@@ -31,8 +28,6 @@ CORNERS_OF = 6
 """Decided numbers of which all corners of a box are looked at."""
 NEARLY_STRAIGHT = 0.5
 """Logarithm by which a divisor may rise above its tangent on a box; beyond, interval slopes tell more."""
-WORLDS_COMPARED = 4096
-"""Worlds that are compared with each other."""
 LOST_IN_SUMS = 1e-12
 """Of logarithms of sums: far more than floats lose in them."""
 
@@ -90,16 +85,6 @@ class Sums:
         )
         return boxes.with_mean_value_form(found), np.asarray(~(excess[1] <= NEARLY_STRAIGHT).all((0, 2)))
 
-    def harder(self, rows: Sequence[int], *, upside_down: bool = False) -> Bools:
-        """Tell which worlds are no easier than which (N, N) in some rows; of two that are alike the first is harder."""
-        sides = (self.bottoms, self.tops) if upside_down else (self.tops, self.bottoms)
-        size = self.tops[0].shape[1]
-        found = np.ones((size, size), bool)
-        for c in (x for r in rows for x in (*sides[0][r], *-sides[1][r]) if np.ptp(x) > 0):
-            found &= c[:, None] >= c
-        alike_and_later = found & found.T & np.tri(size, dtype=bool)
-        return np.asarray(found & ~alike_and_later)
-
     def _at(self, c: Array, middle: Array, moved: Array, steps: Array) -> tuple[Array, Array, Array]:
         """A sum (B, N) at centres, its logarithmic slopes (k, B, N), and how far it rises above its tangent at most."""
         value = middle @ c
@@ -109,38 +94,6 @@ class Sums:
             for there, step in zip(moved, steps, strict=True)
         ]
         return value, slope, np.maximum(np.max(above, axis=0), 0.0)
-
-
-def with_hardest(wanted: Wanted, found: Sums) -> tuple[Wanted, Sums]:
-    """Return a question over those worlds alone that are enough to tell what limits and objective come to.
-
-    World i is no easier than j where each coefficient above is no smaller there, and each below no larger. What k
-    worlds may exceed is the same without a world that k + 1 others are no easier than: of all that exceed a value, with
-    which go those that are no easier, k + 1 stay. Where the objective is a mean of what differs, all worlds are needed.
-    """
-    worlds, count = wanted.worlds, len(found.keys)
-    goal = [c for c in (*found.tops[count:], *found.bottoms[count:]) if np.ptp(c, axis=1).any()]
-    whole = worlds.counted is None and worlds.limited is None and worlds.size <= WORLDS_COMPARED
-    if not whole or wanted.eased is not None or (goal and wanted.exceeded is None):
-        return wanted, found
-    names_asked = dict.fromkeys(k.name for k in found.keys if wanted.counts(k.name))
-    groups: list[tuple[tuple[str, ...], int]] = [((n,), 0) for n in names_asked if not wanted.failing(n)]
-    groups += [(tuple(n for n in c.names if n in names_asked), c.may_fail) for c in wanted.chances]
-    parts = [([r for r, key in enumerate(found.keys) if key.name in names], most) for names, most in groups]
-    levels = [(found.harder(some), most) for some, most in parts if some]
-    if goal:
-        levels.append((found.harder([count], upside_down=wanted.sign < 0), wanted.exceeded or 0))
-    kept = np.zeros(worlds.size, bool)
-    kept[0] = True
-    for harder, most in levels:
-        kept |= harder.sum(0) <= most
-    take = np.flatnonzero(kept)
-    measure = wanted.measure
-    if isinstance(measure, Quantile):
-        measure = Quantile(1.0 - (wanted.exceeded or 0) / take.size)
-    fewer = replace(wanted, worlds=worlds.some(take), measure=measure)
-    tops, bottoms = (tuple(c[:, take] for c in each) for each in (found.tops, found.bottoms))
-    return fewer, replace(found, tops=tops, bottoms=bottoms)
 
 
 def sums(wanted: Wanted) -> Sums | None:

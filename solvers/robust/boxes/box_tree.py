@@ -56,8 +56,6 @@ class Tree:
 
     def __post_init__(self) -> None:
         self.where, self.sums = boxes.space(self.wanted.worlds.nominal), box_sums.sums(self.wanted)
-        if self.sums is not None:
-            self.wanted, self.sums = box_sums.with_hardest(self.wanted, self.sums)
         none = np.empty((0, len(self.where.names)))
         self.now = Boxes(np.empty(0, np.intp), none, none, np.empty(0), none)
 
@@ -101,7 +99,6 @@ class Tree:
                 order = np.argsort(self.now.key, kind="stable")[: 1 if self.best_x is not None else STARTS]
                 for i in map(int, order):
                     self._descend(boxes.centres(self.now.low[i], self.now.high[i]))
-                self._scatter(8)
             self._halve()
             self._let_go()
 
@@ -120,7 +117,6 @@ class Tree:
                 self.look(*kept)
             else:
                 self._descend(self.best_x)
-                self._scatter(24)
             self._close()
 
     def _halve(self) -> None:
@@ -204,7 +200,6 @@ class Tree:
         order = np.lexsort((np.nan_to_num(goal, nan=np.inf), np.nan_to_num(over, nan=np.inf)))
         for i in map(int, order[:STARTS]):
             self._descend(x[i])
-        self._scatter(24)
 
     def _descend(self, start: Array) -> None:
         """Follow a design downhill by tangents of what limits come to in all worlds."""
@@ -218,15 +213,3 @@ class Tree:
             x = descent.descend(nominal, self.where, self.where.point(start[None].copy())[0], numbers=numbers)
         if x is not None:
             self._try(x[None])
-
-    def _scatter(self, rounds: int) -> None:
-        """Look around the best design, nearer where nothing is found: where limits have kinks tangents end early."""
-        if self.best_x is None or self.where.discrete.all():
-            return
-        dice, width = np.random.default_rng(1), 0.1
-        count = max(min(AT_ONCE // self.wanted.worlds.size, 256), 8)
-        for _ in range(rounds):
-            before = self.best
-            steps = width * dice.standard_normal((count, self.best_x.size))
-            self._try(np.where(self.where.discrete, self.best_x, self.best_x * np.exp(steps)))
-            width *= 2.0 if self.best < before else 0.4

@@ -14,14 +14,13 @@ where λ is not unique.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from dse.system.arrays import Array, Bools
+from dse.system.arrays import Array
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS
 from formulations.uncertainty.measures import Quantile
@@ -37,9 +36,6 @@ CLOSE = 1e-3
 INDEPENDENT = 1e-4
 """Slopes of binding rows are independent where the least singular value is this part of the largest."""
 FELT_MULTIPLIER = 1e-6
-FIXED_POINT_STEPS = 3
-SLOPE_STEP, LONGEST_MOVE = 1e-3, 3e-2
-"""Of a difference of slopes; how far, in logarithms, the stationary point may lie from the design."""
 SAID = "sensitivities from the first-order conditions at the design"
 LEFT = ", with the samples that fail left as they are"
 
@@ -56,22 +52,15 @@ def elasticities(
         return {}, "which samples lie above the level changes with a limit"
     ratios = {k: r for k, r in judged(wanted.worlds, x).ratios.items() if wanted.counts(k.name)}
     binding = _binding(ratios, left_out)
-    slopes = partial(_slopes_of_binding, wanted, binding)
     point = np.log(np.array([x[n] for n in where.names]))
     low, high = np.log(where.low), np.log(where.high)
     free = (point > low + BINDS) & (point < high - BINDS)
-    found: Array | str = ""
-    for _ in range(FIXED_POINT_STEPS):
-        rows, slope = slopes(point)
-        if not (np.isfinite(slope).all() and np.isfinite(rows).all()):
-            return {}, "slopes at the design are not finite"
-        found = _multipliers(rows[:, free], slope[free], float(np.abs(slope).max()))
-        if isinstance(found, str):
-            return {}, found
-        before, point = point, _nearer(slopes, rows, point, found, free)
-        if point is before:
-            break
-    assert not isinstance(found, str), "steps are made"
+    rows, slope = _slopes_of_binding(wanted, binding, point)
+    if not (np.isfinite(slope).all() and np.isfinite(rows).all()):
+        return {}, "slopes at the design are not finite"
+    found = _multipliers(rows[:, free], slope[free], float(np.abs(slope).max()))
+    if isinstance(found, str):
+        return {}, found
     given: dict[RowKey, Elasticity] = {}
     for key in ratios:
         if key.side not in ("max", "min"):
@@ -113,40 +102,6 @@ def _slopes_of_binding(
 
     _, slope = descent.tangents(worlds.nominal, np.exp(point)[None], numbers)
     return slope[0, :-1], slope[0, -1]
-
-
-def _nearer(
-    slopes: Callable[[Array], tuple[Array, Array]],
-    rows: Array,
-    point: Array,
-    by: Array,
-    free: Bools,
-) -> Array:
-    """Take a Newton step along what binding rows leave free: a design within the gap is not quite stationary.
-
-    ``rows``: the slopes of binding rows there.
-    """
-    held = rows[by > 0][:, free]
-    _, singular, across = np.linalg.svd(held, full_matrices=True)
-    along = across[np.count_nonzero(singular > 0) :] if held.size else np.eye(int(free.sum()))
-    if not len(along):
-        return point
-
-    def pull(at: Array) -> Array:
-        some, one = slopes(at)
-        return np.asarray(along @ (one + by @ some)[free])
-
-    bent = []
-    for direction in along:
-        step = np.zeros_like(point)
-        step[free] = SLOPE_STEP * direction
-        bent.append((pull(point + step) - pull(point - step)) / (2 * SLOPE_STEP))
-    move = np.zeros_like(point)
-    try:
-        move[free] = -np.linalg.solve(np.array(bent), pull(point)) @ along
-    except np.linalg.LinAlgError:
-        return point
-    return point + move if np.abs(move).max() <= LONGEST_MOVE else point
 
 
 def _multipliers(rows: Array, slope: Array, size: float) -> Array | str:
