@@ -215,7 +215,7 @@ def ratio(
         return replace(found, value=value, bound=bound, numbers=n, cost=cost)
     found = _dinkelbach(n, goal, under, start)
     # the steps go by whole numbers only
-    done = rough or found.u is None or not n.integer.any() or n.integer.all()
+    done = rough or found.end is not End.FOUND or not n.integer.any() or n.integer.all()
     return found if done else _sharp(found, goal, under)
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dse
+import scenarios
 from results.solution import Status
 
+LIBRARY = Path(scenarios.__file__).parent / "library"
 CPU, GPU, TITAN = "i7-2600k-tang2017", "gtx-750-tang2017", "gtx-titan-tang2017"
 # optima are proved to 1e-9 or better; grids come within their step
 EXACT = 1e-8
@@ -53,6 +57,16 @@ def test_latency_under_a_power_cap_is_settled_exactly():
             reached.append(float(at.time))
     assert found.objective <= min(reached) * (1 + EXACT)
     assert found.objective >= 0.5 * min(reached)
+
+
+def test_a_value_whose_search_ends_at_a_design_is_told_as_such_and_not_an_error():
+    """The least energy of one kind of blocks: the last step of its ratio's search over whole numbers fails."""
+    scenario = tomllib.loads((LIBRARY / "blocks_one_kind_throttled.toml").read_text(encoding="utf-8"))
+    limits = {"time": {"max": "1 us"}, "energy": {"max": "1 uJ"}}
+    found = dse.solve({**scenario, "objective": {"minimize": "energy_delay"}, "limits": limits})
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("energy",),)
+    assert "energy, whose search ended early" in found.certificate
 
 
 def test_a_linear_question_without_design_is_infeasible_not_an_error():
