@@ -5,14 +5,14 @@ The arrays are those of ``formulations.canonical`` with one row of coefficients 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from dse.system.arrays import Array, Indices
-from formulations.arithmetics.many import Many
+from formulations.arithmetics.many import Many, plain
 from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Canonical, Divisor
 from formulations.problem import Goal
@@ -67,6 +67,29 @@ def shape(question: Question) -> tuple[int, ...]:
 
     with_each_number(question, seen)
     return np.broadcast_shapes(*shapes)
+
+
+def alike(question: Question, x: Mapping[str, Any]) -> tuple[Indices, Indices]:
+    """Tell points apart by what is given and by designs ``x`` (a number for all, or one for each point).
+
+    Returns the first of each kind, and which kind each point is of: those of one design lie one behind the other.
+    Points of one kind differ in limits only.
+    """
+    numbers = (*x.values(), *question.given.values())
+    columns = [plain(v).reshape(-1) for v in numbers if isinstance(v, Many | np.ndarray)]
+    count = max((shape(question) or (1,))[0], *map(np.size, columns), 1)
+    # where nothing differs there is one kind
+    rows = np.column_stack([np.broadcast_to(c, (count,)) for c in (np.zeros(1), *columns)])
+    _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return first, which.reshape(-1)
+
+
+def one_of_equal(values: Any) -> Any:
+    """Return one of many numbers that are equal: what follows from it is worked out once. Others stay as they are."""
+    every = plain(values)
+    if not isinstance(every, np.ndarray) or (every != every[:1]).any():
+        return values
+    return Many(every[:1]) if isinstance(values, Many) else every[:1]
 
 
 def with_each_number(question: Question, made: Callable[[Any], Any]) -> Question:

@@ -214,22 +214,22 @@ def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
     """Run the model at a design, or at several (arrays (D, 1)), in all worlds at once.
 
     A question at N points has ``Many`` numbers (N, 1), or (N, 1, 1) where several designs are judged at each of them.
+    Designs that differ between points (K, 1, 1) are those of the points ``worlds.near``.
     """
     point: dict[str, Any] = {n: np.asarray(v, float)[()] for n, v in x.items()}
     every = _each_later(evaluation.unraised(worlds.every))
     near = every if worlds.near is None else _each_later(evaluation.unraised(worlds.near[0]))
-    spans = (*map(np.shape, point.values()), (worlds.size,))
-    shape, own = (np.broadcast_shapes(divided.shape(q), *spans) for q in (every, near))
+    at_points = {n: worlds.at_points(v) for n, v in point.items()}
+    shape, own = (
+        np.broadcast_shapes(divided.shape(q), *map(np.shape, numbers.values()), (worlds.size,))
+        for q, numbers in ((every, at_points), (near, point))
+    )
+    metrics = _metrics(near, point)
     with np.errstate(all="ignore"):
-        metrics = evaluation.metrics(near, point)
-        for value in metrics.values():
-            if isinstance(value, Later):
-                # it may be asked for at any time
-                value.users += 1
         rows = (
             evaluation.ratios(every, point, metrics)
             if worlds.near is None
-            else _ratios_at_worst(worlds, every, point, metrics)
+            else _ratios_at_worst(worlds, every, at_points, metrics)
         )
         goal = evaluation.objective(near, point, metrics) if every.objectives else None
     ratios = {key: _wide(r, shape)[..., : worlds.count_of(key.name)] for key, r in rows.items()}
@@ -242,6 +242,23 @@ def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
         ratios,
         _Wide(metrics, own),
     )
+
+
+def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
+    """The metrics of designs in all worlds of a question (see ``judged``), worked out when they are asked for."""
+    return _metrics(
+        _each_later(evaluation.unraised(question)), {n: np.asarray(v, float)[()] for n, v in x.items()}
+    )
+
+
+def _metrics(question: Question, point: Mapping[str, Any]) -> dict[str, Any]:
+    with np.errstate(all="ignore"):
+        found = evaluation.metrics(question, point)
+    for value in found.values():
+        if isinstance(value, Later):
+            # it may be asked for at any time
+            value.users += 1
+    return found
 
 
 def _each_later(question: Question) -> Question:

@@ -19,9 +19,10 @@ from dse.system.arrays import Array, Bools, Points
 from formulations import evaluation
 from formulations.arithmetics.many import Differ
 from formulations.grids import divided, over_grid
+from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.wanted import Chance, Wanted
-from formulations.uncertainty.worlds import judged
+from formulations.uncertainty.worlds import NUMBERS_AT_ONCE, judged
 from results import fresh_layout
 from results.variables import PROMISE
 from scenarios.axes import chance_axes
@@ -30,7 +31,6 @@ from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from scenarios.uncertainty.promises import promises
 from solvers import designs, work
-from solvers.enumeration import ONE
 from solvers.judgement import Judged, relative_gap
 from solvers.many_points import best_of, blocks
 from solvers.many_points.best_of import BestOf
@@ -93,9 +93,9 @@ def _over_grid(grid: Grid) -> ByGroup:
     # a measure, a spread, and in how many samples what may fail, are the same at all points of a piece
     apart = any(c.target.kind in chance_axes.KINDS for c in grid.changes) or any(map(promises, every))
     at_worst = all(map(_limited_at_worst, every))
-    # numbers of a point beside those of its kind: of each design one for each metric, or those of all samples
-    own = numbers * max(map(_most_designs, every)) if at_worst else cells
-    together = max(CELLS_IN_SAMPLES // int(max(own, validation.FRESH)), 1)
+    # numbers of a point beside those of its kind: one for each design, or those of all samples; of the best these, too
+    own = max(*map(_most_designs, every), every[0].uncertainty.sampling.samples) if at_worst else cells
+    together = max(CELLS_IN_SAMPLES // own, 1)
     given = {c.along for c in grid.changes if c.target.kind not in {"limit", "decide"}}
     alike = math.prod(n for k, n in enumerate(grid.shape) if k not in given) if at_worst else 1
     metrics_of_all = cells * len(list(combinations(every[0]))) / min(alike, together) + validation.FRESH
@@ -107,7 +107,8 @@ def _over_grid(grid: Grid) -> ByGroup:
         "batch",
         {"table metric": validation.WORKED_OUT * numbers * metrics_of_all, "alone evaluation": 1.0},
         by_given=True,
-        kinds=1 if apart else CELLS_IN_SAMPLES // cells,
+        # few designs at a time are looked at in all samples of all kinds
+        kinds=1 if apart else max(scan.SCANNED_AT_ONCE // every[0].uncertainty.sampling.samples, 1),
     )
 
 
@@ -193,17 +194,38 @@ def judged_in_worlds(
     shape: tuple[int, ...],
 ) -> Judged:
     """Judge the best designs of points in all worlds: means of metrics, and limits where they are nearest to broken."""
-    wanted = _wanted_at_points(divided.before_axes(question, 2), None, ONE)
-    at = judged(wanted.worlds, {n: v[:, None, None] for n, v in x.items()})
+    size = math.prod(shape)
+    step = max(NUMBERS_AT_ONCE // question.uncertainty.sampling.samples, 1)
+    cut = np.split(np.arange(size), range(step, size, step))
+    parts = [
+        _in_worlds(divided.at(question, some), promised, {n: v[some] for n, v in x.items()}) for some in cut
+    ]
+    means = {n: np.concatenate([own[n] for own, _, _ in parts]) for n in parts[0][0]}
+    ratios = {k: np.concatenate([own[k] for _, own, _ in parts]) for k in parts[0][1]}
+    objective = np.concatenate([own for _, _, own in parts])
+    return Judged(question, shape, x, means, ratios, objective, bound, relative_gap(objective, bound))
+
+
+def _in_worlds(
+    question: Question, promised: tuple[Chance, ...], x: Mapping[str, Array]
+) -> tuple[dict[str, Array], dict[RowKey, Array], Array]:
+    """Return means of metrics, limits and the objective of designs at a few points."""
+    first, which = divided.alike(question, x)
+    wide = divided.before_axes(question, 2)
+    near = divided.at(wide, first) if _limited_at_worst(question) else None
+    kinds = slice(None) if near is None else first
+    wanted = _wanted_at_points(wide, near, which)
+    at = judged(wanted.worlds, {n: v[kinds, None, None] for n, v in x.items()})
     assert at.objective is not None, "there is one"
 
     def each(values: Array) -> Array:
-        return np.broadcast_to(values.reshape(-1), shape)
+        return np.broadcast_to(wanted.worlds.at_points(values).reshape(-1), which.shape)
 
     cases = {q.name for q in question.model.metrics if q.flags}
     means = {n: each(scan.mean(v)) for n, v in at.metrics.items()}
     means |= {
-        n: np.where(each(np.ptp(at.metrics[n], -1)) > 0, np.nan, means[n]) for n in cases & means.keys()
+        n: np.where(each(np.ptp(at.metrics[n], -1, keepdims=True)) > 0, np.nan, means[n])
+        for n in cases & means.keys()
     }
     fails = {
         n: np.any([r > 1 + HOLDS for k, r in at.ratios.items() if k.name in c.names], axis=0)
@@ -214,8 +236,8 @@ def judged_in_worlds(
         k: each((np.where(fails[k.name], -np.inf, r) if k.name in fails else r).max(-1))
         for k, r in at.ratios.items()
     }
-    objective = each(wanted.measure.value(at.objective, maximize=wanted.sign < 0))
-    return Judged(question, shape, x, means, ratios, objective, bound, relative_gap(objective, bound))
+    objective = wanted.measure.value(at.objective, maximize=wanted.sign < 0)
+    return means, ratios, each(objective[..., None])
 
 
 def put_fresh(into: BlockAnswers, points: Points, question: Question, x: Mapping[str, Any]) -> None:

@@ -7,20 +7,25 @@ samples and what is estimated of the world are two statements, which an answer k
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from dse.system.arrays import Indices, Points
+from formulations import evaluation
+from formulations.arithmetics.many import plain
+from formulations.grids import divided
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import worlds
-from formulations.uncertainty.worlds import Judged, Worlds
+from formulations.uncertainty.worlds import Worlds
 from results.telling import estimates
 from results.telling.estimates import Array
 from results.telling.fresh import Estimate, Fresh, Kept
 from scenarios.distributions import Measure
+from scenarios.question import Question
 from scenarios.uncertainty.promises import Promise
 
 FRESH = 10_000
@@ -46,30 +51,61 @@ def validated(
     is that stands for a measure, and what it was in the samples that the design was chosen on. A limit holds to 1e-8,
     as everywhere.
     """
-    points, step = (
-        max(fresh.points, *map(np.size, design.values()), 1),
-        max(worlds.NUMBERS_AT_ONCE // fresh.size, 1),
-    )
-    found = list[Fresh]()
-    for start in range(0, points, step):
-        some = slice(start, start + step)
-        there, x = fresh.at_some(some), {n: v[some] if np.ndim(v) else v for n, v in design.items()}
-        found += _validated(there, x, promises, seed, quantiles, measures or {})
+    first, which = divided.alike(fresh.nominal, design)
+    step = max(worlds.NUMBERS_AT_ONCE // fresh.size, 1)
+    found, order = [Fresh(fresh.size, seed)] * which.size, np.argsort(which, kind="stable")
+    for start in range(0, first.size, step):
+        kinds = first[start : start + step]
+        there = divided.with_each_number(fresh.at_some(kinds).every, divided.one_of_equal)
+        x = {n: divided.one_of_equal(v) for n, v in _some(design, kinds).items()}
+        metrics = worlds.metrics(there, x)
+        told = _told(there, x, metrics, (kinds.size, fresh.size), found[0], quantiles, measures or {})
+        first_own, beyond = np.searchsorted(which[order], (start, start + step))
+        own = order[first_own:beyond]
+        for some in np.split(own, range(step, own.size, step)):
+            at = which[some] - start
+            holds = _holding(fresh.at_some(some).every, _some(design, some), metrics, at)
+            kept = _kept(holds, some.size, promises, measures or {}, fresh.size)
+            for point, kind, limits in zip(some, at, kept, strict=True):
+                found[point] = replace(told[kind], limits=limits)
     return found
 
 
-def _validated(
-    fresh: Worlds,
-    design: Mapping[str, Any],
-    promises: Sequence[Promise],
-    seed: int,
+def _some(design: Mapping[str, Any], points: Points) -> dict[str, Any]:
+    return {n: v[points] if np.ndim(v) else v for n, v in design.items()}
+
+
+def _told(
+    question: Question,
+    x: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+    shape: tuple[int, int],
+    found: Fresh,
     quantiles: Sequence[float],
     named: Mapping[str, tuple[Measure, float]],
 ) -> list[Fresh]:
-    """Judge designs at few points, whose numbers in all worlds stay in a cache."""
-    at = worlds.judged(fresh, design)
-    points = len(np.atleast_2d(next(iter(at.metrics.values()))))
-    holds = _holding(at, points)
+    """Say of each of a few kinds of points how the objective is distributed, and what measures come to."""
+    goal = next((o.name for o in question.objectives[:1] if o.name not in named), None)
+    values = None if goal is None else _full(evaluation.objective(question, x, metrics), shape)
+    maximize = any(o.maximize for o in question.objectives)
+    measured = [(n, m, was, _full(metrics[n], shape)) for n, (m, was) in named.items() if n in metrics]
+    return [
+        replace(
+            _distributed(found, None if values is None else values[i], quantiles),
+            measures={n: _measured(m, v[i], was, maximize=maximize) for n, m, was, v in measured},
+        )
+        for i in range(shape[0])
+    ]
+
+
+def _kept(
+    holds: Mapping[str, Array],
+    points: int,
+    promises: Sequence[Promise],
+    named: Mapping[str, tuple[Measure, float]],
+    size: int,
+) -> Iterator[tuple[Kept, ...]]:
+    """Go through some points: how often the limits hold together that promises are about, and each other one."""
     asked = {p.names for p in promises}
     limits: list[tuple[tuple[str, ...], float | None, Array]] = [
         (p.names, p.probability, reduce(np.logical_and, [holds[n] for n in p.names if n in holds]))
@@ -77,28 +113,12 @@ def _validated(
         if any(n in holds for n in p.names)
     ]
     limits += [((n,), None, h) for n, h in holds.items() if (n,) not in asked and n not in named]
-    maximize = any(o.maximize for o in fresh.nominal.objectives)
-    told = [(n, m, was, np.atleast_2d(at.metrics[n])) for n, (m, was) in named.items() if n in at.metrics]
-    objective = None if at.objective is None else np.atleast_2d(at.objective)
-    if any(o.name in named for o in fresh.nominal.objectives[:1]):
-        objective = None
-    return [
-        _distributed(
-            Fresh(
-                fresh.size,
-                seed,
-                tuple(
-                    Kept(names, p, _share_estimate(h[i], fresh.size))
-                    for names, p, h in limits
-                    if p is not None or not h[i].all()
-                ),
-                measures={n: _measured(m, v[i], was, maximize=maximize) for n, m, was, v in told},
-            ),
-            None if objective is None else objective[i],
-            quantiles,
+    for i in range(points):
+        yield tuple(
+            Kept(names, p, _share_estimate(h[i], size))
+            for names, p, h in limits
+            if p is not None or not h[i].all()
         )
-        for i in range(points)
-    ]
 
 
 def _distributed(found: Fresh, values: Array | None, quantiles: Sequence[float]) -> Fresh:
@@ -133,17 +153,28 @@ def _measured(measure: Measure, values: Array, was: float, *, maximize: bool) ->
     return Estimate(-of.value, -of.high, -of.low) if maximize else of
 
 
-def _holding(at: Judged, points: int) -> dict[str, Array]:
+def _holding(
+    question: Question, x: Mapping[str, Any], metrics: Mapping[str, Any], kind: Indices
+) -> dict[str, Array]:
     """Tell of each limit at which points in which worlds it holds: of one that is the same in all worlds one column.
 
-    Both sides of one name count as one limit.
+    ``metrics``: those of kinds of points; ``kind``: which of these each point is of. Both sides of one name count as
+    one limit.
     """
     found: dict[str, Array] = {}
-    for key, ratio in at.ratios.items():
-        few = np.atleast_2d(worlds.differing(ratio) <= 1.0 + HOLDS)
-        holds = np.broadcast_to(few, (points, few.shape[-1]))
+    every = {n: np.asarray(plain(metrics[n]), float) for n in evaluation.read_by_limits(question, metrics)}
+    own = {n: v[kind] if v.ndim > 1 and len(v) > 1 else v for n, v in every.items()}
+    with np.errstate(all="ignore"):
+        ratios = evaluation.ratios(evaluation.unraised(question), x, own)
+    for key, ratio in ratios.items():
+        few = np.atleast_2d(np.asarray(plain(ratio), float) <= 1.0 + HOLDS)
+        holds = np.broadcast_to(few, (kind.size, few.shape[-1]))
         found[key.name] = holds & found[key.name] if key.name in found else holds
     return found
+
+
+def _full(values: Any, shape: tuple[int, int]) -> Array:
+    return np.broadcast_to(np.asarray(plain(values), float), shape)
 
 
 def _share_estimate(holds: Array, size: int) -> Estimate:

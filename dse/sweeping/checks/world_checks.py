@@ -15,6 +15,7 @@ import numpy as np
 
 from dse.sweeping.checks.findings import Findings
 from dse.sweeping.checks.parts import Array, Part, Told, question_at_mask, relative_excess, stored_number
+from dse.system.records import dataclass
 from formulations import evaluation, handover
 from formulations.arithmetics.later import later
 from formulations.grids import divided
@@ -208,10 +209,33 @@ def _world_rows(
     question: Question, x: Mapping[str, Any], values: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Rows]:
     """Run the model in worlds, and say by how much each limit is missed in each of them."""
-    asked = replace(question, given={**question.given, **values})
+    # what differs in limits only is worked out once
+    first, which = divided.alike(question, x)
+    near = divided.with_each_number(divided.at(question, first), divided.one_of_equal)
+    designs = {n: divided.one_of_equal(v[first]) for n, v in x.items()}
     with np.errstate(all="ignore"):
-        metrics = evaluation.metrics(asked, x)
+        found = evaluation.metrics(replace(near, given={**near.given, **values}), designs)
+        metrics = _AtPoints(found, which)
+        asked = replace(question, given={**question.given, **values})
         return metrics, [(name, np.atleast_2d(missed)) for name, missed in relative_excess(asked, x, metrics)]
+
+
+@dataclass(frozen=True, slots=True)
+class _AtPoints(Mapping[str, Any]):
+    """Metrics of kinds of points at every point: ``which`` of the kinds it is of."""
+
+    metrics: Mapping[str, Any]
+    which: Array
+
+    def __getitem__(self, name: str) -> Any:
+        values = np.asarray(self.metrics[name], float)
+        return values[self.which] if values.ndim > 1 and len(values) > 1 else values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
 
 
 @lru_cache(maxsize=8)
