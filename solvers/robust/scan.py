@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools, Points
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import plain
+from formulations.arithmetics.many import Many, plain
+from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import wanted as what
 from formulations.uncertainty.wanted import Reached, Wanted
-from formulations.uncertainty.worlds import Judged, Worlds, differing, judged
+from formulations.uncertainty.worlds import Judged, Worlds, differing, judged, metrics
 from results.solution import Status
+from scenarios.question import Question
 from solvers import designs
 from solvers.designs import Table
 from solvers.outcome import ENUMERATION, Outcome
@@ -29,6 +32,8 @@ system gives and takes back each time, a number costs four times as much."""
 MOST_SCANNED = 400_000_000
 """Designs times worlds in all: some minutes."""
 PROBES = 8
+LEARNED_FROM = 96
+"""Designs that tell which worlds are hard to hold in."""
 RULED_OUT = 1e-7
 """What misses a limit by more at every point is no design anywhere."""
 LOST = "a design that may hold leaves the range of floats in some sample"
@@ -65,26 +70,90 @@ def best(wanted: Wanted, every: designs.Grid) -> Best:
     Ties go by the question's rule, at the means over the worlds. Raises OverflowError where a design that may hold
     leaves the range of floats.
     """
-    worlds = wanted.worlds
-    count = worlds.points
-    x, goals = np.empty((0, len(every.names))), np.empty((count, 0))
-    low = missed = np.full(count, np.inf)
-    for points, found in _judged(wanted, every):
-        shape = (count, len(points))
-        taken = ~np.isnan(found.goal) & np.all([r <= 1.0 + HOLDS for r in found.rows.values()], axis=0)
-        taken = np.broadcast_to(taken, shape)
-        _refuse_lost(wanted, every, points, found.at, taken)
-        missed = np.minimum(missed, np.broadcast_to(found.over(), shape).min(1, initial=np.inf))
-        goal = np.where(taken, wanted.sign * found.goal, np.nan)
-        x, goals = np.concatenate([x, points]), np.concatenate([goals, goal], axis=1)
-        low = np.fmin.reduce(goals, axis=1, initial=np.inf)
-        kept = (goals <= designs.as_good_as(low)[:, None]).any(0)
-        x, goals = x[kept], goals[:, kept]
-    tied = goals <= designs.as_good_as(low)[:, None]
+    worlds, count = wanted.worlds, wanted.worlds.points
+    held, goal = _may_hold(wanted, every), np.full((count, every.size), -np.inf)
+    if worlds.nominal.objectives and wanted.eased is None:
+        goal[held] = _goals(wanted, every, held)
+    order = np.argsort(np.where(held, goal, np.inf), axis=1, kind="stable")
+    taken, low, missed = np.zeros(held.shape, bool), np.full(count, np.inf), np.full(count, np.inf)
+    start, width = 0, 1
+    # the best that may hold come first: where one of them does, limits say nothing of the rest
+    while start < every.size:
+        columns = order[:, start : start + width]
+        wanted_still = held & (goal <= designs.as_good_as(low)[:, None])
+        point, k = np.nonzero(np.take_along_axis(wanted_still, columns, 1))
+        for some in _cut_pairs(worlds, point.size):
+            own, place = point[some], columns[point[some], k[some]]
+            found = _reached(wanted, every, own, place)
+            held_all = ~np.isnan(found.goal) & np.all([r <= 1.0 + HOLDS for r in found.rows.values()], axis=0)
+            held_all = _flat(held_all, own.size)
+            _refuse_lost(wanted, every, place, found.at, held_all)
+            goal[own, place] = np.where(held_all, wanted.sign * _flat(found.goal, own.size), np.inf)
+            taken[own, place] = held_all
+            np.minimum.at(missed, own, _flat(found.over(), own.size))
+        low = np.where(taken, goal, np.inf).min(axis=1, initial=np.inf)
+        start, width = start + width, 2 * width
+    tied = taken & (goal <= designs.as_good_as(low)[:, None])
+    kept = tied.any(0)
+    x, tied = every.at(np.flatnonzero(kept)), tied[:, kept]
     owner, column = np.nonzero(tied)
     ties = [level[owner, column] for level in _tie_levels(worlds, every, x, tied)]
     first = designs.first_of_tied(owner, count, [*ties, *x[column].T])
     return Best(x, tied, np.where(first < 0, -1, column[first]) if column.size else first, low, missed)
+
+
+def _cut_pairs(worlds: Worlds, size: int) -> Iterator[slice]:
+    """Cut pairs of points and designs into pieces that are judged at once."""
+    step = max(SCANNED_AT_ONCE // worlds.size, 1)
+    yield from (slice(start, start + step) for start in range(0, size, step))
+
+
+def _flat(values: Any, size: int) -> Any:
+    return np.broadcast_to(np.asarray(values).reshape(-1), (size,))
+
+
+def _reached(wanted: Wanted, every: designs.Grid, point: Points, place: Points) -> Reached:
+    """What designs come to, each at a point of its own."""
+    worlds, x = wanted.worlds, every.at(place)
+    if divided.shape(worlds.every):
+        near, own = None, x
+        if worlds.near is not None:
+            # what differs in limits only is worked out once
+            kind = worlds.near[1][point]
+            _, first, of = np.unique(kind * every.size + place, return_index=True, return_inverse=True)
+            near, own = (_at(worlds.near[0], kind[first]), of), x[first]
+        worlds, x = replace(worlds, every=_at(worlds.every, point), near=near), own[:, :, None]
+    return what.reached(
+        replace(wanted, worlds=worlds), dict(zip(every.names, np.moveaxis(x, 1, 0), strict=True))
+    )
+
+
+def _at(question: Question, points: Points) -> Question:
+    """A question about many points in its worlds at some of the points."""
+    return divided.with_each_number(question, lambda v: Many(v.values[points]) if isinstance(v, Many) else v)
+
+
+def _goals(wanted: Wanted, every: designs.Grid, held: Bools) -> Array:
+    """What is minimised at the designs that may hold at each point, minus infinity where it is no number."""
+    worlds = wanted.worlds
+    near, which = worlds.near or (worlds.every, np.arange(worlds.points))
+    some = np.zeros((worlds.kinds, every.size), bool)
+    np.logical_or.at(some, which, held)
+    kind, place = np.nonzero(some)
+    found = np.empty(kind.size)
+    for own in _cut_pairs(worlds, kind.size):
+        x, there = every.at(place[own])[:, :, None], near
+        if divided.shape(near):
+            x, there = x[..., None], _at(near, kind[own])
+        named = dict(zip(every.names, np.moveaxis(x, 1, 0), strict=True))
+        with np.errstate(all="ignore"):
+            values = evaluation.objective(there, named, metrics(there, named))
+        shape = (*np.shape(x)[:1], *np.shape(x)[2:-1], worlds.size)
+        by_world = np.broadcast_to(np.asarray(plain(values), float), shape)[..., : worlds.measured]
+        found[own] = _flat(wanted.measure.value(by_world, maximize=wanted.sign < 0), len(x))
+    goal = np.full(some.shape, -np.inf)
+    goal[some] = np.where(np.isnan(found), -np.inf, wanted.sign * found)
+    return np.asarray(goal[which][held])
 
 
 def _tie_levels(worlds: Worlds, every: designs.Grid, x: Array, tied: Bools) -> list[Array]:
@@ -183,53 +252,69 @@ def _cut(worlds: Worlds, places: Points, size: int = 0) -> Iterator[Points]:
     yield from (places[start : start + step] for start in range(0, len(places), step))
 
 
-def _judged(wanted: Wanted, every: designs.Grid) -> Iterator[tuple[Array, Reached]]:
-    """Go through the designs (D, n) that may hold, and what they come to."""
-    worlds, hard = wanted.worlds, list(range(PROBES))
-    few = worlds.size > 4 * PROBES
-    for places in _cut(worlds, np.arange(every.size), PROBES if few else 0):
-        points = every.at(places)
-        if few:
-            # few worlds break most designs: the rest need no more of them
-            at = judged(worlds.some(hard[-PROBES:]), _columns(every, points))
-            # what is not a number may be one that floats do not reach
-            held = [
-                ((r <= 1.0 + RULED_OUT) | ~np.isfinite(r)).all(-1) for r in _without_exception(wanted, at)
-            ]
-            all_held = np.broadcast_to(np.all(held, axis=0), (worlds.points, len(points)))
-            points = points[all_held.any(0)]
-        for some in _cut(worlds, np.arange(len(points))):
-            found = what.reached(wanted, dict(zip(every.names, points[some].T, strict=True)))
-            for ratio in _without_exception(wanted, found.at):
-                broken = ~(differing(ratio) <= 1.0 + HOLDS)
-                worst = int(broken.reshape(-1, broken.shape[-1]).sum(0).argmax())
-                hard += [worst] if broken.any() and worst not in hard else []
-            yield points[some], found
+def _may_hold(wanted: Wanted, every: designs.Grid) -> Bools:
+    """Which designs (N, D) may hold at each point: a few worlds break most, those that broke others before all."""
+    worlds = wanted.worlds
+    held = np.ones((worlds.points, every.size), bool)
+    if worlds.size <= 4 * PROBES:
+        return held
+    _probe(wanted, every, held, list(range(PROBES)))
+    point = np.unique([0, worlds.points // 2, worlds.points - 1])
+    own, place = np.nonzero(held[point])
+    some = np.unique(np.linspace(0, max(own.size - 1, 0), LEARNED_FROM).astype(int))
+    if own.size:
+        hard = _hardest(wanted, _reached(wanted, every, point[own[some]], place[some]).at)
+        _probe(wanted, every, held, sorted(hard))
+    return held
+
+
+def _probe(wanted: Wanted, every: designs.Grid, held: Bools, probes: list[int]) -> None:
+    """Leave out of the designs that may hold those that do not in a few worlds."""
+    few = wanted.worlds.some(probes)
+    for places in _cut(few, np.flatnonzero(held.any(0))) if probes else ():
+        at = judged(few, _columns(every, every.at(places)))
+        # what is not a number may be one that floats do not reach
+        rows = [
+            ((r <= 1.0 + RULED_OUT) | ~np.isfinite(r)).all(-1)
+            for r in _without_exception(wanted, at).values()
+        ]
+        held[:, places] &= np.broadcast_to(np.all(rows, axis=0), (len(held), len(places)))
+
+
+def _hardest(wanted: Wanted, at: Judged) -> set[int]:
+    """The worlds in which limits are nearest to broken, of each limit the one that is it at most designs."""
+    found = set[int]()
+    for key, ratio in _without_exception(wanted, at).items():
+        by_world = differing(ratio)
+        if by_world.shape[-1] == 1 and key.name in at.metrics:
+            values = differing(at.metrics[key.name])
+            by_world = -values if key.side == "min" else values
+        if by_world.shape[-1] > 1:
+            found.add(int(np.bincount(by_world.argmax(-1).reshape(-1)).argmax()))
+    return found
 
 
 def _columns(every: designs.Grid, points: Array) -> dict[str, Array]:
     return {n: c[:, None] for n, c in zip(every.names, points.T, strict=True)}
 
 
-def _without_exception(wanted: Wanted, at: Judged) -> list[Array]:
+def _without_exception(wanted: Wanted, at: Judged) -> dict[RowKey, Array]:
     """The ratios by world of limits that hold in every world."""
-    return [r for k, r in at.ratios.items() if wanted.counts(k.name) and not wanted.failing(k.name)]
+    return {k: r for k, r in at.ratios.items() if wanted.counts(k.name) and not wanted.failing(k.name)}
 
 
-def _refuse_lost(wanted: Wanted, every: designs.Grid, points: Array, at: Judged, taken: Bools) -> None:
-    """Raise OverflowError where a design is not ``taken``, but breaks no limit for sure: floats end before it.
+def _refuse_lost(wanted: Wanted, every: designs.Grid, places: Points, at: Judged, taken: Bools) -> None:
+    """Raise OverflowError where a design (P,) is not ``taken``, but breaks no limit for sure: floats end before it.
 
     What has no value by 0/0 or by the logarithm of what is negative is not a design.
     """
-    rest, may_fail = np.flatnonzero(~taken.all(0)), max((c.may_fail for c in wanted.chances), default=0)
-    # one limit may break a design at some points and another at the rest
-    told = taken[:, rest]
+    may_fail, told = max((c.may_fail for c in wanted.chances), default=0), taken
     for ratio in (r for k, r in at.ratios.items() if wanted.counts(k.name)):
         few = differing(ratio)
-        own = np.broadcast_to(few, (*taken.shape, few.shape[-1]))[:, rest]
-        told = told | _surely_broken(own, may_fail * few.shape[-1] // ratio.shape[-1])
-        rest, told = rest[~told.all(0)], told[:, ~told.all(0)]
-    if rest.size and evaluation.beyond_floats(wanted.worlds.every, _columns(every, points[rest])):
+        told = told | _flat(_surely_broken(few, may_fail * few.shape[-1] // ratio.shape[-1]), taken.size)
+    if not told.all() and evaluation.beyond_floats(
+        wanted.worlds.every, _columns(every, every.at(places[~told]))
+    ):
         raise OverflowError(LOST)
 
 
