@@ -78,10 +78,12 @@ def alike(question: Question, x: Mapping[str, Any]) -> tuple[Indices, Indices]:
     numbers = (*x.values(), *question.given.values())
     columns = [plain(v).reshape(-1) for v in numbers if isinstance(v, Many | np.ndarray)]
     count = max((shape(question) or (1,))[0], *map(np.size, columns), 1)
-    # where nothing differs there is one kind
-    rows = np.column_stack([np.broadcast_to(c, (count,)) for c in (np.zeros(1), *columns)])
-    _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return first, which.reshape(-1)
+    rows = np.stack([np.broadcast_to(c, (count,)) for c in (np.zeros(1), *columns)])
+    order = np.lexsort(rows[::-1])
+    new = np.append(True, (rows[:, order[1:]] != rows[:, order[:-1]]).any(axis=0))
+    which = np.empty(count, np.intp)
+    which[order] = np.cumsum(new) - 1
+    return order[new], which
 
 
 def one_of_equal(values: Any) -> Any:

@@ -32,6 +32,8 @@ system gives and takes back each time, a number costs four times as much."""
 MOST_SCANNED = 400_000_000
 """Designs times worlds in all: some minutes."""
 PROBES = 8
+FEW_HELD = 2
+"""Designs at a point that are judged at once, without an order."""
 LEARNED_FROM = 96
 """Designs that tell which worlds are hard to hold in."""
 RULED_OUT = 1e-7
@@ -72,7 +74,7 @@ def best(wanted: Wanted, every: designs.Grid) -> Best:
     """
     worlds, count = wanted.worlds, wanted.worlds.points
     held, goal = _may_hold(wanted, every), np.full((count, every.size), -np.inf)
-    if worlds.nominal.objectives and wanted.eased is None:
+    if worlds.nominal.objectives and wanted.eased is None and np.count_nonzero(held) > FEW_HELD * count:
         goal[held] = _goals(wanted, every, held)
     order = np.argsort(np.where(held, goal, np.inf), axis=1, kind="stable")
     taken, low, missed = np.zeros(held.shape, bool), np.full(count, np.inf), np.full(count, np.inf)
@@ -117,7 +119,7 @@ def _reached(wanted: Wanted, every: designs.Grid, point: Points, place: Points) 
     worlds, x = wanted.worlds, every.at(place)
     if divided.shape(worlds.every):
         near, own = None, x
-        if worlds.near is not None:
+        if worlds.near is not None and worlds.kinds < worlds.points:
             # what differs in limits only is worked out once
             kind = worlds.near[1][point]
             _, first, of = np.unique(kind * every.size + place, return_index=True, return_inverse=True)
@@ -256,7 +258,7 @@ def _may_hold(wanted: Wanted, every: designs.Grid) -> Bools:
     """Which designs (N, D) may hold at each point: a few worlds break most, those that broke others before all."""
     worlds = wanted.worlds
     held = np.ones((worlds.points, every.size), bool)
-    if worlds.size <= 4 * PROBES:
+    if worlds.size <= 4 * PROBES or every.size <= FEW_HELD:
         return held
     _probe(wanted, every, held, list(range(PROBES)))
     point = np.unique([0, worlds.points // 2, worlds.points - 1])

@@ -13,8 +13,12 @@ import scenarios
 from dse.sweeping.checks import checking
 from dse.sweeping.points import chunk_work
 from formulations.grids import over_grid
+from formulations.uncertainty import wanted as wanted_designs
+from formulations.uncertainty import worlds
+from formulations.uncertainty.wanted import Wanted
 from results.dataset import layout, to_arrays
-from solvers.robust import tables
+from scenarios.question import Question
+from solvers.robust import scan, tables
 
 NAMES: dict[str, Any] = {
     "model": "roofline",
@@ -137,3 +141,45 @@ def test_what_one_limit_forbids_at_some_points_and_another_at_the_rest_leaves_no
     assert at.path.method == tables.METHOD
     _, left = at.path.solve(at.plan, over_grid.whole(grid))
     assert not left.any()
+
+
+def test_limits_are_judged_in_all_samples_only_where_a_design_may_be_the_best(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    asked = ASKED["whole numbers within limits"]
+    path = tables.way(scenarios.grid(dse.load(asked))).path
+    assert path is not None
+    judged: list[int] = []
+
+    def counted(wanted: Wanted, x: dict[str, Any]) -> wanted_designs.Reached:
+        found = reached(wanted, x)
+        judged.append(np.size(found.goal))
+        return found
+
+    reached = wanted_designs.reached
+    monkeypatch.setattr(wanted_designs, "reached", counted)
+    grid = path.spread.grid
+    path.solve(layout(grid), over_grid.whole(grid))
+    # 120 designs at 12 points, and some to learn from which samples are hard
+    assert sum(judged) - scan.LEARNED_FROM < 120 * grid.size / 6
+
+
+def test_designs_are_judged_in_fresh_samples_once_for_all_limits(monkeypatch: pytest.MonkeyPatch):
+    asked = {
+        **ASKED["whole numbers within limits"],
+        "sweep": {"deadline": {"path": "limits.time.max", "values": [f"{100 + k} s" for k in range(20)]}},
+    }
+    path = tables.way(scenarios.grid(dse.load(asked))).path
+    assert path is not None
+    runs: list[int] = []
+
+    def counted(question: Question, x: dict[str, Any]) -> dict[str, Any]:
+        runs.append(1)
+        return metrics(question, x)
+
+    metrics = worlds.metrics
+    monkeypatch.setattr(worlds, "metrics", counted)
+    arrays, left = path.solve(layout(path.spread.grid), over_grid.whole(path.spread.grid))
+    assert not left.any()
+    assert np.unique(arrays["processors"]).size == 1
+    assert len(runs) == 1
