@@ -37,7 +37,7 @@ class Part:
 
     ``losses`` (n, C + 1): what is to be small of the objective; ``rows``: limits (n, C + 1) <= 0 by key; ``defines``:
     of each column of a maximum, inner ones first, its arguments (A, n, C + 1). ``base`` and ``equal``: rows of shared
-    columns alone, the same in every world.
+    columns alone, the same in every world. ``gains``: of limits that a maximum makes easier its column.
     """
 
     places: Indices
@@ -48,6 +48,7 @@ class Part:
     base: Array
     equal: Bools
     defines: Mapping[int, Array]
+    gains: Mapping[RowKey, int]
 
     def over_shared(self, form: Array, u: Array) -> Array:
         """Return a cut of affine functions (n, C + 1) at the shared columns ``u``: functions (n, S + 1) of these."""
@@ -55,6 +56,14 @@ class Part:
         for place, cut in self._maxima(u).items():
             found += form[:, place, None] * cut
         return found
+
+    def alternatives(self, key: RowKey, u: Array) -> Array:
+        """Return cuts (A, n, S + 1) at ``u`` of a limit that a maximum makes easier: it holds where one does."""
+        form, place = self.rows[key].copy(), self.gains[key]
+        gain = form[:, place, None].copy()
+        form[:, place] = 0.0
+        arguments = self.defines[place][:, :, [*self.shared, -1]]
+        return np.asarray(self.over_shared(form, u) + gain * arguments)
 
     def _maxima(self, u: Array) -> dict[int, Array]:
         cuts: dict[int, Array] = {}
@@ -103,6 +112,14 @@ class Posed:
         """Cuts of a limit in the worlds in which it counts, at ``u``; 0 where a world does not have it."""
         forms = [(part, part.rows[key]) for part in self.parts if key in part.rows]
         return self.together(forms, u)[: self.worlds.count_of(key.name)]
+
+    def alternatives(self, key: RowKey, i: int, u: Array) -> Array:
+        """Cuts (A, S + 1) at ``u`` of a limit in world ``i`` of which one must hold; most limits have one."""
+        for part in self.parts:
+            here = np.flatnonzero(part.places == i)
+            if here.size and key in part.gains:
+                return part.alternatives(key, u)[:, int(here[0])]
+        return self.limit(key, u)[i : i + 1]
 
     def together(self, forms: list[tuple[Part, Array]], u: Array) -> Array:
         """Cuts at ``u`` of what each part has a form of, world by world: (N, S + 1)."""
@@ -174,11 +191,11 @@ def _atoms_of_part(part: Part) -> list[Atom]:
 
 
 def _world_part(places: Indices, p: Program, caps: Collection[RowKey]) -> Part:
-    if p.exact or any(isinstance(c, Largest) for c in p.columns):
-        raise NotPosynomial(GAINS)
     tops, bottoms = (np.broadcast_to(m, (places.size, *m.shape[-2:])) for m in (p.numerators, p.denominators))
     maxima = [i for i, c in enumerate(p.columns) if isinstance(c, Maximum)]
-    shared = np.array([i for i in range(len(p.columns)) if i not in set(maxima)])
+    # which argument is the largest is chosen in each world (see ``alternatives``)
+    choices = [i for i, c in enumerate(p.columns) if isinstance(c, Largest)]
+    shared = np.array([i for i in range(len(p.columns)) if i not in {*maxima, *choices}])
     defines: dict[int, list[int]] = {i: [] for i in maxima}
     rows: dict[RowKey, Array] = {}
     base: list[int] = []
@@ -191,6 +208,8 @@ def _world_part(places: Indices, p: Program, caps: Collection[RowKey]) -> Part:
             rows[key] = tops[:, r] - bottoms[:, r]
             continue
         held = np.flatnonzero(bottoms[0, r])
+        if tops[0, r, choices].any() or bottoms[0, r, choices].any():
+            continue
         if held.size == 1 and int(held[0]) in defines and not p.equal[r]:
             defines[int(held[0])].append(r)
         else:
@@ -199,11 +218,19 @@ def _world_part(places: Indices, p: Program, caps: Collection[RowKey]) -> Part:
     if np.ptp(plain, axis=0).any() or plain[:, :, maxima].any():
         raise NotPosynomial(AMOUNTS)
     losses = _losses(p, places.size)
-    for form in (*rows.values(), *(tops[:, r] for k in defines.values() for r in k), losses):
+    for form in (*(tops[:, r] for k in defines.values() for r in k), losses):
         if form is not None and (form[:, maxima] < 0).any():
             raise NotPosynomial(GAINS)
     arguments = {i: np.stack([tops[:, r] for r in k]) for i, k in defines.items()}
-    return Part(places, p, shared, losses, rows, plain[0][:, [*shared, -1]], p.equal[base], arguments)
+    gains: dict[RowKey, int] = {}
+    for key, form in rows.items():
+        eased = [i for i in maxima if (form[:, i] < 0).any()]
+        # one maximum of shared columns alone, and the limit in each world by itself
+        if len(eased) > 1 or (eased and (key in caps or arguments[eased[0]][..., maxima].any())):
+            raise NotPosynomial(GAINS)
+        if eased:
+            gains[key] = eased[0]
+    return Part(places, p, shared, losses, rows, plain[0][:, [*shared, -1]], p.equal[base], arguments, gains)
 
 
 def _many(v: Any) -> Any:

@@ -17,6 +17,7 @@ from formulations.uncertainty.worlds import of_values
 from results.solution import Status
 from scenarios.questions import question
 from solvers.robust.masters import program_chances, robust_program
+from solvers.robust.robust_ways import found_by
 
 BLOCKS: dict[str, Any] = {
     "model": "blocks",
@@ -122,3 +123,32 @@ def test_samples_that_differ_in_one_number_need_no_column_of_their_own() -> None
     card = {"base": "gtx680-choi2014", "usable_power": float(draws[64 - 1 - 12])}
     plain = dse.solve(dse.load({**alone, "machine": {**BLOCKS["machine"], "card": card}}))
     assert found.variables == pytest.approx(plain.variables)
+
+
+@pytest.mark.parametrize("late", [0, 2])
+def test_a_cap_on_power_is_eased_by_the_slower_processor(late: int) -> None:
+    """Energy over time: the longer the slowest processor takes, the less power. Beside a fine grid of shares."""
+    base = question(
+        dse.load({**SHARES, "objective": {"minimize": "energy"}, "limits": {"power": {"max": "180 W"}}})
+    )
+    dice = np.random.default_rng(7)
+    names = [f"machine.{m}.time_per_{w}" for m in ("cpu", "gpu") for w in ("flop", "byte")]
+    worlds = of_values(base, {n: base.given[n] * dice.uniform(0.7, 1.5, 7) for n in names})
+    wanted = Wanted(worlds, MEAN, (Chance(("power",), late),) if late else ())
+    ticks = np.linspace(0, 1, 301)
+    grid = np.meshgrid(ticks, ticks, indexing="ij")
+    at = reached(wanted, {d.name: g.ravel() for d, g in zip(base.decide, grid, strict=True)})
+    holds = at.over() <= 1e-9
+    assert holds.any()
+    found = found_by(wanted, tied=False)
+    assert found.outcome.status is Status.OPTIMAL
+    assert found.outcome.solver == robust_program.SOLVER
+    assert found.outcome.x is not None
+    assert found.outcome.bound is not None
+    best = float(at.goal[holds].min())
+    own = reached(wanted, {n: np.array([v]) for n, v in found.outcome.x.items()})
+    assert own.over()[0] <= 1e-8
+    assert own.goal[0] == pytest.approx(found.outcome.bound, rel=1e-6)
+    # the next points of a grid of 1/300 are within 1 % of the best
+    assert found.outcome.bound <= best * (1 + 1e-9)
+    assert best <= found.outcome.bound * 1.01

@@ -15,7 +15,7 @@ The design is then that of the master (``solvers.robust.masters.robust_program``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 
 import numpy as np
@@ -30,7 +30,7 @@ from formulations.uncertainty.robust_program import Part, Posed, posed
 from formulations.uncertainty.wanted import Wanted, left_out
 from results.solution import Status
 from solvers.linear import highs
-from solvers.linear.linear_program import End, Numbers, Result
+from solvers.linear.linear_program import End, Result
 from solvers.outcome import Outcome
 from solvers.robust.masters import robust_program
 from solvers.robust.masters.master import MASTER_CLOSE, WORLD_BROKEN
@@ -57,113 +57,97 @@ class Group:
 
 @dataclass(slots=True)
 class Search:
-    """The program so far: the rows of a master, and of worlds that may fail a row each, with what it is at most.
+    """The master so far, of whose worlds some may fail.
 
-    ``fails``: the worlds whose z is a column, by group and number. ``rows``: (row, column of z, M, whether the level
-    is on its other side). ``level``: what the level is at least and at most.
+    ``fails``: the switch of each world that is written down, by group and number. ``above``: rows of worlds that must
+    be no worse than the level, or fail: (row, switch, what the row is at most). ``level``: what the level is at least
+    and at most.
     """
 
     master: Master
     groups: tuple[Group, ...]
     goal: Measured | None
     fails: dict[tuple[int, int], int] = field(default_factory=dict)
-    rows: list[tuple[Array, int, float, bool]] = field(default_factory=list)
+    above: list[tuple[Array, int, float]] = field(default_factory=list)
     level: tuple[float, float] = (0.0, 0.0)
 
     def least(self) -> tuple[Result, Array | None]:
         """Grow the program until its best design breaks no more samples than may fail: the bound, and that design."""
+        master = self.master
+        for g, group in enumerate(self.groups):
+            master.sums.append((_Failing(self.fails, g), float(group.may_fail)))
         for _ in range(CHANCE_ROUNDS):
-            found = self._solved()
+            found = master.solve([master.switched(*r) for r in self.above], self.level)
             if found.end is not End.FOUND or found.u is None:
                 return found, None
-            u = np.append(found.u[: self.master.low.size], 1.0)
-            ratios = self.master.judged(u).ratios
-            grown = self.master.add(u, ratios)
+            u = master.shared(found)
+            ratios = master.judged(u).ratios
+            grown = master.add(u, ratios)
             for g, group in enumerate(self.groups):
                 grown |= self._add(g, group, u, ratios, found)
-            fresh = self.goal is not None and new(self.master.cuts, self.goal.cut(u))
+            fresh = self.goal is not None and new(master.cuts, self.goal.cut(u))
             value = 0.0 if self.goal is None else self.goal.value(u)
             if not grown and (not fresh or value - found.bound <= MASTER_CLOSE * abs(value)):
                 return found, u
-            if len(self.fails) > MOST_WRITTEN:
+            if master.switches > MOST_WRITTEN:
                 break
         raise CannotTake(f"more than {MOST_WRITTEN} samples that may fail, or {CHANCE_ROUNDS} programs")
-
-    def refuted(self) -> bool:
-        """Whether no design breaks the limits in as few samples as may fail, by the bound of a program that gives."""
-        base, rows = self._numbers(self.master.first_numbers()), self.master.rows
-        limits = [self._wide(r) for r in rows] + [self._with_fail(*r[:3]) for r in self.rows if not r[3]]
-        return robust_program.least_miss(self.master, base, limits) > SLACK
-
-    def _solved(self) -> Result:
-        above = [self._wide(c) for c in self.master.cuts]
-        above += [self._with_fail(*r[:3]) for r in self.rows if r[3]]
-        limits = [self._with_fail(*r[:3]) for r in self.rows if not r[3]]
-        held = self._numbers(self.master.numbers()).with_rows(*limits)
-        ends = [self.master.ends(c) for c in self.master.cuts] or [self.level]
-        low, high = min(e[0] for e in ends), max(e[1] for e in ends)
-        return self.master.least_above(held, above, low - 1e-6 * max(abs(low), 1e-300), high)
-
-    def _numbers(self, n: Numbers) -> Numbers:
-        """The same with a column for each z, and how many of each group may be 1."""
-        count = len(self.fails)
-        sums = np.zeros((len(self.groups), n.low.size + count + 1))
-        for (g, _), k in self.fails.items():
-            sums[g, n.low.size + k] = 1.0
-        sums[:, -1] = [-float(group.may_fail) for group in self.groups]
-        wide = Numbers(
-            np.array([self._wide(r) for r in n.rows]).reshape(-1, n.low.size + count + 1),
-            n.equal,
-            np.append(n.low, np.zeros(count)),
-            np.append(n.high, np.ones(count)),
-            np.append(n.integer, np.ones(count, bool)),
-        )
-        return wide.with_rows(*sums)
-
-    def _wide(self, row: Array) -> Array:
-        return np.insert(row, [row.size - 1] * len(self.fails), 0.0)
-
-    def _with_fail(self, row: Array, k: int, most: float) -> Array:
-        found = self._wide(row)
-        found[row.size - 1 + k] = -most
-        return found
 
     def _add(self, g: int, group: Group, u: Array, ratios: Mapping[RowKey, Array], found: Result) -> bool:
         """Write down the worlds that fail most though the program has them hold; tell whether any was new."""
         assert found.u is not None, "asked of a design"
-        t, of_level = float(found.u[-2]), not group.keys
-        cuts = [self.master.posed.limit(key, u) for key in group.keys] or [self.master.posed.losses(u)]
-        if of_level:
-            over = [(cuts[0] @ u - t) / max(abs(t), 1e-300)]
+        master, t, grown = self.master, float(found.u[-2]), False
+        losses = None if group.keys else master.posed.losses(u)
+        if losses is None:
+            over = np.array([np.nan_to_num(ratios[key], nan=np.inf) - 1.0 for key in group.keys])
         else:
-            over = [np.nan_to_num(ratios[key], nan=np.inf) - 1.0 for key in group.keys]
-        worst = np.max(over, axis=0)
-        fails, grown = worst > WORLD_BROKEN, False
-        if of_level and (fails & group.sure).any():
-            i = int(np.where(group.sure, worst, -np.inf).argmax())
-            grown = new(self.master.cuts, cuts[0][i])
-        if np.count_nonzero(fails & ~group.sure) <= group.may_fail:
+            over = (losses @ u - t)[None] / max(abs(t), 1e-300)
+        worst = over.max(0)
+        broken = worst > WORLD_BROKEN
+        if losses is not None and (broken & group.sure).any():
+            grown = new(master.cuts, losses[int(np.where(group.sure, worst, -np.inf).argmax())])
+        broken &= ~group.sure
+        if np.count_nonzero(broken) <= group.may_fail:
             return grown
-        size = self.master.low.size
-        let = [i for (h, i), k in self.fails.items() if h == g and found.u[size + k] > 0.5]
-        order = np.argsort(-worst, kind="stable")
-        fresh = [int(i) for i in order if fails[i] and not group.sure[i] and i not in let]
+        size = master.low.size
+        let = {i for (h, i), k in self.fails.items() if h == g and found.u[size + k] > 0.5}
+        fresh = [i for i in map(int, np.argsort(-worst, kind="stable")) if broken[i] and i not in let]
         for i in fresh[: group.may_fail + 1]:
-            for cut, by in zip(cuts, over, strict=True):
-                if by[i] > WORLD_BROKEN:
-                    grown |= self._write(g, i, cut[i], of_level=of_level)
+            if (g, i) not in self.fails:
+                self.fails[g, i] = master.switches
+                master.switches += 1
+            k = self.fails[g, i]
+            if losses is not None:
+                grown |= self._above(losses[i], k)
+            for key, by in zip(group.keys, over, strict=False):
+                grown |= bool(by[i] > WORLD_BROKEN) and master.hold(key, i, u, k)
         return grown
 
-    def _write(self, g: int, i: int, row: Array, *, of_level: bool) -> bool:
-        k = self.fails.get((g, i), len(self.fails))
-        if any(k == of and np.array_equal(row, r) for r, of, *_ in self.rows):
+    def _above(self, loss: Array, k: int) -> bool:
+        if any(k == of and np.array_equal(loss, r) for r, of, _ in self.above):
             return False
-        most = -highs.minimise(self.master.numbers().relaxed(), -row).bound - of_level * self.level[0]
+        most = self.master.greatest(loss) - self.level[0]
         if not np.isfinite(most):
-            raise CannotTake("a limit that may fail and has no end")
-        self.fails[g, i] = k
-        self.rows.append((row, k, most * (1.0 + 1e-9), of_level))
+            raise CannotTake("an objective without an end")
+        self.above.append((loss, k, most + 1e-9 * abs(most)))
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Failing(Mapping[int, float]):
+    """The switches of a group so far, each with the weight 1."""
+
+    fails: Mapping[tuple[int, int], int]
+    group: int
+
+    def __getitem__(self, switch: int) -> float:
+        return 1.0
+
+    def __iter__(self) -> Iterator[int]:
+        return (k for (g, _), k in self.fails.items() if g == self.group)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def found(wanted: Wanted, *, tied: bool) -> Found:
@@ -224,7 +208,7 @@ def _ends_of_level(master: Master) -> tuple[float, float]:
 
 
 def _without_design(search: Search, least: Result) -> Found:
-    if least.end is End.INFEASIBLE and search.refuted():
+    if least.end is End.INFEASIBLE and robust_program.least_miss(search.master) > SLACK:
         text = f"no design breaks the limits in as few samples as may fail; {PROOF}"
         return Found(Outcome(Status.INFEASIBLE, certificate=text, solver=robust_program.SOLVER))
     raise CannotTake(f"a program that ends as {least.end.value}")
@@ -243,7 +227,8 @@ def _group(asked: Posed, keys: tuple[RowKey, ...], may_fail: int) -> Group:
 def _harder(part: Part, forms: list[Array]) -> Array:
     """How many worlds of a part have forms that are nowhere below those of each world, itself among them."""
     numbers = [*forms, *(a for arguments in part.defines.values() for a in arguments)]
-    if not forms or (part.program.low < 0).any():
+    gain = any((form[:, list(part.defines)] < 0).any() for form in forms)
+    if not forms or gain or (part.program.low < 0).any():
         return np.zeros(part.places.size)
     table = np.concatenate([np.broadcast_to(f, (part.places.size, f.shape[-1])) for f in numbers], axis=1)
     table = table[:, np.ptp(table, axis=0) > 0]

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Entry
@@ -53,7 +54,9 @@ class Measured:
 class Master:
     """The program that grows; its last column but the constant is the measure.
 
-    ``left_out``: of each limit, by name, the worlds (N,) in which it need not hold.
+    ``left_out``: of each limit, by name, the worlds (N,) in which it need not hold. After the shared columns come
+    ``switches`` of 0 or 1: each lets rows off (``let_off``: row, switch, and what the row is at most); ``sums``
+    (weights by switch, and their greatest sum) say how many may.
     """
 
     def __init__(
@@ -67,6 +70,10 @@ class Master:
         self.rows: list[Array] = []
         self.cuts: list[Array] = []
         self.held: set[tuple[RowKey, int]] = set()
+        self.let_off: list[tuple[Array, int, float]] = []
+        self.sums: list[tuple[Mapping[int, float], float]] = []
+        self.switches = 0
+        self.chosen: dict[tuple[RowKey, int], list[int]] = {}
         p, shared = asked.program, asked.shared
         low, high = (
             np.broadcast_to(v, (1, len(p.columns)) if v.ndim == 1 else v.shape)[0] for v in (p.low, p.high)
@@ -94,18 +101,50 @@ class Master:
         return judged(self.posed.worlds, self.design(u))
 
     def first_numbers(self) -> Numbers:
-        """The rows of shared columns alone, the same in every world."""
-        return Numbers(self.first.base, self.first.equal, self.low, self.high, self.integer)
+        """The rows of shared columns alone, the same in every world, and what switches add up to."""
+        off = np.zeros(self.switches)
+        base = np.array([self.wide(r) for r in self.first.base]).reshape(-1, self.low.size + off.size + 1)
+        low, high = np.append(self.low, off), np.append(self.high, off + 1.0)
+        n = Numbers(base, self.first.equal, low, high, np.append(self.integer, off == 0.0))
+        sums = np.zeros((len(self.sums), self.switches))
+        for row, (weights, _) in zip(sums, self.sums, strict=True):
+            row[list(weights)] = list(weights.values())
+        ends = np.array([-most for _, most in self.sums]).reshape(-1, 1)
+        return n.with_rows(*np.hstack([np.zeros((len(sums), self.low.size)), sums, ends]))
+
+    def limits(self) -> list[Array]:
+        """The rows of limits so far."""
+        return [self.wide(r) for r in self.rows] + [self.switched(*r) for r in self.let_off]
 
     def numbers(self) -> Numbers:
-        """The rows so far over the shared columns, without the measure."""
-        return self.first_numbers().with_rows(*self.rows)
+        """The rows so far over the shared columns and switches, without the measure."""
+        return self.first_numbers().with_rows(*self.limits())
 
-    def solve(self) -> Result:
-        """Minimise the largest of the cuts over the rows so far."""
-        ends = [self.ends(c) for c in self.cuts] or [(0.0, 0.0)]
+    def wide(self, row: Array) -> Array:
+        """Return a row of the shared columns with the switches, which play no part in it."""
+        return np.insert(row, [row.size - 1] * self.switches, 0.0)
+
+    def switched(self, row: Array, switch: int, most: float) -> Array:
+        """Return a row that a switch lets off."""
+        found = self.wide(row)
+        found[row.size - 1 + switch] = -most
+        return found
+
+    def greatest(self, row: Array) -> float:
+        """What an affine function is at most where the rows so far hold, by weak duality."""
+        return -highs.minimise(self.numbers().relaxed(), -self.wide(row)).bound * (1.0 + 1e-9)
+
+    def shared(self, found: Result) -> Array:
+        """The shared columns of a design, and the constant."""
+        assert found.u is not None, "asked of a design"
+        return np.append(found.u[: self.low.size], 1.0)
+
+    def solve(self, above: Sequence[Array] = (), level: tuple[float, float] = (0.0, 0.0)) -> Result:
+        """Minimise the largest of the cuts, and of rows ``above`` between the ends ``level``, over the rows so far."""
+        ends = [self.ends(c) for c in self.cuts] or [level]
         low, high = min(e[0] for e in ends), max(e[1] for e in ends)
-        return self.least_above(self.numbers(), self.cuts, low - 1e-6 * max(abs(low), 1e-300), high)
+        rows = [*map(self.wide, self.cuts), *above]
+        return self.least_above(self.numbers(), rows, low - 1e-6 * max(abs(low), 1e-300), high)
 
     def least_above(self, held: Numbers, rows: Sequence[Array], low: float, high: float) -> Result:
         """Minimise one more column, between two ends, that is at least each of some rows, where others hold."""
@@ -143,7 +182,7 @@ class Master:
             found = self.solve()
             if found.end is not End.FOUND or found.u is None:
                 return found, None
-            u = np.append(found.u[:-2], 1.0)
+            u = self.shared(found)
             grown = self.add(u, self.judged(u).ratios)
             for h in held:
                 row = h.cut(u)
@@ -163,13 +202,37 @@ class Master:
             level = np.where(self.left_out.get(key.name, False), -np.inf, level)
             i = int(level.argmax())
             broken = level[i] > -np.inf and (ratios is None or not level[i] <= 1 + WORLD_BROKEN)
-            if broken and new(self.rows, cut[i]):
+            if broken and self.hold(key, i, u):
                 self.held.add((key, i))
                 grown = True
         for key, cap in self.caps.items():
             if ratios is None or not ratios[key][0] <= 1 + WORLD_BROKEN:
                 grown |= new(self.rows, Measured(partial(self.posed.limit, key), cap.measure).cut(u))
         return grown
+
+    def hold(self, key: RowKey, i: int, u: Array, fails: int | None = None) -> bool:
+        """Hold a limit in world ``i`` unless the switch ``fails`` lets it fail there; tell whether any row is new."""
+        forms = self.posed.alternatives(key, i, u)
+        if len(forms) == 1:
+            return new(self.rows, forms[0]) if fails is None else self._let_off(forms[0], fails)
+        switches = self.chosen.get((key, i))
+        if switches is None:
+            switches = self.chosen[key, i] = list(range(self.switches, self.switches + len(forms)))
+            self.switches += len(forms)
+            # one alternative holds at least, or the world fails
+            weights = dict.fromkeys(switches, 1.0) | ({} if fails is None else {fails: -1.0})
+            self.sums.append((weights, len(forms) - 1.0))
+        fresh = [self._let_off(form, k) for form, k in zip(forms, switches, strict=True)]
+        return any(fresh)
+
+    def _let_off(self, row: Array, switch: int) -> bool:
+        if any(switch == k and np.array_equal(row, r) for r, k, _ in self.let_off):
+            return False
+        most = self.greatest(row)
+        if not np.isfinite(most):
+            raise CannotTake("a limit that may fail, or of several, and has no end")
+        self.let_off.append((row, switch, most))
+        return True
 
 
 def new(rows: list[Array], row: Array) -> bool:

@@ -25,7 +25,7 @@ from results.solution import Status
 from scenarios.question import Question
 from solvers.judgement import relaxed
 from solvers.linear import highs, programs
-from solvers.linear.linear_program import End, Numbers, Result, constant_column
+from solvers.linear.linear_program import End, Result, constant_column
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import Outcome
 from solvers.robust.masters import robust_geometric, robust_program_ties
@@ -80,7 +80,7 @@ def minimise(
     if goal is None:
         return Found(Outcome(Status.FEASIBLE, x, None, "a design that meets all limits", SOLVER))
     bound = sign * min(found.bound, goal.value(best))
-    text = programs.MILP if master.integer.any() else programs.LP
+    text = programs.MILP if master.integer.any() or master.switches else programs.LP
     outcome = Outcome(Status.OPTIMAL, x, bound, text, SOLVER)
     proved = Found(outcome, needed=needed, cuts=cuts, unweighed=DISCRETE)
     if not weigh or master.integer.any():
@@ -117,7 +117,7 @@ def _eased(key: RowKey, question: Question) -> Question:
 
 def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Found:
     """What a master without a design says of the question; infeasible only where a bound proves it."""
-    if found.end is End.INFEASIBLE and least_miss(master, master.first_numbers(), master.rows) > SLACK:
+    if found.end is End.INFEASIBLE and least_miss(master) > SLACK:
         text = f"no design meets all limits in {some_worlds(worlds, {i for _, i in master.held})}"
         text += ", by the bound of a program of its own"
         outcome = Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
@@ -131,11 +131,12 @@ def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Fou
     return Found(Outcome(Status.ERROR, solver=SOLVER, message="HiGHS found no answer that a bound proves"))
 
 
-def least_miss(master: Master, base: Numbers, rows: Sequence[Array]) -> float:
-    """The least by which rows can be missed, each measured by the size of its numbers: 0 where a design is.
+def least_miss(master: Master) -> float:
+    """The least by which limits can be missed, each measured by the size of its numbers: 0 where a design is.
 
     How large these are follows from the ends of what is decided, where rows that give a little leave some.
     """
+    base, rows = master.first_numbers(), master.limits()
     size = _sizes(rows, base.high)
     eased = [r - SLACK * s * constant_column(r.size) for r, s in zip(rows, size, strict=True)]
     loose = base.with_rows(*eased).relaxed()

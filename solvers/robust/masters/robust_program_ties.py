@@ -29,7 +29,7 @@ def settled(master: Master, goal: Measured | None, u: Array) -> Array:
     # what bounded the measure so far bounds it still
     master.rows += [_ended(c, h.end) for c in master.cuts for h in held]
     for of in _steps(asked):
-        if milp_ties.alone(master.numbers(), u):
+        if not master.switches and milp_ties.alone(master.numbers(), u):
             break
         step = Measured(of, MEAN)
         master.cuts = [step.cut(u)]
