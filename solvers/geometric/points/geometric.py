@@ -65,8 +65,8 @@ is, how it is answered, and how a grid is cut into chunks."""
 PIECE, SEARCHED_TOGETHER = 50_000, 2048
 """Points of a piece: setting up the arithmetic takes some ms, and two of them make a chunk; of a search each point has
 a dozen nodes open, with exponents of their own."""
-OF_DESIGNS = {"decided", "metric", "family", "elasticity"}
-"""Roles of variables that depend on which of equally good designs is handed out."""
+OF_DESIGNS = {"decided", "metric", "family"}
+"""Roles of variables that depend on which of equally good designs is handed out: what limits are worth does not."""
 FEWEST_NEAR = 8
 """Points for each that is answered in full from which the others start from those."""
 

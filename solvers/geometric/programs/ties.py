@@ -180,28 +180,30 @@ def _settled_by_branching(
 
     ``ends`` (2, N, n): takes the ranges of those that are single variables; None: nobody asks for ranges.
     """
-    c, unasked = take(batch.arrays, points), ends is None and within is None
-    loose, sure = np.full(len(y), unasked), np.ones(len(y), bool)
-    if not unasked:
-        directions = np.array([*np.eye(y.shape[1])[list(c.allowed)], *c.forms])
-        apart = np.where(np.arange(len(directions)) < len(c.allowed), WHOLE_WIDTH, SETTLED_WIDTH)
-        near, open_ones = c, np.ones((len(y), len(directions)), bool)
-        if within is not None:
-            near = dataclasses.replace(c, low=np.minimum(within[0], y), high=np.maximum(within[1], y))
-            z_low, z_high = canon.form_box(dataclasses.replace(near, forms=directions), near.low, near.high)
-            open_ones = z_high - z_low > apart
+    c = take(batch.arrays, points)
+    directions = np.array([*np.eye(y.shape[1])[list(c.allowed)], *c.forms])
+    apart = np.where(np.arange(len(directions)) < len(c.allowed), WHOLE_WIDTH, SETTLED_WIDTH)
+    near, open_ones = c, np.ones((len(y), len(directions)), bool)
+    if within is not None:
+        near = dataclasses.replace(c, low=np.minimum(within[0], y), high=np.maximum(within[1], y))
+        z_low, z_high = canon.form_box(dataclasses.replace(near, forms=directions), near.low, near.high)
+        open_ones = z_high - z_low > apart
+    if ends is not None:
         reached = reaches(near, y, directions, solve, open_ones)
-        wide = reached[1] - reached[0] > apart
-        loose = wide.any(1)
+        open_ones = reached[1] - reached[0] > apart
         for i, direction in enumerate(directions):
             alone = np.flatnonzero(direction)
-            if alone.size == 1 and ends is not None:
-                ends[:, wide[:, i], alone[0]] = reached[:, wide[:, i], i]
-    y, some = y.copy(), np.flatnonzero(loose)
+            if alone.size == 1:
+                ends[:, open_ones[:, i], alone[0]] = reached[:, open_ones[:, i], i]
+    found, sure, moved = y.copy(), np.ones(len(y), bool), np.zeros(len(y), bool)
+    some = np.flatnonzero(open_ones.any(1))
     if some.size:
         own = [goal_at(g, batch.shape, points[some]) for g in stages]
-        y[some], sure[some] = by_rule(take(c, some), y[some], own, solve)
-    return y, loose, sure
+        found[some], sure[some] = by_rule(take(c, some), y[some], own, solve)
+        # what is not known to reach far, and a nudge moves less, is hardly a tie
+        by = np.abs(np.einsum("pi,qi->pq", found[some] - y[some], directions))
+        moved[some] = (ends is not None) | (by > apart).any(1)
+    return np.where(moved[:, None], found, y), moved, sure
 
 
 def reaches(c: Canonical, y: Array, directions: Array, solve: Solver, asked: Bools) -> Array:
@@ -270,22 +272,25 @@ def _is_free(c: Canonical) -> bool:
 
 
 def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canonical, Array, Array]:
-    """Add one variable for each stage, above that stage's value; also the powers of variables that a nudge is."""
-    if not stages:
-        return c, y, np.zeros(y.shape[1])
+    """Add a variable above each stage that is a sum; also the powers of variables that a nudge is."""
     count, n = y.shape
-    more = tuple(f"least {g.name}" for g in stages)
+    sums = [g for g in stages if not g.numerator.is_monomial]
+    more = {g.name: Posynomial({((f"least {g.name}", 1.0),): 1.0}) for g in sums}
+    names, powers = (*c.names[:n], *(f"least {g.name}" for g in sums)), np.zeros(n + len(sums))
+    for k, g in enumerate(stages):
+        ((term, _),) = (more.get(g.name) or g.numerator * g.denominator.power(-1.0)).terms.items()
+        for name, exponent in term:
+            powers[names.index(name)] += exponent * NEXT**k
+    if not sums:
+        return c, y, powers
     point = dict(zip(c.names, np.exp(y).T, strict=True))
     # a stage of numbers alone is one number for all points
     now = np.stack(
-        [np.log(np.broadcast_to(g.numerator(**point) / g.denominator(**point), (count,))) for g in stages], 1
+        [np.log(np.broadcast_to(g.numerator(**point) / g.denominator(**point), (count,))) for g in sums], 1
     )
-    above = [Posynomial({((name, 1.0),): 1.0}) for name in more]
-    pairs = [(g.numerator, g.denominator * own) for g, own in zip(stages, above, strict=True)]
-    keys = tuple(RowKey(name, "model") for name in more)
-    low, high = now - EVERYWHERE, now + EVERYWHERE
-    added = canon.arrays((*c.names, *more), pairs, keys, low, high, {}, (count,))
-    powers = np.concatenate([np.zeros(n), NEXT ** np.arange(len(more))])
+    pairs = [(g.numerator, g.denominator * more[g.name]) for g in sums]
+    keys = tuple(RowKey(name, "model") for name in names[n:])
+    added = canon.arrays(names, pairs, keys, now - EVERYWHERE, now + EVERYWHERE, {}, (count,))
     return _joined(c, added), np.column_stack([y, now]), powers
 
 
