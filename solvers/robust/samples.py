@@ -134,8 +134,7 @@ def _answered(
     first = replace(block.grid.question(block.place(int(points[0]))), uncertain=None, measure=None)
     worlds = decide_now.sampled(divided.before_axes(question, 1))
     asked = robust.posed_at_points(worlds, first)
-    # the widest program has a level, or a factor by which a limit gives
-    chances, solve = _allowed_to_fail(block, points), solver(len(asked.variables) + 1, compiled=compiled)
+    chances, solve = _allowed_to_fail(block, points), solver(compiled=compiled)
     found = _optima(asked, question, chances, solve)
     shape = (len(points),)
     x = {d.name: np.where(found.known, found.x[d.name], 1.0) for d in question.decide}

@@ -97,12 +97,11 @@ def test_terms_that_are_not_there_and_variables_that_are_fixed():
     assert (crossed.status == gp.INFEASIBLE).all()
 
 
-def test_narrow_programs_may_be_widened():
-    """One variable, solved as two: nothing else changes."""
+def test_programs_of_one_variable_are_solved_as_in_numpy():
     A = np.array([[1.0], [-1.0], [1.0]])
     logc = np.array([[0.0, 1.0, -0.2], [0.0, 1.0, 3.0]])
     ptr = np.array([0, 2, 3])
-    r = kernel.solve(A, logc, ptr, np.array([-4.0]), np.array([4.0]), width=2)
+    r = kernel.solve(A, logc, ptr, np.array([-4.0]), np.array([4.0]))
     one = gp.solve(A, logc, ptr, np.array([-4.0]), np.array([4.0]))
     assert r.y.shape == (2, 1)
     np.testing.assert_allclose(r.y, one.y, atol=1e-7)

@@ -18,8 +18,6 @@ from solvers.geometric.kernel.iteration import close, iterate
 from solvers.geometric.kernel.rows import Room, proven, room, values
 from solvers.outcome import FAILED, INFEASIBLE
 
-UNROLLED = 3
-
 
 def solve(
     A: Array,
@@ -30,7 +28,6 @@ def solve(
     *,
     tol: float = 1e-9,
     max_iterations: int = 200,
-    width: int = 0,
     hurried: bool = False,
     content: Bools | None = None,
     enough: Array | None = None,
@@ -39,16 +36,13 @@ def solve(
 
     ``tol``: of the gap; from 10 on (``ANY``) it is only asked whether the limits can be met.
     ``hurried``: what fails is tried once more for a short time only; those ``content`` (N,) with a gap of 1e-4 are not
-    tried again. ``enough``: as there. ``width``: programs of fewer variables are
-    widened to so many, as each number of them is compiled anew.
+    tried again. ``enough``: as there.
     """
     N, n = len(np.atleast_2d(logc)), A.shape[-1]
     if not N:
         return gp.solve(A, logc, ptr, lo, hi)
     till = np.full(N, np.nan) if enough is None else enough
-    result = compiled_only(
-        A, logc, ptr, lo, hi, tol=tol, max_iterations=max_iterations, width=width, enough=till
-    )
+    result = compiled_only(A, logc, ptr, lo, hi, tol=tol, max_iterations=max_iterations, enough=till)
     again = np.flatnonzero((result.status == FAILED) & ~_near(result, content) & ~(result.bound >= till))
     if again.size:
         own = A if A.ndim == 2 else A[again]
@@ -73,20 +67,14 @@ def compiled_only(
     *,
     tol: float = 1e-9,
     max_iterations: int = 200,
-    width: int = 0,
     enough: Array | None = None,
 ) -> gp.Result:
     """Do the same without a second try for what fails."""
-    own, m, shared = A.shape[-1], len(ptr) - 2, A.ndim == 2
-    n = width if own < width <= UNROLLED else own
-    # further variables are fixed and stand in no term
-    A, low, high = (
-        np.ascontiguousarray(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, n - own)]), float)
-        for x in (A if A.ndim == 3 else A[None], np.atleast_2d(lo), np.atleast_2d(hi))
-    )
-    logc = np.ascontiguousarray(np.atleast_2d(logc), float)
-    # a tuple tells the compiler how many variables there are
-    dims: Any = (0,) * n if n <= UNROLLED else np.zeros(n, np.int8)
+    n, m, shared = A.shape[-1], len(ptr) - 2, A.ndim == 2
+    every = (A if A.ndim == 3 else A[None], *map(np.atleast_2d, (logc, lo, hi)))
+    A, logc, low, high = (np.ascontiguousarray(x, float) for x in every)
+    # compiled once for any number of variables: unrolled it is up to a third faster, and compiled for each of them
+    dims = np.zeros(n, np.int8)
     till = np.full(len(logc), np.nan) if enough is None else enough
     out = np.zeros((len(logc), 6 + 3 * n + m))
     # of programs with exponents of their own each has its own, as if it were alone
@@ -94,12 +82,9 @@ def compiled_only(
     _all(A, logc, np.asarray(ptr, np.int64), low, high, guess, dims, tol, max_iterations, till, out)
     value, bound, status, violation, proof, iterations = out[:, :6].T
     y, lower, upper, multipliers = np.split(out[:, 6:], [n, 2 * n, 3 * n], axis=1)
-    return gp.of_first(
-        gp.Result(
-            y, value, bound, multipliers, lower, upper, (status % 10).astype(np.int8), violation, proof,
-            iterations.astype(np.int64), status >= 10,
-        ),
-        own,
+    return gp.Result(
+        y, value, bound, multipliers, lower, upper, (status % 10).astype(np.int8), violation, proof,
+        iterations.astype(np.int64), status >= 10,
     )  # fmt: skip
 
 

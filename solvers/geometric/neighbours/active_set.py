@@ -15,7 +15,6 @@ import numpy as np
 from formulations.tolerances import TIE
 from solvers.geometric.kernel import formulas, rows
 from solvers.geometric.kernel.compiled import compiled, loop, stamp
-from solvers.geometric.kernel.compiled_batch import UNROLLED
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.kernel.rows import Room, proven, slopes, values
 from solvers.geometric.neighbours import active_set_steps
@@ -45,6 +44,8 @@ NEWTON_CONVERGED = 1e-6
 MET, NEIGHBOUR_GAP = 1e-10, 1e-9
 CLEARLY = 1e-5
 """Room of a limit that does not bind, multiplier of one that does: neither is left in doubt."""
+UNROLLED = 3
+"""Variables of which loops are unrolled: their number is then known to the compiler."""
 NONE = 1e-8
 """Multiplier of what only the tie rule holds."""
 STRAINED = 1e3

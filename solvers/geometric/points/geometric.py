@@ -156,7 +156,7 @@ def answer(
         return np.zeros(points.size, bool)
     full, divides = answers.plan.full, any(b.arrays.divisors for b in cases)
     told = any(v.role in OF_DESIGNS for v in answers.plan.variables)
-    solve = solver(0 if divides else max(b.low.shape[1] for b in cases), compiled=compiled)
+    solve = solver(compiled=compiled)
     # a case that is worse than something else says nothing of the others
     below = block.below[points] if block.below is not None and len(cases) == 1 else None
     # near others it is proved what is optimal, not what else is
@@ -206,7 +206,7 @@ def _anchors(spread: Spread, places: Points, case: int, steps: tuple[int, ...]) 
     farther = neighbour_proofs.farther(steps, shape)
     there = np.stack([a[i] for a, i in zip(along, at, strict=True)])
     start = None if farther is None else _anchors(spread, there, case, farther)
-    solve = solver(made.low.shape[1], compiled=True)
+    solve = solver(compiled=True)
     found, rule, near = _answered(made, solve, start, alone=len(every) == 1)
     if found is None or rule is None:
         return None
@@ -248,13 +248,13 @@ def _answered(
     return found, rule, near
 
 
-def solver(width: int = 0, *, compiled: bool) -> Solver:
-    """Return the kernel, compiled or not; ``width``: programs of fewer variables are widened to so many."""
+def solver(*, compiled: bool) -> Solver:
+    """Return the kernel, compiled or not."""
     if not compiled:
         return partial(put_in.solve, gp.solve)
     from solvers.geometric.kernel import compiled_batch as kernel
 
-    return partial(put_in.solve, partial(kernel.solve, width=min(width, kernel.UNROLLED)))
+    return partial(put_in.solve, kernel.solve)
 
 
 def _put_answers(

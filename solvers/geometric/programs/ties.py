@@ -183,27 +183,34 @@ def _settled_by_branching(
     c = take(batch.arrays, points)
     directions = np.array([*np.eye(y.shape[1])[list(c.allowed)], *c.forms])
     apart = np.where(np.arange(len(directions)) < len(c.allowed), WHOLE_WIDTH, SETTLED_WIDTH)
-    near, open_ones = c, np.ones((len(y), len(directions)), bool)
+    near, loose = c, np.ones((len(y), len(directions)), bool)
+
+    def by_rule_in(box: Canonical, some: Indices) -> tuple[Array, Bools]:
+        if not some.size:
+            return y[some], np.ones(0, bool)
+        return by_rule(
+            take(box, some), y[some], [goal_at(g, batch.shape, points[some]) for g in stages], solve
+        )
+
     if within is not None:
         near = dataclasses.replace(c, low=np.minimum(within[0], y), high=np.maximum(within[1], y))
         z_low, z_high = canon.form_box(dataclasses.replace(near, forms=directions), near.low, near.high)
-        open_ones = z_high - z_low > apart
+        loose = z_high - z_low > apart
     if ends is not None:
-        reached = reaches(near, y, directions, solve, open_ones)
-        open_ones = reached[1] - reached[0] > apart
+        reached = reaches(near, y, directions, solve, loose)
+        loose = reached[1] - reached[0] > apart
         for i, direction in enumerate(directions):
             alone = np.flatnonzero(direction)
             if alone.size == 1:
-                ends[:, open_ones[:, i], alone[0]] = reached[:, open_ones[:, i], i]
-    found, sure, moved = y.copy(), np.ones(len(y), bool), np.zeros(len(y), bool)
-    some = np.flatnonzero(open_ones.any(1))
-    if some.size:
-        own = [goal_at(g, batch.shape, points[some]) for g in stages]
-        found[some], sure[some] = by_rule(take(c, some), y[some], own, solve)
-        # what is not known to reach far, and a nudge moves less, is hardly a tie
-        by = np.abs(np.einsum("pi,qi->pq", found[some] - y[some], directions))
-        moved[some] = (ends is not None) | (by > apart).any(1)
-    return np.where(moved[:, None], found, y), moved, sure
+                ends[:, loose[:, i], alone[0]] = reached[:, loose[:, i], i]
+    elif within is not None:
+        # nobody asks how far they reach: the rule is asked near by whether it moves them
+        some = np.flatnonzero(loose.any(1))
+        by = by_rule_in(near, some)[0] - y[some]
+        loose[some] = np.abs(np.einsum("pi,qi->pq", by, directions)) > apart
+    y, sure, some = y.copy(), np.ones(len(y), bool), np.flatnonzero(loose.any(1))
+    y[some], sure[some] = by_rule_in(c, some)
+    return y, loose.any(1), sure
 
 
 def reaches(c: Canonical, y: Array, directions: Array, solve: Solver, asked: Bools) -> Array:
