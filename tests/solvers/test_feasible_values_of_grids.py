@@ -293,3 +293,23 @@ def test_evaluated_points_store_what_came_out():
     assert {"would_do time [s]", "would_do energy [J]", "would_do replication"} <= set(headings)
     shown = columns.of_dataset(study).limits[0]
     assert shown == (f"time (feasible at {show(float(study['time'][0, 0]), 's', 4)})",)
+
+
+def test_a_value_whose_search_is_not_closed_is_told_without_asking_again():
+    """Few processors whose memory is open far: 400 nodes do not close the gap, here or of a point by itself."""
+    asked = tomllib.loads((LIBRARY / "nbody_deadline_out_of_reach.toml").read_text()) | {
+        "machine": "v100-pcie",
+        "sweep": {
+            "t": {"path": "limits.time.max", "factors": [0.316228, 0.340611]},
+            "n": {"path": "given.bodies", "factors": [1.0, 2.5, 2.7257365, 2.9359046, 3.0, 3.1622777]},
+        },
+    }
+    found = dse.sweep(dse.Scenario(**asked))
+    assert found.attrs.get("left_over", "{}") == "{}"
+    grid = scenarios.grid(dse.Scenario(**asked))
+    for place in ((0, 2), (0, 3), (1, 2)):
+        alone, told = answer(grid.question(place), neighbours=False), found["would_do"].values[place]
+        assert alone.status is Status.INFEASIBLE
+        needed = {n: v for n, v in zip(found["limit"].values, told, strict=True) if not np.isnan(v)}
+        # of a gap that is not closed each tells the design that it knows
+        assert needed == pytest.approx({n: v for n, v in alone.conflict.items() if v is not None}, rel=3e-5)

@@ -143,7 +143,8 @@ def _least_log_goal(
 ) -> Array:
     """The least log goal at points, variable ``own`` (-1: none) without bounds, and with ``any_value`` not discrete.
 
-    Infinite where there is no design, NaN where the search was not closed; of one question then the best that is known.
+    Infinite where there is no design. Where the search was not closed it is the best that is known; of many points NaN
+    where that is none.
     Where an end that is only there to have a box may be to blame, it is searched again without such ends.
     """
     c = divided.take(goal, points)
@@ -159,8 +160,8 @@ def _least_log_goal(
         value[again] = np.minimum(value[again], least)
     if rows.ended is not None:
         rows.ended.update([name] if gp.FAILED in status else [])
-        return np.where(status == gp.INFEASIBLE, np.inf, value)
-    return np.select([status == gp.OPTIMAL, status == gp.INFEASIBLE], [value, np.inf], np.nan)
+    unknown = np.nan if rows.ended is None else np.inf
+    return np.where((status != gp.INFEASIBLE) & np.isposinf(value), unknown, value)
 
 
 def _box(b: Batch, points: Indices, own: int, *, any_value: bool) -> Box:
