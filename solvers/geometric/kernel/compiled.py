@@ -22,9 +22,7 @@ from numba.core import event
 from solvers.geometric.kernel import parts
 
 _log = logging.getLogger("dse")
-COMPILES = (
-    "compiling the solver for large grids: up to half a minute of processor time, once after an installation"
-)
+COMPILES = "compiling the solver for large grids: up to 20 s of processor time, once after an installation"
 LOCK = "dse_compiling.lock"
 _here = threading.local()
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,14 +32,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
-def compiled(function: F) -> F:
+def compiled(function: F, fastmath: Any = FAST) -> F:
     """Compile a function that works on one point; it is kept on disk as part of the loop it ends up in.
 
     Only compiled functions can call it: what Python would call it through takes a quarter of the time of a compilation.
     """
     # inlined: what a call hands over, some forty numbers, would take as long as what it does
     made: F = numba.njit(
-        fastmath=FAST,
+        fastmath=fastmath,
         error_model="numpy",
         forceinline=True,
         no_cpython_wrapper=True,

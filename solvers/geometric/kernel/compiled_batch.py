@@ -73,14 +73,16 @@ def compiled_only(
     n, m, shared = A.shape[-1], len(ptr) - 2, A.ndim == 2
     every = (A if A.ndim == 3 else A[None], *map(np.atleast_2d, (logc, lo, hi)))
     # what may be written: of what may not it would be compiled anew
-    A, logc, low, high = (np.require(x, float, "CW") for x in every)
+    A, logc, low, high = (np.require(x, float, ["C", "W"]) for x in every)
     # compiled once for any number of variables: unrolled it is up to a third faster, and compiled for each of them
     dims = np.zeros(n, np.int8)
-    till = np.full(len(logc), np.nan) if enough is None else np.require(enough, float, "CW")
+    till = np.full(len(logc), np.nan) if enough is None else np.require(enough, float, ["C", "W"])
     out = np.zeros((len(logc), 6 + 3 * n + m))
     # of programs with exponents of their own each has its own, as if it were alone
     guess = np.linalg.pinv(A) if shared else np.linalg.solve(gp.squares(A), A.swapaxes(1, 2))
-    _all(A, logc, np.require(ptr, np.int64, "CW"), low, high, guess, dims, tol, max_iterations, till, out)
+    _all(
+        A, logc, np.require(ptr, np.int64, ["C", "W"]), low, high, guess, dims, tol, max_iterations, till, out
+    )
     value, bound, status, violation, proof, iterations = out[:, :6].T
     y, lower, upper, multipliers = np.split(out[:, 6:], [n, 2 * n, 3 * n], axis=1)
     return gp.Result(

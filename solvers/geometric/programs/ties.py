@@ -208,9 +208,9 @@ def _settled_by_branching(
         some = np.flatnonzero(loose.any(1))
         by = by_rule_in(near, some)[0] - y[some]
         loose[some] = np.abs(np.einsum("pi,qi->pq", by, directions)) > apart
-    y, sure, some = y.copy(), np.ones(len(y), bool), np.flatnonzero(loose.any(1))
-    y[some], sure[some] = by_rule_in(c, some)
-    return y, loose.any(1), sure
+    y, sure, tied = y.copy(), np.ones(len(y), bool), np.asarray(loose.any(1))
+    y[tied], sure[tied] = by_rule_in(c, np.flatnonzero(tied))
+    return y, tied, sure
 
 
 def reaches(c: Canonical, y: Array, directions: Array, solve: Solver, asked: Bools) -> Array:

@@ -19,7 +19,7 @@ from typing import Any, cast
 import numba
 import numpy as np
 
-from solvers.geometric.kernel.compiled import kept
+from solvers.geometric.kernel.compiled import compiled, kept
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 PIVOT = 1e-9
@@ -29,7 +29,11 @@ PIVOTS_PER_ROW = 40
 BALANCING_PASSES = 3
 
 
-@kept
+exactly = partial(compiled, fastmath=False)
+"""What is compiled adds up as it is written."""
+
+
+@exactly
 def _first_aim_sign(D: Any, j: int) -> float:
     """Return the sign of the first aim that a step of column j moves."""
     for k in range(D.shape[0]):
@@ -40,7 +44,7 @@ def _first_aim_sign(D: Any, j: int) -> float:
     return 0.0
 
 
-@kept
+@exactly
 def _sooner(D: Any, row: Any, at_high: Any, j: int, other: int) -> bool:
     """Whether column j spoils the aims less than another one that repairs the row as well.
 
@@ -56,7 +60,7 @@ def _sooner(D: Any, row: Any, at_high: Any, j: int, other: int) -> bool:
     return bool(abs(row[j]) > abs(row[other]))
 
 
-@kept
+@exactly
 def _worst_row(beta: Any, basic: Any, low: Any, high: Any) -> int:
     """Return the row that is broken most; -1: none is."""
     found, most = -1, ROW_BROKEN
@@ -68,7 +72,7 @@ def _worst_row(beta: Any, basic: Any, low: Any, high: Any) -> int:
     return found
 
 
-@kept
+@exactly
 def _entering(T: Any, D: Any, r: int, up: bool, free: Any, at_high: Any, low: Any, high: Any) -> int:
     """Return the column that repairs row r and keeps all aims in order; -1: none."""
     found = -1
@@ -82,7 +86,7 @@ def _entering(T: Any, D: Any, r: int, up: bool, free: Any, at_high: Any, low: An
     return found
 
 
-@kept
+@exactly
 def _pivot(T: Any, D: Any, r: int, e: int) -> None:
     """Exchange the variable of row r for that of column e."""
     p = 1.0 / T[r, e]
@@ -105,7 +109,7 @@ def _pivot(T: Any, D: Any, r: int, e: int) -> None:
             D[k, e] = c * p
 
 
-@kept
+@exactly
 def _read_tableau(
     beta: Any, basic: Any, free: Any, at_high: Any, D: Any, low: Any, high: Any, u: Any, y: Any
 ) -> None:
@@ -121,7 +125,7 @@ def _read_tableau(
             u[basic[i]] = min(max(beta[i], low[basic[i]]), high[basic[i]])
 
 
-@kept
+@exactly
 def _read_conflict(T: Any, r: int, up: bool, basic: Any, free: Any, y: Any) -> None:
     """Read the multipliers with which the rows add up to row r, that nothing can repair."""
     n, s = free.size, 1.0 if up else -1.0
@@ -132,7 +136,7 @@ def _read_conflict(T: Any, r: int, up: bool, basic: Any, free: Any, y: Any) -> N
         y[basic[r] - n] = s
 
 
-@kept
+@exactly
 def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
     """Solve one program; ``low`` and ``high`` are those of its columns, then of its rows' slacks.
 
@@ -171,13 +175,13 @@ def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
     return FAILED
 
 
-@kept
+@exactly
 def _nearest_power_of_two(size: float) -> float:
     """Return the power of two that brings a size near 1, so that nothing is rounded."""
     return 2.0 ** -round(math.log2(size)) if size > 0.0 else 1.0
 
 
-@kept
+@exactly
 def balanced(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y: Any) -> int:
     """Bring rows, columns and aims near 1, solve, and say the answer in the old sizes."""
     m, n = A.shape
