@@ -240,18 +240,16 @@ def test_what_is_hardly_felt_is_settled_by_the_tie_rule_as_by_itself(
     assert flat
 
 
-def test_a_sweep_asks_how_far_designs_reach_and_what_the_tie_rule_wants_only_where_that_is_kept(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    """Ranges are kept at full depth only, and what limits are worth is the same at all of the best designs."""
+def test_what_limits_are_worth_settles_no_ties(monkeypatch: pytest.MonkeyPatch):
+    """It is the same at all of the best designs."""
 
     def refused(*_: object) -> None:
         raise AssertionError("nobody asks for that")
 
     of = grid(asked(HEAVY, LEAST_TIME) | {"machine": CHEAP_MEMORY})
-    monkeypatch.setattr(ties, "reaches", refused)
     everything, _ = at_once(of)
     monkeypatch.setattr(ties, "by_rule", refused)
+    monkeypatch.setattr(ties, "reaches", refused)
     kept = {"status", "objective", "bound", "gap", "binding", "elasticity"}
     few, left = geometric.over(of, compiled=False).solve(
         results.dataset.only(results.dataset.layout(of), kept), over_grid.whole(of)

@@ -80,7 +80,7 @@ RATED = ["geometric program", "ratios of sums", "one decided number"]
         (geometric_answers, "settle", ["geometric program", "ratios of sums"]),
         (optima, "settled", ["geometric program", "ratios of sums"]),
         (newton, "slopes", ["ratios of sums"]),
-        (ties, "_settled_by_branching", ["ratios of sums"]),
+        (ties, "reaches", ["ratios of sums"]),
         (descent, "descents", ["one decided number"]),
         (designs, "_every", ["table"]),
     ],
