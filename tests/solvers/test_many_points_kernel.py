@@ -108,14 +108,14 @@ def test_programs_of_one_variable_are_solved_as_in_numpy():
     np.testing.assert_allclose(r.value, one.value, atol=1e-9)
 
 
-def test_it_is_compiled_once_for_all_programs():
-    """Of any number of variables, and whether or not their tables may be written."""
-    for variables in (1, 2, 5):
+def test_it_is_compiled_for_two_variables_and_once_for_others():
+    """Whether or not their tables may be written."""
+    for variables in (1, 2, 3, 5):
         A, logc, *rest = random_programs(4, variables, 3)
         kernel.solve(A, logc, *rest)
         logc.flags.writeable = False
         kernel.solve(A, logc, *rest, enough=np.full(3, np.nan))
-    assert len(kernel._all.signatures) == 1
+    assert len(kernel._all.signatures) <= 2
 
 
 def test_the_pinned_numba_compiles_inlined_functions_only_once() -> None:
