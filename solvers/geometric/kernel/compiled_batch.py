@@ -18,7 +18,7 @@ from solvers.geometric.kernel.iteration import close, iterate
 from solvers.geometric.kernel.rows import Room, proven, room, values
 from solvers.outcome import FAILED, INFEASIBLE
 
-USUAL = 2
+USUAL_VARIABLES = 2
 
 
 def solve(
@@ -77,7 +77,7 @@ def compiled_only(
     # what may be written: of what may not it would be compiled anew
     A, logc, low, high = (np.require(x, float, ["C", "W"]) for x in every)
     # a tuple tells the compiler how many variables there are: two are the most usual, others are compiled once for all
-    dims: Any = (0, 0) if n == USUAL else np.zeros(n, np.int8)
+    dims: Any = (0, 0) if n == USUAL_VARIABLES else np.zeros(n, np.int8)
     till = np.full(len(logc), np.nan) if enough is None else np.require(enough, float, ["C", "W"])
     out = np.zeros((len(logc), 6 + 3 * n + m))
     # of programs with exponents of their own each has its own, as if it were alone

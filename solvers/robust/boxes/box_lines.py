@@ -45,7 +45,7 @@ ASKS_NOTHING = -1e9
 """A line that asks for nothing."""
 MOST_ACTIVE = 3
 """Lines that hold a bound up together, at most."""
-MOST_COMBINED = 20_000
+MOST_LINE_PAIRS = 20_000
 """Pairs of lines and of variables that a bound is looked for in, at most: a counted station has 400 000."""
 LOG_HOLDS = float(np.log1p(HOLDS))
 
@@ -352,7 +352,7 @@ def least(goal: Line, lines: Sequence[Line], low: Array, high: Array) -> Array:
     # of many variables triples of lines are too many
     active = MOST_ACTIVE if len(low) <= MOST_ACTIVE else MOST_ACTIVE - 1
     for r in range(1, min(len(low), active, len(a)) + 1):
-        if r > 1 and math.comb(len(a), r) * math.comb(len(low), r) > MOST_COMBINED:
+        if r > 1 and math.comb(len(a), r) * math.comb(len(low), r) > MOST_LINE_PAIRS:
             break
         some = np.array(list(itertools.combinations(range(len(a)), r)))
         for v in itertools.combinations(range(len(low)), r):
