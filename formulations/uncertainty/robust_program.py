@@ -10,7 +10,8 @@ make programs of other columns there: such worlds are parts of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -155,10 +156,18 @@ def _tie(part: Part, name: str) -> Array | None:
     return np.asarray(top / under[:, -1:])
 
 
-def posed(worlds: Worlds) -> Posed:
-    """Write the programs of all worlds; raises NotPosynomial, with the reason, where that cannot be done."""
+def posed(worlds: Worlds, kept: frozenset[str] | None = None) -> Posed:
+    """Write the programs of all worlds; raises NotPosynomial, with the reason, where that cannot be done.
+
+    ``kept``: names of the limits that count (None: all), since limits say how much there is of an amount at most.
+    """
     if not is_linear(worlds.nominal):
         raise NotPosynomial("no affine arithmetic")
+    if kept is not None:
+        own = frozenset(x.name for x in worlds.nominal.model.limits if x.name not in kept)
+        worlds = worlds.changed(
+            lambda q: replace(q, limits=tuple(x for x in q.limits if x.name in kept), waive=q.waive | own)
+        )
     parts = []
     for places, p in _parts_of_like_programs(worlds, np.arange(worlds.size)):
         parts.append(_world_part(places, p, {c.key for c in worlds.caps}))
@@ -214,7 +223,7 @@ def _world_part(places: Indices, p: Program, caps: Collection[RowKey]) -> Part:
             defines[int(held[0])].append(r)
         else:
             base.append(r)
-    plain = tops[:, base] - bottoms[:, base]
+    plain = _of_amounts(p, base, tops[:, base], bottoms[:, base])
     if np.ptp(plain, axis=0).any() or plain[:, :, maxima].any():
         raise NotPosynomial(AMOUNTS)
     losses = _losses(p, places.size)
@@ -231,6 +240,25 @@ def _world_part(places: Indices, p: Program, caps: Collection[RowKey]) -> Part:
         if eased:
             gains[key] = eased[0]
     return Part(places, p, shared, losses, rows, plain[0][:, [*shared, -1]], p.equal[base], arguments, gains)
+
+
+def _of_amounts(p: Program, base: Sequence[int], tops: Array, bottoms: Array) -> Array:
+    """Return rows (n, R, C + 1) of shared columns alone, those that say whether there is any of an amount alike.
+
+    There is some in every world where there is some in one, if the same columns make it up; their ends without limits
+    are those of every world, too.
+    """
+    found = tops - bottoms
+    for row, column, _ in p.amounts:
+        r = base.index(row) if row in base else -1
+        amount = tops[0, r]
+        high = np.broadcast_to(p.high, (1, len(p.columns)))[0] if p.high.ndim == 1 else p.high[0]
+        most = float(np.where(amount[:-1] > 0, amount[:-1] * high, 0.0).sum())
+        alike = bool(((tops[:, r] > 0) == (amount > 0)).all()) and (tops[:, r] >= 0).all()
+        if r >= 0 and np.ptp(found[:, r], axis=0).any() and alike and amount[-1] == 0 and np.isfinite(most):
+            found[:, r] = amount
+            found[:, r, column] -= most
+    return np.asarray(found)
 
 
 def _many(v: Any) -> Any:

@@ -152,3 +152,28 @@ def test_a_cap_on_power_is_eased_by_the_slower_processor(late: int) -> None:
     # the next points of a grid of 1/300 are within 1 % of the best
     assert found.outcome.bound <= best * (1 + 1e-9)
     assert best <= found.outcome.bound * 1.01
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_what_is_off_without_work_is_told_of_uncertain_work(number: int) -> None:
+    """Which processors have any work is the same in every sample, however much of it there is. Beside all designs."""
+    regions = [
+        {"name": n, "flops": f"{f} Gflop", "bytes": f"{b} GB", "divisible": False}
+        for n, f, b in (("read", 1, 12), ("filter", 20, 24), ("solve", 400, 20))
+    ]
+    machine = {"cpu": "i7-2600k-tang2017", "small": "gtx-750-tang2017", "large": "gtx-titan-tang2017"}
+    data = {"model": "partition", "machine": machine, "given": {"unused": "off", "regions": regions}}
+    base = question(
+        dse.load({**data, "objective": {"minimize": "energy"}, "limits": {"time": {"max": "2 s"}}})
+    )
+    dice = np.random.default_rng(number)
+    names = ["regions.filter.bytes", "regions.solve.flops", "machine.small.time_per_byte"]
+    worlds = of_values(base, {n: base.given[n] * dice.uniform(0.4, 2.5, 9) for n in names})
+    wanted = Wanted(worlds, MEAN, (Chance(("time",), 2),))
+    found = program_chances.found(wanted, tied=False).outcome
+    picks = [*itertools.product(*(d.values or (0.0, 1.0) for d in base.decide))]
+    at = reached(wanted, dict(zip([d.name for d in base.decide], np.array(picks).T, strict=True)))
+    holds = at.over() <= 1e-9
+    assert found.status is (Status.OPTIMAL if holds.any() else Status.INFEASIBLE)
+    if holds.any():
+        assert found.bound == pytest.approx(float(at.goal[holds].min()), rel=1e-8)

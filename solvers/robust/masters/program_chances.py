@@ -38,8 +38,8 @@ from solvers.robust.masters.program_master import Master, Measured, new
 from solvers.robust.masters.robust_geometric import Found
 from solvers.robust.masters.robust_program import LEVEL
 
-CHANCE_ROUNDS, MOST_WRITTEN = 60, 400
-"""Programs, and samples that they write down, after which a question is left to others."""
+CHANCE_ROUNDS, MOST_WRITTEN = 60, 1200
+"""Programs, and switches of samples that they write down, after which a question is left to others."""
 PROOF = "mixed-integer program of the samples that fail; bound of HiGHS' branch and bound"
 
 
@@ -129,7 +129,7 @@ class Search:
         most = self.master.greatest(loss) - self.level[0]
         if not np.isfinite(most):
             raise CannotTake("an objective without an end")
-        self.above.append((loss, k, most + 1e-9 * abs(most)))
+        self.above.append((loss, k, most))
         return True
 
 
@@ -155,7 +155,8 @@ def found(wanted: Wanted, *, tied: bool) -> Found:
 
     Raises NotPosynomial or CannotTake, with the reason, where the question is no such program.
     """
-    asked, worlds, measure = posed(wanted.worlds), wanted.worlds, wanted.measure
+    worlds, measure = wanted.worlds, wanted.measure
+    asked = posed(worlds, wanted.kept)
     if worlds.counted is not None or wanted.eased is not None:
         raise CannotTake("limits in all worlds beside others")
     keys = [key for key in asked.keys if wanted.counts(key.name)]

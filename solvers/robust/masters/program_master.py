@@ -131,8 +131,10 @@ class Master:
         return found
 
     def greatest(self, row: Array) -> float:
-        """What an affine function is at most where the rows so far hold, by weak duality."""
-        return -highs.minimise(self.numbers().relaxed(), -self.wide(row)).bound * (1.0 + 1e-9)
+        """What an affine function is at most where the rows that none lets off hold, by weak duality."""
+        own = Numbers(self.first.base, self.first.equal, self.low, self.high, self.integer)
+        most = -highs.minimise(own.with_rows(*self.rows).relaxed(), -row).bound
+        return most + 1e-9 * abs(most)
 
     def shared(self, found: Result) -> Array:
         """The shared columns of a design, and the constant."""

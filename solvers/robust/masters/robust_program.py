@@ -63,7 +63,7 @@ def minimise(
 
     Raises NotPosynomial where the worlds are not programs of this kind, with the reason.
     """
-    asked = posed(worlds)
+    asked = posed(worlds, kept)
     out = {n: np.isin(np.arange(worlds.size), list(some)) for n, some in (left_out or {}).items()}
     counts = ~out.pop(LEVEL, np.zeros(worlds.size, bool))[: worlds.measured]
     master, sign = Master(asked, kept, out), asked.program.sign
