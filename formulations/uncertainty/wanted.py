@@ -152,7 +152,8 @@ def left_out(
     ``all_that_may``: those that come nearest to failing, too, as many as may fail.
     """
     found = dict[str, frozenset[int]]()
-    for c in wanted.chances:
+    asked = (replace(c, names=tuple(filter(wanted.counts, c.names))) for c in wanted.chances)
+    for c in (c for c in asked if c.names):
         ratio = missed(wanted.worlds, c, x)
         fails = np.argsort(-ratio, kind="stable")[: c.may_fail]
         out = frozenset((fails if all_that_may else np.flatnonzero(ratio > 1.0 + HOLDS)).tolist())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from chance_questions import answered, world_of
 import dse
 from formulations.uncertainty.measures import MEAN, Quantile, cvar
 from formulations.uncertainty.wanted import Chance, Wanted, reached
-from formulations.uncertainty.worlds import of_values
+from formulations.uncertainty.worlds import Worlds, of_values
 from results.solution import Status
+from scenarios.question import Question
 from scenarios.questions import question
 from solvers.robust.masters import program_chances, robust_program
 from solvers.robust.robust_ways import found_by
@@ -177,3 +179,67 @@ def test_what_is_off_without_work_is_told_of_uncertain_work(number: int) -> None
     assert found.status is (Status.OPTIMAL if holds.any() else Status.INFEASIBLE)
     if holds.any():
         assert found.bound == pytest.approx(float(at.goal[holds].min()), rel=1e-8)
+
+
+def spread_around(base: Question, names: list[str], count: int, number: int, scatter: float = 3.0) -> Worlds:
+    dice = np.random.default_rng(number)
+    return of_values(base, {n: base.given[n] * scatter ** dice.uniform(-1.0, 1.0, count) for n in names})
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_quantile_may_lie_beyond_what_the_easy_samples_can_come_to(number: int) -> None:
+    """Samples in which the quantile holds in any case end nearer than those of which some may exceed it."""
+    limits = {"time.gpu": {"max": "0.01 s"}}
+    base = question(dse.load({**SHARES, "objective": {"minimize": "energy"}, "limits": limits}))
+    names = ["cpu.time_per_byte", "cpu.energy_per_flop", "gpu.energy_per_flop", "gpu.energy_per_byte"]
+    worlds = spread_around(base, [f"machine.{n}" for n in names], 20, number, scatter=4.0)
+    wanted = Wanted(worlds, Quantile(0.8))
+    found = program_chances.found(wanted, tied=False).outcome
+    at = reached(wanted, {n: np.array([v]) for n, v in (found.x or {}).items()})
+    assert found.bound == pytest.approx(at.goal[0], rel=1e-7)
+
+
+@pytest.mark.parametrize("number", [2, 5, 8, 17])
+def test_quantiles_of_many_blocks_are_bounded_to_the_gap(number: int) -> None:
+    """A count may be a million: what a sample that fails may come to is no million times the quantile."""
+    kinds = ("card", "board", "phone")
+    data = {
+        **BLOCKS,
+        "given": {"flops": "1 Pflop", "intensity": 0.25},
+        "decide": {f"count.{k}": {"max": most} for k, most in zip(kinds, (2, 9, 3), strict=True)},
+        "objective": {"maximize": "bandwidth"},
+        "limits": {"performance": {"min": "12 GFLOPS"}},
+    }
+    del data["uncertain"]
+    base = question(dse.load(data))
+    names = ["phone.usable_power", "card.time_per_flop", "phone.time_per_flop", "card.usable_power"]
+    worlds = spread_around(base, [f"machine.{n}" for n in names], 20, number, scatter=1.3)
+    wanted = Wanted(worlds, Quantile(0.8), (Chance(("performance",), 3),))
+    found = program_chances.found(wanted, tied=False).outcome
+    at = reached(wanted, {n: np.array([v]) for n, v in (found.x or {}).items()})
+    assert found.bound == pytest.approx(at.goal[0], rel=1e-7)
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_samples_fail_by_the_limits_that_count(number: int) -> None:
+    """Of two limits that may fail together, only one of which is asked for, the other uses up no sample."""
+    limits = {"time.cpu": {"max": "0.1 s"}, "energy": {"max": "1 J"}}
+    base = question(dse.load({**SHARES, "objective": {"minimize": "time.gpu"}, "limits": limits}))
+    names = [f"machine.{m}.{w}" for m in ("cpu", "gpu") for w in ("time_per_byte", "energy_per_byte")]
+    worlds = spread_around(base, names, 12, number)
+    together = Wanted(worlds, MEAN, (Chance(("time.cpu", "energy"), 2),), kept=frozenset({"time.cpu"}))
+    alone = replace(together, chances=(Chance(("time.cpu",), 2),))
+    one, other = (program_chances.found(w, tied=False).outcome for w in (together, alone))
+    assert one.x == pytest.approx(other.x, rel=1e-7)
+
+
+def test_limits_that_even_eased_leave_nothing_are_refuted() -> None:
+    """No block does its work with so little energy; by the size of a million blocks this misses by a trifle."""
+    limits = {"performance": {"min": "298 GFLOPS"}, "energy": {"max": "2.76 MJ"}}
+    given, goal = {"flops": "1 Pflop", "intensity": 0.25}, {"minimize": "block_power"}
+    data = {**BLOCKS, "given": given, "objective": goal, "limits": limits}
+    del data["uncertain"]
+    bytes_of_boards = {"machine.board.time_per_byte": 1e-10 * np.linspace(0.96, 1.2, 7)}
+    worlds = of_values(question(dse.load(data)), bytes_of_boards)
+    wanted = Wanted(worlds, Quantile(0.8), (Chance(("performance",), 1),))
+    assert program_chances.found(wanted, tied=False).outcome.status is Status.INFEASIBLE

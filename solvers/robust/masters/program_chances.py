@@ -21,7 +21,7 @@ from dataclasses import field, replace
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
-from dse.system.arrays import Array, Bools
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
@@ -40,6 +40,8 @@ from solvers.robust.masters.robust_program import LEVEL
 
 CHANCE_ROUNDS, MOST_WRITTEN = 60, 1200
 """Programs, and switches of samples that they write down, after which a question is left to others."""
+LEVEL_ROUNDING = 1e-6
+"""By so much, relative, the least level lies below what bounds it."""
 PROOF = "mixed-integer program of the samples that fail; bound of HiGHS' branch and bound"
 
 
@@ -60,8 +62,8 @@ class Search:
     """The master so far, of whose worlds some may fail.
 
     ``fails``: the switch of each world that is written down, by group and number. ``above``: rows of worlds that must
-    be no worse than the level, or fail: (row, switch, what the row is at most). ``level``: what the level is at least
-    and at most.
+    be no worse than the level, or fail: (row, switch, what the row is at most). ``level``: what the level is at least;
+    None without a quantile.
     """
 
     master: Master
@@ -69,7 +71,7 @@ class Search:
     goal: Measured | None
     fails: dict[tuple[int, int], int] = field(default_factory=dict)
     above: list[tuple[Array, int, float]] = field(default_factory=list)
-    level: tuple[float, float] = (0.0, 0.0)
+    level: float | None = None
 
     def least(self) -> tuple[Result, Array | None]:
         """Grow the program until its best design breaks no more samples than may fail: the bound, and that design."""
@@ -77,9 +79,13 @@ class Search:
         for g, group in enumerate(self.groups):
             master.sums.append((_Failing(self.fails, g), float(group.may_fail)))
         for _ in range(CHANCE_ROUNDS):
-            found = master.solve([master.switched(*r) for r in self.above], self.level)
+            above = [master.switched(row, k, most - (self.level or 0.0)) for row, k, most in self.above]
+            found = master.solve(above, self.level)
             if found.end is not End.FOUND or found.u is None:
                 return found, None
+            if self.level is not None:
+                # a nearer level makes each M smaller, a share of which HiGHS lets rows be off by
+                self.level = max(self.level, _below(found.bound))
             u = master.shared(found)
             ratios = master.judged(u).ratios
             grown = master.add(u, ratios)
@@ -126,7 +132,7 @@ class Search:
     def _above(self, loss: Array, k: int) -> bool:
         if any(k == of and np.array_equal(loss, r) for r, of, _ in self.above):
             return False
-        most = self.master.greatest(loss) - self.level[0]
+        most = self.master.greatest(loss)
         if not np.isfinite(most):
             raise CannotTake("an objective without an end")
         self.above.append((loss, k, most))
@@ -172,20 +178,17 @@ def found(wanted: Wanted, *, tied: bool) -> Found:
         if asked.goal:
             assert wanted.exceeded is not None, "a quantile is exceeded in so many samples"
             search.groups += (_group(asked, (), wanted.exceeded),)
-            search.level = _ends_of_level(search.master)
+            search.level = 0.0
         measure = WORST
     elif asked.goal:
         search.goal = Measured(asked.losses, measure)
-    u = search.master.start()
-    search.master.add(u)
-    if search.goal is not None:
-        search.master.cuts.append(search.goal.cut(u))
+    _begin(search)
     least, best = search.least()
     if best is None:
         return _without_design(search, least)
     x = search.master.design(best)
-    fails = {n: some for n, some in left_out(wanted, x, all_that_may=True).items() if wanted.counts(n)}
-    if search.level != (0.0, 0.0):
+    fails = left_out(wanted, x, all_that_may=True)
+    if search.level is not None:
         loss = asked.losses(best) @ best
         fails[LEVEL] = frozenset(np.argsort(-loss, kind="stable")[: wanted.exceeded].tolist())
     told = robust_program.minimise(worlds, measure, kept=wanted.kept, left_out=fails, weigh=tied, tied=tied)
@@ -199,13 +202,38 @@ def found(wanted: Wanted, *, tied: bool) -> Found:
     return replace(told, outcome=outcome, elasticities=weights, left_out=left_out(wanted, outcome.x or {}))
 
 
-def _ends_of_level(master: Master) -> tuple[float, float]:
-    """What a level of the losses is at least and at most, where no world is let off."""
-    base, losses = master.first_numbers().relaxed(), master.posed.losses(master.start())
-    low = min(highs.minimise(base, loss).bound for loss in losses)
-    if not np.isfinite(low):
-        raise CannotTake("a level of the objective without an end")
-    return float(low), np.inf
+def _begin(search: Search) -> None:
+    """Write down what holds in any case, at a point to begin with, and what a level is at least."""
+    master, u = search.master, search.master.start()
+    if (master.low < 0).any():
+        raise CannotTake("what is decided may be below 0")
+    master.add(u)
+    for group in search.groups:
+        for key in group.keys:
+            hard = _hardest(master.posed.limit(key, u), u, group.may_fail + 1)
+            # in one of these worlds one of the alternatives holds
+            master.rows.append(
+                np.min([f for i in hard for f in master.posed.alternatives(key, int(i), u)], axis=0)
+            )
+        if not group.keys:
+            losses = master.posed.losses(u)
+            master.cuts.append(losses[_hardest(losses, u, group.may_fail + 1)].min(axis=0))
+    if search.goal is not None:
+        master.cuts.append(search.goal.cut(u))
+    if search.level is not None:
+        least = highs.minimise(master.numbers().relaxed(), master.wide(master.cuts[-1]))
+        if least.end is not End.INFEASIBLE:
+            search.level = _below(least.bound)
+        if not np.isfinite(search.level):
+            raise CannotTake("a level of the objective without an end")
+
+
+def _below(level: float) -> float:
+    return level - LEVEL_ROUNDING * abs(level)
+
+
+def _hardest(rows: Array, u: Array, count: int) -> Indices:
+    return np.argsort(-(rows @ u), kind="stable")[:count]
 
 
 def _without_design(search: Search, least: Result) -> Found:

@@ -127,7 +127,7 @@ class Master:
     def switched(self, row: Array, switch: int, most: float) -> Array:
         """Return a row that a switch lets off."""
         found = self.wide(row)
-        found[row.size - 1 + switch] = -most
+        found[row.size - 1 + switch] = -max(most, 0.0)
         return found
 
     def greatest(self, row: Array) -> float:
@@ -141,11 +141,14 @@ class Master:
         assert found.u is not None, "asked of a design"
         return np.append(found.u[: self.low.size], 1.0)
 
-    def solve(self, above: Sequence[Array] = (), level: tuple[float, float] = (0.0, 0.0)) -> Result:
-        """Minimise the largest of the cuts, and of rows ``above`` between the ends ``level``, over the rows so far."""
-        ends = [self.ends(c) for c in self.cuts] or [level]
-        low, high = min(e[0] for e in ends), max(e[1] for e in ends)
+    def solve(self, above: Sequence[Array] = (), level: float | None = None) -> Result:
+        """Minimise the largest of the cuts, and of rows ``above`` (at least a ``level``), over the rows so far."""
         rows = [*map(self.wide, self.cuts), *above]
+        if level is not None:
+            # worlds without a cut may have losses beyond the ends of all cuts
+            return self.least_above(self.numbers(), rows, level, np.inf)
+        ends = [self.ends(c) for c in self.cuts] or [(0.0, 0.0)]
+        low, high = min(e[0] for e in ends), max(e[1] for e in ends)
         return self.least_above(self.numbers(), rows, low - 1e-6 * max(abs(low), 1e-300), high)
 
     def least_above(self, held: Numbers, rows: Sequence[Array], low: float, high: float) -> Result:

@@ -134,14 +134,18 @@ def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Fou
 def least_miss(master: Master) -> float:
     """The least by which limits can be missed, each measured by the size of its numbers: 0 where a design is.
 
-    How large these are follows from the ends of what is decided, where rows that give a little leave some.
+    How large these are follows from the ends of what is decided, where rows that give a little leave some; infinite
+    where they leave none.
     """
     base, rows = master.first_numbers(), master.limits()
     size = _sizes(rows, base.high)
     eased = [r - SLACK * s * constant_column(r.size) for r, s in zip(rows, size, strict=True)]
     loose = base.with_rows(*eased).relaxed()
     columns = -np.eye(base.high.size, base.high.size + 1)
-    ends = np.array([-highs.minimise(loose, column).bound for column in columns])
+    found = [highs.minimise(loose, column) for column in columns]
+    if any(r.end is End.INFEASIBLE for r in found):
+        return math.inf
+    ends = np.array([-r.bound for r in found])
     size = _sizes(rows, np.minimum(base.high, np.where(np.isnan(ends), np.inf, ends)))
     missed = [r / s for r, s in zip(rows, size, strict=True)]
     return master.least_above(base, missed, 0.0, 1e6).bound
