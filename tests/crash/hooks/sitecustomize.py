@@ -62,9 +62,18 @@ def pausing(module: Any) -> None:
     module.write_chunk = paused
 
 
+# these hold what is sent back until a time of day: set back just then, it would come an hour late
+WAITING = ("tornado.ioloop", "distributed.batched")
+
+
 def set_back() -> None:
     now = time.time
-    time.time = lambda: now() - (3600 if Path(CLOCK).exists() else 0)
+
+    def earlier() -> float:
+        waits = sys._getframe(1).f_globals.get("__name__") in WAITING
+        return now() - (3600 if Path(CLOCK).exists() and not waits else 0)
+
+    time.time = earlier
 
 
 def stale(module: Any) -> None:
