@@ -141,11 +141,12 @@ def least_miss(master: Master) -> float:
     size = _sizes(rows, base.high)
     eased = [r - SLACK * s * constant_column(r.size) for r, s in zip(rows, size, strict=True)]
     loose = base.with_rows(*eased).relaxed()
-    columns = -np.eye(base.high.size, base.high.size + 1)
+    columns = -np.eye(master.low.size, base.high.size + 1)
     found = [highs.minimise(loose, column) for column in columns]
     if any(r.end is End.INFEASIBLE for r in found):
         return math.inf
-    ends = np.array([-r.bound for r in found])
+    # switches end at 1
+    ends = np.append([-r.bound for r in found], np.ones(master.switches))
     size = _sizes(rows, np.minimum(base.high, np.where(np.isnan(ends), np.inf, ends)))
     missed = [r / s for r, s in zip(rows, size, strict=True)]
     return master.least_above(base, missed, 0.0, 1e6).bound
