@@ -73,9 +73,9 @@ def _is_taken(question: Question) -> bool:
         # refuses what the measure has no cuts of
         promised = [Chance(p.names, 0) for p in promises(question)]
         stated = levels.stated(asked, _measure_of(question), promised)
+        return asked.goal is not None and levels.takes(*stated)
     except (NotPosynomial, CannotTake, ArithmeticError):
         return False
-    return asked.goal is not None and levels.takes(*stated)
 
 
 def _divides(asked: Posed) -> bool:

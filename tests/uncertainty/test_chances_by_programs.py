@@ -9,6 +9,7 @@ import pytest
 from chance_questions import NBODY, answered
 
 import dse
+from formulations.uncertainty import robust
 from formulations.uncertainty.worlds import judged
 from results.solution import Status
 from solvers.geometric.kernel import gp
@@ -140,3 +141,32 @@ def test_a_limit_that_is_the_largest_of_some_is_proved_by_programs(monkeypatch: 
     assert "boxes" in other.certificate
     assert other.objective == pytest.approx(found.objective, rel=1e-6)
     assert max(found.bound, other.bound) <= min(found.objective, other.objective) * (1 + 1e-9)
+
+
+FEW: dict[str, Any] = {
+    **OVERLAP,
+    "objective": {"minimize": "processors", "measure": "mean"},
+    "uncertain": {**OVERLAP["uncertain"], "sampling": {"samples": 16, "seed": 1}},
+}
+
+
+def test_a_sweep_of_limits_that_are_the_largest_of_some_is_as_each_point_by_itself():
+    axis = {"path": "limits.time.max", "values": [0.01, 0.05]}
+    swept = dse.sweep({**FEW, "sweep": {"late": axis}}, progress=False)
+    assert "geometric programs that grow" in swept.attrs["method"]
+    words = swept["status"].attrs["flag_meanings"].split()
+    for k, end in enumerate(axis["values"]):
+        alone, _ = answered({**FEW, "limits": {"time": {**FEW["limits"]["time"], "max": end}}})
+        assert words[int(swept["status"].values[k])] == alone.status.value
+        if alone.objective is not None:
+            assert swept["objective"].values[k] == pytest.approx(alone.objective, rel=1e-8)
+
+
+def test_a_sweep_of_limits_that_are_the_largest_of_too_many_goes_point_by_point(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(robust, "MOST_ARGUMENTS", 1)
+    axis = {"path": "limits.time.max", "values": [0.05]}
+    swept = dse.sweep({**FEW, "sweep": {"late": axis}}, progress=False)
+    assert "geometric programs that grow" not in swept.attrs["method"]
+    assert swept["status"].attrs["flag_meanings"].split()[int(swept["status"].values[0])] == "optimal"
