@@ -15,7 +15,7 @@ The design is then that of the master (``solvers.robust.masters.robust_program``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 
 import numpy as np
@@ -61,23 +61,23 @@ class Group:
 class Search:
     """The master so far, of whose worlds some may fail.
 
-    ``fails``: the switch of each world that is written down, by group and number. ``above``: rows of worlds that must
-    be no worse than the level, or fail: (row, switch, what the row is at most). ``level``: what the level is at least;
-    None without a quantile.
+    ``above``: rows of worlds that must be no worse than the level, or fail: (row, switch, what the row is at most).
+    ``level``: what the level is at least; None without a quantile.
     """
 
     master: Master
     groups: tuple[Group, ...]
     goal: Measured | None
-    fails: dict[tuple[int, int], int] = field(default_factory=dict)
     above: list[tuple[Array, int, float]] = field(default_factory=list)
     level: float | None = None
 
     def least(self) -> tuple[Result, Array | None]:
         """Grow the program until its best design breaks no more samples than may fail: the bound, and that design."""
         master = self.master
-        for g, group in enumerate(self.groups):
-            master.sums.append((_Failing(self.fails, g), float(group.may_fail)))
+        # of each group the switches of the worlds that are written down, by their numbers, and their weights
+        switches = [dict[int, int]() for _ in self.groups]
+        weights = [dict[int, float]() for _ in self.groups]
+        master.sums += [(w, float(group.may_fail)) for w, group in zip(weights, self.groups, strict=True)]
         for _ in range(CHANCE_ROUNDS):
             above = [master.switched(row, k, most - (self.level or 0.0)) for row, k, most in self.above]
             found = master.solve(above, self.level)
@@ -89,8 +89,9 @@ class Search:
             u = master.shared(found)
             ratios = master.judged(u).ratios
             grown = master.add(u, ratios)
-            for g, group in enumerate(self.groups):
-                grown |= self._add(g, group, u, ratios, found)
+            for group, fails, w in zip(self.groups, switches, weights, strict=True):
+                grown |= self._add(group, fails, u, ratios, found)
+                w.update(dict.fromkeys(fails.values(), 1.0))
             fresh = self.goal is not None and new(master.cuts, self.goal.cut(u))
             value = 0.0 if self.goal is None else self.goal.value(u)
             if not grown and (not fresh or value - found.bound <= MASTER_CLOSE * abs(value)):
@@ -99,7 +100,9 @@ class Search:
                 break
         raise CannotTake(f"more than {MOST_WRITTEN} samples that may fail, or {CHANCE_ROUNDS} programs")
 
-    def _add(self, g: int, group: Group, u: Array, ratios: Mapping[RowKey, Array], found: Result) -> bool:
+    def _add(
+        self, group: Group, fails: dict[int, int], u: Array, ratios: Mapping[RowKey, Array], found: Result
+    ) -> bool:
         """Write down the worlds that fail most though the program has them hold; tell whether any was new."""
         assert found.u is not None, "asked of a design"
         master, t, grown = self.master, float(found.u[-2]), False
@@ -116,44 +119,18 @@ class Search:
         if np.count_nonzero(broken) <= group.may_fail:
             return grown
         size = master.low.size
-        let = {i for (h, i), k in self.fails.items() if h == g and found.u[size + k] > 0.5}
+        let = {i for i, k in fails.items() if found.u[size + k] > 0.5}
         fresh = [i for i in map(int, np.argsort(-worst, kind="stable")) if broken[i] and i not in let]
         for i in fresh[: group.may_fail + 1]:
-            if (g, i) not in self.fails:
-                self.fails[g, i] = master.switches
+            if i not in fails:
+                fails[i] = master.switches
                 master.switches += 1
-            k = self.fails[g, i]
+            k = fails[i]
             if losses is not None:
-                grown |= self._above(losses[i], k)
+                grown |= master.write(self.above, losses[i], k)
             for key, by in zip(group.keys, over, strict=False):
                 grown |= bool(by[i] > WORLD_BROKEN) and master.hold(key, i, u, k)
         return grown
-
-    def _above(self, loss: Array, k: int) -> bool:
-        if any(k == of and np.array_equal(loss, r) for r, of, _ in self.above):
-            return False
-        most = self.master.greatest(loss)
-        if not np.isfinite(most):
-            raise CannotTake("an objective without an end")
-        self.above.append((loss, k, most))
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class _Failing(Mapping[int, float]):
-    """The switches of a group so far, each with the weight 1."""
-
-    fails: Mapping[tuple[int, int], int]
-    group: int
-
-    def __getitem__(self, switch: int) -> float:
-        return 1.0
-
-    def __iter__(self) -> Iterator[int]:
-        return (k for (g, _), k in self.fails.items() if g == self.group)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 def found(wanted: Wanted, *, tied: bool) -> Found:
@@ -169,9 +146,7 @@ def found(wanted: Wanted, *, tied: bool) -> Found:
     groups = [_group(asked, tuple(k for k in keys if k.name in c.names), c.may_fail) for c in wanted.chances]
     groups = [group for group in groups if group.keys]
     out = {k.name: ~group.sure for group in groups for k in group.keys}
-    if len({k.name for k in keys if wanted.failing(k.name)}) != sum(
-        len({k.name for k in group.keys}) for group in groups
-    ):
+    if len({k for group in groups for k in group.keys}) < sum(len(group.keys) for group in groups):
         raise CannotTake("a limit in two promises")
     search = Search(Master(asked, wanted.kept, out), tuple(groups), None)
     if isinstance(measure, Quantile):

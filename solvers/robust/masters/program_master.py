@@ -219,7 +219,7 @@ class Master:
         """Hold a limit in world ``i`` unless the switch ``fails`` lets it fail there; tell whether any row is new."""
         forms = self.posed.alternatives(key, i, u)
         if len(forms) == 1:
-            return new(self.rows, forms[0]) if fails is None else self._let_off(forms[0], fails)
+            return new(self.rows, forms[0]) if fails is None else self.write(self.let_off, forms[0], fails)
         switches = self.chosen.get((key, i))
         if switches is None:
             switches = self.chosen[key, i] = list(range(self.switches, self.switches + len(forms)))
@@ -227,16 +227,17 @@ class Master:
             # one alternative holds at least, or the world fails
             weights = dict.fromkeys(switches, 1.0) | ({} if fails is None else {fails: -1.0})
             self.sums.append((weights, len(forms) - 1.0))
-        fresh = [self._let_off(form, k) for form, k in zip(forms, switches, strict=True)]
+        fresh = [self.write(self.let_off, form, k) for form, k in zip(forms, switches, strict=True)]
         return any(fresh)
 
-    def _let_off(self, row: Array, switch: int) -> bool:
-        if any(switch == k and np.array_equal(row, r) for r, k, _ in self.let_off):
+    def write(self, among: list[tuple[Array, int, float]], row: Array, switch: int) -> bool:
+        """Append a row that a switch lets off, with what it is at most, unless it is there; tell whether it was new."""
+        if any(switch == k and np.array_equal(row, r) for r, k, _ in among):
             return False
         most = self.greatest(row)
         if not np.isfinite(most):
             raise CannotTake("a limit that may fail, or of several, and has no end")
-        self.let_off.append((row, switch, most))
+        among.append((row, switch, most))
         return True
 
 
