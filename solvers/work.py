@@ -62,7 +62,9 @@ def _worlds(question: Question) -> float:
     goals = [question.measures.get(o.name, question.measure) for o in question.objectives[:1]]
     limited = [question.measures.get(x.name) for x in question.limits]
     quantiles = sum(m is not None and m.kind == "quantile" for m in (*goals, *limited))
-    return seconds("alone worlds") + seconds("alone chance", len(promises(question)) + quantiles)
+    chances = len(promises(question)) + quantiles
+    failing = chances * question.uncertainty.sampling.samples * is_linear(question)
+    return seconds("alone worlds") + seconds("alone chance", chances) + seconds("alone failing", failing)
 
 
 def _listed_designs(problem: Problem) -> float:
