@@ -48,12 +48,13 @@ def alone(question: Question) -> float:
     if question.search is not None or question.model.black_box:
         return seconds("alone trial", (question.search or Search()).trials if question.decide else 1)
     choices = math.prod(len(d.choices) for d in question.decide if d.choices is not None)
-    problem = _formulated(next(asked for _, asked in combinations(question)))
+    _, asked = next(combinations(question))
+    problem = _formulated(asked)
     if problem is None:
         return seconds(OTHER, choices)
     kind = _class(problem)
     each = seconds("alone design", _listed_designs(problem)) if kind == "list" else 0.0
-    worlds = 0.0 if question.uncertain is None else _worlds(question)
+    worlds = 0.0 if asked.uncertain is None else _worlds(asked)
     return seconds(f"alone {kind}", choices) + choices * (each + worlds)
 
 
