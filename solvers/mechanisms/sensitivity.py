@@ -9,8 +9,9 @@ number the way that betters the objective, is meant.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +32,9 @@ _Holder = TypeVar("_Holder", Limit, Decision)
 ACTIVE_WITHIN = 1e-7
 DEPENDENT_GRADIENTS = 1e-6
 """Gradients of binding limits whose combination is smaller than this are dependent."""
+LEFT_OF_SLOPE = 1e-7
+"""What multipliers may leave of the slope of the objective where they are not unique, as a part of it."""
+MOST_VERTICES = 20_000
 DIFFERENCE_SHARE = 1e-4
 KINK = 1e-2
 ACTIVE_FROM = -1e-6
@@ -96,74 +100,93 @@ def duals(o: Optima, wanted: Bools | None = None, proved: Bools | None = None) -
     """
     least, most = o.multipliers.copy(), o.multipliers.copy()
     known = np.ones(len(o.f), bool) if proved is None else proved.copy()
-    active = o.f[:, 1:] > -ACTIVE_WITHIN
     wanted = np.ones(len(o.keys), bool) if wanted is None else wanted
-    for which, kind in groups(np.concatenate([active, o.low | o.high], axis=1)):
-        rows, free = np.flatnonzero(kind[: wanted.size]), ~kind[wanted.size :]
+    for which, rows in _patterns(o, np.arange(len(o.f))):
         if not wanted[rows].any():
             continue
+        free = ~(o.low | o.high)[which[0]]
         left, size, _ = np.linalg.svd(o.g[which][:, 1 + rows][:, :, free])
         vanishing = np.ones((which.size, rows.size), bool)
         vanishing[:, : size.shape[1]] = size <= DEPENDENT_GRADIENTS
         part = (np.abs(left[:, wanted[rows]]) * vanishing[:, None, :]).max(axis=(1, 2))
-        for i in map(int, which[part > DEPENDENT_GRADIENTS]):
-            low, high = _extremes(o, i, rows, np.eye(rows.size))
-            finite = np.isfinite(low)
-            least[i], most[i], known[i] = 0.0, 0.0, bool(finite.all())
-            least[i, rows] = np.where(finite, np.maximum(low, 0.0), 0.0)
-            most[i, rows] = np.where(finite, high, 0.0)
+        several = which[part > DEPENDENT_GRADIENTS]
+        if not several.size:
+            continue
+        each = np.broadcast_to(np.eye(rows.size), (several.size, rows.size, rows.size))
+        low, high = _extremes(o, several, rows, each)
+        finite, its = np.isfinite(low), np.ix_(several, rows)
+        known[several], least[several], most[several] = finite.all(1), 0.0, 0.0
+        least[its], most[its] = np.where(finite, np.maximum(low, 0.0), 0.0), np.where(finite, high, 0.0)
     return Duals(o.keys, np.where(known[:, None], least, o.multipliers), least, most, known)
 
 
-def _extremes(o: Optima, i: int, rows: Indices, costs: Array) -> tuple[Array, Array]:
-    """Smallest and largest value of costs @ multipliers over all optimal multipliers of the active rows of a point.
+def _patterns(o: Optima, which: Indices) -> Iterator[tuple[Indices, Indices]]:
+    """Points of ``which`` where the same rows bind and the same variables are at the same ends, and these rows."""
+    active = o.f[:, 1:] > -ACTIVE_WITHIN
+    for some, kind in groups(np.concatenate([active, o.low, o.high], axis=1)[which]):
+        yield which[some], np.flatnonzero(kind[: active.shape[1]])
 
-    Two optimal multipliers differ by a combination of gradients that vanishes. A cost has two values only as far as it
-    moves along these: costs that move alike share two linear programs. Infinite where there is no end, and where there
-    are no multipliers.
+
+def _extremes(o: Optima, which: Indices, rows: Indices, costs: Array) -> tuple[Array, Array]:
+    """Smallest and largest value of costs @ multipliers over all optimal multipliers of points, (points, costs).
+
+    The points share a pattern, with the active ``rows``; ``costs`` (points, costs, rows). Optimal multipliers are a
+    polytope, some of them and all combinations of gradients that vanish: its vertices are tried. Infinite where a cost
+    has no end, where there are no multipliers, and where there are too many vertices.
     """
-    import highspy  # only where multipliers are not unique
-
-    goal, eye = o.g[i, 0], np.eye(o.low.shape[1])
-    columns = np.concatenate([o.g[i, 1 + rows], -eye[o.low[i]], eye[o.high[i]]]).T
-    slackened, count = 1e-7 * np.abs(goal).max(initial=1.0), columns.shape[1]
-    both, every = np.concatenate([columns, -columns]), np.arange(count, dtype=np.int32)
-    right, none = np.concatenate([-goal + slackened, goal + slackened]), np.full(len(both), -np.inf)
-    starts = np.arange(0, both.size, count, dtype=np.int32)
-    h = highspy.Highs()
-    for name, value in (("output_flag", False), ("threads", 1), ("presolve", "off")):
-        h.setOptionValue(name, value)
-    h.addVars(count, np.zeros(count), np.full(count, np.inf))
-    h.addRows(len(both), none, right, both.size, starts, np.tile(every, len(both)), both.ravel())
-
-    def least(cost: Array) -> float:
-        # each search begins at the basis of the one before
-        h.changeColsCost(count, every, cost)
-        h.run()
-        found = h.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        return float(h.getInfo().objective_function_value) if found else -np.inf
-
-    if not np.isfinite(least(np.zeros(count))):
-        return np.full(len(costs), -np.inf), np.full(len(costs), np.inf)
-    some = np.array(h.getSolution().col_value)
-    # the slack of the search is no difference between multipliers
-    some -= np.linalg.lstsq(columns, columns @ some + goal, rcond=DEPENDENT_GRADIENTS)[0]
-    whole = np.pad(costs, ((0, 0), (0, count - costs.shape[1])))
-    _, size, axes = np.linalg.svd(columns)
-    vanishing = axes[np.pad(size, (0, count - size.size)) <= DEPENDENT_GRADIENTS]
-    moves = whole @ vanishing.T
-    scale = np.abs(moves).max(1, initial=0.0)
-    moving = np.flatnonzero(scale > DEPENDENT_GRADIENTS * np.abs(whole).max(1, initial=1.0))
-    lead = moves[moving, np.abs(moves[moving]).argmax(1)] if moving.size else scale[moving]
-    # rounded, so that floats do not tell apart what moves alike; and no minus zero
-    alike = np.round(moves[moving] / lead[:, None], 9) + 0.0
-    ways, which = np.unique(alike, axis=0, return_inverse=True)
-    spans = np.array([np.array([least(w), -least(-w)]) - w @ some for w in ways @ vanishing]).reshape(-1, 2)
-    low, high = whole @ some, whole @ some
-    ends = lead[:, None] * spans[which.reshape(-1)]
-    low[moving] += ends.min(1, initial=np.inf)
-    high[moving] += ends.max(1, initial=-np.inf)
+    goal, eye = o.g[which, 0], np.eye(o.low.shape[1])
+    ends = np.concatenate([-eye[np.all(o.low[which], axis=0)], eye[np.all(o.high[which], axis=0)]])
+    ends = np.broadcast_to(ends, (which.size, *ends.shape))
+    columns = np.concatenate([o.g[which][:, 1 + rows], ends], axis=1).swapaxes(1, 2)
+    costs = np.pad(costs, ((0, 0), (0, 0), (0, ends.shape[1])))
+    left, size, axes = np.linalg.svd(columns)
+    vanishing = np.pad(size, ((0, 0), (0, axes.shape[1] - size.shape[1]))) <= DEPENDENT_GRADIENTS
+    moving = (np.abs(axes) * vanishing[..., None]).max(1) > DEPENDENT_GRADIENTS
+    low, high = np.full((2, *costs.shape[:2]), [[[-np.inf]], [[np.inf]]])
+    for alike, kind in groups(np.concatenate([vanishing, moving], axis=1)):
+        free = int(kind[: len(kind) // 2].sum())
+        movers = np.append(np.flatnonzero(kind[len(kind) // 2 :]), len(kind) // 2)
+        if math.comb(movers.size, free) > MOST_VERTICES:
+            continue
+        equal = np.array(list(itertools.combinations(movers, free)), dtype=int)
+        for at in np.array_split(alike, math.ceil(alike.size * len(equal) / MOST_VERTICES)):
+            rank = size.shape[1] - int(vanishing[at[0], : size.shape[1]].sum())
+            parts = np.einsum("pni,pn->pi", left[at, :, :rank], goal[at]) / size[at, :rank]
+            some = -np.einsum("pi,pic->pc", parts, axes[at, :rank])
+            slack = LEFT_OF_SLOPE * np.abs(goal[at]).max(1, initial=1.0)
+            left_over = np.abs(np.einsum("pnc,pc->pn", columns[at], some) + goal[at]).max(1, initial=0.0)
+            z, valid = _vertices(some, axes[at, rank:], equal, slack)
+            valid &= (left_over <= slack)[:, None]
+            least_move = DEPENDENT_GRADIENTS * np.abs(costs[at]).max(2, initial=1.0)[..., None]
+            along = np.einsum("pkc,pfc->pkf", costs[at], axes[at, rank:])
+            along = np.where(np.abs(along).max(2, initial=0.0)[..., None] > least_move, along, 0.0)
+            moved, endless = np.einsum("pkf,pvf->pkv", along, z), (equal == movers[-1]).any(1)
+            ends = np.where(np.abs(moved) > least_move, np.copysign(np.inf, moved), np.nan)
+            worth = np.where(endless, ends, np.einsum("pkc,pc->pk", costs[at], some)[..., None] + moved)
+            worth[np.broadcast_to(~valid[:, None], worth.shape)] = np.nan
+            found = (valid & ~endless).any(1)[:, None]
+            low[at] = np.where(found, np.fmin.reduce(worth, axis=2), -np.inf)
+            high[at] = np.where(found, np.fmax.reduce(worth, axis=2), np.inf)
     return low, high
+
+
+def _vertices(some: Array, axes: Array, equal: Indices, slack: Array) -> tuple[Array, Bools]:
+    """Points z (points, vertices, z) where inequalities of ``some + z @ axes >= 0`` are equal, and which are vertices.
+
+    ``equal`` (vertices, z): choices of inequalities; one that meets in no point, or misses another by more than
+    ``slack``, is no vertex. One more inequality stands for infinity: with it z is a direction, of sum 1, in which the
+    others of the choice stay equal, and a vertex one without end.
+    """
+    rows = np.concatenate([axes.swapaxes(1, 2), axes.sum(2)[:, None]], axis=1)
+    begin = np.where((equal == some.shape[1]).any(1)[:, None], 0.0, some[:, None])
+    ahead = np.concatenate([begin, np.full((*begin.shape[:2], 1), -1.0)], axis=2)
+    meet = rows[:, equal]
+    apart = np.abs(np.linalg.det(meet)) > DEPENDENT_GRADIENTS
+    meet = np.where(apart[..., None, None], meet, np.eye(axes.shape[1]))
+    at = np.broadcast_to(equal, (len(some), *equal.shape))
+    z = -np.linalg.solve(meet, np.take_along_axis(ahead, at, axis=2)[..., None])[..., 0]
+    reached = begin + np.einsum("pcf,pvf->pvc", axes.swapaxes(1, 2), z)
+    return z, apart & (reached >= -slack[:, None, None]).all(2)
 
 
 def limit_elasticity(judged: Judged, key: RowKey, multiplier: Array) -> Array:
@@ -276,10 +299,10 @@ def both_ways(o: Optima, d: Duals, slope: Array) -> tuple[Array, Array]:
     slope = np.where(none[..., None], 0.0, slope)
     falling = straight(d, slope)
     rising = falling.copy()
-    for i in map(int, np.flatnonzero(d.known & d.one_sided.any(1))):
-        rows = np.flatnonzero(o.f[i, 1:] > -ACTIVE_WITHIN)
-        ends = _extremes(o, i, rows, slope[:, i, 1 + rows])
-        falling[:, i], rising[:, i] = (slope[:, i, 0] + end for end in ends)
+    for which, rows in _patterns(o, np.flatnonzero(d.known & d.one_sided.any(1))):
+        costs = slope[:, which[:, None], 1 + rows].swapaxes(0, 1)
+        ends = _extremes(o, which, rows, costs)
+        falling[:, which], rising[:, which] = (slope[:, which, 0] + end.T for end in ends)
     falling[none] = rising[none] = np.nan
     return falling, rising
 

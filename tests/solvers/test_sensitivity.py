@@ -48,6 +48,34 @@ def test_three_limits_in_one_point_share_two_multipliers():
     assert not d.one_sided[1].any()
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_ends_of_multipliers_are_those_of_linear_programs(seed: int):
+    """Random gradients of more binding limits than unknowns, some of them without end: beside SciPy's own programs."""
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 4))
+    m = n + int(rng.integers(1, 4))
+    g = rng.integers(-2, 3, (3, m + 1, n)).astype(float)
+    held = rng.uniform(0.0, 1.0, (3, m)) * (rng.uniform(size=(3, m)) < 0.7)
+    g[:, 0] = -np.einsum("pm,pmn->pn", held, g[:, 1:])
+    low = np.zeros((3, n), bool)
+    low[:] = rng.uniform(size=n) < 0.3
+    keys = tuple(RowKey(f"m{k}", "max") for k in range(m))
+    o = sensitivity.Optima(keys, np.zeros((3, m + 1)), g, low, ~np.ones_like(low), held)
+    d = sensitivity.duals(o)
+    for i in range(3):
+        columns = np.concatenate([g[i, 1:], -np.eye(n)[low[i]]]).T
+        for k in range(m):
+            cost = np.eye(columns.shape[1])[k]
+            least, most = (linprog(s * cost, A_eq=columns, b_eq=-g[i, 0]) for s in (1.0, -1.0))
+            assert least.status == 0
+            if d.known[i]:
+                assert d.least[i, k] == pytest.approx(least.fun, abs=1e-6)
+                end = np.inf if most.status == 3 else -most.fun
+                assert d.most[i, k] == pytest.approx(end, abs=1e-6)
+
+
 def test_a_number_in_two_limits_is_worth_more_one_way():
     """A number t that makes x and y at least t and x y at least 1: the optimum is max(t^2, 1)."""
     o, d = _weighed([0.0, -1.0])
