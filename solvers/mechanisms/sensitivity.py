@@ -35,6 +35,7 @@ DEPENDENT_GRADIENTS = 1e-6
 LEFT_OF_SLOPE = 1e-7
 """What multipliers may leave of the slope of the objective where they are not unique, as a part of it."""
 MOST_VERTICES = 20_000
+"""Choices of multipliers that are 0 at a vertex: at most so many are tried, and of so many at once."""
 DIFFERENCE_SHARE = 1e-4
 KINK = 1e-2
 ACTIVE_FROM = -1e-6
