@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
-from dse.system.arrays import Array, Bools
+from dse.system.arrays import Array, Bools, Points
 from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Some, atoms
@@ -75,6 +75,13 @@ class Counts:
         with np.errstate(divide="ignore"):
             ratio = -1.0 / value if self.over else value
             return ratio if self.sign > 0 else 1.0 / ratio
+
+    def at(self, points: Points) -> Counts:
+        """The same at some of the points, of what is told of the question in affine forms."""
+        limits = tuple(replace(x, form=x.form.of(points)) for x in self.limits)
+        cost, *ties = (f.of(points) for f in (self.cost, *self.ties))
+        under = None if self.under is None else self.under.of(points)
+        return replace(self, count=len(points), limits=limits, cost=cost, ties=tuple(ties), under=under)
 
     def below(self, objective: float) -> Limit:
         """The limit that holds the objective, in the user's sense, better than a value; of no ratio."""

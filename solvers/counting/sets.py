@@ -179,8 +179,13 @@ def _cases(kept: Sequence[Forms], low: Array, high: Array) -> _Cases:
     columns = np.argsort(~open_, axis=1, kind="stable")[:, :width]
     low, high = (np.take_along_axis(e, columns, axis=1) for e in (low, high))
     holds, closed = np.append(np.zeros(width), -1.0)[:, None, None], ~open_.any(axis=1, keepdims=True)
-    every = list[Array]()
+    every, worst = list[Array](), None
     for forms in kept:
+        if not (forms.alike or open_[:, forms.columns].any()):
+            # of rows of numbers that are known the one that is broken most tells of all
+            now = forms.at(known.T[..., None]).max(axis=0)
+            worst = now if worst is None else np.maximum(worst, now)
+            continue
         rows = _left(forms, columns, low < high, known)
         rows = np.where(closed & (rows[:, -1:] <= MET_ROUNDING), holds, rows)
         if forms.alike:
@@ -189,6 +194,9 @@ def _cases(kept: Sequence[Forms], low: Array, high: Array) -> _Cases:
             asked = np.take_along_axis(asking, first, axis=0)[:, None, :, None]
             rows = np.where(asked, np.take_along_axis(rows, first[:, None, :, None], axis=0), holds)
         every.append(rows)
+    if worst is not None:
+        worst = np.where(closed & (worst <= MET_ROUNDING), -1.0, worst)
+        every.append(np.concatenate([np.zeros((width, *worst.shape)), worst[None]])[None])
     points = max(rows.shape[-1] for rows in every)
     wide = [np.broadcast_to(rows, (*rows.shape[:-1], points)) for rows in every]
     return _Cases(columns, known, low, high, np.concatenate(wide))
@@ -279,6 +287,33 @@ def best(c: Counts, there: Bools | None = None) -> Best:
     the best of a point, the set is searched.
     """
     there = listed(c) if there is None else there
+    first, kind = _kinds(c, there)
+    found = _best(c.at(first), there)
+    each = (x[kind] for x in (found.value, found.bound, found.lost, found.unsure))
+    return Best({n: u[kind] for n, u in found.u.items()}, *each)
+
+
+def _kinds(c: Counts, there: Bools) -> tuple[Points, Points]:
+    """The first point of each kind, and the kind of each point.
+
+    Points of a kind ask the same but for limits on what is there alone, and by these allow the same sets.
+    """
+    count, held = len(c.names), np.full((len(there), c.count), -1.0)
+    at, numbers = np.pad(there.astype(float), ((0, 0), (count, 0))).T[..., None], [held]
+    for form in (*(x.form for x in c.limits), c.cost, *c.ties, *(() if c.under is None else (c.under,))):
+        if (form.columns >= count).all():
+            held[:] = np.maximum(held, form.at(at).max(axis=0, initial=-1.0))
+        elif not form.alike:
+            numbers += [np.broadcast_to(x, (*x.shape[:-1], c.count)) for x in (form.a[0], form.k)]
+    # how far a limit is met is all the same, and how far it is broken by more than rounding
+    held[held <= 0.0], held[held > MET_ROUNDING] = -1.0, 1.0
+    marks = [row.tobytes() for row in np.concatenate(numbers).T]
+    firsts = dict(zip(reversed(marks), reversed(range(c.count)), strict=True))
+    first = np.sort([*firsts.values()])
+    return first, np.searchsorted(first, [firsts[mark] for mark in marks])
+
+
+def _best(c: Counts, there: Bools) -> Best:
     ends = _ends_of_sets(c, c.limits, there)
     # of ends that other points have a say in, what is minimised at a point would have other digits
     own_ends = _ends_of_sets(c, c.limits, there, alike=True)

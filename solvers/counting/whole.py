@@ -165,7 +165,7 @@ def _reach(question: Question) -> float:
 
 def _nowhere(question: Question, none: Points) -> Points:
     """Those of the points without a design that have none where numbers may be far larger, either."""
-    if not len(none):
+    if not len(none) or _reach(question) == wider.STEPS[-1]:
         return none
     farther = replace(divided.at(question, none), reach=wider.STEPS[-1])
     every = [_combination(chosen, asked, len(none)) for chosen, asked in combinations(farther)]
