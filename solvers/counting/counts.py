@@ -7,6 +7,7 @@ enumerated (``solvers.counting.sets``), so the best of all sets is the optimum, 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from dse.system.arrays import Array, Bools, Points
 from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Some, atoms
-from formulations.arithmetics.many import plain
+from formulations.arithmetics.many import Many, plain
+from formulations.grids import divided
 from formulations.programs.program import stated
 from formulations.programs.program_rows import column_ends, matrix
 from formulations.row_keys import RowKey
@@ -39,6 +41,11 @@ class Limit:
     form: Forms
     ratio: Linear
     only: bool
+
+    def at(self, points: Points) -> Limit:
+        """The same at some of the points."""
+        parts = (_at(f, points) for f in (self.ratio.numerator, self.ratio.denominator))
+        return replace(self, form=self.form.of(points), ratio=Linear(*parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +84,27 @@ class Counts:
             return ratio if self.sign > 0 else 1.0 / ratio
 
     def at(self, points: Points) -> Counts:
-        """The same at some of the points, of what is told of the question in affine forms."""
-        limits = tuple(replace(x, form=x.form.of(points)) for x in self.limits)
+        """The same at some of the points."""
         cost, *ties = (f.of(points) for f in (self.cost, *self.ties))
-        under = None if self.under is None else self.under.of(points)
-        return replace(self, count=len(points), limits=limits, cost=cost, ties=tuple(ties), under=under)
+        return replace(
+            self,
+            question=divided.at(self.question, points),
+            count=len(points),
+            limits=tuple(x.at(points) for x in self.limits),
+            cost=cost,
+            ties=tuple(ties),
+            under=None if self.under is None else self.under.of(points),
+        )
+
+    def reaching(self, reach: float) -> Counts:
+        """The same with numbers searched that much farther; raises NotLeast where one has no end."""
+        question = replace(self.question, reach=reach)
+        ends = np.array([column_ends(question, d) for d in question.decide])
+        if not np.isfinite(ends).all():
+            raise NotLeast("a number has no end")
+        some = np.zeros(len(self.amounts))
+        low, high = np.append(np.ceil(ends[:, 0]), some), np.append(ends[:, 1], some + 1.0)
+        return replace(self, question=question, low=low, high=high)
 
     def below(self, objective: float) -> Limit:
         """The limit that holds the objective, in the user's sense, better than a value; of no ratio."""
@@ -115,14 +138,10 @@ def counts(question: Question, count: int) -> Counts:
     if any(not isinstance(a, str | Some) for a in every) or any(not _is_whole_sum(a) for a in some):
         raise NotLeast("the rows hold more than whole numbers and whether there are any")
     names = tuple(d.name for d in question.decide)
-    ends = np.array([column_ends(question, d) for d in question.decide])
-    if not np.isfinite(ends).all():
-        raise NotLeast("a number has no end")
-    low = np.append(np.ceil(ends[:, 0]), np.zeros(len(some)))
-    high = np.append(ends[:, 1], np.ones(len(some)))
     own = np.array([[n in a.amount.terms for n in names] for a in some], bool).reshape(len(some), len(names))
-    nothing = joined([], np.arange(0))
-    c = Counts(question, count, names, some, low, high, own, (), nothing, (), s.sign, over)
+    nothing, none = joined([], np.arange(0)), np.zeros(0)
+    c = Counts(question, count, names, some, none, none, own, (), nothing, (), s.sign, over)
+    c = c.reaching(question.reach)
     about = [bool(f.terms) and all(isinstance(a, Some) for a in f.terms) for _, _, f in limits]
     rows = tuple(Limit(key, c.form(f), r, own) for (key, r, f), own in zip(limits, about, strict=True))
     return replace(c, limits=rows, cost=c.form(goal), ties=tuple(map(c.form, ties)))
@@ -151,6 +170,13 @@ def _affine_tie(tie: Linear) -> Affine:
     if not tie.denominator.is_constant:
         raise NotLeast("a metric that settles ties is a ratio")
     return tie.numerator
+
+
+def _at(form: Affine, points: Points) -> Affine:
+    def there(number: Any) -> Any:
+        return Many(number.values[points]) if isinstance(number, Many) else number
+
+    return Affine({a: there(c) for a, c in form.terms.items()}, there(form.constant))
 
 
 def _is_whole_sum(some: Some) -> bool:
