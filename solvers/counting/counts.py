@@ -42,11 +42,6 @@ class Limit:
     ratio: Linear
     only: bool
 
-    def at(self, points: Points) -> Limit:
-        """The same at some of the points."""
-        parts = (_at(f, points) for f in (self.ratio.numerator, self.ratio.denominator))
-        return replace(self, form=self.form.of(points), ratio=Linear(*parts))
-
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -72,10 +67,10 @@ class Counts:
     over: bool
     under: Forms | None = None
 
-    def value(self, u: Array) -> Array:
-        """What is minimised (..., P), at designs of each point (n, ..., P)."""
-        cost = self.cost.at(u)[0]
-        return cost if self.under is None else np.asarray(cost / self.under.at(u)[0])
+    def value(self, u: Array, points: Points | slice = slice(None)) -> Array:
+        """What is minimised (..., P), at designs of some of the points (n, ..., P)."""
+        cost = self.cost.of(points).at(u)[0]
+        return cost if self.under is None else np.asarray(cost / self.under.of(points).at(u)[0])
 
     def user(self, value: Array) -> Array:
         """Return the user's objective from what was minimised."""
@@ -83,18 +78,18 @@ class Counts:
             ratio = -1.0 / value if self.over else value
             return ratio if self.sign > 0 else 1.0 / ratio
 
+    def of(self, points: Points) -> Counts:
+        """The forms at some of the points, beside the question at all."""
+        limits = tuple(replace(x, form=x.form.of(points)) for x in self.limits)
+        cost, *ties = (f.of(points) for f in (self.cost, *self.ties))
+        under = None if self.under is None else self.under.of(points)
+        return replace(self, count=len(points), limits=limits, cost=cost, ties=tuple(ties), under=under)
+
     def at(self, points: Points) -> Counts:
         """The same at some of the points."""
-        cost, *ties = (f.of(points) for f in (self.cost, *self.ties))
-        return replace(
-            self,
-            question=divided.at(self.question, points),
-            count=len(points),
-            limits=tuple(x.at(points) for x in self.limits),
-            cost=cost,
-            ties=tuple(ties),
-            under=None if self.under is None else self.under.of(points),
-        )
+        here = self.of(points)
+        limits = tuple(replace(x, ratio=_at(x.ratio, points)) for x in here.limits)
+        return replace(here, question=divided.at(self.question, points), limits=limits)
 
     def reaching(self, reach: float) -> Counts:
         """The same with numbers searched that much farther; raises NotLeast where one has no end."""
@@ -172,11 +167,14 @@ def _affine_tie(tie: Linear) -> Affine:
     return tie.numerator
 
 
-def _at(form: Affine, points: Points) -> Affine:
+def _at(ratio: Linear, points: Points) -> Linear:
+    """A ratio at some of the points."""
+
     def there(number: Any) -> Any:
         return Many(number.values[points]) if isinstance(number, Many) else number
 
-    return Affine({a: there(c) for a, c in form.terms.items()}, there(form.constant))
+    parts = (ratio.numerator, ratio.denominator)
+    return Linear(*(Affine({a: there(c) for a, c in f.terms.items()}, there(f.constant)) for f in parts))
 
 
 def _is_whole_sum(some: Some) -> bool:

@@ -28,7 +28,7 @@ class Forms:
         """What they say at least at every point, of columns that are not below 0."""
         return Forms(self.columns, self.a.min(axis=2, keepdims=True), self.k.min(axis=1, keepdims=True))
 
-    def of(self, points: Points) -> Forms:
+    def of(self, points: Points | slice) -> Forms:
         """What they are at some of the points."""
         a, k = (x if x.shape[-1] == 1 else x[..., points] for x in (self.a, self.k))
         return Forms(self.columns, a, k)

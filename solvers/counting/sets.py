@@ -31,6 +31,8 @@ from solvers.outcome import INFEASIBLE, OPTIMAL
 COUNT_PASSES = 4
 MET_ROUNDING = 1e-9
 """What a constant row may be above 0 by rounding."""
+SETS_OF_A_POINT = 4
+"""The most promising sets of a point that are searched together."""
 CASES_TOGETHER = 20_000
 """Sets times points that are looked at together."""
 NEAR_OBJECTIVE = 1e-6
@@ -288,7 +290,7 @@ def best(c: Counts, there: Bools | None = None) -> Best:
     """
     there = listed(c) if there is None else there
     first, kind = _kinds(c, there)
-    found = _best(c.at(first), there)
+    found = _best(c.of(first), there)
     each = (x[kind] for x in (found.value, found.bound, found.lost, found.unsure))
     return Best({n: u[kind] for n, u in found.u.items()}, *each)
 
@@ -330,13 +332,14 @@ def _best(c: Counts, there: Bools) -> Best:
         least, missed = _bounds_of(c, x)
         value[k, at], lost[k, at] = np.maximum(value[k, at], least), missed
     while (doubt := doubt & (value < np.inf) & (value <= designs.as_good_as(low))).any():
-        # the most promising set of each point
-        first = np.where(doubt, value, np.inf).argmin(axis=0) == np.arange(len(there))[:, None]
+        promise = np.where(doubt, value, np.inf)
+        last = min(SETS_OF_A_POINT, len(there)) - 1
+        first = promise <= np.partition(promise, last, axis=0)[last]
         for x, k, at in _programs(c, rows, own_ends, doubt & first):
             better, bound = _searched(c, x, low[at])
             sought = ~np.isnan(better).any(axis=1)
             u[:, k[sought], at[sought]] = better[sought].T
-            reached[k[sought], at[sought]] = c.value(u)[k[sought], at[sought]]
+            reached[k[sought], at[sought]] = c.value(better[sought].T, at[sought])
             value[k, at] = np.maximum(value[k, at], bound)
             near[k, at] = doubt[k, at] = False
         low = reached.min(axis=0)

@@ -121,8 +121,10 @@ def optimum(question: Question) -> Outcome | None:
 
 def why_alone(question: Question) -> Why | None:
     """What tells why one question has no design; None where it is of another kind."""
+    if not _decides_counts_and_names(question):
+        return None
     try:
-        return _why(counts.counts(question, 1), question.reach) if _decides_counts_and_names(question) else None
+        return _why(counts.counts(replace(question, reach=wider.STEPS[-1]), 1), question.reach)
     except CannotTake:
         return None
 
