@@ -88,7 +88,7 @@ class Counts:
     def at(self, points: Points) -> Counts:
         """The same at some of the points."""
         here = self.of(points)
-        limits = tuple(replace(x, ratio=_at(x.ratio, points)) for x in here.limits)
+        limits = tuple(replace(x, ratio=_ratio_at(x.ratio, points)) for x in here.limits)
         return replace(here, question=divided.at(self.question, points), limits=limits)
 
     def reaching(self, reach: float) -> Counts:
@@ -167,7 +167,7 @@ def _affine_tie(tie: Linear) -> Affine:
     return tie.numerator
 
 
-def _at(ratio: Linear, points: Points) -> Linear:
+def _ratio_at(ratio: Linear, points: Points) -> Linear:
     """A ratio at some of the points."""
 
     def there(number: Any) -> Any:

@@ -335,3 +335,18 @@ def test_a_pair_of_types_that_takes_many_nodes_is_searched_with_the_others():
     assert not left.any()
     alone = answer(grid.question((0,)), neighbours=False)
     assert arrays["cost"][0] == pytest.approx(alone.objective, rel=1e-9)
+
+
+def test_points_that_allow_the_same_sets_and_ask_the_same_of_their_numbers_are_searched_once(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """What a card may draw only says which sets are there: it took as many searches as there are values of it."""
+    asked = two_types(demand="36e12 op/s", cap="10 kW")
+    asked["sweep"] = {"drawn": {"path": "given.card_power_limit", "values": ["39 W", "40 W", "41 W"]}}
+    grid, searched, best = scenarios.grid(dse.load(asked)), [], sets._best
+    monkeypatch.setattr(sets, "_best", lambda c, there: searched.append(c.count) or best(c, there))
+    arrays, left = whole.over(grid).solve(results.dataset.layout(grid), (slice(0, 3),))
+    assert not left.any()
+    assert searched == [1]
+    alone = answer(grid.question((1,)), neighbours=False)
+    assert arrays["objective"].tolist() == [alone.objective] * 3
