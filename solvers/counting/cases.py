@@ -80,11 +80,16 @@ def kinds(c: Counts, there: Bools) -> tuple[Points, Points]:
     """
     count, held = len(c.names), np.full((len(there), c.count), -1.0)
     at, numbers = np.pad(there.astype(float), ((0, 0), (count, 0))).T[..., None], [held]
-    for form in (*(x.form for x in c.limits), c.cost, *c.ties, *(() if c.under is None else (c.under,))):
-        if (form.columns >= count).all():
-            held[:] = np.maximum(held, form.at(at).max(axis=0, initial=-1.0))
+    of_numbers = [c.cost, *c.ties, *(() if c.under is None else (c.under,))]
+    for form in (x.form for x in c.limits):
+        if (form.columns < count).any():
+            of_numbers.append(form)
         elif not form.alike:
-            numbers += [np.broadcast_to(x, (*x.shape[:-1], c.count)) for x in (form.a[0], form.k)]
+            held[:] = np.maximum(held, form.at(at).max(axis=0))
+    for form in of_numbers:
+        if not form.alike:
+            flat = (x.reshape(-1, x.shape[-1]) for x in (form.a, form.k))
+            numbers += [np.broadcast_to(x, (len(x), c.count)) for x in flat]
     # how far a limit is met is all the same, and how far it is broken by more than rounding
     held[held <= 0.0], held[held > MET_ROUNDING] = -1.0, 1.0
     marks = [row.tobytes() for row in np.concatenate(numbers).T]

@@ -350,3 +350,18 @@ def test_points_that_allow_the_same_sets_and_ask_the_same_of_their_numbers_are_s
     assert searched == [1]
     alone = answer(grid.question((1,)), neighbours=False)
     assert arrays["objective"].tolist() == [alone.objective] * 3
+
+
+def test_points_at_which_being_there_costs_something_else_are_told_apart():
+    """One of a or of b has to be there, and is paid for by being there."""
+    columns, prices = np.arange(2), np.array([[1.0, 2.0, 1.0], [2.0, 1.0, 3.0]])
+    one = counts.Forms(columns, np.full((1, 2, 1), -1.0), np.ones((1, 1)))
+    limits = (counts.Limit(RowKey("one", "min"), one, None, only=False),)
+    paid = counts.Forms(columns + 2, prices[None], np.zeros((1, 1)))
+    ends = np.zeros(4), np.array([9.0, 9.0, 1.0, 1.0])
+    found = sets.best(
+        counts.Counts(None, 3, ("a", "b"), (), *ends, np.eye(2, dtype=bool), limits, paid, (), 1, False)
+    )
+    assert not found.unsure.any()
+    assert found.value.tolist() == [1.0, 1.0, 1.0]
+    assert found.u["a"].tolist() == [1.0, 0.0, 1.0]
