@@ -178,7 +178,8 @@ class Enclosure:
     Rows are the limits in order, then what is minimised (if anything): the objective, or one over what is maximised.
     ``low``, ``high``: (rows, boxes); ``centre_low``, ``centre_high``: the same at the boxes' centres;
     ``slope_low``, ``slope_high``: logarithmic slopes, (rows, variables, boxes); ``width``: (2, variables,
-    boxes), the logarithmic distance from the centre to both ends.
+    boxes), the logarithmic distance from the centre to both ends; ``down``: how far each row's logarithm may fall along
+    each variable from the centre (rows, variables, boxes).
     """
 
     keys: tuple[RowKey, ...]
@@ -189,6 +190,7 @@ class Enclosure:
     slope_low: Array
     slope_high: Array
     width: Array
+    down: Array | None = None
 
 
 def centres(low: Array, high: Array) -> Array:
@@ -277,8 +279,9 @@ def moves(e: Enclosure) -> tuple[Array, Array]:
     Both arrays have the shape (rows, variables, boxes).
     """
     with np.errstate(invalid="ignore"):
-        products = (s * w for s in (e.slope_low, e.slope_high) for w in e.width)
-        corners = [np.where(np.isnan(c), 0.0, c) for c in products]
+        corners = [s * w for s in (e.slope_low, e.slope_high) for w in e.width]
+        if np.isnan(sum(c.sum() for c in corners)):
+            corners = [np.where(np.isnan(c), 0.0, c) for c in corners]
     return reduce(np.minimum, corners), reduce(np.maximum, corners)
 
 
@@ -296,14 +299,15 @@ def with_mean_value_form(e: Enclosure) -> Enclosure:
     known = (e.low > 0) & (e.centre_low > 0)
     low = np.where(known & ~np.isnan(low), np.maximum(e.low, low), e.low)
     high = np.where(known & ~np.isnan(high), np.minimum(e.high, high), e.high)
-    return Enclosure(e.keys, low, high, e.centre_low, e.centre_high, e.slope_low, e.slope_high, e.width)
+    return replace(e, low=low, high=high, down=down)
 
 
 def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Array, Array]:
     """Boxes without where certainly row > cutoff (one cutoff > 0 per row, or per row and box; infinity: none)."""
     if not e.low.size:
         return low, high
-    down, _ = moves(e)
+    down = e.down
+    assert down is not None, "rows have their mean-value form"
     with np.errstate(all="ignore"):
         cutoff = cutoff.reshape(len(cutoff), -1)
         margin = np.log(cutoff) - np.log(e.centre_low) + 1e-12 * (1.0 + np.abs(down).sum(1))

@@ -145,7 +145,8 @@ def _even_power(x: Interval, ends: Interval) -> Interval:
 
 def _numbers(corners: list[Array]) -> list[Array]:
     """Products of ends; an end at infinity times zero is zero: no number inside is infinite."""
-    if not np.isnan(reduce(np.minimum, corners).min(initial=0.0)):
+    # a sum has no array of its own; where it is no number, some corner may be none
+    if not np.isnan(sum(c.sum() for c in corners)):
         return corners
     return [np.where(np.isnan(c), 0.0, c) for c in corners]
 
@@ -196,7 +197,9 @@ def _library(function: Callable[[Array], Array], x: Interval) -> Interval:
     with np.errstate(all="ignore"):
         lo, hi = function(x.lo), function(x.hi)
         lo, hi = lo - np.abs(lo) * LIBRARY_ERROR, hi + np.abs(hi) * LIBRARY_ERROR
-    return Interval(np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi))
+        if np.isnan(lo.sum() + hi.sum()):
+            lo, hi = np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
+    return Interval(lo, hi)
 
 
 @arithmetic.log.register(Interval)

@@ -33,15 +33,17 @@ class Slope(Enclosure):
     ``at``: the first two as rows of one interval (2, boxes), which is worked out once for both; a constant, which has
     one value everywhere, has no rows. Slopes hold for quantities of either sign in the sense dv/dlog x = v * slope;
     where v may be zero and the slope is unknown it is infinite, and only ``value`` tells something. ``reach``:
-    logarithmic distance from the centre to the ends of the box, (inputs, boxes).
+    logarithmic distance from the centre to the ends of the box, (inputs, boxes). ``made``: its powers, and what it is
+    over numbers, by exponent and number: equations ask the same of an input again and again.
     """
 
-    __slots__ = ("at", "reach", "slopes")
+    __slots__ = ("at", "made", "reach", "slopes")
 
     def __init__(self, at: Interval, slopes: Slopes, reach: Interval) -> None:
         self.at = at
         self.slopes = slopes
         self.reach = reach
+        self.made: dict[tuple[str, float], Slope] = {}
 
     @property
     def value(self) -> Interval:
@@ -104,14 +106,25 @@ class Slope(Enclosure):
         return Slope(self.at.reciprocal(), slopes, self.reach)
 
     def __truediv__(self, other: Any) -> Slope:
+        if isinstance(other, float):
+            return self._once("over", other, lambda: self * Interval.of(other).reciprocal())
         return self * (other.reciprocal() if isinstance(other, Slope) else Interval.of(other).reciprocal())
 
     def __pow__(self, exponent: Any) -> Slope:
         if isinstance(exponent, Slope):
             return exp(exponent * log(self))
         e = number(exponent)
+        return self._once("power", e, lambda: self._power(e))
+
+    def _power(self, e: float) -> Slope:
         slopes = tuple(s if s is ZERO else s * e for s in self.slopes)
         return Slope(self.at**e, slopes, self.reach)
+
+    def _once(self, what: str, value: float, make: Callable[[], Slope]) -> Slope:
+        found = self.made.get((what, value))
+        if found is None:
+            found = self.made[what, value] = make()
+        return found
 
 
 def _row(at: Interval, which: int) -> Interval:

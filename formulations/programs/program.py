@@ -23,6 +23,7 @@ from formulations import evaluation
 from formulations.arithmetics.affine import NONE, ONE, Linear, Product, linear, symbol
 from formulations.arithmetics.forms import Affine, Atom, Entry, Maximum
 from formulations.arithmetics.largest import NoEnd
+from formulations.arithmetics.many import Many
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.programs.program_rows import Rows
 from formulations.row_keys import RowKey
@@ -59,7 +60,7 @@ _last: ContextVar[tuple[Question, Run] | None] = ContextVar("_last", default=Non
 
 
 def run_again(question: Question) -> Run:
-    """Run the model on affine forms, unless the question asked before (of plain numbers) differs in limits only."""
+    """Run the model on affine forms, unless the question asked before differs in limits only."""
     before = _last.get()
     if before is not None and _is_run_alike(before[0], question):
         return before[1]
@@ -70,7 +71,11 @@ def run_again(question: Question) -> Run:
 
 def _is_run_alike(one: Question, other: Question) -> bool:
     decided = [[(d.name, d.values, d.base) for d in q.decide] for q in (one, other)]
-    return one.model is other.model and one.given == other.given and decided[0] == decided[1]
+    if one.model is not other.model or one.given.keys() != other.given.keys() or decided[0] != decided[1]:
+        return False
+    # numbers of many points are told apart by what they are, not by what they say
+    pairs = ((value, other.given[name]) for name, value in one.given.items())
+    return all(a is b or not (isinstance(a, Many) or isinstance(b, Many) or a != b) for a, b in pairs)
 
 
 def stated(question: Question, known: Run | None = None) -> Stated:
@@ -252,7 +257,7 @@ def of_limits(question: Question) -> Program:
 
     What limits are measured by holds no maxima that they do not have themselves, but what is no smaller.
     """
-    made, held = run(question), {}
+    made, held = run_again(question), {}
     for key, r in limits(question, made).items():
         row = r.numerator.plus(r.denominator, -1.0)
         size = r.denominator

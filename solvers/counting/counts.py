@@ -7,15 +7,17 @@ enumerated (``solvers.counting.sets``), so the best of all sets is the optimum, 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
-from dse.system.arrays import Array, Bools
+from dse.system.arrays import Array, Bools, Points
 from dse.system.records import dataclass
 from formulations.arithmetics.affine import Linear
 from formulations.arithmetics.forms import Affine, Some, atoms
-from formulations.arithmetics.many import plain
+from formulations.arithmetics.many import Many, plain
+from formulations.grids import divided
 from formulations.programs.program import stated
 from formulations.programs.program_rows import column_ends, matrix
 from formulations.row_keys import RowKey
@@ -65,16 +67,39 @@ class Counts:
     over: bool
     under: Forms | None = None
 
-    def value(self, u: Array) -> Array:
-        """What is minimised (..., P), at designs of each point (n, ..., P)."""
-        cost = self.cost.at(u)[0]
-        return cost if self.under is None else np.asarray(cost / self.under.at(u)[0])
+    def value(self, u: Array, points: Points | slice = slice(None)) -> Array:
+        """What is minimised (..., P), at designs of some of the points (n, ..., P)."""
+        cost = self.cost.of(points).at(u)[0]
+        return cost if self.under is None else np.asarray(cost / self.under.of(points).at(u)[0])
 
     def user(self, value: Array) -> Array:
         """Return the user's objective from what was minimised."""
         with np.errstate(divide="ignore"):
             ratio = -1.0 / value if self.over else value
             return ratio if self.sign > 0 else 1.0 / ratio
+
+    def of(self, points: Points) -> Counts:
+        """The forms at some of the points, beside the question at all."""
+        limits = tuple(replace(x, form=x.form.of(points)) for x in self.limits)
+        cost, *ties = (f.of(points) for f in (self.cost, *self.ties))
+        under = None if self.under is None else self.under.of(points)
+        return replace(self, count=len(points), limits=limits, cost=cost, ties=tuple(ties), under=under)
+
+    def at(self, points: Points) -> Counts:
+        """The same at some of the points."""
+        here = self.of(points)
+        limits = tuple(replace(x, ratio=_ratio_at(x.ratio, points)) for x in here.limits)
+        return replace(here, question=divided.at(self.question, points), limits=limits)
+
+    def reaching(self, reach: float) -> Counts:
+        """The same with numbers searched that much farther; raises NotLeast where one has no end."""
+        question = replace(self.question, reach=reach)
+        ends = np.array([column_ends(question, d) for d in question.decide])
+        if not np.isfinite(ends).all():
+            raise NotLeast("a number has no end")
+        some = np.zeros(len(self.amounts))
+        low, high = np.append(np.ceil(ends[:, 0]), some), np.append(ends[:, 1], some + 1.0)
+        return replace(self, question=question, low=low, high=high)
 
     def below(self, objective: float) -> Limit:
         """The limit that holds the objective, in the user's sense, better than a value; of no ratio."""
@@ -108,14 +133,10 @@ def counts(question: Question, count: int) -> Counts:
     if any(not isinstance(a, str | Some) for a in every) or any(not _is_whole_sum(a) for a in some):
         raise NotLeast("the rows hold more than whole numbers and whether there are any")
     names = tuple(d.name for d in question.decide)
-    ends = np.array([column_ends(question, d) for d in question.decide])
-    if not np.isfinite(ends).all():
-        raise NotLeast("a number has no end")
-    low = np.append(np.ceil(ends[:, 0]), np.zeros(len(some)))
-    high = np.append(ends[:, 1], np.ones(len(some)))
     own = np.array([[n in a.amount.terms for n in names] for a in some], bool).reshape(len(some), len(names))
-    nothing = joined([], np.arange(0))
-    c = Counts(question, count, names, some, low, high, own, (), nothing, (), s.sign, over)
+    nothing, none = joined([], np.arange(0)), np.zeros(0)
+    c = Counts(question, count, names, some, none, none, own, (), nothing, (), s.sign, over)
+    c = c.reaching(question.reach)
     about = [bool(f.terms) and all(isinstance(a, Some) for a in f.terms) for _, _, f in limits]
     rows = tuple(Limit(key, c.form(f), r, own) for (key, r, f), own in zip(limits, about, strict=True))
     return replace(c, limits=rows, cost=c.form(goal), ties=tuple(map(c.form, ties)))
@@ -144,6 +165,16 @@ def _affine_tie(tie: Linear) -> Affine:
     if not tie.denominator.is_constant:
         raise NotLeast("a metric that settles ties is a ratio")
     return tie.numerator
+
+
+def _ratio_at(ratio: Linear, points: Points) -> Linear:
+    """A ratio at some of the points."""
+
+    def there(number: Any) -> Any:
+        return Many(number.values[points]) if isinstance(number, Many) else number
+
+    parts = (ratio.numerator, ratio.denominator)
+    return Linear(*(Affine({a: there(c) for a, c in f.terms.items()}, there(f.constant)) for f in parts))
 
 
 def _is_whole_sum(some: Some) -> bool:

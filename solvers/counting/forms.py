@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.system.arrays import Array, Indices
+from dse.system.arrays import Array, Indices, Points
 from dse.system.records import dataclass
 
 
@@ -28,13 +28,19 @@ class Forms:
         """What they say at least at every point, of columns that are not below 0."""
         return Forms(self.columns, self.a.min(axis=2, keepdims=True), self.k.min(axis=1, keepdims=True))
 
+    def of(self, points: Points | slice) -> Forms:
+        """What they are at some of the points."""
+        a, k = (x if x.shape[-1] == 1 else x[..., points] for x in (self.a, self.k))
+        return Forms(self.columns, a, k)
+
     def at(self, u: Array) -> Array:
         """Their values (m, ..., P) at designs of each point (n, ..., P)."""
-        k, *terms = (
-            np.expand_dims(x, tuple(range(1, u.ndim - 1))) for x in (self.k, *np.moveaxis(self.a, 1, 0))
-        )
+        axes = tuple(range(1, u.ndim - 1))
         # term by term: what comes of a point may not depend on how many there are
-        return np.asarray(sum((a * u[j] for j, a in zip(self.columns, terms, strict=True)), start=k))
+        some = [c for c, j in enumerate(self.columns) if u[j].any()]
+        terms = (np.expand_dims(self.a[:, c], axes) * u[self.columns[c]] for c in some)
+        found = np.asarray(sum(terms, start=np.expand_dims(self.k, axes)))
+        return np.broadcast_to(found, np.broadcast_shapes(found.shape, (1, *u.shape[1:])))
 
 
 def joined(every: Sequence[Forms], columns: Indices) -> Forms:

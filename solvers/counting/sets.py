@@ -20,6 +20,7 @@ from formulations.programs.program_rows import column_ends
 from formulations.programs.row_ends import upper_ends
 from formulations.tolerances import TIE
 from solvers import designs
+from solvers.counting.cases import Cases, cases, kinds
 from solvers.counting.counts import Counts, Limit, NotLeast
 from solvers.counting.forms import Forms, joined
 from solvers.linear import least_parts, whole_parts
@@ -29,8 +30,8 @@ from solvers.linear.points import lp, mixed
 from solvers.outcome import INFEASIBLE, OPTIMAL
 
 COUNT_PASSES = 4
-MET_ROUNDING = 1e-9
-"""What a constant row may be above 0 by rounding."""
+SETS_OF_A_POINT = 4
+"""The most promising sets of a point that are searched together."""
 CASES_TOGETHER = 20_000
 """Sets times points that are looked at together."""
 NEAR_OBJECTIVE = 1e-6
@@ -145,62 +146,13 @@ def _ends_of_sets(
     return low, high
 
 
-@dataclass(frozen=True, slots=True)
-class _Cases:
-    """What some sets (S) leave open at every point (P, or 1 where those are alike).
-
-    Rows (m, c + 1, S, P), constants last, over ``columns`` (S, c), between ``low`` and ``high`` (S, c); ``known``
-    (S, n): what all others are. Columns of a set that it does not leave open are in no row.
-    """
-
-    columns: Indices
-    known: Array
-    low: Array
-    high: Array
-    rows: Array
-
-    def form(self, of: Forms) -> Array:
-        """A form over the columns, and its constant (c + 1, S, P)."""
-        return np.asarray(_left(of, self.columns, self.low < self.high, self.known)[0])
-
-
-def _left(of: Forms, columns: Indices, open_: Bools, known: Array) -> Array:
-    """Forms over the columns that sets leave open, and what the others add up to (m, c + 1, S, P)."""
-    a, k = joined([of], np.arange(known.shape[1])).a[:, columns], of.at(known.T[..., None])[:, None]
-    a = np.where(open_.T[:, :, None], np.moveaxis(a, 2, 1), 0.0)
-    points = max(a.shape[-1], k.shape[-1])
-    return np.concatenate([np.broadcast_to(x, (*x.shape[:-1], points)) for x in (a, k)], axis=1)
-
-
-def _cases(kept: Sequence[Forms], low: Array, high: Array) -> _Cases:
-    """The cases of sets between their ends (S, n), without rows that are the same at all points and break nowhere."""
-    open_ = low < high
-    known, width = np.where(open_, 0.0, low), max(int(open_.sum(axis=1).max()), 1)
-    columns = np.argsort(~open_, axis=1, kind="stable")[:, :width]
-    low, high = (np.take_along_axis(e, columns, axis=1) for e in (low, high))
-    holds, closed = np.append(np.zeros(width), -1.0)[:, None, None], ~open_.any(axis=1, keepdims=True)
-    every = list[Array]()
-    for forms in kept:
-        rows = _left(forms, columns, low < high, known)
-        rows = np.where(closed & (rows[:, -1:] <= MET_ROUNDING), holds, rows)
-        if forms.alike:
-            asking = least_parts.most(rows[:, :-1, :, 0], rows[:, -1, :, 0], low.T, high.T) > 0.0
-            first = np.argsort(~asking, axis=0, kind="stable")[: asking.sum(axis=0).max(initial=0)]
-            asked = np.take_along_axis(asking, first, axis=0)[:, None, :, None]
-            rows = np.where(asked, np.take_along_axis(rows, first[:, None, :, None], axis=0), holds)
-        every.append(rows)
-    points = max(rows.shape[-1] for rows in every)
-    wide = [np.broadcast_to(rows, (*rows.shape[:-1], points)) for rows in every]
-    return _Cases(columns, known, low, high, np.concatenate(wide))
-
-
 def _designs(c: Counts, kept: Sequence[Forms], low: Array, high: Array) -> Iterator[Found]:
     """The best designs between the ends of sets (S, n) at every point, by some rows, so many sets at a time.
 
     Each is a Found of arrays (n, S, P) and (S, P). Its numbers are NaN where no least design is the best.
     """
     for some in _parts(len(low), c.count):
-        yield _best_of_cases(c, _cases(kept, low[some], high[some]))
+        yield _best_of_cases(c, cases(kept, low[some], high[some]))
 
 
 def _parts(count: int, points: int) -> list[Indices]:
@@ -208,7 +160,7 @@ def _parts(count: int, points: int) -> list[Indices]:
     return np.array_split(np.arange(count), -(-count * points // CASES_TOGETHER) or 1)
 
 
-def _best_of_cases(c: Counts, x: _Cases) -> Found:
+def _best_of_cases(c: Counts, x: Cases) -> Found:
     """The best design of each case.
 
     Of a ratio of two things that are decided, the design with the most of what divides is the best where the rest is no
@@ -279,6 +231,13 @@ def best(c: Counts, there: Bools | None = None) -> Best:
     the best of a point, the set is searched.
     """
     there = listed(c) if there is None else there
+    first, kind = kinds(c, there)
+    found = _best(c.of(first), there)
+    u = {n: values[kind] for n, values in found.u.items()}
+    return Best(u, found.value[kind], found.bound[kind], found.lost[kind], found.unsure[kind])
+
+
+def _best(c: Counts, there: Bools) -> Best:
     ends = _ends_of_sets(c, c.limits, there)
     # of ends that other points have a say in, what is minimised at a point would have other digits
     own_ends = _ends_of_sets(c, c.limits, there, alike=True)
@@ -295,13 +254,14 @@ def best(c: Counts, there: Bools | None = None) -> Best:
         least, missed = _bounds_of(c, x)
         value[k, at], lost[k, at] = np.maximum(value[k, at], least), missed
     while (doubt := doubt & (value < np.inf) & (value <= designs.as_good_as(low))).any():
-        # the most promising set of each point
-        first = np.where(doubt, value, np.inf).argmin(axis=0) == np.arange(len(there))[:, None]
+        promise = np.where(doubt, value, np.inf)
+        last = min(SETS_OF_A_POINT, len(there)) - 1
+        first = promise <= np.partition(promise, last, axis=0)[last]
         for x, k, at in _programs(c, rows, own_ends, doubt & first):
             better, bound = _searched(c, x, low[at])
             sought = ~np.isnan(better).any(axis=1)
             u[:, k[sought], at[sought]] = better[sought].T
-            reached[k[sought], at[sought]] = c.value(u)[k[sought], at[sought]]
+            reached[k[sought], at[sought]] = c.value(better[sought].T, at[sought])
             value[k, at] = np.maximum(value[k, at], bound)
             near[k, at] = doubt[k, at] = False
         low = reached.min(axis=0)
@@ -323,14 +283,14 @@ def _programs(
     some = np.flatnonzero(asked.any(axis=1))
     for part in _parts(len(some), c.count) if some.size else ():
         own, at = np.nonzero(asked[some[part]])
-        yield _Programs(_cases(kept, *(e[some[part]] for e in ends)), own, at), some[part][own], at
+        yield _Programs(cases(kept, *(e[some[part]] for e in ends)), own, at), some[part][own], at
 
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
     """Programs (N) of some of the sets at some of the points."""
 
-    cases: _Cases
+    cases: Cases
     own: Indices
     at: Points
 

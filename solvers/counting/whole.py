@@ -91,13 +91,13 @@ def _decides_counts_and_names(question: Question) -> bool:
 def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Bools:
     """Answer some points; tells which are answered."""
     farther = replace(question, reach=_reach(question))
-    every = [_combination(chosen, asked, len(points)) for chosen, asked in combinations(farther)]
+    every = [(chosen, counts.counts(asked, len(points))) for chosen, asked in combinations(farther)]
     return best_of.put_best(
         answers,
-        every,
+        [_combination(chosen, c) for chosen, c in every],
         points,
-        lambda now: over_choices([why(asked, now) for _, asked in combinations(question)]),
-        lambda none: _nowhere(question, none),
+        lambda now: over_choices([_why(c.at(now), question.reach) for _, c in every]),
+        lambda none: _nowhere([c for _, c in every], none),
     )
 
 
@@ -105,11 +105,11 @@ def optimum(question: Question) -> Outcome | None:
     """The optimum of one question, a grid of one point; None where it is of another kind, or not certain."""
     if len(question.objectives) != 1 or not _decides_counts_and_names(question):
         return None
-    one = np.zeros(1, np.intp)
     try:
-        best = _combination({}, replace(question, reach=_reach(question)), 1)
+        c = counts.counts(replace(question, reach=_reach(question)), 1)
+        best = _combination({}, c)
         nowhere = np.isinf(best.value) & (best.missed > SURE) & ~best.unsure
-        if nowhere[0] and _nowhere(question, one).size:
+        if nowhere[0] and _nowhere([c], np.zeros(1, np.intp)).size:
             return Outcome(Status.INFEASIBLE, certificate=NO_SET, solver=OF_SETS)
     except CannotTake:
         return None
@@ -121,8 +121,10 @@ def optimum(question: Question) -> Outcome | None:
 
 def why_alone(question: Question) -> Why | None:
     """What tells why one question has no design; None where it is of another kind."""
+    if not _decides_counts_and_names(question):
+        return None
     try:
-        return why(question, np.zeros(1, np.intp)) if _decides_counts_and_names(question) else None
+        return _why(counts.counts(replace(question, reach=wider.STEPS[-1]), 1), question.reach)
     except CannotTake:
         return None
 
@@ -163,18 +165,18 @@ def _reach(question: Question) -> float:
     return 1.0 if question.objectives[0].maximize else wider.STEPS[-1]
 
 
-def _nowhere(question: Question, none: Points) -> Points:
+def _nowhere(every: Sequence[Counts], none: Points) -> Points:
     """Those of the points without a design that have none where numbers may be far larger, either."""
-    if not len(none):
+    farthest = wider.STEPS[-1]
+    if not len(none) or every[0].question.reach == farthest:
         return none
-    farther = replace(divided.at(question, none), reach=wider.STEPS[-1])
-    every = [_combination(chosen, asked, len(none)) for chosen, asked in combinations(farther)]
-    return none[np.all([np.isinf(c.value) & ~c.unsure & (c.missed > SURE) for c in every], axis=0)]
+    asked = [_combination({}, c.at(none).reaching(farthest)) for c in every]
+    return none[np.all([np.isinf(c.value) & ~c.unsure & (c.missed > SURE) for c in asked], axis=0)]
 
 
-def _combination(chosen: Mapping[str, str], question: Question, count: int) -> BestOf:
+def _combination(chosen: Mapping[str, str], c: Counts) -> BestOf:
     """The best designs of one way to choose among names."""
-    c = counts.counts(question, count)
+    question, count = c.question, c.count
     best = sets.best(c)
     with np.errstate(all="ignore"):
         at = evaluation.metrics(question, best.u)
@@ -196,40 +198,42 @@ def _combination(chosen: Mapping[str, str], question: Question, count: int) -> B
     )
 
 
-def why(question: Question, own: Points) -> Why:
-    """What tells why points ``own`` have no design in one combination of names."""
-    near = divided.at(question, own)
-    c = counts.counts(replace(near, reach=wider.STEPS[-1]), len(own))
+def _why(c: Counts, reach: float) -> Why:
+    """What tells why the points have no design in one combination of names.
+
+    ``reach``: how far numbers are searched first where a limit is relaxed.
+    """
+    question, c = replace(c.question, reach=reach), c.reaching(wider.STEPS[-1])
     names, keys = _limit_names(c), [x.key for x in c.limits]
     known = _Known(c, names, sets.listed(c), sets.numbers(c, [x.form for x in c.limits]))
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-        asked = divided.at(near, some)
+        asked = c.at(some)
 
         def factor(which: int) -> Array:
             others = np.array([n != keys[which].name for n in names])
             there = known.met(some, others) != CANNOT_HOLD
-            return np.where(there, _least_factor_by_search(asked, there, which), np.inf)
+            return np.where(there, _least_factor_by_search(asked, reach, there, which), np.inf)
 
-        return conflicts.feasible_values(asked, keys, conflict, factor)
+        return conflicts.feasible_values(divided.at(question, some), keys, conflict, factor)
 
-    return Why(names, by_set(known.met), values, lambda some: divided.at(near, some))
+    return Why(names, by_set(known.met), values, lambda some: divided.at(question, some))
 
 
-def _least_factor_by_search(question: Question, asked: Bools, which: int) -> Array:
+def _least_factor_by_search(every: Counts, nearest: float, asked: Bools, which: int) -> Array:
     """The least ratio of a limit (see ``conflicts.Factor``), by the nearest ends of the search that do not hold it.
 
     ``asked``: the points at which it is wanted.
     """
     found = np.full(len(asked), np.nan)
-    for reach in (question.reach, *wider.STEPS):
+    for reach in (nearest, *wider.STEPS):
         left = np.flatnonzero(asked & ~np.isfinite(found))
         if not left.size:
             break
         with suppress(NotLeast, Differ):
-            every = counts.counts(replace(divided.at(question, left), reach=reach), left.size)
-            c, only = counts.aimed(every, which), [x for x in (every.limits[which],) if x.only]
-            for there, all_sets in sets.eased(every, only) if only else [(sets.listed(c), True)]:
+            near = every.at(left).reaching(reach)
+            c, only = counts.aimed(near, which), [x for x in (near.limits[which],) if x.only]
+            for there, all_sets in sets.eased(near, only) if only else [(sets.listed(c), True)]:
                 now = _least_factor(c, sets.best(c, there))
                 found[left] = np.where(
                     np.isfinite(found[left]) | (np.isinf(now) & ~all_sets), found[left], now

@@ -326,7 +326,8 @@ def _parts(s: _Search, now: Boxes) -> Boxes:
     """Cut boxes along the variable that moves their numbers most: wide ones into more parts."""
     width = s.where.at(now.point).width(now.low, now.high)
     along = np.argmax(now.steep * width, axis=1)
-    wide = width[np.arange(along.size), along] > WIDE
+    # where all have gaps, what is left of a box is soon a single design
+    wide = (width[np.arange(along.size), along] > WIDE) & (not s.listed)
     times, most = np.where(wide, WIDE_HALVINGS, NARROW_HALVINGS), np.where(wide, WIDE_PARTS, NARROW_PARTS)
     count = np.bincount(now.point)[now.point]
     done = []

@@ -116,3 +116,12 @@ def test_slopes_of_products_are_exact_where_plain_intervals_lose_everything() ->
     assert found.slopes[0].lo == pytest.approx(0, abs=1e-12)
     assert found.slopes[0].hi == pytest.approx(0, abs=1e-12)
     assert found.value.hi > 1e6
+
+
+def test_what_equations_ask_of_an_input_again_is_worked_out_once():
+    """Four measured products take the same powers of their rows."""
+    (x,) = Slope.inputs(np.array([[1.0]]), np.array([[2.0]]), np.array([[4.0]]))
+    assert (x / 3.0) ** 0.3 is (x / 3.0) ** 0.3
+    assert (x / 3.0) ** 0.3 is not (x / 3.0) ** 0.4
+    assert x / 3.0 is not x / 4.0
+    assert inside((x**2.0).value, 16.0)

@@ -16,11 +16,14 @@ from method_questions import FFT
 import dse
 import results.dataset
 import scenarios
+from formulations import evaluation
 from results.dataset import STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
+from solvers import boxes, outcome
 from solvers.answer import answer
 from solvers.many_points.blocks import ByGroup
+from solvers.nonlinear import search
 from solvers.nonlinear.points import unstructured
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
@@ -226,3 +229,11 @@ def test_a_sweep_goes_this_way_and_is_verified(tmp_path: Any):
     dataset = dse.sweep(dse.load(asked), tmp_path / "store", progress=False, audit=0)
     assert "all points of a chunk together" in dataset.attrs["method"]
     assert dse.verify(tmp_path / "store", audit=0).passed
+
+
+def test_boxes_of_quantities_that_have_gaps_are_cut_into_few_parts():
+    """Rows of a product and devices: with parts as fine as those of what is divisible it took 49 boxes."""
+    asked = evaluation.farthest(scenarios.grid(dse.load("gemm_cheapest_tokens")).question(()))
+    found = search.minimise(asked, boxes.spaces(asked, 1), 1000)
+    assert found.status.tolist() == [outcome.OPTIMAL]
+    assert found.work[0] <= 40

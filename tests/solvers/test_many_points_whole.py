@@ -335,3 +335,33 @@ def test_a_pair_of_types_that_takes_many_nodes_is_searched_with_the_others():
     assert not left.any()
     alone = answer(grid.question((0,)), neighbours=False)
     assert arrays["cost"][0] == pytest.approx(alone.objective, rel=1e-9)
+
+
+def test_points_that_allow_the_same_sets_and_ask_the_same_of_their_numbers_are_searched_once(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """What a card may draw only says which sets are there: it took as many searches as there are values of it."""
+    asked = two_types(demand="36e12 op/s", cap="10 kW")
+    asked["sweep"] = {"drawn": {"path": "given.card_power_limit", "values": ["39 W", "40 W", "41 W"]}}
+    grid, searched, best = scenarios.grid(dse.load(asked)), [], sets._best
+    monkeypatch.setattr(sets, "_best", lambda c, there: searched.append(c.count) or best(c, there))
+    arrays, left = whole.over(grid).solve(results.dataset.layout(grid), (slice(0, 3),))
+    assert not left.any()
+    assert searched == [1]
+    alone = answer(grid.question((1,)), neighbours=False)
+    assert arrays["objective"].tolist() == [alone.objective] * 3
+
+
+def test_points_at_which_being_there_costs_something_else_are_told_apart():
+    """One of a or of b has to be there, and is paid for by being there."""
+    columns, prices = np.arange(2), np.array([[1.0, 2.0, 1.0], [2.0, 1.0, 3.0]])
+    one = counts.Forms(columns, np.full((1, 2, 1), -1.0), np.ones((1, 1)))
+    limits = (counts.Limit(RowKey("one", "min"), one, None, only=False),)
+    paid = counts.Forms(columns + 2, prices[None], np.zeros((1, 1)))
+    ends = np.zeros(4), np.array([9.0, 9.0, 1.0, 1.0])
+    found = sets.best(
+        counts.Counts(None, 3, ("a", "b"), (), *ends, np.eye(2, dtype=bool), limits, paid, (), 1, False)
+    )
+    assert not found.unsure.any()
+    assert found.value.tolist() == [1.0, 1.0, 1.0]
+    assert found.u["a"].tolist() == [1.0, 0.0, 1.0]
