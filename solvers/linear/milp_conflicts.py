@@ -173,7 +173,7 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
     A program of its own: every limit may give by the same multiple of its size (``sizes_of_rows``), which is minimised.
     ``whole``: whether to go on with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
     """
-    kept, (sizes, share) = milp.kept_rows(p, drop), sizes_of_rows(p)
+    kept, (sizes, share) = milp.kept_rows(p, drop, p.rows), sizes_of_rows(p)
     give, n = sizes[kept], milp.numbers(p, drop=drop, giving=True)
     # where no share is known, what judgement lets pass is no miss
     loose = np.where((sizes > 0.0) & ~share, SLACK, 0.0)[:, None] * np.abs(p.denominators)

@@ -266,3 +266,13 @@ def test_what_ends_of_limits_exclude_is_refuted_however_large_numbers_are(least:
     assert answer.status is Status.INFEASIBLE
     assert answer.conflicts == (("nameplate_power", "block_power"),)
     assert answer.conflict["block_power"] == pytest.approx(266.920957)
+
+
+@pytest.mark.parametrize("types", [0, 0.5])
+def test_where_no_kind_of_block_may_be_there_no_power_would_do(types: float) -> None:
+    """Without a limit on power nothing bounded how many blocks "one of a kind" are: 1.28 W were said to do."""
+    limits = {"block_types": {"max": types}, "block_power": {"max": "1 kW"}}
+    answer = solved(library("blocks_one_kind_throttled", limits=limits))
+    assert answer.status is Status.INFEASIBLE
+    assert answer.conflicts == (("block_types",),)
+    assert answer.conflict == {"block_types": 1.0}
