@@ -274,7 +274,8 @@ def _unwritten(grid: Grid, asked: Question) -> str:
     if asked.uncertain is not None:
         names = ", ".join(asked.uncertain.marginals)
         parts.append(
-            f"numbers are uncertain ({names}), and a file takes each as known: take [uncertain] and what belongs to it out"
+            f"numbers are uncertain ({names}), and a file takes each as known: "
+            "take [uncertain] and what belongs to it out"
         )
     if grid.axes:
         names = ", ".join(a.name for a in grid.axes)
