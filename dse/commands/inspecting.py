@@ -271,6 +271,12 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
 def _unwritten(grid: Grid, asked: Question) -> str:
     """Say which parts of a question files leave out, and what to do; empty where they hold all."""
     parts = []
+    if asked.uncertain is not None:
+        names = ", ".join(asked.uncertain.marginals)
+        parts.append(
+            f"numbers are uncertain ({names}), and a file takes each as known: "
+            "take [uncertain] and what belongs to it out"
+        )
     if grid.axes:
         names = ", ".join(a.name for a in grid.axes)
         parts.append(

@@ -72,19 +72,21 @@ def _points_per_second(
     running: Mapping[str, Any] | None,
 ) -> float | None:
     """Return points per second of the run that is under way, else of the last one."""
-    written = sorted((float(n["written"]), sizes[i]) for i, n in notes.items() if "written" in n)
+    written = sorted(
+        (float(n["written"]), sizes[i], float(n.get("seconds", 0.0)))
+        for i, n in notes.items()
+        if "written" in n
+    )
     if running and "since" in running:
         since = float(running["since"])
         took = time.time() - since
-        mine = [(t, n) for t, n in written if t >= since]
+        mine = [n for t, n, _ in written if t >= since]
         # the clock may have been set back since it began
-        return sum(n for _, n in mine) / took if mine and took > 0 else None
-    if len(written) < 2:
-        return None
+        return sum(mine) / took if mine and took > 0 else None
     gaps = [b[0] - a[0] for a, b in itertools.pairwise(written)]
-    pause = max(PAUSE, USUAL * statistics.median(gaps))
+    pause = max(PAUSE, USUAL * statistics.median(gaps)) if gaps else PAUSE
     first = max((i + 1 for i, gap in enumerate(gaps) if gap > pause), default=0)
     last = written[first:]
-    # the first chunk of a run says when it was ready, not how long it took
-    took = last[-1][0] - last[0][0]
-    return sum(n for _, n in last[1:]) / took if took > 0 else None
+    # workers that end together begin together, too
+    took = last[-1][0] - min(t - seconds for t, _, seconds in last) if last else 0.0
+    return sum(n for _, n, _ in last) / took if took > 0 else None

@@ -48,6 +48,16 @@ def upper_ends(rows: Array, low: Array, high: Array, integer: Bools, *, passes: 
     return high
 
 
+def refuted(rows: Array, low: Array, high: Array, integer: Bools) -> bool:
+    """Whether rows (m, n + 1) prove by the ends that they imply that no point meets them: in floats, of any size."""
+    ends = upper_ends(rows, low, high, integer)
+    at = np.where(rows[:, :-1] > 0.0, low, ends)
+    # a number that a row does not hold counts nothing, however far its end is
+    with np.errstate(invalid="ignore"):
+        least = np.where(rows[:, :-1] != 0.0, rows[:, :-1] * at, 0.0).sum(axis=1) + rows[:, -1]
+    return bool((ends < low).any() or (least > 0.0).any())
+
+
 def sufficient_ends(rows: Array, equal: Bools, low: Array, high: Array, integer: Bools) -> Array:
     """Upper ends beyond which no point is needed: those that rows imply, or up to which a column can be of use.
 

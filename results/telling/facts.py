@@ -100,7 +100,7 @@ class Facts(ByValue):
     """The answer to one question; all numbers SI floats. Two are equal if all fields but ``seconds`` are equal.
 
     ``limits`` has the names of ``results.telling.limits.limit_names``; if there is no answer it still holds
-    the bound of every limit in ``conflict``. ``conflicts``: minimal sets of limits that cannot hold
+    the bound of every limit of the question in ``conflict``. ``conflicts``: minimal sets of limits that cannot hold
     together. ``conflict``: the limits of the first of them, of designs without rows those of all of them, each with the
     value at which the problem is feasible with all else kept (for a model's own limit the factor by which it is
     missed), or None if another conflict remains then. ``ranges``:

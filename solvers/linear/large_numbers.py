@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.system.arrays import Array
+from solvers.linear.linear_program import End, Result
 
 if TYPE_CHECKING:
-    from solvers.linear.linear_program import Numbers, Result
+    from solvers.linear.linear_program import Numbers
 
 LARGE = 1e6
 """Whole numbers up to this are searched as they stand."""
 HUGE = 1e8
-"""Of larger ones no search ends: what the window holds is taken, with its bound."""
+"""Of larger ones no search ends: what the window holds is taken, with its bound, and nothing where it holds nothing."""
 WINDOW_CLOSED = 1e-9
 """Relative gap at which a design in the window needs no search beyond it."""
 WINDOW = 64.0
@@ -52,7 +53,7 @@ def minimise(n: Numbers, cost: Array, gap: float, linear: Solve, whole: Solve) -
     near = replace(n, rows=_rows_by_distances(n.rows, base), low=low, high=high)
     found = whole(near, _rows_by_distances(cost, base))
     if found.u is None:
-        return None
+        return Result(End.FAILED) if at.max() > HUGE else None
     open_gap = found.value - relaxed.bound
     if at.max() <= HUGE and open_gap > max(gap, WINDOW_CLOSED * abs(found.value)):
         return None

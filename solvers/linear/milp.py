@@ -46,10 +46,10 @@ def numbers(
     """
     scale = np.array([(factors or {}).get(k, 1.0) if k else 1.0 for k in p.keys])
     rows = p.numerators - p.denominators * scale[:, None]
-    kept = kept_rows(p, drop, giving=bool(factors))
+    kept = kept_rows(p, drop, rows, giving=bool(factors))
     if drop or factors:
         for row, column, most in p.amounts:
-            rows[row, column] = -most
+            rows[row, column] = -most if math.isfinite(most) else 0.0
     divided = {d.name for d in p.question.decide if d.name in drop and not d.count}
     whole = np.array([c not in divided for c in p.columns], dtype=bool)
     some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
@@ -61,7 +61,8 @@ def numbers(
             used = amount != 0
             ends = np.where(amount > 0, high, np.append(p.low, 1.0))
             end = (amount[used] * ends[used]).sum()
-            rows[row, column] = -min(most, float(end)) if end > 0 else -most
+            if math.isfinite(most):
+                rows[row, column] = -min(most, float(end)) if end > 0 else -most
         n = replace(n, rows=rows[kept])
     n = n.with_rows(*more) if more else n
     return n if giving else possible(p, n)
@@ -93,13 +94,23 @@ def of_possible_entries(p: Program) -> Program:
     return replace(p, goal=goal, under=under, ties=ties)
 
 
-def kept_rows(p: Program, drop: Collection[str | RowKey], *, giving: bool = False) -> list[bool]:
-    """Which rows are left without some limits; ``giving``: whether others are no more what they were."""
+def kept_rows(
+    p: Program, drop: Collection[str | RowKey], rows: Array | None = None, *, giving: bool = False
+) -> list[bool]:
+    """Which rows are left without some limits; ``giving``: whether others are no more what they were.
+
+    ``rows``: the rows as they then are. Where they allow none of an amount that has no bound, there is none of it.
+    """
     kept = [k is None or (k not in drop and k.name not in drop) for k in p.keys]
     if drop or giving:
         # what bounds an amount may be the very limit that gives
         for row, _, most in p.amounts:
             kept[row] = math.isfinite(most)
+        endless = [(row, column) for row, column, most in p.amounts if not math.isfinite(most)]
+        if endless and rows is not None:
+            ends = upper_ends(rows[kept], p.low, p.high, p.integer)
+            for row, column in endless:
+                kept[row] = bool(ends[column] < 1.0)
     return kept
 
 

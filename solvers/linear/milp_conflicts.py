@@ -15,6 +15,7 @@ from formulations import evaluation
 from formulations.arithmetics.forms import Entry, Maximum
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import Program, branches, of_limits
+from formulations.programs.row_ends import refuted
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
 from scenarios.question import Question
@@ -172,7 +173,7 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
     A program of its own: every limit may give by the same multiple of its size (``sizes_of_rows``), which is minimised.
     ``whole``: whether to go on with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
     """
-    kept, (sizes, share) = milp.kept_rows(p, drop), sizes_of_rows(p)
+    kept, (sizes, share) = milp.kept_rows(p, drop, p.rows), sizes_of_rows(p)
     give, n = sizes[kept], milp.numbers(p, drop=drop, giving=True)
     # where no share is known, what judgement lets pass is no miss
     loose = np.where((sizes > 0.0) & ~share, SLACK, 0.0)[:, None] * np.abs(p.denominators)
@@ -276,4 +277,9 @@ def _plain(forms: Array) -> Bools:
 
 def _violation(n: Numbers, give: Array) -> float:
     found = highs.minimise(*n.eased(give, LARGEST_MISS))
-    return LARGEST_MISS if found.end is End.INFEASIBLE else found.bound if found.u is not None else 0.0
+    missed = LARGEST_MISS if found.end is End.INFEASIBLE else found.bound if found.u is not None else 0.0
+    if missed > SLACK:
+        return missed
+    # over numbers as large as 1e15 HiGHS' own slack hides what the ends of the numbers show
+    near = np.column_stack([n.rows[:, :-1], n.rows[:, -1] - highs.NEAR_MISS * give])
+    return highs.NEAR_MISS if refuted(near, n.low, n.high, n.integer) else missed

@@ -231,6 +231,11 @@ def test_a_written_log_program_says_that_its_objective_is_a_logarithm(deadline: 
             "it sweeps bodies (2 points)",
         ),
         ('"energy"', '["time", "energy"]', "it has 2 objectives (time, energy)"),
+        (
+            "[objective]",
+            "[uncertain]\n'machine.time_per_flop' = { uniform = [1e-12, 2e-12] }\n[objective]\nmeasure = 'mean'",
+            "numbers are uncertain (machine.time_per_flop)",
+        ),
     ],
 )
 def test_a_file_that_cannot_hold_the_whole_question_is_not_written(

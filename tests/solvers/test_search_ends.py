@@ -255,3 +255,24 @@ def test_a_sweep_takes_the_larger_of_two_terms_where_it_lies_beyond_the_box() ->
     grid = scenarios.grid(scenario)
     arrays, left = linear.over(grid).solve(results.dataset.layout(grid), over_grid.whole(grid))
     assert arrays["f"][~left] == pytest.approx(swept.f.values[~left], rel=1e-6)
+
+
+@pytest.mark.parametrize("least", [1e9, 1e15, 1e18])
+def test_what_ends_of_limits_exclude_is_refuted_however_large_numbers_are(least: float) -> None:
+    """287 W hold the blocks to 28; from 1e15 W on that was an error, and in a sweep of 60 points infeasible."""
+    limits = {"nameplate_power": {"max": 287.0}, "block_power": {"min": least}}
+    machine = {"arndale_gpu": "arndale-gpu-choi2014"}
+    answer = solved(library("blocks_network_power_sweep", machine=machine, limits=limits, sweep={}))
+    assert answer.status is Status.INFEASIBLE
+    assert answer.conflicts == (("nameplate_power", "block_power"),)
+    assert answer.conflict["block_power"] == pytest.approx(266.920957)
+
+
+@pytest.mark.parametrize("types", [0, 0.5])
+def test_where_no_kind_of_block_may_be_there_no_power_would_do(types: float) -> None:
+    """Without a limit on power nothing bounded how many blocks "one of a kind" are: 1.28 W were said to do."""
+    limits = {"block_types": {"max": types}, "block_power": {"max": "1 kW"}}
+    answer = solved(library("blocks_one_kind_throttled", limits=limits))
+    assert answer.status is Status.INFEASIBLE
+    assert answer.conflicts == (("block_types",),)
+    assert answer.conflict == {"block_types": 1.0}
